@@ -1,0 +1,70 @@
+# Everything here needs only `python3` (3.11 or newer): tools and dependencies go into .venv.
+#
+#   make demo    the founding examples, unchanged, and a small tour
+#   make test    the test suite, with torch as the oracle
+#   make lint    ruff            make types   mypy
+#   make bench   the benchmarks  make clean   remove .venv and caches
+
+PYTHON ?= python3
+JOBS ?= 2
+TORCH ?= torch==2.13.0
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# One stamp for each state of the environment: rebuilt when the project file changes, else left alone.
+VENV_STAMP := $(VENV)/.stamp-venv
+DEMO_STAMP := $(VENV)/.stamp-demo
+DEV_STAMP := $(VENV)/.stamp-dev
+ORACLE_STAMP := $(VENV)/.stamp-oracle
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types bench clean
+
+help:
+	@sed -n '3,6s/^#  *//p' Makefile
+
+$(VENV_STAMP):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Pullback needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
+	@echo "creating $(VENV)"
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(DEMO_STAMP): $(VENV_STAMP) pyproject.toml pullback/version.py
+	@echo "installing pullback"
+	@$(PIP) --editable .
+	@touch $@
+
+$(DEV_STAMP): $(VENV_STAMP) pyproject.toml pullback/version.py
+	@echo "installing pullback with all extras and the development tools"
+	@$(PIP) --editable '.[all,dev]'
+	@touch $@ $(DEMO_STAMP)
+
+$(ORACLE_STAMP): $(DEV_STAMP)
+	@echo "installing $(TORCH), the oracle of the tests"
+	@$(PIP) '$(TORCH)'
+	@touch $@
+
+demo: $(DEMO_STAMP)
+	@for example in examples/founding_*.py; do \
+		echo; echo "$$ pullback run $$example"; $(BIN)/pullback run $$example || exit 1; \
+	done
+	@echo; echo "$$ pullback run examples/tour.py"; $(BIN)/pullback run examples/tour.py
+
+# Each pytest process computes on one thread: the processes share the cores.
+test: $(ORACLE_STAMP)
+	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -q -n $(JOBS) $(PYTEST_FLAGS)
+
+lint: $(DEV_STAMP)
+	$(BIN)/ruff check .
+
+types: $(DEV_STAMP)
+	$(BIN)/mypy
+
+bench: $(ORACLE_STAMP)
+	$(BIN)/python -m benchmarks $(BENCH_FLAGS)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,303 @@
+"""Blocked and threaded execution: the one place where kernels meet the processor's cores and caches.
+
+NumPy's loops release the interpreter lock, so row blocks handed to a few threads run on all cores, and a chain
+of ufuncs run block by block over rows that fit the second-level cache makes one trip through memory.
+`parallel_rows` splits rows, `parallel_elements` splits elementwise chains, `parallel_tasks` takes a list of calls.
+Threads are created on first use, never at import; small inputs run inline on the calling thread.
+Blocks run with floating-point warnings off, as overflow and nan are ordinary values to a tensor program.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+BLOCK_BYTES = 1 << 19
+"""Working set of one block: a few of these fit the second-level cache of current cores."""
+
+INLINE_BYTES = 1 << 18
+"""Below this much data, waking a thread costs more than it saves."""
+
+_thread_count: int | None = None
+_pool: _Pool | None = None
+_pool_lock = threading.Lock()
+_local = threading.local()
+
+
+def get_num_threads() -> int:
+    """Number of threads used by large kernels, the calling thread included."""
+    global _thread_count
+    if _thread_count is None:
+        try:
+            _thread_count = len(os.sched_getaffinity(0))
+        except AttributeError:
+            _thread_count = os.cpu_count() or 1
+    return _thread_count
+
+
+def set_num_threads(count: int) -> None:
+    """Use `count` threads for large kernels; 1 keeps all work on the calling thread."""
+    global _thread_count
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise TypeError(f"set_num_threads expects an int, but got {type(count).__name__}")
+    if count < 1:
+        raise RuntimeError(f"set_num_threads expects a positive integer, but got {count}")
+    _thread_count = count
+
+
+class _Job:
+    """Blocks of one call, taken one after another by whichever thread is free."""
+
+    def __init__(self, function: Callable[..., object], items: Sequence[tuple]) -> None:
+        self.function: Callable[..., object] | None = function
+        self.items = items
+        # itertools.count is advanced in one step of the interpreter, so no lock is needed to share it.
+        self.next_index = itertools.count().__next__
+        self.failure: BaseException | None = None
+        self.gate = threading.Lock()
+        self.left = threading.Semaphore(0)
+        self.helpers = 0
+        self.closed = False
+
+    def work(self) -> None:
+        """Run blocks until none is left or a thread has failed."""
+        function, items = self.function, self.items
+        total = len(items)
+        try:
+            while self.failure is None:
+                index = self.next_index()
+                if index >= total:
+                    return
+                function(*items[index])
+        except BaseException as error:
+            self.failure = error
+
+    def help(self) -> None:
+        """Work on the job from another thread, unless its owner has already finished without help."""
+        with self.gate:
+            if self.closed:
+                return
+            self.helpers += 1
+        self.work()
+        with self.gate:
+            self.helpers -= 1
+            if self.closed:
+                self.left.release()
+
+    def close(self) -> None:
+        """Turn late helpers away and wait for those inside, who still write into the owner's arrays."""
+        while True:
+            try:
+                with self.gate:
+                    self.closed = True
+                    if not self.helpers:
+                        self.function = None
+                        return
+                self.left.acquire()
+            except BaseException as interruption:
+                self.failure = interruption
+
+
+class _Pool:
+    """Daemon threads that wait for jobs; they belong to one process and are never joined."""
+
+    def __init__(self) -> None:
+        from queue import SimpleQueue
+
+        self.process = os.getpid()
+        self.size = 0
+        self.jobs: SimpleQueue[_Job] = SimpleQueue()
+
+    def grow(self, size: int) -> None:
+        """Start threads until `size` of them wait for jobs."""
+        while self.size < size:
+            threading.Thread(target=self._serve, name=f"pullback-{self.size}", daemon=True).start()
+            self.size += 1
+
+    def _serve(self) -> None:
+        _local.inside = True
+        np.seterr(all="ignore")
+        while True:
+            job = self.jobs.get()
+            job.help()
+            # A waiting thread must not keep the arrays of its last job alive.
+            del job
+
+
+def _helpers(count: int) -> _Pool:
+    """The pool of this process, with at least `count` threads (a fork leaves the parent's threads behind)."""
+    global _pool
+    with _pool_lock:
+        if _pool is None or _pool.process != os.getpid():
+            _pool = _Pool()
+        _pool.grow(count)
+        return _pool
+
+
+def _forget_after_fork() -> None:
+    global _pool, _pool_lock, _single_threaded_blas
+    _pool = None
+    # The locks may have been held by a thread that does not exist in the child.
+    _pool_lock = threading.Lock()
+    _single_threaded_blas = _SingleThreadedBlas()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_after_fork)
+
+
+class _SingleThreadedBlas:
+    """Keeps the BLAS that NumPy is linked with on the calling thread while pieces of a product run on ours.
+
+    Two layers of threads wait for each other: products from several threads would queue for OpenBLAS's own pool.
+    Only OpenBLAS is known here; with any other library entering does nothing, which is slower but never wrong.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.depth = 0
+        self.saved = 1
+        self.functions: tuple | None = None
+
+    def find(self) -> tuple:
+        """(getter, setter) of the library's thread count, found through NumPy's own extension module."""
+        try:
+            import ctypes
+
+            library = ctypes.CDLL(np._core._multiarray_umath.__file__)
+        except (ImportError, AttributeError, OSError):
+            return ()
+        for name in ("scipy_openblas_%s64_", "scipy_openblas_%s", "openblas_%s64_", "openblas_%s"):
+            if hasattr(library, name % "get_num_threads"):
+                return getattr(library, name % "get_num_threads"), getattr(library, name % "set_num_threads")
+        return ()
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.functions is None:
+                self.functions = self.find()
+            self.depth += 1
+            if self.depth == 1 and self.functions:
+                self.saved = self.functions[0]()
+                self.functions[1](1)
+
+    def __exit__(self, *exception: object) -> None:
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0 and self.functions:
+                self.functions[1](self.saved)
+
+
+_single_threaded_blas = _SingleThreadedBlas()
+
+
+def parallel_tasks(function: Callable[..., object], arguments: Sequence[tuple], *, products: bool = False) -> None:
+    """Call `function(*item)` for each item of `arguments`, on all threads; the first exception is raised here.
+
+    `products` says that the calls spend their time in matrix products, whose library then must not thread as well.
+    """
+    helpers = min(get_num_threads(), len(arguments)) - 1
+    with np.errstate(all="ignore"):
+        if helpers < 1 or getattr(_local, "inside", False):
+            for item in arguments:
+                function(*item)
+            return
+        if products:
+            with _single_threaded_blas:
+                _share(function, arguments, helpers)
+        else:
+            _share(function, arguments, helpers)
+
+
+def _share(function: Callable[..., object], arguments: Sequence[tuple], helpers: int) -> None:
+    pool = _helpers(helpers)
+    job = _Job(function, arguments)
+    try:
+        for _ in range(helpers):
+            pool.jobs.put(job)
+        _local.inside = True
+        job.work()
+    finally:
+        _local.inside = False
+        job.close()
+    if job.failure is not None:
+        # The traceback holds this frame and the frame the error: drop the name to leave no cycle.
+        try:
+            raise job.failure
+        finally:
+            del job
+
+
+def row_blocks(n_rows: int, bytes_per_row: int, block_bytes: int = BLOCK_BYTES) -> list[tuple[int, int]]:
+    """Ranges (start, stop) of nearly equal length whose rows take about `block_bytes`, enough for every thread."""
+    threads = get_num_threads()
+    blocks = -(-n_rows * max(bytes_per_row, 1) // block_bytes)
+    # Whole rounds: a last block left over would keep one thread busy while the others wait.
+    blocks = min(n_rows, max(-(-blocks // threads), 1) * threads)
+    step = -(-n_rows // blocks)
+    return [(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
+
+def parallel_rows(
+    function: Callable[[int, int], object],
+    n_rows: int,
+    bytes_per_row: int,
+    *,
+    block_bytes: int = BLOCK_BYTES,
+    inline_bytes: int = INLINE_BYTES,
+) -> None:
+    """Call `function(start, stop)` over blocks of rows that cover `range(n_rows)`, on all threads.
+
+    `bytes_per_row` counts everything a row touches (inputs, outputs and temporaries). Blocks must be independent.
+    """
+    if n_rows * bytes_per_row <= inline_bytes or n_rows <= 1:
+        if n_rows > 0:
+            with np.errstate(all="ignore"):
+                function(0, n_rows)
+        return
+    parallel_tasks(function, row_blocks(n_rows, bytes_per_row, block_bytes))
+
+
+def flat_view(array: np.ndarray) -> np.ndarray | None:
+    """One-dimensional view of the elements in memory order, or None where the array has gaps."""
+    if array.flags.c_contiguous:
+        return array.reshape(-1)
+    if array.flags.f_contiguous:
+        return array.T.reshape(-1)
+    return None
+
+
+def parallel_elements(
+    chain: Callable[..., object],
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[np.ndarray],
+    *,
+    temporaries: int = 1,
+) -> None:
+    """Run an elementwise chain `chain(*input_blocks, *output_blocks)` over blocks of arrays of one shape.
+
+    The chain writes its results into the output blocks; `temporaries` is how many blocks it allocates meanwhile.
+    Arrays of one memory layout are walked flat; otherwise the first axis is split and strides are left to NumPy.
+    """
+    arrays = [*inputs, *outputs]
+    size = outputs[0].size
+    width = sum(array.itemsize for array in arrays) + temporaries * outputs[0].itemsize
+    if size * width <= INLINE_BYTES:
+        with np.errstate(all="ignore"):
+            chain(*arrays)
+        return
+    strides = outputs[0].strides
+    same = all(a.strides == strides and a.itemsize == outputs[0].itemsize for a in arrays)
+    dense = same or all(a.flags.c_contiguous for a in arrays)
+    flat = [flat_view(a) for a in arrays] if dense else arrays
+    if any(a is None for a in flat):
+        flat = arrays
+    length = len(flat[0])
+    parallel_rows(lambda start, stop: chain(*[a[start:stop] for a in flat]), length, width * (size // length))

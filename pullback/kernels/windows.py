@@ -1,0 +1,136 @@
+"""Geometry of sliding windows: what convolution, pooling and unfold share.
+
+A `Windows` knows, for a spatial shape and a kernel with stride, padding and dilation, where each kernel tap reads.
+It pads samples into a buffer, views the buffer as (channel, tap, position) without copying, and adds such
+columns back into a padded buffer, which is the transpose. Arithmetic on the values lives in the callers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+def per_axis(value: int | Sequence[int], axes: int, name: str) -> tuple[int, ...]:
+    """`value` as one int for each of `axes` spatial axes; a single int is repeated."""
+    if isinstance(value, int):
+        return (value,) * axes
+    values = tuple(int(item) for item in value)
+    if len(values) == 1:
+        return values * axes
+    if len(values) != axes:
+        raise RuntimeError(f"expected {name} to be a single integer value or a list of {axes} values, but got {name}={values}")
+    return values
+
+
+def window_count(size: int, kernel: int, stride: int, padding: int, dilation: int) -> int:
+    """Number of windows that lie fully inside one padded axis."""
+    return (size + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
+
+
+class Windows:
+    """Where the taps of a kernel read in one sample, for each output position.
+
+    With all strides 1 the geometry is `flat`: positions are a contiguous range of the flattened padded sample, so
+    that a tap's column is one long run of memory. The range also covers positions that wrap around a row's end
+    ("wide" positions); `narrow` drops them again.
+    """
+
+    __slots__ = ("spatial", "kernel", "stride", "padding", "dilation", "padded", "output", "steps", "flat", "span",
+                 "positions", "offsets", "wide_shape")
+
+    def __init__(
+        self,
+        spatial: tuple[int, ...],
+        kernel: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: tuple[int, ...],
+        dilation: tuple[int, ...],
+        output: tuple[int, ...] | None = None,
+    ) -> None:
+        self.spatial, self.kernel, self.stride, self.padding, self.dilation = spatial, kernel, stride, padding, dilation
+        self.padded = tuple(size + 2 * pad for size, pad in zip(spatial, padding))
+        if output is None:
+            output = tuple(map(window_count, spatial, kernel, stride, padding, dilation))
+        self.output = output
+        steps = [1]
+        for size in self.padded[:0:-1]:
+            steps.append(steps[-1] * size)
+        self.steps = tuple(reversed(steps))
+        self.flat = all(step == 1 for step in stride)
+        self.span = sum((count - 1) * step for count, step in zip(output, self.steps)) + 1
+        self.positions = (self.span,) if self.flat else output
+        self.wide_shape = (output[0], *self.padded[1:]) if self.flat else output
+        distances = [[tap * d * step for tap in range(k)] for k, d, step in zip(kernel, dilation, self.steps)]
+        self.offsets = [sum(taps) for taps in itertools.product(*distances)]
+
+    @property
+    def taps(self) -> int:
+        """Number of kernel elements."""
+        return math.prod(self.kernel)
+
+    @property
+    def dense(self) -> bool:
+        """Whether wide positions are exactly the output positions."""
+        return self.wide_shape == self.output
+
+    def interior(self, buffer: np.ndarray) -> np.ndarray:
+        """The part of a padded buffer (..., padded elements) that holds the sample, as (..., *spatial)."""
+        index = tuple(slice(pad, pad + size) for pad, size in zip(self.padding, self.spatial))
+        return buffer.reshape(*buffer.shape[:-1], *self.padded)[(..., *index)]
+
+    def padded_samples(self, x: np.ndarray, fill: object = 0) -> np.ndarray:
+        """`x` (n, channels, *spatial) as a contiguous (n, channels, padded elements); copied only where needed."""
+        if not any(self.padding):
+            return np.ascontiguousarray(x).reshape(*x.shape[:2], -1)
+        buffer = np.full((*x.shape[:2], math.prod(self.padded)), fill, x.dtype)
+        self.interior(buffer)[...] = x
+        return buffer
+
+    def columns(self, buffer: np.ndarray) -> np.ndarray:
+        """View of a contiguous padded buffer (n, channels, padded elements) as (n, channels, *kernel, *positions)."""
+        size = buffer.itemsize
+        tap_strides = [d * step * size for d, step in zip(self.dilation, self.steps)]
+        if self.flat:
+            position_strides = [size]
+        else:
+            position_strides = [s * step * size for s, step in zip(self.stride, self.steps)]
+        return np.ndarray(
+            (*buffer.shape[:2], *self.kernel, *self.positions),
+            buffer.dtype,
+            buffer,
+            0,
+            (*buffer.strides[:2], *tap_strides, *position_strides),
+        )
+
+    def narrow(self, wide: np.ndarray) -> np.ndarray:
+        """View of wide positions (..., prod(wide_shape)) as the output (..., *output)."""
+        wide = wide.reshape(*wide.shape[:-1], *self.wide_shape)
+        return wide[(..., *map(slice, self.output))]
+
+    def widen(self, values: np.ndarray) -> np.ndarray:
+        """`values` (..., *output) as (..., prod(positions)), zero at positions that wrap around a row's end."""
+        lead = values.shape[: values.ndim - len(self.output)]
+        if self.dense:
+            return values.reshape(*lead, -1)
+        buffer = np.zeros((*lead, math.prod(self.wide_shape)), values.dtype)
+        self.narrow(buffer)[...] = values
+        return buffer[..., : self.span]
+
+    def tap_views(self, buffer: np.ndarray) -> Iterator[np.ndarray]:
+        """For each tap in order, the view (..., *positions) of a contiguous buffer (..., padded elements) it reads."""
+        size = buffer.itemsize
+        if self.flat:
+            for offset in self.offsets:
+                yield buffer[..., offset : offset + self.span]
+            return
+        strides = (*buffer.strides[:-1], *[s * step * size for s, step in zip(self.stride, self.steps)])
+        shape = (*buffer.shape[:-1], *self.output)
+        for offset in self.offsets:
+            yield np.ndarray(shape, buffer.dtype, buffer, offset * size, strides)

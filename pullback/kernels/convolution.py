@@ -164,6 +164,23 @@ def _unrolled(windows: Windows, x: np.ndarray, pieces: list[tuple], groups: int)
     return columns
 
 
+def _spread(windows: Windows, gradient: np.ndarray, samples: int) -> Callable[[int, int], np.ndarray]:
+    """A function of a sample range that gives its wide gradient (samples, outputs, positions)."""
+    if windows.dense:
+        flat = gradient.reshape(*gradient.shape[:2], -1)
+        return lambda first, last: flat[first:last]
+    # Positions between the rows stay zero from one piece to the next.
+    shape = (samples, gradient.shape[1], math.prod(windows.wide_shape))
+    scratch = _per_thread(lambda: np.zeros(shape, gradient.dtype))
+
+    def wide(first: int, last: int) -> np.ndarray:
+        buffer = scratch()[: last - first]
+        windows.narrow(buffer)[...] = gradient[first:last]
+        return buffer[:, :, : windows.span]
+
+    return wide
+
+
 def convolution(
     x: np.ndarray,
     weight: np.ndarray,
@@ -306,13 +323,14 @@ def _scatter_columns(
         return columns, buffer
 
     scratch = _per_thread(make)
+    spread = _spread(windows, gradient, step)
 
     def piece(first: int, last: int) -> None:
         columns, buffer = scratch()
         count = last - first
         columns = columns[:count]
-        wide = windows.widen(gradient[first:last]).reshape(count, groups, outputs // groups, -1)
-        np.matmul(matrix, wide, out=columns)
+        wide = spread(first, last)
+        np.matmul(matrix, wide.reshape(count, groups, outputs // groups, wide.shape[-1]), out=columns)
         buffer = out[first:last].reshape(count, channels, -1) if buffer is None else buffer[:count]
         buffer.fill(0)
         by_tap = columns.reshape(count, channels, taps, *windows.positions)
@@ -353,12 +371,14 @@ def convolution_weight(
     rows = channels * windows.taps
     pieces = _pieces(n, windows.positions[0], rows * inner * x.itemsize)
     columns = _unrolled(windows, x, pieces, groups)
+    spread = _spread(windows, gradient, max(stop - start for start, stop, _, _ in pieces))
     parts: dict[tuple, np.ndarray] = {}
 
     def piece(first: int, last: int, start: int, stop: int) -> None:
-        wide = windows.widen(gradient[first:last])[:, :, start * inner : stop * inner]
-        left = wide.reshape(last - first, groups, outputs // groups, -1)
-        product = np.matmul(left, columns(first, last, start, stop).swapaxes(2, 3))
+        wide = spread(first, last)[:, :, start * inner : stop * inner]
+        wide = wide.reshape(last - first, groups, outputs // groups, wide.shape[-1])
+        # The longer of the two outer axes first: BLAS is markedly faster that way round.
+        product = np.matmul(columns(first, last, start, stop), wide.swapaxes(2, 3))
         parts[first, start] = np.add.reduce(product, axis=0)
 
     _run(piece, pieces, rows * gradient.size)
@@ -366,4 +386,4 @@ def convolution_weight(
     total = parts[0, 0]
     for key in sorted(parts)[1:]:
         total += parts[key]
-    return total.reshape(shape).astype(dtype, copy=False)
+    return np.ascontiguousarray(total.swapaxes(1, 2)).reshape(shape).astype(dtype, copy=False)

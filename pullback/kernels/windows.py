@@ -114,15 +114,6 @@ class Windows:
         wide = wide.reshape(*wide.shape[:-1], *self.wide_shape)
         return wide[(..., *map(slice, self.output))]
 
-    def widen(self, values: np.ndarray) -> np.ndarray:
-        """`values` (..., *output) as (..., prod(positions)), zero at positions that wrap around a row's end."""
-        lead = values.shape[: values.ndim - len(self.output)]
-        if self.dense:
-            return values.reshape(*lead, -1)
-        buffer = np.zeros((*lead, math.prod(self.wide_shape)), values.dtype)
-        self.narrow(buffer)[...] = values
-        return buffer[..., : self.span]
-
     def tap_views(self, buffer: np.ndarray) -> Iterator[np.ndarray]:
         """For each tap in order, the view (..., *positions) of a contiguous buffer (..., padded elements) it reads."""
         size = buffer.itemsize

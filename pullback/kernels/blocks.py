@@ -1,0 +1,93 @@
+"""Machinery shared by the special-function kernels.
+
+``run`` feeds a core with flat blocks small enough to stay in the L2 cache, in the precision the core wants,
+and gives back the caller's dtype and shape. ``horner`` and ``rational`` evaluate coefficient tables, and
+``by_region`` sends each element to the formula that is accurate where it lies. A core sees one-dimensional
+arrays, must not write into them, and may divide by zero or overflow freely: warnings are silenced here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+Coefficients = tuple[float, ...]
+
+# A core keeps about six temporaries alive: 6 x 64 KB of float64 stays inside even a 512 KB L2 cache, and a
+# NumPy call on 8192 elements (about 1.5 microseconds) still dwarfs the 0.4 microseconds it costs to start one.
+BLOCK = 8192
+
+_DOUBLE = np.dtype(np.float64)
+_SINGLE = np.dtype(np.float32)
+
+
+def horner(coefficients: Coefficients, x: np.ndarray) -> np.ndarray:
+    """Polynomial with the given coefficients, lowest power first, in a fresh array."""
+    result = x * coefficients[-1]
+    for coefficient in coefficients[-2:0:-1]:
+        result += coefficient
+        result *= x
+    result += coefficients[0]
+    return result
+
+
+def rational(numerator: Coefficients, denominator: Coefficients, x: np.ndarray) -> np.ndarray:
+    """Quotient of two polynomials, in a fresh array."""
+    result = horner(numerator, x)
+    result /= horner(denominator, x)
+    return result
+
+
+def by_region(
+    key: np.ndarray, edges: Sequence[float], functions: Sequence[Callable[..., np.ndarray]], *arrays: np.ndarray
+) -> np.ndarray:
+    """Apply ``functions[i]`` to the elements whose key lies in ``[edges[i - 1], edges[i])``.
+
+    The functions receive the matching elements of ``arrays`` (of ``key`` itself when none are given). A key that
+    is nan goes to the first function. When one region holds everything, nothing is gathered or scattered.
+    """
+    arrays = arrays or (key,)
+    region = np.zeros(key.shape, np.int8)
+    for edge in edges:
+        region += key >= edge
+    result = np.empty_like(arrays[0])
+    for index, function in enumerate(functions):
+        chosen = np.flatnonzero(region == index)
+        if chosen.size == key.size:
+            return function(*arrays)
+        if chosen.size:
+            result[chosen] = function(*(array[chosen] for array in arrays))
+    return result
+
+
+def floating_dtype(*arrays: np.ndarray) -> np.dtype:
+    """The dtype a kernel answers in: the operands' common one, or float64 when that is not a floating one."""
+    dtype = np.result_type(*arrays)
+    return _DOUBLE if dtype.kind in "biu" else dtype
+
+
+def run(core: Callable[..., np.ndarray], *operands: np.ndarray, single: bool = False) -> np.ndarray:
+    """Evaluate ``core`` on the broadcast operands, block by block.
+
+    Cores compute in float64; those that are accurate enough in float32 (``single=True``) stay there for float32
+    and the 16-bit formats. A call on NumPy scalars answers with a NumPy scalar.
+    """
+    arrays = [np.asarray(operand) for operand in operands]
+    dtype = floating_dtype(*arrays)
+    work = _SINGLE if single and dtype.itemsize <= 4 else _DOUBLE
+    if len(arrays) > 1:
+        arrays = list(np.broadcast_arrays(*arrays))
+    shape = arrays[0].shape
+    flat = [array.reshape(-1) for array in arrays]
+    size = flat[0].size
+    with np.errstate(all="ignore"):
+        if size <= BLOCK:
+            result = core(*(array.astype(work, copy=False) for array in flat)).astype(dtype, copy=False)
+        else:
+            result = np.empty(size, dtype)
+            for start in range(0, size, BLOCK):
+                stop = start + BLOCK
+                result[start:stop] = core(*(array[start:stop].astype(work, copy=False) for array in flat))
+    result = result.reshape(shape)
+    return result if any(isinstance(operand, np.ndarray) for operand in operands) else result[()]

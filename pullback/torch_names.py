@@ -1,0 +1,84 @@
+"""Dotted torch names looked up in Pullback: does `torch.nn.functional.relu` exist here, and if not, what is nearest?
+
+Shared by the `torch` alias (which words its errors with it) and by `pullback check`. It imports Pullback's own
+modules and nothing else: never torch, never the program that is being looked at.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+COVERAGE_PAGE = "docs/coverage.md"
+
+# Where people look for a function that lives next door (torch.nn.relu, torch.functional.softmax), most likely first.
+_NEIGHBOURS = (
+    "torch", "torch.nn", "torch.nn.functional", "torch.Tensor", "torch.linalg", "torch.special", "torch.optim",
+    "torch.optim.lr_scheduler", "torch.autograd", "torch.func", "torch.utils.data",
+)  # fmt: skip
+
+
+def _child(parent: object, name: str) -> object:
+    """`parent.name`, importing a submodule that is not loaded yet; AttributeError if there is no such name."""
+    try:
+        return getattr(parent, name)
+    except AttributeError:
+        if not isinstance(parent, ModuleType) or not hasattr(parent, "__path__"):
+            raise
+    full_name = f"{parent.__name__}.{name}"
+    try:
+        return importlib.import_module(full_name)
+    except ModuleNotFoundError as error:
+        if error.name != full_name:
+            raise
+        raise AttributeError(name) from None
+
+
+def find_torch_name(dotted: str) -> object:
+    """The object that `torch.a.b.c` means here; AttributeError if a part of the name is missing.
+
+    Attributes of modules and classes are checked; what hangs on an instance (`torch.float32.itemsize`) is not.
+    """
+    found: object = importlib.import_module("pullback")
+    for part in dotted.split(".")[1:]:
+        if not isinstance(found, (ModuleType, type)):
+            break
+        found = _child(found, part)
+    return found
+
+
+def has_torch_name(dotted: str) -> bool:
+    """Whether `torch.a.b.c` exists in Pullback."""
+    try:
+        find_torch_name(dotted)
+    except AttributeError:
+        return False
+    return True
+
+
+def nearest_torch_name(dotted: str) -> str | None:
+    """The supported name a reader most likely meant: the same name next door, or one spelled alike; None if none is."""
+    import difflib
+
+    parts = dotted.split(".")
+    depth = 1
+    while depth < len(parts) and has_torch_name(".".join(parts[: depth + 1])):
+        depth += 1
+    if depth == len(parts):
+        return dotted
+    parent, missing = ".".join(parts[:depth]), parts[depth]
+    if depth == len(parts) - 1:
+        for neighbour in _NEIGHBOURS:
+            if neighbour != parent and has_torch_name(f"{neighbour}.{missing}"):
+                return f"{neighbour}.{missing}"
+    public = [name for name in dir(find_torch_name(parent)) if not name.startswith("_")]
+    by_lower_case = {name.lower(): name for name in reversed(public)}
+    matches = difflib.get_close_matches(missing.lower(), by_lower_case, n=1, cutoff=0.7)
+    return f"{parent}.{by_lower_case[matches[0]]}" if matches else None
+
+
+def explain_missing(dotted: str) -> str:
+    """One or two sentences for an error message about a torch name that Pullback lacks."""
+    nearest = nearest_torch_name(dotted)
+    hint = f"; the nearest supported name is {nearest}" if nearest else ""
+    return f"Pullback does not have {dotted}{hint}. {COVERAGE_PAGE} lists what is supported."

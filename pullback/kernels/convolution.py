@@ -25,6 +25,9 @@ Ints = tuple[int, ...]
 COLUMN_BYTES = 1 << 20
 """Columns unrolled at a time by one thread; with the result beside them they stay in the second-level cache."""
 
+SMALL_PRODUCT = 1_000_000
+"""OpenBLAS multiplies matrices of at most this many multiply-adds directly, half as fast again as larger ones."""
+
 
 def check_convolution(x_shape: Ints, w_shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> None:
     """Raise torch's errors for shapes and parameters that do not fit together."""
@@ -164,6 +167,20 @@ def _unrolled(windows: Windows, x: np.ndarray, pieces: list[tuple], groups: int)
     return columns
 
 
+def _multiply(matrix: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
+    """`out = matrix @ columns`, in slices short enough for the BLAS path that does not repack its operands."""
+    length = columns.shape[-1]
+    step = SMALL_PRODUCT // (matrix.shape[-2] * matrix.shape[-1]) // 16 * 16
+    if step < 96 or length <= step:
+        np.matmul(matrix, columns, out=out)
+        return
+    # Equal slices: a short last one would run at a fraction of the speed.
+    step = -(-length // -(-length // step) // 16) * 16
+    for start in range(0, length, step):
+        part = slice(start, start + step)
+        np.matmul(matrix, columns[..., part], out=out[..., part])
+
+
 def _spread(windows: Windows, gradient: np.ndarray, samples: int) -> Callable[[int, int], np.ndarray]:
     """A function of a sample range that gives its wide gradient (samples, outputs, positions)."""
     if windows.dense:
@@ -233,7 +250,7 @@ def _convolve(
         part = target[:, :, start * inner : stop * inner]
         # Splitting the channel axis of a strided slice gives a view, so BLAS writes in place.
         grouped = part.reshape(last - first, groups, -1, part.shape[-1])
-        np.matmul(matrix, columns(first, last, start, stop), out=grouped)
+        _multiply(matrix, columns(first, last, start, stop), grouped)
         if whole is None:
             values = windows.narrow(target)
             if bias is None:
@@ -330,7 +347,7 @@ def _scatter_columns(
         count = last - first
         columns = columns[:count]
         wide = spread(first, last)
-        np.matmul(matrix, wide.reshape(count, groups, outputs // groups, wide.shape[-1]), out=columns)
+        _multiply(matrix, wide.reshape(count, groups, outputs // groups, wide.shape[-1]), columns)
         buffer = out[first:last].reshape(count, channels, -1) if buffer is None else buffer[:count]
         buffer.fill(0)
         by_tap = columns.reshape(count, channels, taps, *windows.positions)

@@ -1,0 +1,129 @@
+"""Convolution kernels against torch, and their transposes by the adjoint identity."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from pullback.kernels import convolution as kernels
+
+torch = pytest.importorskip("torch")
+
+CASES = [
+    # x shape, weight shape, stride, padding, dilation, groups
+    ((2, 3, 9), (4, 3, 3), (1,), (0,), (1,), 1),
+    ((2, 4, 11), (6, 2, 4), (3,), (2,), (2,), 2),
+    ((1, 2, 5), (3, 2, 5), (1,), (0,), (1,), 1),
+    ((2, 3, 8, 7), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    ((2, 3, 8, 7), (4, 3, 1, 1), (1, 1), (0, 0), (1, 1), 1),
+    ((2, 3, 8, 7), (4, 3, 1, 1), (2, 2), (1, 0), (1, 1), 1),
+    ((3, 4, 9, 10), (6, 2, 3, 2), (2, 1), (1, 2), (1, 2), 2),
+    ((3, 4, 9, 10), (4, 1, 3, 3), (1, 1), (1, 1), (1, 1), 4),
+    ((3, 4, 9, 10), (8, 1, 3, 3), (2, 2), (0, 1), (1, 1), 4),
+    ((2, 2, 6, 7), (3, 2, 2, 3), (1, 1), (3, 4), (1, 1), 1),
+    ((2, 8, 6, 7), (2, 8, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    ((2, 2, 6, 7), (12, 2, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    ((2, 2, 5, 6, 7), (4, 2, 3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), 1),
+    ((2, 4, 5, 6, 7), (4, 2, 2, 3, 1), (2, 1, 3), (1, 0, 0), (1, 2, 1), 2),
+    ((0, 2, 6, 7), (3, 2, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+]
+TOLERANCE = {"float16": 2e-2, "float32": 2e-5, "float64": 1e-12, "complex128": 1e-12}
+
+
+def sample(generator, shape, dtype):
+    values = generator.standard_normal(shape)
+    if dtype.startswith("complex"):
+        values = values + 1j * generator.standard_normal(shape)
+    return values.astype(dtype)
+
+
+def close(ours, reference, dtype):
+    reference = reference.detach().resolve_conj().numpy()
+    assert ours.dtype == reference.dtype and ours.shape == reference.shape
+    limit = TOLERANCE[dtype] * max(np.abs(reference).max(initial=0), 1)
+    assert np.abs(ours.astype(np.complex128) - reference.astype(np.complex128)).max(initial=0) <= limit
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("dtype", list(TOLERANCE))
+@pytest.mark.parametrize("column_bytes", [1 << 20, 512])
+def test_all_three_maps_match_torch(case, dtype, column_bytes, monkeypatch):
+    monkeypatch.setattr(kernels, "COLUMN_BYTES", column_bytes)
+    monkeypatch.setattr(kernels, "SMALL_PRODUCT", 4000 if column_bytes == 512 else 1_000_000)
+    x_shape, w_shape, stride, padding, dilation, groups = case
+    generator = np.random.default_rng(0)
+    x, w = sample(generator, x_shape, dtype), sample(generator, w_shape, dtype)
+    bias = sample(generator, w_shape[:1], dtype)
+    parameters = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    function = getattr(torch.nn.functional, f"conv{len(stride)}d")
+    tx, tw, tb = (torch.from_numpy(a).requires_grad_() for a in (x, w, bias))
+    expected = function(tx, tw, tb, **parameters)
+    close(kernels.convolution(x, w, bias=bias, **parameters), expected, dtype)
+    g = sample(generator, tuple(expected.shape), dtype)
+    gx, gw = torch.autograd.grad(expected, (tx, tw), torch.from_numpy(g))
+    close(kernels.convolution_input(g, w.conj(), spatial=x_shape[2:], **parameters), gx, dtype)
+    close(kernels.convolution_weight(g, x.conj(), kernel=w_shape[2:], **parameters), gw, dtype)
+
+
+@pytest.mark.parametrize("case", CASES[:-1], ids=str)
+def test_transposes_are_adjoint(case):
+    x_shape, w_shape, stride, padding, dilation, groups = case
+    generator = np.random.default_rng(1)
+    parameters = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    x, w = generator.standard_normal(x_shape), generator.standard_normal(w_shape)
+    y = kernels.convolution(x, w, **parameters)
+    g = generator.standard_normal(y.shape)
+    expected = np.vdot(g, y)
+    assert np.vdot(kernels.convolution_input(g, w, spatial=x_shape[2:], **parameters), x) == pytest.approx(expected)
+    assert np.vdot(kernels.convolution_weight(g, x, kernel=w_shape[2:], **parameters), w) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("stride", "padding", "output_padding", "dilation", "groups"),
+    list(itertools.product([1, 2, 3], [0, 1], [0, 1], [1, 2], [1, 2])),
+)
+def test_transposed_convolution_matches_torch(stride, padding, output_padding, dilation, groups):
+    if output_padding >= stride and output_padding >= dilation:
+        pytest.skip("refused by both")
+    generator = np.random.default_rng(2)
+    x, w = generator.standard_normal((2, 4, 5, 6)), generator.standard_normal((4, 3, 3, 2))
+    bias = generator.standard_normal(3 * groups)
+    expected = torch.nn.functional.conv_transpose2d(
+        *map(torch.from_numpy, (x, w, bias)), stride, padding, output_padding, groups, dilation
+    )
+    pairs = {"stride": (stride,) * 2, "padding": (padding,) * 2, "dilation": (dilation,) * 2}
+    spatial = kernels.transposed_shape((5, 6), (3, 2), output_padding=(output_padding,) * 2, **pairs)
+    ours = kernels.convolution_input(x, w, spatial=spatial, groups=groups, bias=bias, **pairs)
+    close(ours, expected, "float64")
+
+
+def test_large_input_uses_all_threads_and_matches():
+    generator = np.random.default_rng(3)
+    x = generator.standard_normal((9, 8, 20, 20)).astype("float32")
+    w = generator.standard_normal((16, 8, 3, 3)).astype("float32")
+    pairs = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1)}
+    expected = torch.nn.functional.conv2d(torch.from_numpy(x), torch.from_numpy(w), padding=1)
+    close(kernels.convolution(x, w, **pairs), expected, "float32")
+    swapped = np.asfortranarray(x)
+    close(kernels.convolution(swapped, w, **pairs), expected, "float32")
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "parameters"),
+    [
+        ((1, 3, 8, 8), (4, 2, 3, 3), {}),
+        ((1, 3, 2, 8), (4, 3, 3, 3), {}),
+        ((1, 4, 8, 8), (3, 2, 3, 3), {"groups": 2}),
+        ((1, 3, 8, 8), (4, 3, 3, 3), {"padding": -1}),
+        ((1, 3, 8, 8), (4, 3, 3, 3), {"stride": 0}),
+        ((1, 3, 8, 8), (4, 3, 3, 3), {"groups": 0}),
+    ],
+)
+def test_errors_have_torchs_phrase(x, w, parameters):
+    with pytest.raises(RuntimeError) as theirs:
+        torch.nn.functional.conv2d(torch.zeros(x), torch.zeros(w), **parameters)
+    values = {"stride": 1, "padding": 0, "dilation": 1, **parameters}
+    groups = values.pop("groups", 1)
+    with pytest.raises(RuntimeError) as ours:
+        kernels.check_convolution(x, w, groups=groups, **{name: (value,) * 2 for name, value in values.items()})
+    assert str(ours.value)[:40] == str(theirs.value)[:40]

@@ -1,0 +1,1 @@
+"""The commands of `pullback`: one file each, with a `main(arguments)` that returns the exit status."""

@@ -1,0 +1,119 @@
+"""`pullback info`: what a bug report should say about the machine and the installation.
+
+Gathers facts without importing any optional package: versions come from the installed metadata.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+# Optional packages and what they are for; the order is that of the printed list.
+_OPTIONAL = {
+    "scipy": "special functions",
+    "ml_dtypes": "bfloat16 and float8",
+    "opt_einsum": "contraction order of einsum",
+    "safetensors": "safetensors files",
+    "tqdm": "progress bars",
+    "rich": "coloured output",
+    "tensorboardX": "TensorBoard logs",
+    "einops": "einops on tensors",
+    "cupy": "GPU arrays",
+}
+
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def _installed_version(package: str) -> str | None:
+    from importlib import metadata
+
+    # CuPy's distributions are named after the CUDA release they are built for.
+    names = ("cupy", "cupy-cuda12x", "cupy-cuda13x") if package == "cupy" else (package,)
+    for name in names:
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return None
+
+
+def _devices() -> list[str]:
+    from pullback.torch_names import find_torch_name
+
+    devices = ["cpu"]
+    try:
+        count: Any = find_torch_name("torch.cuda.device_count")
+    except AttributeError:
+        return devices
+    return devices + [f"cuda:{index}" for index in range(count())]
+
+
+def _threads() -> dict[str, Any]:
+    from pullback.torch_names import find_torch_name
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    facts: dict[str, Any] = {"cores": cores}
+    try:
+        get_num_threads: Any = find_torch_name("torch.get_num_threads")
+    except AttributeError:
+        pass
+    else:
+        facts["pullback"] = get_num_threads()
+    facts.update({name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ})
+    return facts
+
+
+def gather() -> dict[str, Any]:
+    """The facts, ready for JSON."""
+    import platform
+
+    import numpy
+
+    from pullback.version import __version__, torch_version
+
+    config: dict[str, Any] = numpy.show_config(mode="dicts")  # type: ignore[assignment, call-overload]
+    blas = config.get("Build Dependencies", {}).get("blas", {})
+    simd = config.get("SIMD Extensions", {})
+    return {
+        "pullback": __version__,
+        "torch interface": torch_version,
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "numpy": numpy.__version__,
+        "platform": platform.platform(),
+        "extras": {name: _installed_version(name) for name in _OPTIONAL},
+        "blas": " ".join(str(blas[key]) for key in ("name", "version") if blas.get(key)) or "none",
+        "threads": _threads(),
+        "simd": simd.get("found") or simd.get("baseline") or [],
+        "devices": _devices(),
+    }
+
+
+def _as_text(facts: dict[str, Any]) -> str:
+    lines = []
+    for name, value in facts.items():
+        if name == "extras":
+            lines.append("extras")
+            for package, installed in value.items():
+                lines.append(f"  {package:<15} {installed or '-':<12} {_OPTIONAL[package]}")
+        elif isinstance(value, dict):
+            lines.append(f"{name:<17} " + ", ".join(f"{key} {fact}" for key, fact in value.items()))
+        else:
+            lines.append(f"{name:<17} " + (", ".join(value) if isinstance(value, list) else str(value)))
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> int:
+    """Print the facts, as text or JSON."""
+    import argparse
+
+    parser = argparse.ArgumentParser(prog="pullback info", description="Show what a bug report should contain.")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(arguments)
+    facts = gather()
+    if options.json:
+        import json
+
+        print(json.dumps(facts, indent=2))
+    else:
+        print(_as_text(facts))
+    return 0

@@ -26,28 +26,26 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution, DistributionFinder
 
 
-class MissingTorchAttribute(AttributeError):
-    """`torch.x` does not exist here. The help is written when the error is shown: `hasattr` probes stay cheap."""
+class _MessageWithHelp(str):
+    """An error message that looks for the nearest supported name only when it is shown: `hasattr` probes stay cheap."""
 
-    torch_name: str = ""
+    torch_name: str
 
     def __str__(self) -> str:
-        return f"{self.args[0]}. {explain_missing(self.torch_name)}" if self.torch_name else super().__str__()
+        return f"{str.__str__(self)}. {explain_missing(self.torch_name)}"
 
 
 def _missing_attribute(parent: str, name: str, caller: FrameType) -> Exception:
     """The error for `parent.name`, or for `from parent import name` when that is what the caller is executing."""
-    # Without an object to look at, the interpreter does not add a second suggestion of its own to ours.
-    error = MissingTorchAttribute(f"module {parent!r} has no attribute {name!r}", name=name, obj=None)
-    if name.startswith("__"):
-        return error
-    error.torch_name = f"{parent}.{name}"
     import opcode
 
+    torch_name = f"{parent}.{name}"
     if caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]:
-        message = f"cannot import name {name!r} from {parent!r}. {explain_missing(error.torch_name)}"
-        return ImportError(message, name=parent)
-    return error
+        return ImportError(f"cannot import name {name!r} from {parent!r}. {explain_missing(torch_name)}", name=parent)
+    message = _MessageWithHelp(f"module {parent!r} has no attribute {name!r}")
+    message.torch_name = torch_name
+    # Without an object to look at, the interpreter does not add a second suggestion of its own to ours.
+    return AttributeError(message, name=name, obj=None)
 
 
 def _fallback(

@@ -48,10 +48,10 @@ def find_torch_name(dotted: str) -> object:
 
 
 def has_torch_name(dotted: str) -> bool:
-    """Whether `torch.a.b.c` exists in Pullback."""
+    """Whether `torch.a.b.c` exists in Pullback, as installed: what needs an absent optional package does not."""
     try:
         find_torch_name(dotted)
-    except AttributeError:
+    except (AttributeError, ImportError):
         return False
     return True
 

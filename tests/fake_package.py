@@ -43,6 +43,7 @@ FAKE_FILES = {
     "nn/__init__.py": "from . import functional\nclass Module: pass\nclass Linear(Module): pass",
     "nn/functional.py": "def softmax(x): return x\ndef relu(x): return max(x, 0)",
     "linalg.py": "def norm(x): return abs(x)",
+    "optim.py": "import an_optional_package_that_is_absent",
     "broken.py": "import math\nmath.no_such_function",
     "cuda.py": "def device_count(): return 0\ndef is_available(): return False",
     "utils/__init__.py": "",

@@ -126,7 +126,7 @@ def test_what_is_missing_is_named_with_the_nearest_supported_name(package: Path)
         try:
             exec(code, {{}})
         except Exception as error:
-            print(type(error).__mro__[1 if type(error).__name__.startswith('MissingTorch') else 0].__name__, error)
+            print(type(error).__name__, error)
         else:
             print("no error")
     import torch
@@ -136,7 +136,7 @@ def test_what_is_missing_is_named_with_the_nearest_supported_name(package: Path)
     assert len(lines) == len(MISSING)
     for (code, kind, phrase, help_text), line in zip(MISSING, lines, strict=True):
         assert line.startswith(f"{kind} ") and phrase in line and help_text in line, f"{code}: {line}"
-        assert "docs/coverage.md" in line and "Pullback does not have torch." in line
+        assert line.count("docs/coverage.md") == 1 and "Pullback does not have torch." in line
 
 
 def test_a_mistake_inside_a_module_loaded_on_demand_is_not_called_missing(package: Path) -> None:

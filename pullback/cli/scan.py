@@ -142,12 +142,9 @@ def _collect_renames(tree: ast.Module, names: dict[str, str]) -> None:
 def _is_module_name(dotted: str) -> bool:
     from types import ModuleType
 
-    from pullback.torch_names import find_torch_name
+    from pullback.torch_names import find_torch_name, has_torch_name
 
-    try:
-        return isinstance(find_torch_name(dotted), ModuleType)
-    except AttributeError:
-        return False
+    return has_torch_name(dotted) and isinstance(find_torch_name(dotted), ModuleType)
 
 
 def _dotted(node: ast.AST, names: dict[str, str]) -> str | None:

@@ -1,0 +1,248 @@
+"""The random number generator: torch's Mersenne Twister, its seeding, its state bytes and its raw draws.
+
+NumPy's legacy ``RandomState`` is the same engine with the same seeding, so the 32-bit stream is torch's. On top of
+it torch keeps one cached double normal (the second half of a Box-Muller pair), which is part of the state.
+Lives here: ``Generator``, ``default_generator`` and draws of bits and of float64 uniforms.
+Does not live here: distributions (random_streams.py) and float32 Box-Muller arithmetic (random_normals.py).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.random import MT19937, RandomState
+
+DEFAULT_SEED = 67280421310721
+STATE_SIZE = 5056
+_WORDS = 624
+_LOW_53_BITS = np.uint64(2**53 - 1)
+_SMALL = 512  # below this many words the bit generator's own call beats RandomState's argument checking
+_DEVICE_TYPES = (
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, "
+    "mtia, privateuseone"
+)
+_STATE_LAYOUT = np.dtype(
+    [
+        ("seed", "<u8"),
+        ("left", "<i4"),
+        ("seeded", "<i4"),
+        ("next", "<u8"),
+        ("words", "<u8", (_WORDS,)),
+        ("normal_x", "<f8"),
+        ("normal_y", "<f8"),
+        ("normal_rho", "<f8"),
+        ("normal_is_valid", "<i4"),
+        ("unused", "V12"),
+    ]
+)
+
+
+class Generator:
+    """A stream of random bits that programs can seed, save and restore.
+
+    The engine is made on the first draw, so that creating or seeding a generator costs nothing until it is used.
+    Samplers hold ``lock`` while they draw: two threads never interleave inside one sample.
+    """
+
+    def __init__(self, device: object = "cpu") -> None:
+        self.device: object = _checked_device(device)
+        self.lock = threading.RLock()
+        self.cached_normal: float | None = None
+        self._seed: int | None = DEFAULT_SEED
+        self._engine: RandomState | None = None
+        self._bits: MT19937 | None = None
+
+    # ------------------------------------------------------------------ seeding
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Restart the stream from ``seed`` (negative seeds count from 2**64) and return the generator."""
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+            raise RuntimeError(
+                f"manual_seed expected a long, but got {type(seed).__name__}. Pass a Python integer, "
+                f"for example manual_seed(int(seed))."
+            )
+        seed = int(seed)
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError(
+                f"Overflow when unpacking long long: the seed {seed} does not fit in 64 bits. "
+                f"Seeds lie in [-2**63, 2**64 - 1]; use for example seed % 2**64."
+            )
+        with self.lock:
+            self._seed = seed % 2**64
+            self.cached_normal = None
+            if self._engine is not None:
+                self._engine.seed(self._seed & 0xFFFFFFFF)
+        return self
+
+    def seed(self) -> int:
+        """Restart the stream from a seed the operating system provides, and return that seed."""
+        seed = int.from_bytes(os.urandom(8), "little")
+        self.manual_seed(seed)
+        return seed
+
+    def initial_seed(self) -> int:
+        """The seed the stream was last started from, as an unsigned 64-bit number."""
+        with self.lock:
+            if self._seed is None:
+                self._seed = int.from_bytes(os.urandom(8), "little")
+            return self._seed
+
+    # ------------------------------------------------------------------ state
+
+    def state_bytes(self) -> np.ndarray:
+        """The whole state as 5056 bytes in torch's layout."""
+        with self.lock:
+            self._start()
+            state = self._bits.state["state"]
+            words, position = state["key"], int(state["pos"])
+            record = np.zeros((), _STATE_LAYOUT)
+            record["seed"] = self._seed
+            record["seeded"] = 1
+            record["words"] = words
+            # torch writes position 0 for a stream nobody has drawn from; its first word is then the seed itself.
+            untouched = position == _WORDS and int(words[0]) == self._seed & 0xFFFFFFFF
+            record["next"] = 0 if untouched else position
+            record["left"] = 1 if untouched else _WORDS + 1 - position
+            if self.cached_normal is not None:
+                record["normal_y"] = self.cached_normal
+                record["normal_is_valid"] = 1
+        return np.frombuffer(record.tobytes(), np.uint8).copy()
+
+    def load_state_bytes(self, state: np.ndarray) -> None:
+        """Continue from bytes that ``state_bytes`` or torch wrote."""
+        if not isinstance(state, np.ndarray) or state.dtype != np.uint8:
+            found = state.dtype if isinstance(state, np.ndarray) else type(state).__name__
+            raise TypeError(
+                f"RNG state must be a torch.ByteTensor, but got {found}. Pass what get_state() returned, unchanged."
+            )
+        if state.size != STATE_SIZE:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {STATE_SIZE} but found the input RNG state size to be "
+                f"{state.size}. Pass what get_state() returned, unchanged."
+            )
+        record = np.frombuffer(np.ascontiguousarray(state).tobytes(), _STATE_LAYOUT)[0]
+        left, position = int(record["left"]), int(record["next"])
+        if record["seeded"] != 1 or not 0 < left <= _WORDS or position > _WORDS:
+            raise RuntimeError(
+                "Invalid mt19937 state: the bytes have the right size but no generator wrote them. "
+                "Pass what get_state() returned, unchanged."
+            )
+        with self.lock:
+            self._seed = int(record["seed"])
+            self._start()
+            # With one draw left torch renews its words first, wherever the position stands.
+            self._bits.state = {
+                "bit_generator": "MT19937",
+                "state": {"key": record["words"].astype(np.uint32), "pos": _WORDS if left == 1 else position},
+            }
+            self.cached_normal = float(record["normal_y"]) if record["normal_is_valid"] else None
+
+    def clone_state(self) -> Generator:
+        """An independent generator that will produce the same numbers."""
+        clone = type(self)(self.device)
+        clone.load_state_bytes(self.state_bytes())
+        return clone
+
+    # ------------------------------------------------------------------ draws
+
+    def bits32(self, count: int) -> np.ndarray:
+        """``count`` words of the stream, uint32."""
+        with self.lock:
+            self._start()
+            if count < _SMALL:
+                return self._bits.random_raw(count).astype(np.uint32)
+            return self._engine.randint(0, 2**32, size=count, dtype=np.uint32)
+
+    def bits64(self, count: int) -> np.ndarray:
+        """``count`` pairs of words, uint64; the first word of a pair is the high half."""
+        with self.lock:
+            self._start()
+            if count < _SMALL:
+                words = self._bits.random_raw(2 * count)
+                return (words[0::2] << np.uint64(32)) | words[1::2]
+            return self._engine.randint(0, 2**64, size=count, dtype=np.uint64)
+
+    def doubles(self, count: int) -> np.ndarray:
+        """``count`` float64 uniforms in [0, 1) of 53 bits; each takes two words."""
+        bits = self.bits64(count)
+        np.bitwise_and(bits, _LOW_53_BITS, out=bits)
+        uniforms = bits.view(np.float64)
+        np.copyto(uniforms, bits.view(np.int64))
+        return np.multiply(uniforms, 2.0**-53, out=uniforms)
+
+    @contextmanager
+    def one_double_at_a_time(self, expected: int) -> Iterator[Callable[[], float]]:
+        """A function that returns the next float64 uniform, for samplers that reject and retry.
+
+        Many are drawn ahead when many are expected; those not used are put back at the end.
+        """
+        with self.lock:
+            self._start()
+            if expected < 64:
+                yield self._next_double
+                return
+            reader = _ReadAhead(self, min(expected, 4096))
+            try:
+                yield reader.next
+            finally:
+                reader.put_back()
+
+    def _next_double(self) -> float:
+        raw = self._bits.random_raw
+        high = raw()
+        return (((high << 32) | raw()) & (2**53 - 1)) * 2.0**-53
+
+    def _start(self) -> None:
+        if self._engine is None:
+            from numpy.random import MT19937, RandomState
+
+            self._bits = MT19937(0)
+            self._engine = RandomState(self._bits)
+            self._engine.seed(self.initial_seed() & 0xFFFFFFFF)
+
+
+class _ReadAhead:
+    """Doubles drawn in chunks; ``put_back`` rewinds the generator to the last one that was taken."""
+
+    def __init__(self, generator: Generator, chunk: int) -> None:
+        self._generator = generator
+        self._chunk = chunk
+        self._waiting: list[float] = []
+        self._before: dict | None = None
+
+    def next(self) -> float:
+        if not self._waiting:
+            self._before = self._generator._bits.state
+            self._waiting = self._generator.doubles(self._chunk)[::-1].tolist()
+        return self._waiting.pop()
+
+    def put_back(self) -> None:
+        if self._waiting:
+            self._generator._bits.state = self._before
+            self._generator.bits64(self._chunk - len(self._waiting))
+
+
+def _checked_device(device: object) -> str:
+    kind = str(device).partition(":")[0]
+    if kind == "cpu":
+        return "cpu"
+    if kind not in _DEVICE_TYPES.split(", "):
+        raise RuntimeError(
+            f"Expected one of {_DEVICE_TYPES} device type at start of device string: {kind}. "
+            f"Random generators live on the CPU: Generator(device='cpu')."
+        )
+    raise RuntimeError(
+        f"Cannot get {kind.upper()} generator: random streams are drawn on the CPU here. "
+        f"Use Generator(device='cpu') and move the samples to the device."
+    )
+
+
+default_generator = Generator()
+default_generator._seed = None  # decided by the operating system at the first draw, unless manual_seed comes first

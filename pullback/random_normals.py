@@ -1,0 +1,268 @@
+"""Float32 Box-Muller exactly as torch's vectorised CPU kernel computes it.
+
+torch evaluates log, sin and cos of float32 normals with short polynomials in fused multiply-adds, not with the
+C library, so bit-equal samples need the same polynomials with a single rounding for each fused step. NumPy has no
+fused multiply-add: here a step is taken in float64, where a product of two float32 numbers is exact, and rounded
+once to float32. Inputs are 24-bit integers, so every identity below was checked on all 2**24 of them.
+Lives here: that arithmetic, block by block in buffers that stay in the cache, and exact fused multiply-adds for
+whole arrays. Does not live here: drawing bits and choosing which normal algorithm applies.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+_PAIRS_PER_BLOCK = 16384
+_LOG_COEFFICIENTS = tuple(
+    float(np.float32(c))
+    for c in (
+        -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+        -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+    )
+)  # fmt: skip
+_LOG_LEADING = float(np.float32(7.0376836292e-2))
+_LOG2_HIGH = np.float32(0.693359375)
+_LOG2_LOW = np.float32(-2.12194440e-4)
+_COS_LEADING, _COS_SECOND, _COS_THIRD = (
+    float(np.float32(c)) for c in (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+)
+_SIN_LEADING, _SIN_SECOND, _SIN_THIRD = (
+    float(np.float32(c)) for c in (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+)
+# Adding and subtracting 1.5 * 2**(e + 29) rounds a float64 of magnitude [2**e, 2**(e+1)) to float32's grid.
+_GRID_10, _GRID_5, _GRID_7, _GRID_3 = (1.5 * 2.0 ** (29 - e) for e in (10, 5, 7, 3))
+_QUARTER_PI_HIGH, _QUARTER_PI_MIDDLE = np.float32(0.78515625), np.float32(2.4187564849853515625e-4)
+_QUARTER_PI_LOW = float(np.float32(3.77489497744594108e-8))
+_FOUR_OVER_PI = np.float32(1.27323954473516)
+_ANGLE_PER_UNIT = np.float32(2.0 * np.pi) * np.float32(2.0**-24)
+_SQRT_HALF_BITS = 0x3F3504F3
+_LOW_24_BITS = 0xFFFFFF
+_ZERO = np.float32(0)
+_EIGHT_WORDS = np.dtype("V32")  # moves eight 4-byte values at once
+_EXPONENT_OFFSET = np.float32(127 + 24)  # the 24 turns an integer k into the uniform k * 2**-24
+
+
+class _Workspace:
+    """Scratch arrays that one thread reuses for every block."""
+
+    def __init__(self) -> None:
+        self.float64 = [np.empty(_PAIRS_PER_BLOCK, np.float64) for _ in range(3)]
+        self.float32 = [np.empty(_PAIRS_PER_BLOCK, np.float32) for _ in range(6)]
+        self.int32 = [np.empty(_PAIRS_PER_BLOCK, np.int32) for _ in range(4)]
+
+
+_thread = threading.local()
+
+
+def fill_standard_normals(bits: np.ndarray, out: np.ndarray) -> None:
+    """Turn 32-bit draws into float32 normals: of each 16 draws, 8 make radii and 8 make angles.
+
+    ``bits`` (uint32) and ``out`` (float32) are contiguous, of one size, a multiple of 16.
+    """
+    work = getattr(_thread, "workspace", None)
+    if work is None:
+        work = _thread.workspace = _Workspace()
+    draws = bits.view(_EIGHT_WORDS).reshape(-1, 2)
+    results = out.view(_EIGHT_WORDS).reshape(-1, 2)
+    rows = _PAIRS_PER_BLOCK // 8
+    for start in range(0, len(draws), rows):
+        block = draws[start : start + rows]
+        units = work.int32[3][: 8 * len(block)]
+        np.copyto(units.view(_EIGHT_WORDS), block[:, 0])
+        np.bitwise_and(units, _LOW_24_BITS, out=units)
+        np.subtract(1 << 24, units, out=units)  # 1 - u, never zero
+        radius = _radius(units, work)
+        np.copyto(units.view(_EIGHT_WORDS), block[:, 1])
+        np.bitwise_and(units, _LOW_24_BITS, out=units)
+        sine, cosine = _sine_and_cosine(units, work)
+        np.multiply(radius, cosine, out=cosine)
+        np.multiply(radius, sine, out=sine)
+        np.add(cosine, _ZERO, out=cosine)  # -0.0 becomes 0.0, as when a mean of zero is added
+        np.add(sine, _ZERO, out=sine)
+        np.copyto(results[start : start + rows, 0], cosine.view(_EIGHT_WORDS))
+        np.copyto(results[start : start + rows, 1], sine.view(_EIGHT_WORDS))
+
+
+def _round_to_float32(wide: np.ndarray, narrow: np.ndarray) -> None:
+    """Round float64 values to float32 in place, through a float32 buffer."""
+    np.copyto(narrow, wide, casting="same_kind")
+    np.copyto(wide, narrow)
+
+
+def _radius(units: np.ndarray, work: _Workspace) -> np.ndarray:
+    """sqrt(-2 log(k * 2**-24)) for int32 k in [1, 2**24]."""
+    n = units.size
+    mantissa, exponent, square = (a[:n] for a in work.float32[:3])
+    wide, x = (a[:n] for a in work.float64[:2])
+    bits = work.int32[0][:n]
+    rounded = bits.view(np.float32)
+    # Split into 2**exponent * (1 + x) with x in [sqrt(1/2) - 1, sqrt(2) - 1); all of it is exact.
+    np.copyto(mantissa, units, casting="unsafe")
+    np.add(mantissa.view(np.int32), 0x3F800000 - _SQRT_HALF_BITS, out=bits)
+    np.right_shift(bits, 23, out=mantissa.view(np.int32))
+    np.copyto(exponent, mantissa.view(np.int32), casting="unsafe")
+    np.subtract(exponent, _EXPONENT_OFFSET, out=exponent)
+    np.bitwise_and(bits, 0x7FFFFF, out=bits)
+    np.add(bits, _SQRT_HALF_BITS, out=bits)
+    np.subtract(rounded, np.float32(1), out=mantissa)
+    np.copyto(x, mantissa)
+    np.multiply(x, _LOG_LEADING, out=wide)
+    for coefficient in _LOG_COEFFICIENTS[:-1]:
+        np.add(wide, coefficient, out=wide)
+        _round_to_float32(wide, rounded)
+        np.multiply(wide, x, out=wide)
+    np.add(wide, _LOG_COEFFICIENTS[-1], out=wide)
+    np.copyto(rounded, wide, casting="same_kind")
+    np.multiply(rounded, mantissa, out=rounded)
+    np.multiply(mantissa, mantissa, out=square)
+    np.copyto(wide, rounded)
+    np.copyto(x, square)
+    np.multiply(wide, x, out=wide)
+    np.multiply(exponent, _LOG2_LOW, out=rounded)
+    np.copyto(x, rounded)
+    np.add(wide, x, out=wide)
+    np.copyto(rounded, wide, casting="same_kind")
+    # From here every product is exact in float32, so plain float32 steps equal the fused ones.
+    np.multiply(square, np.float32(0.5), out=square)
+    np.subtract(rounded, square, out=rounded)
+    np.add(mantissa, rounded, out=mantissa)
+    np.multiply(exponent, _LOG2_HIGH, out=exponent)
+    np.add(exponent, mantissa, out=mantissa)
+    np.multiply(mantissa, np.float32(-2), out=mantissa)
+    return np.sqrt(mantissa, out=mantissa)
+
+
+def _sine_and_cosine(units: np.ndarray, work: _Workspace) -> tuple[np.ndarray, np.ndarray]:
+    """sin and cos of the float32 angle 2 pi k 2**-24 for int32 k in [0, 2**24)."""
+    n = units.size
+    x, square, sine, cosine = (a[:n] for a in work.float32[2:6])
+    wide, wide_x, wide_square = (a[:n] for a in work.float64)
+    octant, swap, sign = (a[:n] for a in work.int32[:3])
+    np.copyto(x, units, casting="unsafe")
+    np.multiply(x, _ANGLE_PER_UNIT, out=x)
+    np.multiply(x, _FOUR_OVER_PI, out=square)
+    np.copyto(octant, square, casting="unsafe")
+    np.add(octant, 1, out=octant)
+    np.bitwise_and(octant, -2, out=octant)
+    # Take octant * pi/4 away in three parts; the first two products are exact in float32, the third is not.
+    np.copyto(square, octant, casting="unsafe")
+    np.multiply(square, _QUARTER_PI_HIGH, out=sine)
+    np.subtract(x, sine, out=x)
+    np.multiply(square, _QUARTER_PI_MIDDLE, out=sine)
+    np.subtract(x, sine, out=x)
+    np.copyto(wide_x, x)
+    np.copyto(wide, square)
+    np.multiply(wide, _QUARTER_PI_LOW, out=wide)
+    np.subtract(wide_x, wide, out=wide_x)
+    _round_to_float32(wide_x, x)
+    np.multiply(x, x, out=square)
+    np.copyto(wide_square, square)
+    _cosine_polynomial(wide_square, wide, cosine)
+    _sine_polynomial(wide_square, wide_x, wide, sine)
+    _rotate_by_octant(octant, swap, sign, sine.view(np.int32), cosine.view(np.int32))
+    return sine, cosine
+
+
+def _cosine_polynomial(square: np.ndarray, wide: np.ndarray, out: np.ndarray) -> None:
+    np.multiply(square, _COS_LEADING, out=wide)
+    _add_on_grid(wide, _COS_SECOND, _GRID_10)
+    np.multiply(wide, square, out=wide)
+    _add_on_grid(wide, _COS_THIRD, _GRID_5)
+    np.multiply(wide, square, out=wide)
+    _round_to_float32(wide, out)
+    np.subtract(wide, 0.5, out=wide)
+    np.multiply(wide, square, out=wide)
+    np.copyto(out, wide, casting="same_kind")
+    np.add(out, np.float32(1), out=out)
+
+
+def _sine_polynomial(square: np.ndarray, x: np.ndarray, wide: np.ndarray, out: np.ndarray) -> None:
+    np.multiply(square, _SIN_LEADING, out=wide)
+    _add_on_grid(wide, _SIN_SECOND, _GRID_7)
+    np.multiply(wide, square, out=wide)
+    _add_on_grid(wide, _SIN_THIRD, _GRID_3)
+    np.multiply(wide, square, out=wide)
+    _round_to_float32(wide, out)
+    np.multiply(wide, x, out=wide)
+    np.add(wide, x, out=wide)
+    np.copyto(out, wide, casting="same_kind")
+
+
+def _add_on_grid(wide: np.ndarray, constant: float, grid: float) -> None:
+    """wide + constant rounded to float32, where all the sums share one exponent (that of ``grid``)."""
+    np.add(wide, constant + grid, out=wide)
+    np.subtract(wide, grid, out=wide)
+
+
+def _rotate_by_octant(
+    octant: np.ndarray, swap: np.ndarray, sign: np.ndarray, sine: np.ndarray, cosine: np.ndarray
+) -> None:
+    """Swap and negate, as bits, the sine and cosine of the reduced angle; octant is 0, 2, 4, 6 or 8."""
+    np.left_shift(octant, 30, out=swap)
+    np.right_shift(swap, 31, out=swap)  # all ones where octant is 2 or 6
+    np.bitwise_xor(sine, cosine, out=sign)
+    np.bitwise_and(sign, swap, out=swap)
+    np.bitwise_xor(sine, swap, out=sine)
+    np.bitwise_xor(cosine, swap, out=cosine)
+    np.bitwise_and(octant, 4, out=sign)
+    np.left_shift(sign, 29, out=sign)
+    np.bitwise_xor(sine, sign, out=sine)
+    np.add(octant, 2, out=sign)
+    np.bitwise_and(sign, 4, out=sign)
+    np.left_shift(sign, 29, out=sign)
+    np.bitwise_xor(cosine, sign, out=cosine)
+
+
+def fused_multiply_add(a: np.ndarray, b: float, c: float, dtype: np.dtype) -> np.ndarray:
+    """a * b + c with a single rounding; float32 or float64 ``a``, with ``b`` and ``c`` already of that dtype."""
+    if c == 0 and np.isfinite(b):
+        return a * dtype.type(b) + dtype.type(0)
+    return _fused_float64(a, b, c) if dtype == np.float64 else _fused_float32(a, b, c)
+
+
+def _fused_float32(a: np.ndarray, b: float, c: float) -> np.ndarray:
+    total = a.astype(np.float64)
+    np.multiply(total, b, out=total)  # exact: 24 bits times 24 bits
+    product = total.copy()
+    np.add(total, c, out=total)
+    # Rounding twice goes wrong only where the float64 sum landed exactly half way between two float32 numbers.
+    halfway = np.flatnonzero((total.view(np.int64) & ((1 << 29) - 1)) == (1 << 28))
+    if halfway.size:
+        total[halfway] = _round_to_odd_sum(product[halfway], np.float64(c))
+    return total.astype(np.float32)
+
+
+def _fused_float64(a: np.ndarray, b: float, c: float) -> np.ndarray:
+    """Boldo and Melquiond's emulation: the product and two sums without error, one addition rounded to odd."""
+    high = a * b
+    a_high, a_low = _split(a)
+    b_high, b_low = _split(np.float64(b))
+    low = a_low * b_low - (((high - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    sum_high, sum_low = _two_sum(np.float64(c), low)
+    total_high, total_low = _two_sum(high, sum_high)
+    return total_high + _round_to_odd_sum(sum_low, total_low)
+
+
+def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rounded sum and its exact error."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _split(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two halves of 26 bits whose products are exact."""
+    scaled = a * 134217729.0
+    high = scaled - (scaled - a)
+    return high, a - high
+
+
+def _round_to_odd_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a + b where an inexact sum takes the neighbour with an odd last bit, so that a later rounding is right."""
+    total, error = _two_sum(a, b)
+    bits = total.view(np.int64)
+    inexact_even = (error != 0) & ((bits & 1) == 0)
+    step = np.where((error > 0) == (total > 0), 1, -1)
+    return np.where(inexact_even, bits + step, bits).view(np.float64)

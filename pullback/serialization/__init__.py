@@ -1,0 +1,136 @@
+"""Checkpoints: `save` and `load`, in torch's file format, and the list of classes a file may name.
+
+`load` runs no code from a file: pickles are read by an interpreter that can only make data (`interpreter`,
+`constructors`). `save` replaces files all at once and writes checksums that cover every bit. The formats live
+in `archive`, `reader`, `writer` and `safetensors`; tensors are met in `bridge` alone. Submodules are imported
+when first needed.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import IO, Any
+
+__all__ = [
+    "CheckpointError",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "load",
+    "safe_globals",
+    "save",
+]
+
+_LAZY = {
+    "CheckpointError": "errors",
+    "TruncatedCheckpointError": "errors",
+    "add_safe_globals": "constructors",
+    "clear_safe_globals": "constructors",
+    "get_safe_globals": "constructors",
+    "safe_globals": "constructors",
+}
+
+FileLike = str | os.PathLike[str] | IO[bytes]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def save(
+    obj: object,
+    f: FileLike,
+    pickle_module: Any = None,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
+    """Write `obj` (tensors, containers, state dicts, picklable objects) to a path or a file object.
+
+    At a path, the old file is replaced in one step once the new one is complete and on disk. The archive is
+    always of the zip kind and its pickle of protocol 2, which every torch since 1.6 reads.
+    """
+    from .writer import write_checkpoint
+
+    if pickle_module is not None and getattr(pickle_module, "__name__", "") not in ("pickle", "_pickle"):
+        raise ValueError(
+            f"save() has its own pickler and cannot use {pickle_module!r}. Leave pickle_module out, or dump the parts "
+            "that need it to bytes first and save those."
+        )
+    if not _use_new_zipfile_serialization:
+        raise ValueError("The file format of torch before 1.6 can be loaded but is no longer written.")
+    if isinstance(f, (str, os.PathLike)):
+        from .atomic import replace_file
+
+        replace_file(f, lambda file: write_checkpoint(obj, file.write))
+    elif hasattr(f, "write"):
+        write_checkpoint(obj, f.write)
+    else:
+        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+
+
+def load(
+    f: FileLike,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """Read what `save` (ours or torch's) wrote to a path or a file object.
+
+    Unless `weights_only=False` (or a `pickle_module`) is given, only data, tensors and classes passed to
+    `add_safe_globals` can come out, and no code from the file can run. Checksums are verified, except of tensors
+    with `mmap=True`, which are read from disk when first used.
+    """
+    if weights_only is None:
+        weights_only = pickle_module is None
+    if weights_only and pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    if weights_only and pickle_load_args:
+        import warnings
+
+        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+    if not isinstance(f, (str, os.PathLike)):
+        if mmap:
+            raise ValueError("f must be a file path in order to use the mmap argument")
+        return _load_open(f, map_location, pickle_module, weights_only, False, pickle_load_args)
+    if os.fspath(f).endswith(".safetensors"):
+        from .safetensors import load_file
+
+        return load_file(f, "cpu" if map_location is None else map_location)
+    with open(f, "rb") as file:
+        return _load_open(file, map_location, pickle_module, weights_only, bool(mmap), pickle_load_args)
+
+
+def _load_open(
+    file: IO[bytes],
+    map_location: Any,
+    pickle_module: Any,
+    weights_only: bool,
+    is_mapped: bool,
+    arguments: dict[str, Any],
+) -> Any:
+    from .reader import Loader
+    from .source import MappedSource, Source
+
+    if not hasattr(file, "seek"):
+        raise AttributeError(
+            f"'{type(file).__name__}' object has no attribute 'seek'. You can only torch.load from a file that is "
+            "seekable. Please pre-load the data into a buffer like io.BytesIO and try to load from it instead."
+        )
+    source = MappedSource(file) if is_mapped else Source(file)
+    if weights_only:
+        return Loader(source, map_location).load()
+    if pickle_module is None:
+        import pickle as pickle_module
+    from .general import GeneralLoader
+
+    return GeneralLoader(source, map_location, pickle_module, arguments).load()

@@ -1,0 +1,215 @@
+"""Checkpoints from a file: recognising the format, finding storages, running the pickle.
+
+Reads the zip archives of torch 1.6 and later, and the plain pickle streams that came before. Nothing in a file
+can make this module execute code; the general unpickler for trusted files is in `general`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import bridge
+from .archive import ArchiveReader
+from .constructors import Resolver
+from .dtypes import numpy_dtype
+from .errors import CheckpointError, TruncatedCheckpointError
+from .interpreter import Interpreter
+from .rebuild import Storage, StorageType
+from .source import MappedSource, Source
+
+Place = Callable[[np.ndarray, str], Any]
+
+_LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
+_LEGACY_PROTOCOL = 1001
+
+
+class Loader:
+    """One load: where storages come from and where they go. `unpickle` is replaced for trusted files."""
+
+    def __init__(self, source: Source, map_location: Any) -> None:
+        self.source = source
+        self.place = location_mapper(map_location)
+        self.storages: dict[str, Storage] = {}
+        self.is_swapped = False
+
+    def load(self) -> Any:
+        """The object in the file."""
+        if self.source.size == 0:
+            raise TruncatedCheckpointError("Ran out of input: the file is empty.")
+        if self.source.read(0, min(4, self.source.size)) == b"PK\x03\x04":
+            return self._load_archive()
+        if self.source.size > 262 and self.source.read(257, 5) == b"ustar":
+            raise CheckpointError(
+                "The file is a tar archive, the format of torch 0.1. Load it with a torch of version 1 or later and "
+                "save it again."
+            )
+        return self._load_legacy()
+
+    def unpickle(self, data: bytes, position: int, storage: Callable[[tuple[Any, ...]], Storage]) -> tuple[Any, int]:
+        """The object pickled at `position`, and the position behind it."""
+        resolver = Resolver()
+        interpreter = Interpreter(data, resolver.resolve, storage, resolver.build, position)
+        try:
+            return interpreter.run(), interpreter.position
+        except CheckpointError as error:
+            error.args = (f"Weights only load failed. {error}",)
+            raise
+
+    def _load_archive(self) -> Any:
+        archive = ArchiveReader(self.source)
+        if "constants.pkl" in archive:
+            raise CheckpointError(
+                "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``: the file holds "
+                "a compiled program, not a checkpoint. Save the module's state_dict() with torch.save instead."
+            )
+        if "byteorder" in archive:
+            order = archive.read("byteorder")
+            if order not in (b"little", b"big"):
+                raise CheckpointError(f"Unknown endianness type: {order[:20]!r}")
+            self.is_swapped = order.decode() != sys.byteorder
+        is_mapped = isinstance(self.source, MappedSource)
+        seen = {"byteorder", "data.pkl"}
+
+        def storage(identifier: tuple[Any, ...]) -> Storage:
+            kind, key, location, count = _storage_fields(identifier, 5)
+            name = f"data/{key}"
+            size = _byte_count(kind, count)
+            if archive.size_of(name) != size:
+                raise CheckpointError(
+                    f"The checkpoint is damaged: record {name} has {archive.size_of(name)} bytes instead of {size}."
+                )
+            if key not in self.storages:
+                # Verifying a mapped file would read all of it, which is what mapping avoids.
+                data = archive.array(name, verify=not is_mapped)
+                self.storages[key] = self._storage(data, kind, location)
+                seen.add(name)
+            return self.storages[key]
+
+        result, _ = self.unpickle(archive.read("data.pkl"), 0, storage)
+        if archive.is_ours and not is_mapped:
+            for name in archive.unread(seen):
+                archive.read(name)
+        return result
+
+    def _load_legacy(self) -> Any:
+        data = self.source.read(0, self.source.size)
+        magic, position = self.unpickle(data, 0, _no_storage)
+        if magic != _LEGACY_MAGIC or type(magic) is not int:
+            raise CheckpointError("Invalid magic number; corrupt file?")
+        protocol, position = self.unpickle(data, position, _no_storage)
+        if protocol != _LEGACY_PROTOCOL or type(protocol) is not int:
+            raise CheckpointError(f"Invalid protocol version: {protocol!r:.50}")
+        system, position = self.unpickle(data, position, _no_storage)
+        little = system.get("little_endian", True) if type(system) is dict else True
+        self.is_swapped = bool(little) != (sys.byteorder == "little")
+        budget = len(data)
+        self.place = _in_place(self.place)
+
+        def storage(identifier: tuple[Any, ...]) -> Storage:
+            nonlocal budget
+            kind, key, location, count = _storage_fields(identifier, 6)
+            if identifier[5] is not None:
+                raise CheckpointError("The checkpoint holds views of storages as torch 0.4 wrote them: not supported.")
+            if key not in self.storages:
+                # The data come later in the file; until then only its length is known to be enough.
+                budget -= _byte_count(kind, count)
+                if budget < 0:
+                    raise TruncatedCheckpointError("The checkpoint is truncated: its storages exceed the file.")
+                self.storages[key] = self._storage(np.zeros(_byte_count(kind, count), np.uint8), kind, location)
+            return self.storages[key]
+
+        result, position = self.unpickle(data, position, storage)
+        keys, position = self.unpickle(data, position, _no_storage)
+        self._fill_legacy(data, position, keys)
+        return result
+
+    def _fill_legacy(self, data: bytes, position: int, keys: Any) -> None:
+        if type(keys) is not list or sorted(map(str, keys)) != sorted(self.storages):
+            raise CheckpointError("The checkpoint is damaged: its list of storages does not match its tensors.")
+        for key in keys:
+            target = self.storages[key]
+            if position + 8 > len(data):
+                raise TruncatedCheckpointError("The checkpoint is truncated: a storage is missing.")
+            order = "big" if self.is_swapped == (sys.byteorder == "little") else "little"
+            count = int.from_bytes(data[position : position + 8], order)
+            position += 8
+            if count * numpy_dtype(target.dtype).itemsize != target.data.nbytes:
+                raise CheckpointError("The checkpoint is damaged: a storage has the wrong length.")
+            if position + target.data.nbytes > len(data):
+                raise TruncatedCheckpointError("The checkpoint is truncated: a storage ends too early.")
+            target.fill(np.frombuffer(data, np.uint8, target.data.nbytes, position))
+            position += target.data.nbytes
+
+    def _storage(self, data: np.ndarray, kind: StorageType, location: str) -> Storage:
+        return Storage(data, kind.dtype, lambda array: self.place(array, location), self.is_swapped)
+
+
+def _no_storage(identifier: tuple[Any, ...]) -> Storage:
+    raise CheckpointError("The checkpoint is malformed: a tensor stands where none belongs.")
+
+
+def _storage_fields(identifier: tuple[Any, ...], length: int) -> tuple[StorageType, str, str, int]:
+    if len(identifier) != length:
+        raise CheckpointError("The checkpoint is malformed: a storage is described by the wrong number of values.")
+    kind, key, location, count = identifier[1:5]
+    if type(kind) is not StorageType or type(key) is not str or type(location) is not str or type(count) is not int:
+        raise CheckpointError("The checkpoint is malformed, or holds a kind of storage that is not supported.")
+    return kind, key, location, count
+
+
+def _byte_count(kind: StorageType, count: int) -> int:
+    return max(count, 0) * numpy_dtype(kind.dtype).itemsize
+
+
+def location_mapper(map_location: Any) -> Place:
+    """A function that puts an array where `map_location` wants what was saved on a device."""
+    if map_location is None:
+        return lambda array, location: _restore(array, location)
+    if isinstance(map_location, dict):
+        return lambda array, location: _restore(array, str(map_location.get(location, location)))
+    if isinstance(map_location, bytes):
+        map_location = map_location.decode()
+    if isinstance(map_location, str) or not callable(map_location):
+        if not isinstance(map_location, str) and not hasattr(map_location, "type"):
+            raise TypeError(f"'{type(map_location).__name__}' object is not callable: map_location must be a device, "
+                            "the name of one, a dictionary or a function")  # fmt: skip
+        return lambda array, location: _restore(array, str(map_location))
+
+    def place(array: np.ndarray, location: str) -> Any:
+        storage = bridge.storage_from_array(array, "cpu")
+        result = map_location(storage, location)
+        return _restore(array, location) if result is None else result
+
+    return place
+
+
+def _in_place(place: Place) -> Place:
+    """`place`, for data that arrive later: the array must be used as it is, not copied to another device."""
+
+    def check(array: np.ndarray, location: str) -> Any:
+        storage = place(array, location)
+        if array.size and not bridge.shares_memory(storage, array):
+            raise RuntimeError(
+                "Files of torch before 1.6 can only be loaded to the CPU: pass map_location='cpu' and move the "
+                "tensors afterwards."
+            )
+        return storage
+
+    return check
+
+
+def _restore(array: np.ndarray, location: str) -> Any:
+    kind = location.partition(":")[0]
+    if kind not in ("cpu", "cuda", "mps", "xpu", "meta"):
+        raise RuntimeError(f"don't know how to restore data location of a storage (tagged with {location[:50]})")
+    if kind != "cpu" and not bridge.is_available(kind):
+        raise RuntimeError(
+            f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is False. "
+            "If you are running on a CPU-only machine, please use torch.load with "
+            "map_location=torch.device('cpu') to map your storages to the CPU."
+        )
+    return bridge.storage_from_array(array, "cpu" if kind == "cpu" else location)

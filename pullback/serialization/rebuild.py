@@ -1,0 +1,181 @@
+"""Storages and tensors from what a checkpoint says about them.
+
+Every number in a file is suspect: a view must lie inside its storage, and the storage inside the file. Views of
+one storage share memory after loading as they did before saving.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import bridge
+from .dtypes import DIFFERENTIABLE, DTYPE_NAMES, numpy_dtype, to_native_order
+from .errors import CheckpointError
+
+_MAX_DIMENSIONS = 64  # NumPy's limit, and torch's
+_MAX_BYTES = 2**63 - 1
+
+
+class StorageType:
+    """A storage class of torch, known here by the dtype of its elements."""
+
+    __slots__ = ("dtype", "is_raw")
+
+    def __init__(self, dtype: str, is_raw: bool = False) -> None:
+        self.dtype = dtype
+        self.is_raw = is_raw  # an UntypedStorage: its length counts bytes and the tensor brings the dtype
+
+
+class Storage:
+    """The bytes of one storage; typed views are made once for each dtype, so that tensors share them."""
+
+    __slots__ = ("data", "dtype", "place", "is_swapped", "arrays", "typed")
+
+    def __init__(self, data: np.ndarray, dtype: str, place: Callable[[np.ndarray], Any], is_swapped: bool) -> None:
+        self.data = data
+        self.dtype = dtype
+        self.place = place
+        self.is_swapped = is_swapped
+        self.arrays: dict[str, np.ndarray] = {}
+        self.typed: dict[str, Any] = {}
+
+    def elements(self, dtype: str) -> tuple[Any, int]:
+        """The storage as a one-dimensional tensor of `dtype`, and its number of elements."""
+        if dtype not in self.typed:
+            self.arrays[dtype] = self._as_dtype(self.data, dtype)
+            self.typed[dtype] = self.place(self.arrays[dtype])
+        return self.typed[dtype], len(self.arrays[dtype])
+
+    def fill(self, data: np.ndarray) -> None:
+        """Replace the content, for files that bring the data after the tensors."""
+        for dtype, array in self.arrays.items():
+            array[...] = self._as_dtype(data, dtype)
+
+    def _as_dtype(self, data: np.ndarray, dtype: str) -> np.ndarray:
+        kind = numpy_dtype(dtype)
+        data = data[: data.nbytes - data.nbytes % kind.itemsize]
+        if data.__array_interface__["data"][0] % kind.itemsize:
+            data = data.copy()  # records of a mapped file need not be aligned
+        return to_native_order(data, kind) if self.is_swapped else data.view(kind)
+
+
+def _integers(values: Any) -> tuple[int, ...]:
+    if not isinstance(values, (tuple, list)) or len(values) > _MAX_DIMENSIONS:
+        raise TypeError("expected a tuple of at most 64 sizes or strides")
+    if any(type(value) is not int or not 0 <= value <= _MAX_BYTES for value in values):
+        raise ValueError("sizes and strides must be integers from 0 to 2**63 - 1")
+    return tuple(values)
+
+
+def _view(storage: Any, dtype: str, offset: int, size: Any, stride: Any, requires_grad: Any) -> Any:
+    if type(storage) is not Storage:
+        raise TypeError("a tensor needs a storage")
+    if type(offset) is not int or type(requires_grad) is not bool:
+        raise TypeError("expected an integer offset and a boolean requires_grad")
+    size, stride = _integers(size), _integers(stride)
+    elements, count = storage.elements(dtype)
+    extent = 0 if 0 in size else 1 + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
+    span = 1
+    for length in size:  # NumPy multiplies the non-zero sizes too
+        span *= max(length, 1)
+    if len(size) != len(stride) or not 0 <= offset <= count or offset + extent > count:
+        raise CheckpointError(
+            f"A tensor of size {size}, stride {stride} and offset {offset} does not fit into its storage of "
+            f"{count} elements; the checkpoint is damaged."
+        )
+    if span * numpy_dtype(dtype).itemsize > _MAX_BYTES:
+        raise CheckpointError(f"A tensor of size {size} in the checkpoint is too large for any memory.")
+    if requires_grad and dtype not in DIFFERENTIABLE:
+        raise CheckpointError(f"Only floating point tensors can require gradients; the checkpoint has one of {dtype}.")
+    return bridge.tensor_from_parts(elements, offset, size, stride, requires_grad)
+
+
+def _tensor(storage: Any, offset: int, size: Any, stride: Any) -> Any:
+    return _tensor_v2(storage, offset, size, stride, False, None)
+
+
+def _tensor_v2(
+    storage: Any, offset: int, size: Any, stride: Any, requires_grad: Any, backward_hooks: Any, metadata: Any = None
+) -> Any:
+    tensor = _view(storage, getattr(storage, "dtype", ""), offset, size, stride, requires_grad)
+    return _apply_metadata(tensor, metadata, storage, size)
+
+
+def _tensor_v3(
+    storage: Any,
+    offset: int,
+    size: Any,
+    stride: Any,
+    requires_grad: Any,
+    backward_hooks: Any,
+    dtype: Any,
+    metadata: Any = None,
+) -> Any:
+    name = getattr(dtype, "name", None)
+    if name not in DTYPE_NAMES:
+        raise TypeError("expected a dtype")
+    return _apply_metadata(_view(storage, name, offset, size, stride, requires_grad), metadata, storage, size)
+
+
+def _apply_metadata(tensor: Any, metadata: Any, storage: Storage, size: Any) -> Any:
+    """torch keeps conjugation and negation of a tensor as flags; here they are carried out."""
+    if not metadata:
+        return tensor
+    if type(metadata) is not dict or not set(metadata) <= {"conj", "neg"}:
+        raise CheckpointError("A tensor in the checkpoint has properties that are not supported here.")
+    if np.prod(size, dtype=object) > storage.data.nbytes:
+        raise CheckpointError("A conjugated tensor in the checkpoint repeats its elements, which is not supported.")
+    if metadata.get("conj"):
+        tensor = bridge.conjugate(tensor)
+    return -tensor if metadata.get("neg") else tensor
+
+
+def _parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
+    if not bridge.is_tensor(data) or type(requires_grad) is not bool:
+        raise TypeError("a parameter needs a tensor and a boolean requires_grad")
+    return bridge.parameter_from_tensor(data, requires_grad)
+
+
+def _parameter_with_state(data: Any, requires_grad: Any, backward_hooks: Any, state: Any) -> Any:
+    return _with_state(_parameter(data, requires_grad, backward_hooks), state)
+
+
+def _from_type(function: Any, kind: Any, arguments: Any, state: Any) -> Any:
+    """A tensor with attributes of its own: `function` is one of the other rebuilders."""
+    call = REBUILDERS.get(getattr(function, "name", ""))
+    if call is None or call is _from_type or getattr(kind, "name", "") not in _TENSOR_CLASSES:
+        raise CheckpointError("The checkpoint holds a tensor of a class that is not supported here.")
+    return _with_state(call(*arguments), state)
+
+
+def _with_state(tensor: Any, state: Any) -> Any:
+    """Python attributes of a tensor are dropped, with a warning unless they only mark it as a buffer."""
+    if type(state) is tuple and len(state) == 2:
+        state = {**(state[0] or {}), **(state[1] or {})}
+    dropped = sorted(set(state or ()) - {"persistent", "_is_buffer"})
+    if dropped:
+        import warnings
+
+        warnings.warn(f"Attributes {dropped} of a tensor in the checkpoint were not restored.", stacklevel=2)
+    return tensor
+
+
+def _tensor_class(*arguments: Any) -> Any:
+    raise CheckpointError("The checkpoint was written by torch 0.3 or earlier, which is not supported.")
+
+
+_TENSOR_CLASSES = ("torch.Tensor", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer")
+REBUILDERS: dict[str, Callable[..., Any]] = {
+    "torch._utils._rebuild_tensor": _tensor,
+    "torch._utils._rebuild_tensor_v2": _tensor_v2,
+    "torch._utils._rebuild_tensor_v3": _tensor_v3,
+    "torch._utils._rebuild_parameter": _parameter,
+    "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
+    "torch._tensor._rebuild_from_type_v2": _from_type,
+    "torch.Tensor": _tensor_class,
+    "torch.nn.parameter.Parameter": _tensor_class,
+    "torch.nn.parameter.Buffer": _tensor_class,
+}

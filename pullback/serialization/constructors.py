@@ -87,6 +87,7 @@ class Resolver:
     def __init__(self) -> None:
         self.user = _user_table()
         self.user_types = {value for value in self.user.values() if isinstance(value, type)}
+        self.user_constructors = {id(value): _user_constructor(path, value) for path, value in self.user.items()}
 
     def resolve(self, module: str, name: str) -> Any:
         """The value or constructor called `module.name`."""
@@ -98,7 +99,7 @@ class Resolver:
         if known is not None:
             return known
         if path in self.user:
-            return _user_constructor(path, self.user[path])
+            return self.user[path]
         if path in _UNSUPPORTED:
             raise CheckpointError(f"The checkpoint holds {_UNSUPPORTED[path]} ({path}), which are not supported here.")
         shown = name if module == "builtins" else path
@@ -107,6 +108,10 @@ class Resolver:
             f"`torch.serialization.add_safe_globals([{shown}])` or the `torch.serialization.safe_globals([{shown}])` "
             "context manager to allowlist this global if you trust this class/function."
         )
+
+    def constructor(self, value: Any) -> Constructor | None:
+        """How to call `value`, or None if a file may not call it."""
+        return value if type(value) is Constructor else self.user_constructors.get(id(value))
 
     def build(self, instance: Any, state: Any) -> None:
         """Give `instance` its state, as the opcode BUILD asks."""

@@ -2,7 +2,7 @@
 
 A pickle is a program for a small stack machine. The standard library's machine will import and call whatever a
 program names; this one knows numbers, strings, bytes and plain containers, and a global name becomes either a
-value or a `Constructor` from the fixed table its `resolve` argument guards. Nothing is imported, no attribute
+value or a `Constructor` from the table its `resolver` guards. Nothing is imported, no attribute
 of any object is looked up, and opcodes that exist only to run code are refused. Lengths are checked before
 anything is allocated; what a constructor means is not known here.
 """
@@ -12,9 +12,12 @@ from __future__ import annotations
 import struct
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import CheckpointError, TruncatedCheckpointError
+
+if TYPE_CHECKING:
+    from .constructors import Resolver
 
 MAX_DEPTH = 1000  # deeper than what Python's own pickler writes before it gives up
 MAX_KEY_ITEMS = 1000  # hashing a tuple visits all items of all inner tuples, recursively and in C
@@ -49,24 +52,21 @@ def _opcode(code: bytes) -> Callable[[Callable[[Interpreter], Any]], Callable[[I
 class Interpreter:
     """Runs the pickle that begins at `position` of `data`; afterwards `position` is behind its end.
 
-    `resolve(module, name)` gives the value or `Constructor` of a global, `storage(identifier)` the object for a
-    persistent identifier, and `build(instance, state)` sets the state of an instance; each raises
-    `CheckpointError` for what it does not know.
+    `resolver` knows the globals a pickle may name; `storage(identifier)` gives the object for a persistent
+    identifier. Both raise `CheckpointError` for what they do not know.
     """
 
     def __init__(
         self,
         data: bytes,
-        resolve: Callable[[str, str], Any],
+        resolver: Resolver,
         storage: Callable[[tuple[Any, ...]], Any],
-        build: Callable[[Any, Any], None],
         position: int = 0,
     ) -> None:
         self.data = data
         self.position = position
-        self.resolve = resolve
+        self.resolver = resolver
         self.storage = storage
-        self.build = build
         self.stack: list[Any] = []
         self.outer: list[list[Any]] = []
         self.memo: dict[int, Any] = {}
@@ -363,7 +363,7 @@ def _memoize(machine: Interpreter) -> None:
 @_opcode(b"c")
 def _global(machine: Interpreter) -> None:
     module = machine.line()
-    machine.stack.append(machine.resolve(module, machine.line()))
+    machine.stack.append(machine.resolver.resolve(module, machine.line()))
 
 
 @_opcode(b"\x93")
@@ -371,7 +371,7 @@ def _stack_global(machine: Interpreter) -> None:
     name, module = machine.stack.pop(), machine.stack.pop()
     if type(name) is not str or type(module) is not str:
         raise CheckpointError("The pickle in the checkpoint is malformed: the name of a global is not text.")
-    machine.stack.append(machine.resolve(module, name))
+    machine.stack.append(machine.resolver.resolve(module, name))
 
 
 @_opcode(b"Q")
@@ -384,19 +384,21 @@ def _persistent(machine: Interpreter) -> None:
 
 @_opcode(b"R")
 def _reduce(machine: Interpreter) -> None:
-    arguments, constructor = machine.stack.pop(), machine.stack.pop()
-    if type(constructor) is not Constructor:
-        raise CheckpointError(f"Trying to call reduce for unrecognized function {_describe(constructor)}")
+    arguments, function = machine.stack.pop(), machine.stack.pop()
+    constructor = machine.resolver.constructor(function)
+    if constructor is None:
+        raise CheckpointError(f"Trying to call reduce for unrecognized function of type {type(function).__name__}")
     machine.stack.append(constructor.call(*_arguments(arguments)))
 
 
 @_opcode(b"\x81")
 def _new_object(machine: Interpreter) -> None:
-    arguments, constructor = machine.stack.pop(), machine.stack.pop()
-    if type(constructor) is not Constructor or constructor.new is None:
+    arguments, function = machine.stack.pop(), machine.stack.pop()
+    constructor = machine.resolver.constructor(function)
+    if constructor is None or constructor.new is None:
         raise CheckpointError(
             "Can only create new object for classes allowlisted via `add_safe_globals` "
-            f"but got {_describe(constructor)}"
+            f"but got {constructor or type(function).__name__}"
         )
     machine.stack.append(constructor.new(*_arguments(arguments)))
 
@@ -404,15 +406,10 @@ def _new_object(machine: Interpreter) -> None:
 @_opcode(b"b")
 def _build(machine: Interpreter) -> None:
     state = machine.stack.pop()
-    machine.build(machine.stack[-1], state)
+    machine.resolver.build(machine.stack[-1], state)
 
 
 def _arguments(value: Any) -> tuple[Any, ...]:
     if type(value) is not tuple:
         raise CheckpointError("The pickle in the checkpoint is malformed: arguments are not a tuple.")
     return value
-
-
-def _describe(value: Any) -> str:
-    # The value itself may be large or hostile: only its type is shown.
-    return repr(value) if type(value) is Constructor else f"of type {type(value).__name__}"

@@ -51,8 +51,7 @@ class Loader:
 
     def unpickle(self, data: bytes, position: int, storage: Callable[[tuple[Any, ...]], Storage]) -> tuple[Any, int]:
         """The object pickled at `position`, and the position behind it."""
-        resolver = Resolver()
-        interpreter = Interpreter(data, resolver.resolve, storage, resolver.build, position)
+        interpreter = Interpreter(data, Resolver(), storage, position)
         try:
             return interpreter.run(), interpreter.position
         except CheckpointError as error:

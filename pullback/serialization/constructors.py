@@ -119,7 +119,10 @@ class Resolver:
         if kind is OrderedDict:
             _set_attributes(instance, state)
         elif kind in self.user_types:
-            _user_state(instance, state)
+            try:
+                _user_state(instance, state)
+            except Exception as error:
+                raise CheckpointError(f"Setting the state of a {kind.__qualname__} raised {error!r}.") from error
         else:
             raise CheckpointError(
                 "Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, "

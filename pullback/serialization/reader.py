@@ -192,7 +192,7 @@ def _in_place(place: Place) -> Place:
     def check(array: np.ndarray, location: str) -> Any:
         storage = place(array, location)
         if array.size and not bridge.shares_memory(storage, array):
-            raise RuntimeError(
+            raise CheckpointError(
                 "Files of torch before 1.6 can only be loaded to the CPU: pass map_location='cpu' and move the "
                 "tensors afterwards."
             )
@@ -204,9 +204,9 @@ def _in_place(place: Place) -> Place:
 def _restore(array: np.ndarray, location: str) -> Any:
     kind = location.partition(":")[0]
     if kind not in ("cpu", "cuda", "mps", "xpu", "meta"):
-        raise RuntimeError(f"don't know how to restore data location of a storage (tagged with {location[:50]})")
+        raise CheckpointError(f"don't know how to restore data location of a storage (tagged with {location[:50]})")
     if kind != "cpu" and not bridge.is_available(kind):
-        raise RuntimeError(
+        raise CheckpointError(
             f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is False. "
             "If you are running on a CPU-only machine, please use torch.load with "
             "map_location=torch.device('cpu') to map your storages to the CPU."

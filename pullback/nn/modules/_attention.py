@@ -1,0 +1,91 @@
+"""`MultiheadAttention`, public through `activation`: the projections' parameters, and the layout of its inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pullback
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .linear import NonDynamicallyQuantizableLinear
+from .module import Module
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class MultiheadAttention(Module):
+    """Attention of `num_heads` heads over projections of query, key and value.
+
+    Inputs are `(length, batch, features)`, or `(batch, length, features)` with `batch_first`, or without the batch.
+    """
+
+    __constants__ = ["batch_first"]
+
+    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
+                 add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
+                 vdim: int | None = None, batch_first: bool = False, device: Any = None, dtype: Any = None) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError("embed_dim and num_heads must be greater than 0, got "
+                             f"embed_dim={embed_dim} and num_heads={num_heads} instead")
+        super().__init__()
+        self.embed_dim = embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+
+        def parameter(*shape: int) -> Parameter:
+            return Parameter(pullback.empty(shape, device=device, dtype=dtype))
+
+        separate = {"q_proj_weight": embed_dim, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}
+        if self._qkv_same_embed_dim:
+            self.in_proj_weight = parameter(3 * embed_dim, embed_dim)
+            for name in separate:
+                self.register_parameter(name, None)
+        else:
+            for name, width in separate.items():
+                self.register_parameter(name, parameter(embed_dim, width))
+            self.register_parameter("in_proj_weight", None)
+        self.register_parameter("in_proj_bias", parameter(3 * embed_dim) if bias else None)
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
+        self.bias_k = parameter(1, 1, embed_dim) if add_bias_kv else None
+        self.bias_v = parameter(1, 1, embed_dim) if add_bias_kv else None
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
+            if weight is not None:
+                init.xavier_uniform_(weight)
+        if self.in_proj_bias is not None:
+            init.zeros_(self.in_proj_bias)
+            init.zeros_(self.out_proj.bias)
+        for extra in (self.bias_k, self.bias_v):
+            if extra is not None:
+                init.xavier_normal_(extra)
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
+                need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
+                is_causal: bool = False) -> tuple[Tensor, Tensor | None]:
+        transposed = self.batch_first and query.dim() == 3
+        if transposed:
+            # Inputs that are one tensor stay one tensor: the functional then projects them in one product.
+            batch_first = {id(tensor): tensor for tensor in (query, key, value)}
+            time_first = {identity: tensor.transpose(1, 0) for identity, tensor in batch_first.items()}
+            query, key, value = time_first[id(query)], time_first[id(key)], time_first[id(value)]
+        output, weights = F.multi_head_attention_forward(
+            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k,
+            self.bias_v, self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias,
+            training=self.training, key_padding_mask=key_padding_mask, need_weights=need_weights,
+            attn_mask=attn_mask, use_separate_proj_weight=not self._qkv_same_embed_dim,
+            q_proj_weight=self.q_proj_weight, k_proj_weight=self.k_proj_weight, v_proj_weight=self.v_proj_weight,
+            average_attn_weights=average_attn_weights, is_causal=is_causal)
+        return output.transpose(1, 0) if transposed else output, weights

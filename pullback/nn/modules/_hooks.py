@@ -1,0 +1,146 @@
+"""Handles for removing hooks, and the hooks that apply to every module.
+
+Holds: `RemovableHandle` and the module-wide registries with their `register_module_*` functions (public through
+`nn.modules.module`). Does not hold: the per-module registration methods (`_module_hooks`) or what a backward hook
+does to the graph (`_backward_hooks`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_next_id = itertools.count()
+
+
+class RemovableHandle:
+    """Removes one hook from the dictionaries it was entered in; also a context manager that removes on exit."""
+
+    def __init__(self, hooks: dict, *, extra_dict: dict | list[dict] | None = None) -> None:
+        self.id = next(_next_id)
+        extras = [extra_dict] if isinstance(extra_dict, dict) else (extra_dict or [])
+        # Weak, so that a handle kept by a user does not keep a dead module's registry alive.
+        self._registries = [weakref.ref(registry) for registry in (hooks, *extras)]
+
+    def remove(self) -> None:
+        for reference in self._registries:
+            registry = reference()
+            if registry is not None:
+                registry.pop(self.id, None)
+
+    def __getstate__(self) -> tuple[int, list[dict | None]]:
+        return self.id, [reference() for reference in self._registries]
+
+    def __setstate__(self, state: tuple[int, list[dict | None]]) -> None:
+        self.id, registries = state
+        self._registries = [weakref.ref(HookDict() if one is None else one) for one in registries]
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+class HookDict(dict):
+    """A dictionary that can be referenced weakly, in insertion order except for `to_front`."""
+
+    __slots__ = ("__weakref__",)
+
+    def to_front(self, key: int) -> None:
+        rest = [(other, value) for other, value in self.items() if other != key]
+        value = self[key]
+        self.clear()
+        self[key] = value
+        self.update(rest)
+
+    def __reduce__(self) -> tuple:
+        return HookDict, (dict(self),)
+
+
+global_forward_pre_hooks = HookDict()
+global_forward_hooks = HookDict()
+global_forward_hooks_with_kwargs = HookDict()
+global_forward_hooks_always_called = HookDict()
+global_backward_pre_hooks = HookDict()
+global_backward_hooks = HookDict()
+global_parameter_registration_hooks = HookDict()
+global_buffer_registration_hooks = HookDict()
+global_module_registration_hooks = HookDict()
+# Full and legacy backward hooks share one registry and may not be mixed; None means that nothing is registered yet.
+global_backward_kind: list[bool | None] = [None]
+
+
+def add_hook(registry: HookDict, hook: Callable[..., Any], *extras: HookDict, prepend: bool = False,
+             flags: tuple[HookDict, ...] = ()) -> RemovableHandle:
+    """Enter `hook`, and mark it in each of `flags`; the handle removes it from all of `extras` and `flags`."""
+    handle = RemovableHandle(registry, extra_dict=[*extras, *flags])
+    registry[handle.id] = hook
+    for flag in flags:
+        flag[handle.id] = True
+    if prepend:
+        registry.to_front(handle.id)
+    return handle
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, args)` before every module's forward."""
+    return add_hook(global_forward_pre_hooks, hook)
+
+
+def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False,
+                                 always_call: bool = False) -> RemovableHandle:
+    """Call `hook(module, args, output)` after every module's forward, before the module's own hooks."""
+    flags = [global_forward_hooks_with_kwargs] if with_kwargs else []
+    flags += [global_forward_hooks_always_called] if always_call else []
+    return add_hook(global_forward_hooks, hook, flags=tuple(flags))
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, grad_output)` before every module's backward."""
+    return add_hook(global_backward_pre_hooks, hook)
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, grad_input, grad_output)` whenever a module's input gradients are known."""
+    if global_backward_kind[0] is False:
+        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
+                           "Please use only one of them.")
+    global_backward_kind[0] = True
+    return add_hook(global_backward_hooks, hook)
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Legacy form that sees the gradients of the last operation only; prefer the full hook."""
+    if global_backward_kind[0] is True:
+        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
+                           "Please use only one of them.")
+    global_backward_kind[0] = False
+    return add_hook(global_backward_hooks, hook)
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, name, parameter)` on every `register_parameter`; a result replaces the parameter."""
+    return add_hook(global_parameter_registration_hooks, hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, name, buffer)` on every `register_buffer`; a result replaces the buffer."""
+    return add_hook(global_buffer_registration_hooks, hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, name, submodule)` on every `register_module`; a result replaces the submodule."""
+    return add_hook(global_module_registration_hooks, hook)
+
+
+def run_registration_hooks(hooks: HookDict, module: Any, name: str, value: Any) -> Any:
+    for hook in hooks.values():
+        replacement = hook(module, name, value)
+        if replacement is not None:
+            value = replacement
+    return value

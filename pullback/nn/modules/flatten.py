@@ -1,0 +1,55 @@
+"""`Flatten` merges dimensions; `Unflatten` splits one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .module import Module
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pullback import Tensor
+
+__all__ = ["Flatten", "Unflatten"]
+
+
+class Flatten(Module):
+    """Merges the dimensions from `start_dim` to `end_dim`."""
+
+    __constants__ = ["start_dim", "end_dim"]
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """Splits the dimension `dim` into the shape `unflattened_size`."""
+
+    __constants__ = ["dim", "unflattened_size"]
+
+    def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
+        super().__init__()
+        if not isinstance(unflattened_size, (tuple, list)):
+            raise TypeError("unflattened_size must be a tuple of ints, but found type "
+                            f"{type(unflattened_size).__name__}")
+        for position, extent in enumerate(unflattened_size):
+            if not isinstance(extent, int):
+                raise TypeError("unflattened_size must be tuple of ints, but found element of type "
+                                f"{type(extent).__name__} at pos {position}")
+        self.dim = dim
+        self.unflattened_size = unflattened_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -1,0 +1,402 @@
+"""`Module`: the base class of every layer and model.
+
+Holds: the registries of parameters, buffers and submodules and the attribute access that fills them, the call, and
+conversion of dtype and device. State dicts, traversal and hooks live in the mixins `_module_state`, `_module_tree` and
+`_module_hooks`; everything public about modules can be imported from here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pullback
+
+from ..parameter import Buffer, Parameter
+from ._hooks import (
+    RemovableHandle,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+    run_registration_hooks,
+)
+from ._hooks import global_backward_hooks as _global_backward_hooks
+from ._hooks import global_backward_pre_hooks as _global_backward_pre_hooks
+from ._hooks import global_buffer_registration_hooks as _global_buffer_registration_hooks
+from ._hooks import global_forward_hooks as _global_forward_hooks
+from ._hooks import global_forward_pre_hooks as _global_forward_pre_hooks
+from ._hooks import global_module_registration_hooks as _global_module_registration_hooks
+from ._hooks import global_parameter_registration_hooks as _global_parameter_registration_hooks
+from ._module_hooks import HOOK_REGISTRIES, HookMixin
+from ._module_state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX
+from ._module_state import IncompatibleKeys as _IncompatibleKeys
+from ._module_state import StateDictMixin
+from ._module_tree import TreeMixin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+__all__ = [
+    "Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
+    "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook", "RemovableHandle", "_EXTRA_STATE_KEY_SUFFIX", "_IncompatibleKeys",
+]
+
+
+class Module(HookMixin, StateDictMixin, TreeMixin):
+    """A piece of a model: parameters, buffers and submodules set as attributes are found by name.
+
+    Subclasses call `super().__init__()` before setting any of them, and define `forward`.
+    """
+
+    dump_patches: bool = False
+    call_super_init: bool = False
+    training: bool
+    _compiled_call_impl: Callable[..., Any] | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init and (args or kwargs):
+            name = type(self).__name__
+            if kwargs:
+                raise TypeError(f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+            raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+        state = self.__dict__
+        state["training"] = True
+        state["_parameters"] = {}
+        state["_buffers"] = {}
+        state["_non_persistent_buffers_set"] = set()
+        state.update(self._new_hook_registries())
+        state["_is_full_backward_hook"] = None
+        state["_modules"] = {}
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    # -- calling ---------------------------------------------------------------------------------------------
+
+    def forward(self, *input: Any) -> Any:
+        """What the module computes; every subclass defines it."""
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        compiled = self._compiled_call_impl
+        if compiled is not None:
+            return compiled(*args, **kwargs)
+        return self._call_impl(*args, **kwargs)
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        if (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
+                or _global_forward_hooks or _global_forward_pre_hooks or _global_backward_hooks
+                or _global_backward_pre_hooks):
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Make every later call go through `compile`, in place."""
+        self._compiled_call_impl = pullback.compile(self._call_impl, *args, **kwargs)
+
+    # -- registration ----------------------------------------------------------------------------------------
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Enter a parameter (or None, to reserve the name)."""
+        if "_parameters" not in self.__dict__:
+            raise AttributeError("cannot assign parameter before Module.__init__() call")
+        self._check_name("parameter", name, self._parameters)
+        if param is not None:
+            if not isinstance(param, Parameter):
+                raise TypeError(f"cannot assign '{_typename(param)}' object to parameter '{name}' "
+                                "(torch.nn.Parameter or None required)")
+            if param.grad_fn is not None:
+                raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
+                                 f"created explicitly. To express '{name}' as a function of another Tensor, compute "
+                                 "the value in the forward() method.")
+            if _global_parameter_registration_hooks:
+                param = run_registration_hooks(_global_parameter_registration_hooks, self, name, param)
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+        """Enter a tensor that is state but not a parameter; `persistent` ones are part of the state dict."""
+        if "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        self._check_name("buffer", name, self._buffers)
+        if tensor is not None and not isinstance(tensor, pullback.Tensor):
+            raise TypeError(f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
+                            "(torch Tensor or None required)")
+        self._buffers[name] = run_registration_hooks(_global_buffer_registration_hooks, self, name, tensor)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Enter a submodule (or None, to reserve the name)."""
+        if not isinstance(module, Module) and module is not None:
+            raise TypeError(f"{_typename(module)} is not a Module subclass")
+        self._check_name("module", name, self._modules)
+        self._modules[name] = run_registration_hooks(_global_module_registration_hooks, self, name, module)
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """The same as `add_module`."""
+        self.add_module(name, module)
+
+    def _check_name(self, kind: str, name: str, registry: dict[str, Any]) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {_typename(name)}")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if name not in registry and hasattr(self, name):
+            raise KeyError(f"attribute '{name}' already exists")
+
+    # -- attributes ------------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        state = self.__dict__
+        if "_parameters" in state:
+            registry = state["_parameters"]
+            if name in registry:
+                return registry[name]
+            registry = state["_buffers"]
+            if name in registry:
+                return registry[name]
+            registry = state["_modules"]
+            if name in registry:
+                return registry[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        state = self.__dict__
+        parameters = state.get("_parameters")
+        if isinstance(value, Parameter):
+            if parameters is None:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            self._forget(name, keep=parameters)
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            if parameters is None:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            modules = state["_modules"]
+            self._forget(name, keep=modules)
+            modules[name] = run_registration_hooks(_global_module_registration_hooks, self, name, value)
+        elif parameters is None:
+            if isinstance(value, Buffer):
+                raise AttributeError("cannot assign buffer before Module.__init__() call")
+            object.__setattr__(self, name, value)
+        elif name in parameters:
+            if value is not None:
+                raise TypeError(f"cannot assign '{_typename(value)}' as parameter '{name}' "
+                                "(torch.nn.Parameter or None expected)")
+            self.register_parameter(name, None)
+        elif name in state["_modules"]:
+            if value is not None:
+                raise TypeError(f"cannot assign '{_typename(value)}' as child module '{name}' "
+                                "(torch.nn.Module or None expected)")
+            state["_modules"][name] = run_registration_hooks(_global_module_registration_hooks, self, name, None)
+        elif name in state["_buffers"] or isinstance(value, Buffer):
+            self._set_buffer(name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _set_buffer(self, name: str, value: Any) -> None:
+        if value is not None and not isinstance(value, pullback.Tensor):
+            raise TypeError(f"cannot assign '{_typename(value)}' as buffer '{name}' "
+                            "(torch.nn.Buffer, torch.Tensor or None expected)")
+        if isinstance(value, Buffer):
+            self._forget(name, keep=self._buffers)
+            self.register_buffer(name, value, value.persistent)
+        else:
+            self._buffers[name] = run_registration_hooks(_global_buffer_registration_hooks, self, name, value)
+
+    def _forget(self, name: str, keep: dict[str, Any]) -> None:
+        """Remove `name` from everywhere but the registry `keep`, so that a name has one meaning."""
+        state = self.__dict__
+        for registry in (state, state["_parameters"], state["_buffers"], state["_modules"]):
+            if registry is not keep:
+                registry.pop(name, None)
+        state["_non_persistent_buffers_set"].discard(name)
+
+    def __delattr__(self, name: str) -> None:
+        for registry in (self._parameters, self._buffers, self._modules):
+            if name in registry:
+                del registry[name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers}
+        return sorted(name for name in names if name and not name[0].isdigit())
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state.pop("_compiled_call_impl", None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # A module saved by an older version lacks registries that were added since.
+        self.__dict__.update({name: value for name, value in self._new_hook_registries().items()
+                              if name in HOOK_REGISTRIES})
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        self.__dict__.setdefault("_is_full_backward_hook", None)
+        self.__dict__.update(state)
+
+    # -- mode and gradients ----------------------------------------------------------------------------------
+
+    def train(self, mode: bool = True) -> Self:
+        """Set training mode (dropout and batch normalisation behave accordingly) here and below."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """Set evaluation mode: `train(False)`."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Set `requires_grad` of every parameter."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop every parameter's gradient, or fill it with zeros."""
+        for parameter in self.parameters():
+            if parameter.grad is None:
+                continue
+            if set_to_none:
+                parameter.grad = None
+                continue
+            if parameter.grad.grad_fn is not None:
+                parameter.grad.detach_()
+            else:
+                parameter.grad.requires_grad_(False)
+            parameter.grad.zero_()
+
+    # -- conversion ------------------------------------------------------------------------------------------
+
+    def apply(self, fn: Callable[[Module], None]) -> Self:
+        """Call `fn` on every submodule, children first, then on this module."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn: Callable[[Any], Any], recurse: bool = True) -> Self:
+        """Replace the data of every parameter, gradient and buffer by `fn` of it; parameters keep their identity."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is None:
+                continue
+            with pullback.no_grad():
+                converted = fn(parameter)
+            gradient = parameter.grad
+            parameter.data = converted
+            if gradient is not None:
+                with pullback.no_grad():
+                    gradient.data = fn(gradient)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Move to a device and/or cast floating-point tensors: `to(device)`, `to(dtype)`, `to(device, dtype)`,
+        `to(tensor)`. Integer tensors keep their dtype."""
+        device, dtype, non_blocking = _parse_to(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError("nn.Module.to only accepts floating point or complex dtypes, "
+                            f"but got desired dtype={dtype}")
+
+        def convert(tensor: Any) -> Any:
+            cast = dtype if tensor.is_floating_point() or tensor.is_complex() else None
+            return tensor.to(device=device, dtype=cast, non_blocking=non_blocking)
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Move to a device without keeping the values."""
+        return self._apply(lambda tensor: pullback.empty_like(tensor, device=device), recurse=recurse)
+
+    def type(self, dst_type: Any) -> Self:
+        """Cast every parameter and buffer, integer ones too."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def float(self) -> Self:
+        """Cast floating-point tensors to float32."""
+        return self._apply(lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
+
+    def double(self) -> Self:
+        """Cast floating-point tensors to float64."""
+        return self._apply(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
+
+    def half(self) -> Self:
+        """Cast floating-point tensors to float16."""
+        return self._apply(lambda tensor: tensor.half() if tensor.is_floating_point() else tensor)
+
+    def bfloat16(self) -> Self:
+        """Cast floating-point tensors to bfloat16."""
+        return self._apply(lambda tensor: tensor.bfloat16() if tensor.is_floating_point() else tensor)
+
+    def cpu(self) -> Self:
+        """Move to main memory."""
+        return self._apply(lambda tensor: tensor.cpu())
+
+    def cuda(self, device: Any = None) -> Self:
+        """Move to a GPU."""
+        return self._apply(lambda tensor: tensor.cuda(device))
+
+    def share_memory(self) -> Self:
+        """Move every tensor to memory that other processes can map."""
+        return self._apply(lambda tensor: tensor.share_memory_())
+
+    # -- printing --------------------------------------------------------------------------------------------
+
+    def _get_name(self) -> str:
+        return self.__class__.__name__
+
+    def extra_repr(self) -> str:
+        """What a subclass shows between the parentheses of its repr."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
+        if not children and len(lines) <= 1:
+            return f"{self._get_name()}({extra})"
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
+
+
+def _typename(value: Any) -> str:
+    """How torch's messages name a value's type: `int`, `numpy.ndarray`, `torch.FloatTensor`."""
+    if isinstance(value, pullback.Tensor):
+        return value.type()
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ in ("builtins", "__main__", None) else \
+        f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _parse_to(*args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, copy: bool = False,
+              memory_format: Any = None) -> tuple[Any, Any, bool]:
+    """The device and dtype meant by the arguments of `to`."""
+    for position, argument in enumerate(args):
+        if isinstance(argument, pullback.Tensor):
+            device, dtype = argument.device, argument.dtype
+        elif isinstance(argument, pullback.dtype):
+            dtype = argument
+        elif isinstance(argument, bool):
+            non_blocking = argument if position and not isinstance(args[position - 1], bool) else non_blocking
+        elif argument is not None:
+            device = argument
+    return device, dtype, non_blocking

@@ -1,0 +1,244 @@
+"""What the optimizers of this package share: one step in two phases.
+
+First everything is collected and checked (gradients, state, shapes), without changing anything; then the arrays
+are updated by the kernels of `_updates`, which have no reason left to fail. So an exception leaves parameters and
+state as they were. With `differentiable=True` the same formulas run on tensors and are recorded on the tape:
+new values are computed beside the old ones, which a graph may still need, and copied in at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import pullback
+from pullback.optim import _updates
+from pullback.optim._arrays import array_of, counter_dtype, touch
+from pullback.optim.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+_CAPTURE_DEVICES = ["cuda", "xpu", "hpu", "privateuseone", "xla"]
+
+
+class ArrayOptimizer(Optimizer):
+    """An optimizer given by a kernel, the names of its state buffers and the constants of a step."""
+
+    _kernel: Callable[..., None]
+    _counts_steps = True
+    _group_defaults: dict[str, Any] = {}
+    """Options that older checkpoints may lack."""
+    _tensor_state: tuple[str, ...] = ("step",)
+    """Scalar state kept as tensors; older checkpoints may hold numbers."""
+
+    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        """State entries in the order the kernel takes them; None for one that this group does not use."""
+        raise NotImplementedError
+
+    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """The state of a parameter before its first step."""
+        raise NotImplementedError
+
+    def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        """The kernel's constants: Python floats, None and booleans."""
+        raise NotImplementedError
+
+    def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
+        """The new value of a parameter, from tensor operations; may replace entries of `state`."""
+        raise NotImplementedError
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in self._group_defaults.items():
+                group.setdefault(name, value)
+            for param in group["params"]:
+                held = self.state.get(param)
+                for name in self._tensor_state if held else ():
+                    if not isinstance(held[name], pullback.Tensor):
+                        held[name] = pullback.tensor(float(held[name]), dtype=counter_dtype(group.get("fused")))
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update all parameters that have a gradient; returns what `closure` returned, if there is one."""
+        loss = None
+        if closure is not None:
+            with pullback.enable_grad():
+                loss = closure()
+        if self.defaults.get("differentiable"):
+            with pullback.enable_grad():
+                self._step_on_tape()
+        else:
+            self._step_on_arrays()
+        return loss
+
+    # -- arrays
+
+    def _step_on_arrays(self) -> None:
+        fresh: list[tuple[Tensor, dict[str, Any]]] = []
+        written: list[Tensor] = []
+        work = []
+        for group in self.param_groups:
+            rows = self._collect(group, fresh, written)
+            if rows:
+                work.append((group, rows))
+        # Constants are worked out before the first write as well: a bad hyperparameter shows up here.
+        plans = [self._plan(group, rows) for group, rows in work]
+        for param, state in fresh:
+            self.state[param] = state
+        kernel = type(self)._kernel
+        with np.errstate(all="ignore"):
+            for plan in plans:
+                for arrays, scalars, values, prepared in plan:
+                    for scalar, value in scalars:
+                        scalar[...] = value
+                    _updates.update(kernel, arrays, values, prepared)
+        if written:
+            touch(written)
+
+    def _collect(
+        self, group: dict[str, Any], fresh: list[Any], written: list[Tensor]
+    ) -> list[tuple[list[Any], Any, dict[str, Any], bool]]:
+        """Arrays, step counter, state and its novelty for each parameter with a gradient; changes nothing."""
+        names = self._buffers(group)
+        rows = []
+        for param in group["params"]:
+            grad = param.grad
+            if grad is None:
+                continue
+            state = self.state.get(param)
+            is_new = not state
+            if is_new:
+                state = self._fresh_state(param, group)
+                if state:
+                    fresh.append((param, state))
+            arrays: list[Any] = [array_of(param), array_of(grad)]
+            written.append(param)
+            for name in names:
+                buffer = state[name] if name is not None else None
+                if buffer is None:
+                    arrays.append(None)
+                else:
+                    arrays.append(array_of(buffer))
+                    written.append(buffer)
+            self._check(param, grad, arrays)
+            rows.append((arrays, self._counter(param, state, group), state, is_new))
+        return rows
+
+    def _counter(self, param: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Any:
+        if not self._counts_steps:
+            return None
+        counter = state["step"]
+        if not isinstance(counter, pullback.Tensor):
+            raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
+        if group.get("capturable"):
+            _check_capturable(param)
+        return array_of(counter)
+
+    def _check(self, param: Tensor, grad: Tensor, arrays: list[Any]) -> None:
+        first = arrays[0]
+        shape = first.shape
+        for array in arrays:
+            if array is not None and array.shape != shape:
+                raise RuntimeError(_mismatch(type(self).__name__, shape, array.shape, array is arrays[1]))
+        if arrays[1].dtype != first.dtype:
+            arrays[1] = arrays[1].astype(first.dtype)
+        if 0 in first.strides and first.size and any(n > 1 and s == 0 for n, s in zip(shape, first.strides)):
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                "location. Please clone() the tensor before performing the operation."
+            )
+
+    def _plan(self, group: dict[str, Any], rows: list[Any]) -> list[tuple[Any, ...]]:
+        """Arrays, scalar state with its new values, constants, and the prepared constants of equal steps."""
+        shared: dict[Any, tuple[tuple[Any, ...], dict[str, Any]]] = {}
+        plan = []
+        for arrays, counter, _, is_new in rows:
+            # Without a counter only the first step is told apart from the others.
+            step = float(is_new) if counter is None else counter.item() + 1.0
+            entry = shared.get(step)
+            if entry is None:
+                entry = shared[step] = (self._constants(group, step), {})
+            plan.append((arrays, () if counter is None else ((counter, step),), *entry))
+        return plan
+
+    # -- tape
+
+    def _step_on_tape(self) -> None:
+        results = []
+        for group in self.param_groups:
+            for param in group["params"]:
+                grad = param.grad
+                if grad is None:
+                    continue
+                held = self.state.get(param)
+                state = dict(held or self._fresh_state(param, group))
+                step = float(not held)
+                if self._counts_steps:
+                    if state["step"].requires_grad:
+                        raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
+                    if group.get("capturable"):
+                        _check_capturable(param)
+                    state["step"] = state["step"] + 1
+                    step = state["step"].item()
+                if group["maximize"]:
+                    grad = -grad
+                results.append((param, self._trace_real(param, grad, state, group, step), state))
+        for param, value, state in results:
+            param.copy_(value)
+            if state:
+                self.state[param] = state
+
+
+    def _trace_real(
+        self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float
+    ) -> Tensor:
+        """`_trace`, with complex tensors seen as pairs of real numbers."""
+        if not param.is_complex():
+            return self._trace(param.clone(), grad, state, group, step)
+        for name, value in state.items():
+            if isinstance(value, pullback.Tensor) and value.is_complex():
+                state[name] = pullback.view_as_real(value)
+        new = self._trace(pullback.view_as_real(param.clone()), pullback.view_as_real(grad), state, group, step)
+        for name, value in state.items():
+            if isinstance(value, pullback.Tensor) and value.dim() > param.dim():
+                state[name] = pullback.view_as_complex(value)
+        return pullback.view_as_complex(new)
+
+
+def _check_capturable(param: Tensor) -> None:
+    if param.device.type not in _CAPTURE_DEVICES:
+        raise AssertionError(
+            f"If capturable=True, params and state_steps must be on supported devices: {_CAPTURE_DEVICES}. "
+            "Leave capturable at False on the CPU, where there is no graph to capture."
+        )
+
+
+def _mismatch(optimizer: str, shape: tuple[int, ...], other: tuple[int, ...], is_gradient: bool) -> str:
+    what = "gradient" if is_gradient else "optimizer state"
+    for axis in range(1, max(len(shape), len(other)) + 1):
+        a = shape[-axis] if axis <= len(shape) else 1
+        b = other[-axis] if axis <= len(other) else 1
+        if a != b:
+            dim = max(len(shape), len(other)) - axis
+            return (
+                f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}. "
+                f"{optimizer}: a parameter of shape {tuple(shape)} has {what} of shape {tuple(other)}; "
+                "nothing was updated."
+            )
+    return f"{optimizer}: a parameter of shape {tuple(shape)} has {what} of shape {tuple(other)}; nothing was updated."
+
+
+def zeros_like(param: Tensor) -> Tensor:
+    """A zero buffer with the parameter's shape, dtype, device and memory layout."""
+    return pullback.zeros_like(param, memory_format=pullback.preserve_format)
+
+
+def step_counter(param: Tensor, group: dict[str, Any]) -> Tensor:
+    """A step counter at zero; on the parameter's device where a graph may capture it."""
+    dtype = counter_dtype(group.get("fused"))
+    if group.get("capturable") or group.get("fused"):
+        return pullback.zeros((), dtype=dtype, device=param.device)
+    return pullback.zeros((), dtype=dtype)

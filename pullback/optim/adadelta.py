@@ -1,0 +1,71 @@
+"""Adadelta: steps in the unit of the parameter, without a global learning rate to tune."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pullback.optim import _updates
+from pullback.optim._arrays import as_scalar_tensor, scalar_of
+from pullback.optim._checks import check_lr, check_nonnegative
+from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
+from pullback.optim.optimizer import ParamsT
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class Adadelta(ArrayOptimizer):
+    """Steps scaled by the ratio of running averages of past steps and gradients."""
+
+    _kernel = _updates.adadelta
+    _group_defaults = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-06,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        check_nonnegative(eps, "Invalid epsilon value: {}")
+        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
+        defaults = {
+            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+            "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return ("square_avg", "acc_delta")
+
+    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {"step": step_counter(param, group), "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}
+
+    def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        decay, rho = group["weight_decay"], group["rho"]
+        return (
+            float(rho),
+            float(1 - rho),
+            float(group["eps"]),
+            float(-scalar_of(group["lr"])),
+            float(decay) if decay != 0 else None,
+            bool(group["maximize"]),
+        )
+
+    def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
+        rho, eps = group["rho"], group["eps"]
+        if group["weight_decay"] != 0:
+            grad = grad + param * group["weight_decay"]
+        square = state["square_avg"] = state["square_avg"] * rho + grad * grad * (1 - rho)
+        delta = (state["acc_delta"] + eps).sqrt() / (square + eps).sqrt() * grad
+        state["acc_delta"] = state["acc_delta"] * rho + delta * delta * (1 - rho)
+        return param - delta * as_scalar_tensor(group["lr"])

@@ -1,0 +1,85 @@
+"""Adagrad: steps scaled by all squared gradients so far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.optim import _updates
+from pullback.optim._arrays import as_scalar_tensor, scalar_of
+from pullback.optim._checks import check_fused, check_fused_params, check_lr, check_nonnegative
+from pullback.optim._stepper import ArrayOptimizer, step_counter
+from pullback.optim.optimizer import ParamsT
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class Adagrad(ArrayOptimizer):
+    """Each element's step shrinks with the sum of its squared gradients."""
+
+    _kernel = _updates.adagrad
+    _group_defaults = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 0.01,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr(lr)
+        check_nonnegative(lr_decay, "Invalid lr_decay value: {}")
+        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
+        check_nonnegative(initial_accumulator_value, "Invalid initial_accumulator_value value: {}")
+        check_nonnegative(eps, "Invalid epsilon value: {}")
+        defaults = {
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "fused": fused,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+        check_fused(fused, foreach, differentiable)
+        check_fused_params(self.param_groups)
+        for group in self.param_groups:
+            for param in group["params"]:
+                self.state[param] = self._fresh_state(param, group)
+
+    def share_memory(self) -> None:
+        """Move the sums to memory that other processes can see."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                self.state[param]["sum"].share_memory_()
+
+    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return ("sum",)
+
+    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        start = self.defaults["initial_accumulator_value"]
+        total = pullback.full_like(
+            param, complex(start, start) if param.is_complex() else start, memory_format=pullback.preserve_format
+        )
+        return {"step": step_counter(param, group), "sum": total}
+
+    def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        decay = group["weight_decay"]
+        return (
+            float(group["eps"]),
+            float(-scalar_of(group["lr"]) / (1 + (step - 1) * group["lr_decay"])),
+            float(decay) if decay != 0 else None,
+            bool(group["maximize"]),
+        )
+
+    def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
+        if group["weight_decay"] != 0:
+            grad = grad + param * group["weight_decay"]
+        total = state["sum"] = state["sum"] + grad * grad
+        rate = as_scalar_tensor(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        return param - rate * (grad / (total.sqrt() + group["eps"]))

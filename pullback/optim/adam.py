@@ -1,0 +1,116 @@
+"""Adam: steps scaled by running averages of the gradient and of its square."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.optim import _updates
+from pullback.optim._arrays import as_scalar_tensor, scalar_of
+from pullback.optim._checks import check_betas, check_fused, check_fused_params, check_nonnegative
+from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
+from pullback.optim.optimizer import ParamsT
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class Adam(ArrayOptimizer):
+    """Adam, with AMSGrad, and with decoupled weight decay where that is asked for."""
+
+    _kernel = _updates.adam
+    _group_defaults = {
+        "amsgrad": False, "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
+        "decoupled_weight_decay": False, "fused": None,
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 0.001,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-08,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        _check_tensor("lr", lr, foreach, capturable)
+        check_nonnegative(lr, "Invalid learning rate: {}")
+        check_nonnegative(eps, "Invalid epsilon value: {}")
+        check_betas(betas)
+        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
+        are_tensors = [isinstance(beta, pullback.Tensor) for beta in betas[:2]]
+        if not all(are_tensors) and not all(isinstance(beta, float) for beta in betas[:2]):
+            raise ValueError("betas must be either both floats or both Tensors")
+        _check_tensor("betas[0]", betas[0], foreach, capturable)
+        _check_tensor("betas[1]", betas[1], foreach, capturable)
+        defaults = {
+            "lr": lr, "betas": tuple(as_scalar_tensor(beta) for beta in betas), "eps": eps,
+            "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach,
+            "capturable": capturable, "differentiable": differentiable, "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+        check_fused(fused, foreach, differentiable)
+        check_fused_params(self.param_groups)
+
+    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        if group["foreach"] and isinstance(group["lr"], pullback.Tensor) and not group["capturable"]:
+            raise RuntimeError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq" if group["amsgrad"] else None)
+
+    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        state = {
+            "step": step_counter(param, group),
+            "exp_avg": zeros_like(param),
+            "exp_avg_sq": zeros_like(param),
+        }
+        if group["amsgrad"]:
+            state["max_exp_avg_sq"] = zeros_like(param)
+        return state
+
+    def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        beta1, beta2 = (scalar_of(beta) for beta in group["betas"])
+        lr, decay = scalar_of(group["lr"]), group["weight_decay"]
+        decoupled = group["decoupled_weight_decay"]
+        root = (1 - beta2**step) ** 0.5
+        return (
+            *_updates.lerp_weight(1 - beta1),
+            float(beta2),
+            float(1 - beta2),
+            # The root of the second bias correction is multiplied through, which saves a pass over the array.
+            float(group["eps"] * root),
+            float(-lr / (1 - beta1**step)) * float(root),
+            float(scalar_of(decay)) if decay != 0 and not decoupled else None,
+            float(1 - lr * scalar_of(decay)) if decay != 0 and decoupled else None,
+            bool(group["maximize"]),
+        )
+
+    def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
+        beta1, beta2 = group["betas"]
+        lr, decay = as_scalar_tensor(group["lr"]), group["weight_decay"]
+        if decay != 0:
+            if group["decoupled_weight_decay"]:
+                param = param * (1 - lr * decay)
+            else:
+                grad = grad + param * decay
+        mean = state["exp_avg"] = state["exp_avg"] + (grad - state["exp_avg"]) * (1 - beta1)
+        square = state["exp_avg_sq"] = state["exp_avg_sq"] * beta2 + grad * grad * (1 - beta2)
+        if group["amsgrad"]:
+            square = state["max_exp_avg_sq"] = pullback.maximum(state["max_exp_avg_sq"], square)
+        root = (1 - beta2**step) ** 0.5
+        return param - lr / (1 - beta1**step) * (mean / (square.sqrt() / root + group["eps"]))
+
+
+def _check_tensor(name: str, value: Any, foreach: bool | None, capturable: bool) -> None:
+    if isinstance(value, pullback.Tensor):
+        if foreach and not capturable:
+            raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
+        if value.numel() != 1:
+            raise ValueError(f"Tensor {name} must be 1-element")

@@ -1,0 +1,72 @@
+"""Adamax: Adam with the largest recent gradient in place of the root mean square."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.optim import _updates
+from pullback.optim._arrays import as_scalar_tensor, scalar_of
+from pullback.optim._checks import check_betas, check_lr, check_nonnegative
+from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
+from pullback.optim.optimizer import ParamsT
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class Adamax(ArrayOptimizer):
+    """Adam in the infinity norm."""
+
+    _kernel = _updates.adamax
+    _group_defaults = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 0.002,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-08,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_nonnegative(eps, "Invalid epsilon value: {}")
+        check_betas(betas)
+        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
+        defaults = {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return ("exp_avg", "exp_inf")
+
+    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {"step": step_counter(param, group), "exp_avg": zeros_like(param), "exp_inf": zeros_like(param)}
+
+    def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        beta1, beta2 = (scalar_of(beta) for beta in group["betas"])
+        decay = group["weight_decay"]
+        return (
+            *_updates.lerp_weight(1 - beta1),
+            float(beta2),
+            float(group["eps"]),
+            float(-scalar_of(group["lr"]) / (1 - beta1**step)),
+            float(decay) if decay != 0 else None,
+            bool(group["maximize"]),
+        )
+
+    def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
+        beta1, beta2 = group["betas"]
+        if group["weight_decay"] != 0:
+            grad = grad + param * group["weight_decay"]
+        mean = state["exp_avg"] = state["exp_avg"] + (grad - state["exp_avg"]) * (1 - beta1)
+        largest = pullback.maximum(state["exp_inf"] * beta2, grad.abs() + group["eps"])
+        state["exp_inf"] = largest
+        return param - as_scalar_tensor(group["lr"]) / (1 - beta1**step) * (mean / largest)

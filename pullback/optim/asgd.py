@@ -1,0 +1,90 @@
+"""ASGD: stochastic gradient descent whose iterates are averaged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.optim import _updates
+from pullback.optim._arrays import array_of, as_scalar_tensor, counter_dtype, scalar_of
+from pullback.optim._checks import check_lr, check_nonnegative
+from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
+from pullback.optim.optimizer import ParamsT
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class ASGD(ArrayOptimizer):
+    """Gradient descent with a decaying rate; the average of the iterates is kept in the state as `ax`."""
+
+    _kernel = _updates.asgd
+    _tensor_state = ("step", "eta", "mu")
+    _group_defaults = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 0.01,
+        lambd: float = 0.0001,
+        alpha: float = 0.75,
+        t0: float = 1000000.0,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
+        defaults = {
+            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return ("ax",)
+
+    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "step": step_counter(param, group),
+            "eta": pullback.tensor(float(scalar_of(group["lr"])), dtype=counter_dtype()),
+            "mu": pullback.ones((), dtype=counter_dtype()),
+            "ax": zeros_like(param),
+        }
+
+    def _plan(self, group: dict[str, Any], rows: list[Any]) -> list[tuple[Any, ...]]:
+        # The rate and the weight of the average are state of each parameter, and so are the constants.
+        plan = []
+        decay = group["weight_decay"]
+        for arrays, counter, state, _ in rows:
+            step = counter.item() + 1.0
+            eta, mu = array_of(state["eta"]), array_of(state["mu"])
+            rate, weight = eta.item(), mu.item()
+            values = (
+                float(1 - group["lambd"] * rate),
+                -rate,
+                weight if weight != 1 else None,
+                float(decay) if decay != 0 else None,
+                bool(group["maximize"]),
+            )
+            next_rate, next_weight = _schedule(group, step, scalar_of(group["lr"]))
+            plan.append((arrays, ((counter, step), (eta, next_rate), (mu, next_weight)), values, {}))
+        return plan
+
+    def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
+        if group["weight_decay"] != 0:
+            grad = grad + param * group["weight_decay"]
+        rate, weight = state["eta"].item(), state["mu"].item()
+        param = param * (1 - group["lambd"] * rate) - grad * rate
+        state["ax"] = param if weight == 1 else state["ax"] + (param - state["ax"]) * weight
+        next_rate, next_weight = _schedule(group, step, as_scalar_tensor(group["lr"]))
+        state["eta"] = pullback.as_tensor(next_rate, dtype=counter_dtype()).detach()
+        state["mu"] = pullback.tensor(float(next_weight), dtype=counter_dtype())
+        return param
+
+
+def _schedule(group: dict[str, Any], step: float, lr: Any) -> tuple[Any, float]:
+    """The rate and the averaging weight of the next step."""
+    return lr / (1 + group["lambd"] * lr * step) ** group["alpha"], 1 / max(1, step - group["t0"])

@@ -1,0 +1,25 @@
+"""Learning-rate schedules under torch's names; they live in the `_schedule*` modules next to this one."""
+
+from __future__ import annotations
+
+from pullback.optim._schedule_base import LRScheduler, _LRScheduler
+from pullback.optim._schedules import (
+    ConstantLR,
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
+from pullback.optim._schedules_composed import ChainedScheduler, ReduceLROnPlateau, SequentialLR
+from pullback.optim._schedules_cyclic import CyclicLR, OneCycleLR
+
+__all__ = [
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
+    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
+    "ReduceLROnPlateau", "SequentialLR", "StepLR", "_LRScheduler",
+]  # fmt: skip

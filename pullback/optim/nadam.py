@@ -1,0 +1,120 @@
+"""NAdam: Adam with Nesterov momentum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.optim import _updates
+from pullback.optim._arrays import array_of, as_scalar_tensor, counter_dtype, scalar_of
+from pullback.optim._checks import check_betas, check_lr, check_nonnegative
+from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
+from pullback.optim.optimizer import ParamsT
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class NAdam(ArrayOptimizer):
+    """Adam whose first average looks one step ahead."""
+
+    _kernel = _updates.nadam
+    _tensor_state = ("step", "mu_product")
+    _group_defaults = {
+        "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
+        "decoupled_weight_decay": False,
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 0.002,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-08,
+        weight_decay: float = 0,
+        momentum_decay: float = 0.004,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_nonnegative(eps, "Invalid epsilon value: {}")
+        check_betas(betas)
+        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
+        check_nonnegative(momentum_decay, "Invalid momentum_decay value: {}")
+        defaults = {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
+            "capturable": capturable, "differentiable": differentiable,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return ("exp_avg", "exp_avg_sq")
+
+    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "step": step_counter(param, group),
+            "mu_product": pullback.ones((), dtype=counter_dtype()),
+            "exp_avg": zeros_like(param),
+            "exp_avg_sq": zeros_like(param),
+        }
+
+    def _plan(self, group: dict[str, Any], rows: list[Any]) -> list[tuple[Any, ...]]:
+        # The product of momenta is state of its own, so constants are made for each parameter.
+        plan = []
+        for arrays, counter, state, _ in rows:
+            step = counter.item() + 1.0
+            product = array_of(state["mu_product"])
+            mu, mu_next = _momenta(group, step)
+            updated = product.dtype.type(product[()] * mu)
+            values = self._nadam_constants(group, step, mu, mu_next, float(updated))
+            plan.append((arrays, ((counter, step), (product, updated)), values, {}))
+        return plan
+
+    def _nadam_constants(
+        self, group: dict[str, Any], step: float, mu: float, mu_next: float, product: float
+    ) -> tuple[Any, ...]:
+        beta1, beta2 = (scalar_of(beta) for beta in group["betas"])
+        lr, decay = scalar_of(group["lr"]), group["weight_decay"]
+        decoupled = group["decoupled_weight_decay"]
+        root = (1 - beta2**step) ** 0.5
+        return (
+            *_updates.lerp_weight(1 - beta1),
+            float(beta2),
+            float(1 - beta2),
+            float(group["eps"] * root),
+            float(-lr * (1.0 - mu) / (1.0 - product)) * root,
+            float(-lr * mu_next / (1.0 - product * mu_next)) * root,
+            float(decay) if decay != 0 and not decoupled else None,
+            float(1 - lr * decay) if decay != 0 and decoupled else None,
+            bool(group["maximize"]),
+        )
+
+    def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
+        beta1, beta2 = group["betas"]
+        lr, decay = as_scalar_tensor(group["lr"]), group["weight_decay"]
+        if decay != 0:
+            if group["decoupled_weight_decay"]:
+                param = param * (1 - lr * decay)
+            else:
+                grad = grad + param * decay
+        mu, mu_next = _momenta(group, step)
+        product = state["mu_product"] = state["mu_product"] * mu
+        mean = state["exp_avg"] = state["exp_avg"] + (grad - state["exp_avg"]) * (1 - beta1)
+        square = state["exp_avg_sq"] = state["exp_avg_sq"] * beta2 + grad * grad * (1 - beta2)
+        denominator = (square / (1 - beta2**step)).sqrt() + group["eps"]
+        ahead = grad * (lr * (1.0 - mu) / (1.0 - product)) + mean * (lr * mu_next / (1.0 - product * mu_next))
+        return param - ahead / denominator
+
+
+def _momenta(group: dict[str, Any], step: float) -> tuple[float, float]:
+    """Nesterov's momentum at this step and at the next one."""
+    beta1, decay = scalar_of(group["betas"][0]), group["momentum_decay"]
+    return (
+        float(beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))),
+        float(beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))),
+    )

@@ -1,0 +1,105 @@
+"""RAdam: Adam that waits with adaptive steps until its variance estimate can be trusted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pullback.optim import _updates
+from pullback.optim._arrays import as_scalar_tensor, scalar_of
+from pullback.optim._checks import check_betas, check_lr, check_nonnegative
+from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
+from pullback.optim.optimizer import ParamsT
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class RAdam(ArrayOptimizer):
+    """Adam with rectified variance: plain momentum first, adaptive steps later."""
+
+    _kernel = _updates.radam
+    _group_defaults = {
+        "foreach": None, "maximize": False, "differentiable": False, "decoupled_weight_decay": False,
+        "capturable": False,
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 0.001,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-08,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_nonnegative(eps, "Invalid epsilon value: {}")
+        check_betas(betas)
+        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
+        defaults = {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+            "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return ("exp_avg", "exp_avg_sq")
+
+    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "step": step_counter(param, group),
+            "exp_avg": zeros_like(param),
+            "exp_avg_sq": zeros_like(param),
+        }
+
+    def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        beta1, beta2 = (scalar_of(beta) for beta in group["betas"])
+        lr, decay = scalar_of(group["lr"]), group["weight_decay"]
+        decoupled = group["decoupled_weight_decay"]
+        rectification = _rectification(beta2, step)
+        rate = -lr / (1 - beta1**step)
+        if rectification is not None:
+            rate = rate * rectification
+        return (
+            *_updates.lerp_weight(1 - beta1),
+            float(beta2),
+            float(1 - beta2),
+            float(group["eps"]) if rectification is not None else None,
+            float(rate),
+            float(decay) if decay != 0 and not decoupled else None,
+            float(1 - lr * decay) if decay != 0 and decoupled else None,
+            bool(group["maximize"]),
+        )
+
+    def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
+        beta1, beta2 = group["betas"]
+        lr, decay = as_scalar_tensor(group["lr"]), group["weight_decay"]
+        if decay != 0:
+            if group["decoupled_weight_decay"]:
+                param = param * (1 - lr * decay)
+            else:
+                grad = grad + param * decay
+        mean = state["exp_avg"] = state["exp_avg"] + (grad - state["exp_avg"]) * (1 - beta1)
+        square = state["exp_avg_sq"] = state["exp_avg_sq"] * beta2 + grad * grad * (1 - beta2)
+        move = mean / (1 - beta1**step) * lr
+        rectification = _rectification(beta2, step)
+        if rectification is not None:
+            move = move * (rectification / (square.sqrt() + group["eps"]))
+        return param - move
+
+
+def _rectification(beta2: Any, step: float) -> Any:
+    """Factor of the adaptive step, with the bias correction in it; None while there are too few gradients."""
+    correction = 1 - beta2**step
+    limit = 2 / (1 - beta2) - 1
+    length = limit - 2 * step * beta2**step / correction
+    if length <= 5.0:
+        return None
+    variance = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
+    return variance**0.5 * correction**0.5

@@ -1,0 +1,91 @@
+"""RMSprop: steps scaled by the root mean square of recent gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pullback.optim import _updates
+from pullback.optim._arrays import as_scalar_tensor, scalar_of
+from pullback.optim._checks import check_lr, check_nonnegative
+from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
+from pullback.optim.optimizer import ParamsT
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class RMSprop(ArrayOptimizer):
+    """RMSprop, centered and with momentum where that is asked for."""
+
+    _kernel = _updates.rmsprop
+    _group_defaults = {
+        "momentum": 0, "centered": False, "foreach": None, "maximize": False, "differentiable": False,
+        "capturable": False,
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 0.01,
+        alpha: float = 0.99,
+        eps: float = 1e-08,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_nonnegative(eps, "Invalid epsilon value: {}")
+        check_nonnegative(momentum, "Invalid momentum value: {}")
+        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
+        check_nonnegative(alpha, "Invalid alpha value: {}")
+        defaults = {
+            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
+            "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return (
+            "square_avg",
+            "grad_avg" if group["centered"] else None,
+            "momentum_buffer" if group["momentum"] > 0 else None,
+        )
+
+    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        state = {"step": step_counter(param, group), "square_avg": zeros_like(param)}
+        if group["momentum"] > 0:
+            state["momentum_buffer"] = zeros_like(param)
+        if group["centered"]:
+            state["grad_avg"] = zeros_like(param)
+        return state
+
+    def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        decay, alpha = group["weight_decay"], group["alpha"]
+        return (
+            float(alpha),
+            float(1 - alpha),
+            *_updates.lerp_weight(1 - alpha),
+            float(group["eps"]),
+            float(-scalar_of(group["lr"])),
+            float(group["momentum"]),
+            float(decay) if decay != 0 else None,
+            bool(group["maximize"]),
+        )
+
+    def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
+        alpha, lr = group["alpha"], as_scalar_tensor(group["lr"])
+        if group["weight_decay"] != 0:
+            grad = grad + param * group["weight_decay"]
+        square = state["square_avg"] = state["square_avg"] * alpha + grad * grad * (1 - alpha)
+        if group["centered"]:
+            mean = state["grad_avg"] = state["grad_avg"] + (grad - state["grad_avg"]) * (1 - alpha)
+            square = square - mean * mean
+        move = grad / (square.sqrt() + group["eps"])
+        if group["momentum"] > 0:
+            move = state["momentum_buffer"] = state["momentum_buffer"] * group["momentum"] + move
+        return param - move * lr

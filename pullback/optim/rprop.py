@@ -1,0 +1,67 @@
+"""Rprop: step sizes of their own for each element, grown and shrunk by the signs of gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.optim import _updates
+from pullback.optim._arrays import as_scalar_tensor, scalar_of
+from pullback.optim._checks import check_lr
+from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
+from pullback.optim.optimizer import ParamsT
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class Rprop(ArrayOptimizer):
+    """Resilient backpropagation: only the signs of the gradients count."""
+
+    _kernel = _updates.rprop
+    _group_defaults = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 0.01,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-06, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        defaults = {
+            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "capturable": capturable,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return ("prev", "step_size")
+
+    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        lr = float(scalar_of(group["lr"]))
+        size = pullback.full_like(param, complex(lr, lr) if param.is_complex() else lr)
+        return {"step": step_counter(param, group), "prev": zeros_like(param), "step_size": size}
+
+    def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        shrink, grow = group["etas"]
+        least, most = group["step_sizes"]
+        return (float(shrink), float(grow), float(least), float(most), bool(group["maximize"]))
+
+    def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
+        shrink, grow = group["etas"]
+        agreement = grad * state["prev"]
+        factor = pullback.ones_like(agreement)
+        factor = pullback.where(agreement > 0, as_scalar_tensor(grow), factor)
+        factor = pullback.where(agreement < 0, as_scalar_tensor(shrink), factor)
+        size = state["step_size"] = (state["step_size"] * factor).clamp(*group["step_sizes"])
+        grad = pullback.where(agreement < 0, 0.0, grad)
+        state["prev"] = grad
+        return param - grad.sign() * size

@@ -1,0 +1,97 @@
+"""Stochastic gradient descent, with momentum, dampening, Nesterov's variant and weight decay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.optim import _updates
+from pullback.optim._arrays import as_scalar_tensor, scalar_of
+from pullback.optim._checks import check_fused, check_fused_params
+from pullback.optim._stepper import ArrayOptimizer, zeros_like
+from pullback.optim.optimizer import ParamsT
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class SGD(ArrayOptimizer):
+    """p -= lr * d, where d is the gradient or, with momentum, its running sum."""
+
+    _kernel = _updates.sgd
+    _counts_steps = False
+    _tensor_state = ()
+    _group_defaults = {
+        "nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False,
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 0.001,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float | Tensor = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        if isinstance(lr, pullback.Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        if lr < 0.0:
+            raise ValueError(f"Invalid learning rate: {lr}")
+        if momentum < 0.0:
+            raise ValueError(f"Invalid momentum value: {momentum}")
+        if weight_decay < 0.0:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        defaults = {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
+            "nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable,
+            "fused": fused,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+        check_fused(fused, foreach, differentiable)
+        check_fused_params(self.param_groups)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for held in self.state.values():
+            if held.get("momentum_buffer", held) is None:
+                del held["momentum_buffer"]
+
+    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return ("momentum_buffer" if group["momentum"] != 0 else None,)
+
+    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {"momentum_buffer": zeros_like(param)} if group["momentum"] != 0 else {}
+
+    def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        decay = float(scalar_of(group["weight_decay"]))
+        dampening = float(group["dampening"])
+        return (
+            -float(scalar_of(group["lr"])),
+            decay if decay != 0 else None,
+            bool(group["maximize"]),
+            float(group["momentum"]),
+            1 - dampening if dampening != 0 else None,
+            bool(group["nesterov"]),
+            step == 1.0,
+        )
+
+    def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
+        momentum, decay = group["momentum"], group["weight_decay"]
+        if decay != 0:
+            grad = grad + param * decay
+        if momentum != 0:
+            if step == 1.0:
+                buffer = grad.detach().clone()
+            else:
+                buffer = state["momentum_buffer"] * momentum + grad * (1 - group["dampening"])
+            state["momentum_buffer"] = buffer
+            grad = grad + buffer * momentum if group["nesterov"] else buffer
+        return param - grad * as_scalar_tensor(group["lr"])

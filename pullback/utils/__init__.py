@@ -1,0 +1,18 @@
+"""Helpers around tensors: `utils.data` loads data, `utils.hooks` has the handles of hooks.
+
+Nothing is imported here beforehand; submodules load when they are imported or first used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_submodules = ("data", "hooks")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _submodules:
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

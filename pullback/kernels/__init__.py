@@ -1,7 +1,7 @@
-"""Array kernels: functions from NumPy arrays to NumPy arrays that NumPy itself does not have.
+"""Array kernels: functions from NumPy arrays to NumPy arrays that NumPy itself does not have, or has too slowly.
 
-Nothing here knows about tensors, tapes or devices. ``special`` is the door to every special function
-(the families live in ``error``, ``gamma``, ``incomplete_gamma``, ``bessel``, ``oscillating`` and
-``polynomials``), ``windows`` holds the window functions, and ``blocks`` the shared machinery: cache-sized
-blocks, Horner's rule and evaluation by region. Import the module you need; this one imports none of them.
+Nothing here knows about tensors, tapes or devices. ``special`` is the door to every special function (the families
+live in ``error``, ``gamma``, ``incomplete_gamma``, ``bessel``, ``oscillating`` and ``polynomials``, their machinery in
+``blocks``), ``signal_windows`` holds the window functions, ``threads`` the cores and caches. The other modules are
+named after the layers and losses they compute. Import the module you need; this one imports none of them.
 """

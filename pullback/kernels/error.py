@@ -81,6 +81,7 @@ _TAIL_TABLES = (
     ),
 )
 
+_FEW = 256
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_TWO = math.sqrt(2.0)
 
@@ -102,7 +103,8 @@ def _erf(x: np.ndarray) -> np.ndarray:
     return np.copysign(result, x, out=result)
 
 
-def _erfcx_positive(x: np.ndarray) -> np.ndarray:
+def erfcx_positive(x: np.ndarray) -> np.ndarray:
+    """``erfcx`` of a float64 block of non-negative numbers."""
     scale = x + 4.0
     t = x - 4.0
     t /= scale
@@ -128,13 +130,13 @@ def _exp_square(x: np.ndarray, factor: float) -> np.ndarray:
 
 
 def _erfc(x: np.ndarray) -> np.ndarray:
-    tail = _erfcx_positive(np.abs(x))
+    tail = erfcx_positive(np.abs(x))
     tail *= _exp_square(x, -1.0)
     return np.where(x < 0, 2.0 - tail, tail)
 
 
 def _erfcx(x: np.ndarray) -> np.ndarray:
-    result = _erfcx_positive(np.abs(x))
+    result = erfcx_positive(np.abs(x))
     negative = np.flatnonzero(x < 0)
     if negative.size:
         result[negative] = 2.0 * _exp_square(x[negative], 1.0) - result[negative]
@@ -143,7 +145,7 @@ def _erfcx(x: np.ndarray) -> np.ndarray:
 
 def _normal_tail(size: np.ndarray) -> np.ndarray:
     """Probability that a standard normal variable exceeds ``size >= 0``."""
-    tail = _erfcx_positive(size * _SQRT_HALF)
+    tail = erfcx_positive(size * _SQRT_HALF)
     tail *= _exp_square(size, -0.5)
     tail *= 0.5
     return tail
@@ -155,7 +157,7 @@ def _ndtr(x: np.ndarray) -> np.ndarray:
 
 
 def _log_ndtr_left(x: np.ndarray) -> np.ndarray:
-    return np.log(0.5 * _erfcx_positive(-_SQRT_HALF * x)) - 0.5 * x * x
+    return np.log(0.5 * erfcx_positive(-_SQRT_HALF * x)) - 0.5 * x * x
 
 
 def _log_ndtr_right(x: np.ndarray) -> np.ndarray:
@@ -201,6 +203,12 @@ def _ndtri(p: np.ndarray) -> np.ndarray:
 
 def erf(x: np.ndarray) -> np.ndarray:
     """Error function."""
+    array = np.asarray(x)
+    if array.size <= _FEW and array.dtype.kind == "f":
+        # Thirty NumPy calls on a handful of numbers cost twenty times what the C library takes for the numbers.
+        values = np.fromiter(map(math.erf, array.reshape(-1).tolist()), np.float64, array.size)
+        values = values.astype(array.dtype, copy=False).reshape(array.shape)
+        return values if isinstance(x, np.ndarray) else values[()]
     return run(_erf, x, single=True)
 
 

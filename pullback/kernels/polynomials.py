@@ -1,0 +1,187 @@
+"""Orthogonal polynomials of order n at x: Chebyshev T, U, V, W and shifted, Hermite H and He, Laguerre, Legendre.
+
+Orders may differ from element to element; they are truncated to integers, and a negative order gives zero. Values
+come from the three-term recurrences, run once up to the highest order asked for. Inside (-1, 1) Chebyshev
+polynomials of higher order use their trigonometric form instead, as torch does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pullback.kernels.blocks import by_region, run
+
+Step = Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+# How often the recurrence looks whether everything has overflowed to nan and the rest of the orders is futile.
+_CHECK_EVERY = 64
+
+
+def _recurrence(x: np.ndarray, n: np.ndarray, first: np.ndarray, step: Step) -> np.ndarray:
+    """Order n from orders 0 (which is one) and 1; ``step(k, x, p, q)`` makes order k from k - 2 and k - 1."""
+    previous, current = np.ones_like(x), first
+    result = np.where(n <= 0, previous, current)
+    result[n < 0] = 0.0
+    lowest, highest = int(n.min(initial=0)), int(n.max(initial=0))
+    uniform = n.size > 0 and n[0] == highest and (n == highest).all()
+    for k in range(2, highest + 1):
+        previous, current = current, step(k, x, previous, current)
+        if not uniform and k >= lowest:
+            np.copyto(result, current, where=n >= k)
+        if k % _CHECK_EVERY == 0 and np.isnan(current).all():
+            break
+    return current if uniform and highest >= 2 else result
+
+
+def _orders(n: np.ndarray) -> np.ndarray:
+    return n.astype(np.int64)
+
+
+def _double_step(k: int, x: np.ndarray, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    return (x + x) * q - p
+
+
+def _chebyshev(
+    x: np.ndarray,
+    n: np.ndarray,
+    first: Callable[[np.ndarray], np.ndarray],
+    angle_form: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    angle_from: int,
+) -> np.ndarray:
+    """Any Chebyshev kind; orders above ``angle_from`` use the trigonometric form where it exists."""
+    orders = _orders(n)
+
+    def by_recurrence(x: np.ndarray, orders: np.ndarray) -> np.ndarray:
+        return _recurrence(x, orders, first(x), _double_step)
+
+    def by_angle(x: np.ndarray, orders: np.ndarray) -> np.ndarray:
+        return angle_form(np.arccos(x), orders.astype(x.dtype))
+
+    key = (np.abs(x) < 1) & (orders > angle_from)
+    return by_region(key, (True,), (by_recurrence, by_angle), x, orders)
+
+
+def _sign_of_parity(n: np.ndarray) -> np.ndarray:
+    return 1.0 - 2.0 * (n % 2)
+
+
+def _angle_t(angle: np.ndarray, n: np.ndarray) -> np.ndarray:
+    return np.cos(n * angle)
+
+
+def _angle_u(angle: np.ndarray, n: np.ndarray) -> np.ndarray:
+    return np.sin((n + 1) * angle) / np.sin(angle)
+
+
+def _angle_v(angle: np.ndarray, n: np.ndarray) -> np.ndarray:
+    # So close to x = -1 that the half angle is a right one: the limit replaces 0 / 0.
+    half = 0.5 * angle
+    return np.where(np.sin(half) != 1, np.cos((n + 0.5) * angle) / np.cos(half), _sign_of_parity(n) * (2 * n + 1))
+
+
+def _angle_w(angle: np.ndarray, n: np.ndarray) -> np.ndarray:
+    half = 0.5 * angle
+    return np.where(np.cos(half) != 1, np.sin((n + 0.5) * angle) / np.sin(half), 2 * n + 1)
+
+
+def _chebyshev_t(x: np.ndarray, n: np.ndarray) -> np.ndarray:
+    return _chebyshev(x, n, lambda x: x, _angle_t, 6)
+
+
+def _chebyshev_u(x: np.ndarray, n: np.ndarray) -> np.ndarray:
+    return _chebyshev(x, n, lambda x: x + x, _angle_u, 8)
+
+
+def _chebyshev_v(x: np.ndarray, n: np.ndarray) -> np.ndarray:
+    return _chebyshev(x, n, lambda x: x + x - 1, _angle_v, 8)
+
+
+def _chebyshev_w(x: np.ndarray, n: np.ndarray) -> np.ndarray:
+    return _chebyshev(x, n, lambda x: x + x + 1, _angle_w, 8)
+
+
+def _hermite_h(x: np.ndarray, n: np.ndarray) -> np.ndarray:
+    return _recurrence(x, _orders(n), x + x, lambda k, x, p, q: (x + x) * q - (2 * k - 2) * p)
+
+
+def _hermite_he(x: np.ndarray, n: np.ndarray) -> np.ndarray:
+    return _recurrence(x, _orders(n), x, lambda k, x, p, q: x * q - (k - 1) * p)
+
+
+def _laguerre_l(x: np.ndarray, n: np.ndarray) -> np.ndarray:
+    return _recurrence(x, _orders(n), 1 - x, lambda k, x, p, q: ((2 * k - 1 - x) * q - (k - 1) * p) / k)
+
+
+def _legendre_p(x: np.ndarray, n: np.ndarray) -> np.ndarray:
+    return _recurrence(x, _orders(n), x, lambda k, x, p, q: ((2 * k - 1) * x * q - (k - 1) * p) / k)
+
+
+def _run(core: Callable[..., np.ndarray], x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
+    order = np.asarray(n)
+    if order.dtype.kind in "biu":
+        # Whole orders say nothing about precision: x alone does.
+        dtype = np.asarray(x).dtype
+        order = order.astype(np.float64 if dtype.kind in "biu" else dtype)
+    return run(core, x, order if isinstance(n, np.ndarray) else order[()], single=True)
+
+
+def chebyshev_polynomial_t(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
+    """Chebyshev polynomial of the first kind."""
+    return _run(_chebyshev_t, x, n)
+
+
+def chebyshev_polynomial_u(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
+    """Chebyshev polynomial of the second kind."""
+    return _run(_chebyshev_u, x, n)
+
+
+def chebyshev_polynomial_v(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
+    """Chebyshev polynomial of the third kind."""
+    return _run(_chebyshev_v, x, n)
+
+
+def chebyshev_polynomial_w(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
+    """Chebyshev polynomial of the fourth kind."""
+    return _run(_chebyshev_w, x, n)
+
+
+def shifted_chebyshev_polynomial_t(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
+    """Chebyshev polynomial of the first kind on [0, 1]."""
+    return _run(lambda x, n: _chebyshev_t(x + x - 1, n), x, n)
+
+
+def shifted_chebyshev_polynomial_u(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
+    """Chebyshev polynomial of the second kind on [0, 1]."""
+    return _run(lambda x, n: _chebyshev_u(x + x - 1, n), x, n)
+
+
+def shifted_chebyshev_polynomial_v(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
+    """Chebyshev polynomial of the third kind on [0, 1]."""
+    return _run(lambda x, n: _chebyshev_v(x + x - 1, n), x, n)
+
+
+def shifted_chebyshev_polynomial_w(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
+    """Chebyshev polynomial of the fourth kind on [0, 1]."""
+    return _run(lambda x, n: _chebyshev_w(x + x - 1, n), x, n)
+
+
+def hermite_polynomial_h(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
+    """Physicist's Hermite polynomial."""
+    return _run(_hermite_h, x, n)
+
+
+def hermite_polynomial_he(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
+    """Probabilist's Hermite polynomial."""
+    return _run(_hermite_he, x, n)
+
+
+def laguerre_polynomial_l(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
+    """Laguerre polynomial."""
+    return _run(_laguerre_l, x, n)
+
+
+def legendre_polynomial_p(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
+    """Legendre polynomial."""
+    return _run(_legendre_p, x, n)

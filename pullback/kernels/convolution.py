@@ -219,7 +219,8 @@ def convolution(
         return out.astype(dtype, copy=False)
     matrix = np.ascontiguousarray(weight).reshape(groups, outputs // groups, -1)
     if _pointwise(windows):
-        np.matmul(matrix, x.reshape(n, groups, x.shape[1] // groups, -1), out=out.reshape(n, groups, -1, out[0, 0].size))
+        grouped = x.reshape(n, groups, x.shape[1] // groups, -1)
+        np.matmul(matrix, grouped, out=out.reshape(n, groups, outputs // groups, -1))
         if bias is not None:
             out += bias.reshape(-1, *[1] * len(windows.output))
         return out.astype(dtype, copy=False)

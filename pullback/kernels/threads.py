@@ -19,10 +19,11 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-BLOCK_BYTES = 1 << 19
-"""Working set of one block: a few of these fit the second-level cache of current cores."""
+BLOCK_BYTES = 1 << 21
+"""Working set of one block. Threads hand the interpreter over between two ufuncs, some microseconds each time: a
+block is as large as the second-level cache of current cores, so that its ufuncs take ten times as long."""
 
-INLINE_BYTES = 1 << 18
+INLINE_BYTES = 1 << 20
 """Below this much data, waking a thread costs more than it saves."""
 
 _thread_count: int | None = None
@@ -77,7 +78,8 @@ class _Job:
                     return
                 function(*items[index])
         except BaseException as error:
-            self.failure = error
+            if self.failure is None:
+                self.failure = error
 
     def help(self) -> None:
         """Work on the job from another thread, unless its owner has already finished without help."""
@@ -227,12 +229,13 @@ def _share(function: Callable[..., object], arguments: Sequence[tuple], helpers:
     finally:
         _local.inside = False
         job.close()
-    if job.failure is not None:
-        # The traceback holds this frame and the frame the error: drop the name to leave no cycle.
+    failure, job.failure = job.failure, None
+    if failure is not None:
+        # Its traceback holds this frame and the job's: both let go of the error, to leave no cycle.
         try:
-            raise job.failure
+            raise failure
         finally:
-            del job
+            del failure
 
 
 def row_blocks(n_rows: int, bytes_per_row: int, block_bytes: int = BLOCK_BYTES) -> list[tuple[int, int]]:
@@ -252,6 +255,7 @@ def parallel_rows(
     *,
     block_bytes: int = BLOCK_BYTES,
     inline_bytes: int = INLINE_BYTES,
+    products: bool = False,
 ) -> None:
     """Call `function(start, stop)` over blocks of rows that cover `range(n_rows)`, on all threads.
 
@@ -262,7 +266,16 @@ def parallel_rows(
             with np.errstate(all="ignore"):
                 function(0, n_rows)
         return
-    parallel_tasks(function, row_blocks(n_rows, bytes_per_row, block_bytes))
+    parallel_tasks(function, row_blocks(n_rows, bytes_per_row, block_bytes), products=products)
+
+
+def prepare_broadcast(row_length: int) -> None:
+    """Called first in a block that combines a column with rows: keeps NumPy from expanding the column in its buffer.
+
+    A ufunc copies a broadcast operand into the iteration buffer when a row is shorter than the buffer, which costs
+    three times the operation itself. The setting ends with the block, together with the warnings' state.
+    """
+    np.setbufsize(512 if row_length >= 512 else 8192)
 
 
 def flat_view(array: np.ndarray) -> np.ndarray | None:
@@ -287,6 +300,9 @@ def parallel_elements(
     Arrays of one memory layout are walked flat; otherwise the first axis is split and strides are left to NumPy.
     """
     arrays = [*inputs, *outputs]
+    if outputs[0].ndim == 0:
+        # Ufuncs give scalars for 0-d arrays, which a chain could not write into.
+        arrays = [array.reshape(1) for array in arrays]
     size = outputs[0].size
     width = sum(array.itemsize for array in arrays) + temporaries * outputs[0].itemsize
     if size * width <= INLINE_BYTES:

@@ -25,7 +25,9 @@ def per_axis(value: int | Sequence[int], axes: int, name: str) -> tuple[int, ...
     if len(values) == 1:
         return values * axes
     if len(values) != axes:
-        raise RuntimeError(f"expected {name} to be a single integer value or a list of {axes} values, but got {name}={values}")
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {axes} values, but got {name}={values}"
+        )
     return values
 
 

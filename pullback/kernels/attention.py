@@ -1,0 +1,188 @@
+"""Scaled dot-product attention: softmax(q k^T scale + mask) v, forward and backward, blocked over heads and queries.
+
+Forward keeps the output and one number a row, the logsumexp; backward rebuilds the probabilities block by block, so
+that no array of queries by keys is ever stored. A row whose keys are all masked has output 0, as in torch.
+Grouped heads and broadcasting of leading axes are the caller's; all leading axes here agree.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .threads import get_num_threads, parallel_tasks, prepare_broadcast
+
+SCORE_BYTES = 1 << 20
+"""Scores computed at a time by one thread."""
+
+
+def _heads(x: np.ndarray) -> np.ndarray:
+    """`x` (..., length, width) as (heads, length, width), in the type it is computed in."""
+    dtype = np.float32 if x.dtype == np.float16 else x.dtype
+    return np.ascontiguousarray(x, dtype).reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
+
+
+def _per_head(values: np.ndarray | None, dtype: np.dtype, scores_shape: tuple[int, ...]) -> np.ndarray | None:
+    """A mask or dropout array as (heads or 1, queries, keys); a boolean mask becomes 0 and -inf."""
+    if values is None:
+        return None
+    if values.dtype == bool:
+        values = np.where(values, dtype.type(0), dtype.type(-np.inf))
+    values = values.astype(dtype, copy=False)
+    if math.prod(values.shape[:-2]) == 1:
+        lead = ()
+    else:
+        lead = scores_shape[:-2]
+    values = np.broadcast_to(values.reshape(values.shape[-2:]) if not lead else values, (*lead, *scores_shape[-2:]))
+    return values.reshape(-1, *scores_shape[-2:])
+
+
+def _select(values: np.ndarray | None, first: int, last: int, start: int, stop: int) -> np.ndarray | None:
+    """The part of a per-head array for heads first..last and queries start..stop."""
+    if values is None:
+        return None
+    return values[:, start:stop] if len(values) == 1 else values[first:last, start:stop]
+
+
+class _Problem:
+    """The arrays of one call as heads, and how scores of a block are computed from them."""
+
+    def __init__(
+        self, query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, scale: float, causal: bool
+    ) -> None:
+        self.query, self.key, self.value = _heads(query), _heads(key), _heads(value)
+        self.scale, self.causal = scale, causal
+        self.heads, self.queries, _ = self.query.shape
+        self.keys = self.key.shape[1]
+        self.dtype = self.query.dtype
+        self.scores_shape = (*query.shape[:-1], self.keys)
+        self.mask = _per_head(mask, self.dtype, self.scores_shape)
+
+    def pieces(self, whole_heads: bool) -> list[tuple[int, int, int, int]]:
+        """Blocks (head range, query range) of about SCORE_BYTES; one block a head range where heads must be whole."""
+        row = self.keys * self.dtype.itemsize
+        head = max(self.queries * row, 1)
+        step = max(min(SCORE_BYTES // head, -(-self.heads // get_num_threads())), 1)
+        rows = self.queries if step > 1 or whole_heads else min(max(SCORE_BYTES // max(row, 1), 32), self.queries)
+        return [
+            (first, min(first + step, self.heads), start, min(start + rows, self.queries))
+            for first in range(0, self.heads, step)
+            for start in range(0, self.queries, rows)
+        ]
+
+    def query_rows(self) -> int:
+        """Queries of one head whose scores take about SCORE_BYTES."""
+        return min(max(SCORE_BYTES // max(self.keys * self.dtype.itemsize, 1), 32), self.queries)
+
+    def scores(self, first: int, last: int, start: int, stop: int) -> np.ndarray:
+        """q k^T scale + mask for a block."""
+        scaled = np.multiply(self.query[first:last, start:stop], self.scale)
+        scores = np.matmul(scaled, self.key[first:last].swapaxes(1, 2))
+        part = _select(self.mask, first, last, start, stop)
+        if part is not None:
+            np.add(scores, part, out=scores)
+        if self.causal:
+            future = np.arange(self.keys) > np.arange(start, stop)[:, None]
+            np.copyto(scores, -np.inf, where=future)
+        return scores
+
+
+def attention(
+    query: np.ndarray,
+    key: np.ndarray,
+    value: np.ndarray,
+    mask: np.ndarray | None = None,
+    dropout: np.ndarray | None = None,
+    *,
+    scale: float,
+    causal: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """(output, logsumexp of the scores); `dropout` multiplies the probabilities and is already scaled."""
+    problem = _Problem(query, key, value, mask, scale, causal)
+    kept = _per_head(dropout, problem.dtype, problem.scores_shape)
+    shape = (*query.shape[:-1], value.shape[-1])
+    out = np.zeros((problem.heads, problem.queries, value.shape[-1]), problem.dtype)
+    logsumexp = np.full((problem.heads, problem.queries, 1), -np.inf, problem.dtype)
+
+    def piece(first: int, last: int, start: int, stop: int) -> None:
+        prepare_broadcast(problem.keys)
+        scores = problem.scores(first, last, start, stop)
+        top = np.maximum.reduce(scores, axis=2, keepdims=True)
+        top[np.isneginf(top)] = 0
+        np.subtract(scores, top, out=scores)
+        np.exp(scores, out=scores)
+        total = np.vecdot(scores, np.ones(problem.keys, problem.dtype))[:, :, None]
+        logsumexp[first:last, start:stop] = np.log(total) + top
+        total[total == 0] = 1
+        chosen = _select(kept, first, last, start, stop)
+        if chosen is not None:
+            np.multiply(scores, chosen, out=scores)
+        result = out[first:last, start:stop]
+        np.matmul(scores, problem.value[first:last], out=result)
+        # Dividing the short output row instead of the probabilities.
+        np.divide(result, total, out=result)
+
+    if out.size and problem.keys:
+        parallel_tasks(piece, problem.pieces(whole_heads=False), products=True)
+    return out.reshape(shape).astype(query.dtype, copy=False), logsumexp.reshape(shape[:-1])
+
+
+def attention_backward(
+    gradient: np.ndarray,
+    query: np.ndarray,
+    key: np.ndarray,
+    value: np.ndarray,
+    out: np.ndarray,
+    logsumexp: np.ndarray,
+    mask: np.ndarray | None = None,
+    dropout: np.ndarray | None = None,
+    *,
+    scale: float,
+    causal: bool = False,
+    mask_wanted: bool = False,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Cotangents of query, key and value, and of the scores (the mask's, before broadcasting) where wanted."""
+    problem = _Problem(query, key, value, mask, scale, causal)
+    kept = _per_head(dropout, problem.dtype, problem.scores_shape)
+    upstream, outputs = _heads(gradient), _heads(out)
+    levels = logsumexp.reshape(problem.heads, problem.queries, 1)
+    levels = np.where(np.isneginf(levels), problem.dtype.type(0), levels)
+    inner = np.vecdot(upstream, outputs)[:, :, None]
+    grad_query, grad_key, grad_value = (np.zeros_like(a) for a in (problem.query, problem.key, problem.value))
+    grad_scores = np.zeros((problem.heads, problem.queries, problem.keys), problem.dtype) if mask_wanted else None
+
+    def block(first: int, last: int, start: int, stop: int) -> None:
+        part = (slice(first, last), slice(start, stop))
+        scores = problem.scores(first, last, start, stop)
+        np.subtract(scores, levels[part], out=scores)
+        np.exp(scores, out=scores)
+        chosen = _select(kept, first, last, start, stop)
+        dropped = scores if chosen is None else scores * chosen
+        grad_value[first:last] += np.matmul(dropped.swapaxes(1, 2), upstream[part])
+        slopes = np.matmul(upstream[part], problem.value[first:last].swapaxes(1, 2))
+        if chosen is not None:
+            np.multiply(slopes, chosen, out=slopes)
+        np.subtract(slopes, inner[part], out=slopes)
+        np.multiply(slopes, scores, out=slopes)
+        if grad_scores is not None:
+            grad_scores[part] = slopes
+        np.matmul(slopes, problem.key[first:last], out=grad_query[part])
+        grad_key[first:last] += np.matmul(slopes.swapaxes(1, 2), problem.query[part])
+
+    def piece(first: int, last: int, start: int, stop: int) -> None:
+        prepare_broadcast(problem.keys)
+        rows = problem.query_rows() if last - first == 1 else stop - start
+        for begin in range(start, stop, rows):
+            block(first, last, begin, min(begin + rows, stop))
+        grad_query[first:last] *= scale
+        grad_key[first:last] *= scale
+
+    if problem.query.size and problem.keys:
+        parallel_tasks(piece, problem.pieces(whole_heads=True), products=True)
+    return (
+        grad_query.reshape(query.shape).astype(query.dtype, copy=False),
+        grad_key.reshape(key.shape).astype(key.dtype, copy=False),
+        grad_value.reshape(value.shape).astype(value.dtype, copy=False),
+        None if grad_scores is None else grad_scores.reshape(problem.scores_shape).astype(query.dtype, copy=False),
+    )

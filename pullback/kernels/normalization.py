@@ -1,0 +1,195 @@
+"""Layer norm and RMS norm over trailing axes: forward and backward, blocked and threaded.
+
+Rows are the leading axes, columns the normalized trailing ones. Forward also returns what backward needs of a row
+(its mean and reciprocal deviation) and nothing the size of the input. Half precision is computed in float32.
+Batch norm and group norm are compositions of other operations and live elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .threads import parallel_rows, prepare_broadcast
+
+
+def _rows(x: np.ndarray, axes: int) -> np.ndarray:
+    """`x` as (rows, columns) in the type it is computed in, with its last `axes` axes as columns."""
+    columns = math.prod(x.shape[x.ndim - axes :])
+    rows = math.prod(x.shape[: x.ndim - axes])
+    dtype = np.float32 if x.dtype == np.float16 else x.dtype
+    return x.reshape(rows, columns).astype(dtype, copy=False)
+
+
+def _flat(parameter: np.ndarray | None, dtype: np.dtype) -> np.ndarray | None:
+    return None if parameter is None else parameter.reshape(-1).astype(dtype, copy=False)
+
+
+def _statistics_shape(x: np.ndarray, axes: int) -> tuple[int, ...]:
+    return (*x.shape[: x.ndim - axes], *[1] * axes)
+
+
+def layer_norm(
+    x: np.ndarray, weight: np.ndarray | None = None, bias: np.ndarray | None = None, *, axes: int = 1, eps: float = 1e-5
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(result, mean, reciprocal deviation); rows have mean 0 and variance 1 before weight and bias."""
+    rows = _rows(x, axes)
+    count, columns = rows.shape
+    dtype = rows.dtype
+    weight, bias = _flat(weight, dtype), _flat(bias, dtype)
+    out = np.empty(rows.shape, dtype)
+    mean, deviation = np.zeros((count, 1), dtype), np.zeros((count, 1), dtype)
+    ones = np.ones(columns, dtype)
+
+    def block(start: int, stop: int) -> None:
+        prepare_broadcast(columns)
+        part, result = rows[start:stop], out[start:stop]
+        centre, scale = mean[start:stop], deviation[start:stop]
+        np.divide(np.vecdot(part, ones)[:, None], columns, out=centre)
+        np.subtract(part, centre, out=result)
+        np.divide(np.vecdot(result, result)[:, None], columns, out=scale)
+        np.sqrt(np.add(scale, eps, out=scale), out=scale)
+        np.reciprocal(scale, out=scale)
+        np.multiply(result, scale, out=result)
+        if weight is not None:
+            np.multiply(result, weight, out=result)
+        if bias is not None:
+            np.add(result, bias, out=result)
+
+    if rows.size:
+        parallel_rows(block, count, columns * dtype.itemsize * 2)
+    shape = _statistics_shape(x, axes)
+    return out.reshape(x.shape).astype(x.dtype, copy=False), mean.reshape(shape), deviation.reshape(shape)
+
+
+def _sum_parts(parts: dict[int, np.ndarray]) -> np.ndarray:
+    """Sum of the blocks' partial results in the order of the rows, so that it does not depend on thread timing."""
+    total: np.ndarray | None = None
+    for start in sorted(parts):
+        total = parts[start] if total is None else total + parts[start]
+    return total
+
+
+def _row_gradient(
+    gradient: np.ndarray, centred: np.ndarray, scale: np.ndarray, ones: np.ndarray | None, result: np.ndarray
+) -> None:
+    """Cotangent of rows from that of the normalized rows `centred * scale`; `centred` is overwritten.
+
+    `ones` is given where the mean was taken off, and its cotangent has to be.
+    """
+    columns = gradient.shape[1]
+    projection = np.vecdot(gradient, centred)[:, None] * (scale * scale / columns)
+    np.multiply(centred, projection, out=centred)
+    if ones is not None:
+        np.add(centred, np.vecdot(gradient, ones)[:, None] / columns, out=centred)
+    np.subtract(gradient, centred, out=result)
+    np.multiply(result, scale, out=result)
+
+
+def _backward(
+    gradient: np.ndarray,
+    x: np.ndarray,
+    mean: np.ndarray | None,
+    deviation: np.ndarray,
+    weight: np.ndarray | None,
+    axes: int,
+    wanted: tuple[bool, bool, bool],
+) -> tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]:
+    """Shared backward pass; `mean` is None where rows were not centred."""
+    rows, cotangents = _rows(x, axes), _rows(gradient, axes)
+    count, columns = rows.shape
+    dtype = rows.dtype
+    scales = deviation.reshape(count, 1)
+    centres = None if mean is None else mean.reshape(count, 1)
+    weights = _flat(weight, dtype)
+    want_x, want_weight, want_bias = wanted
+    out = np.empty(rows.shape, dtype) if want_x else None
+    ones = None if mean is None else np.ones(columns, dtype)
+    weight_parts: dict[int, np.ndarray] = {}
+    bias_parts: dict[int, np.ndarray] = {}
+
+    def block(start: int, stop: int) -> None:
+        prepare_broadcast(columns)
+        part, upstream, scale = rows[start:stop], cotangents[start:stop], scales[start:stop]
+        if want_bias:
+            bias_parts[start] = np.matmul(np.ones(stop - start, dtype), upstream)
+        if not (want_x or want_weight):
+            return
+        centred = part.copy() if centres is None else np.subtract(part, centres[start:stop])
+        buffer = np.empty(part.shape, dtype)
+        if want_weight:
+            # The product with the row of scales sums over rows and normalizes them at once.
+            weight_parts[start] = np.matmul(scale[:, 0], np.multiply(upstream, centred, out=buffer))
+        if want_x:
+            if weights is not None:
+                upstream = np.multiply(upstream, weights, out=buffer)
+            _row_gradient(upstream, centred, scale, ones, out[start:stop])
+
+    if rows.size:
+        parallel_rows(block, count, columns * dtype.itemsize * 5, products=True)
+    shape = x.shape[x.ndim - axes :]
+
+    def finished(parts: dict[int, np.ndarray]) -> np.ndarray:
+        total = _sum_parts(parts) if parts else np.zeros(columns, dtype)
+        return total.reshape(shape).astype(gradient.dtype, copy=False)
+
+    return (
+        out.reshape(x.shape).astype(x.dtype, copy=False) if want_x else None,
+        finished(weight_parts) if want_weight else None,
+        finished(bias_parts) if want_bias else None,
+    )
+
+
+def layer_norm_backward(
+    gradient: np.ndarray,
+    x: np.ndarray,
+    mean: np.ndarray,
+    deviation: np.ndarray,
+    weight: np.ndarray | None = None,
+    *,
+    axes: int = 1,
+    wanted: tuple[bool, bool, bool] = (True, True, True),
+) -> tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]:
+    """Cotangents of input, weight and bias; None for those not `wanted`."""
+    return _backward(gradient, x, mean, deviation, weight, axes, wanted)
+
+
+def rms_norm(
+    x: np.ndarray, weight: np.ndarray | None = None, *, axes: int = 1, eps: float | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """(result, reciprocal root mean square); `eps` defaults to the machine epsilon of the type computed in."""
+    rows = _rows(x, axes)
+    count, columns = rows.shape
+    dtype = rows.dtype
+    weight = _flat(weight, dtype)
+    epsilon = float(np.finfo(dtype).eps) if eps is None else eps
+    out = np.empty(rows.shape, dtype)
+    deviation = np.zeros((count, 1), dtype)
+
+    def block(start: int, stop: int) -> None:
+        prepare_broadcast(columns)
+        part, result, scale = rows[start:stop], out[start:stop], deviation[start:stop]
+        np.divide(np.vecdot(part, part)[:, None], columns, out=scale)
+        np.sqrt(np.add(scale, epsilon, out=scale), out=scale)
+        np.reciprocal(scale, out=scale)
+        np.multiply(part, scale, out=result)
+        if weight is not None:
+            np.multiply(result, weight, out=result)
+
+    if rows.size:
+        parallel_rows(block, count, columns * dtype.itemsize * 2)
+    return out.reshape(x.shape).astype(x.dtype, copy=False), deviation.reshape(_statistics_shape(x, axes))
+
+
+def rms_norm_backward(
+    gradient: np.ndarray,
+    x: np.ndarray,
+    deviation: np.ndarray,
+    weight: np.ndarray | None = None,
+    *,
+    axes: int = 1,
+    wanted: tuple[bool, bool] = (True, True),
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Cotangents of input and weight; None for those not `wanted`."""
+    return _backward(gradient, x, None, deviation, weight, axes, (*wanted, False))[:2]

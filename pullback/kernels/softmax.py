@@ -1,0 +1,246 @@
+"""Softmax, log-softmax and cross entropy over one axis: forward and backward, blocked and threaded.
+
+Each works on an array seen as (outer, length, inner), with the reduced axis in the middle; the last axis is the
+fast case, where sums are dot products. Half precision is computed in float32. Cross entropy keeps only the
+logsumexp of a row (in float64, a number a row), and backward rebuilds the probabilities from it.
+Reductions over losses, class probabilities as targets and shape checks are the caller's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .threads import get_num_threads, parallel_rows, prepare_broadcast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _folded(x: np.ndarray, axis: int) -> np.ndarray:
+    """`x` as (outer, length, inner) around `axis`; a 0-d array has one row of one element."""
+    if x.ndim == 0:
+        return x.reshape(1, 1, 1)
+    axis = axis % x.ndim
+    return x.reshape(math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :]))
+
+
+def _compute_type(dtype: np.dtype) -> np.dtype:
+    return np.dtype(np.float32) if dtype == np.float16 else dtype
+
+
+def _over_rows(block: Callable[..., None], axis: int, *arrays: np.ndarray) -> np.ndarray:
+    """Run `block(*views)` over pieces of `arrays` (one shape) and a new result; rows of the last axis come as 2-d."""
+    first = arrays[0]
+    dtype = _compute_type(first.dtype)
+    arrays = tuple(a.astype(dtype, copy=False) for a in arrays)
+    out = np.empty(first.shape, dtype)
+    if out.size:
+        folded = [_folded(a, axis) for a in (*arrays, out)]
+        outer, length, inner = folded[0].shape
+        itemsize = dtype.itemsize * (len(folded) + 1)
+        if inner == 1:
+            folded = [a.reshape(outer, length) for a in folded]
+        if inner > 1 and outer < get_num_threads():
+            # Few outer rows: the inner axis has the parallelism.
+            parallel_rows(lambda i, j: block(*[a[:, :, i:j] for a in folded]), inner, outer * length * itemsize)
+        else:
+            parallel_rows(lambda i, j: block(*[a[i:j] for a in folded]), outer, length * inner * itemsize)
+    return out.astype(first.dtype, copy=False)
+
+
+def row_sum(x: np.ndarray) -> np.ndarray:
+    """Sum over axis 1, kept: a dot product with ones for rows of a matrix, which is faster than a reduction."""
+    if x.ndim == 2:
+        return np.vecdot(x, np.ones(x.shape[1], x.dtype))[:, None]
+    return np.add.reduce(x, axis=1, keepdims=True)
+
+
+def _row_dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if a.ndim == 2:
+        return np.vecdot(a, b)[:, None]
+    return np.add.reduce(a * b, axis=1, keepdims=True)
+
+
+def _exponentials(x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Write exp(x - max) to `out`; return the maximum and the sum over axis 1, both kept."""
+    prepare_broadcast(x.shape[-1])
+    top = np.maximum.reduce(x, axis=1, keepdims=True)
+    np.subtract(x, top, out=out)
+    np.exp(out, out=out)
+    return top, row_sum(out)
+
+
+def softmax(x: np.ndarray, *, axis: int) -> np.ndarray:
+    """exp(x) / sum(exp(x)) over `axis`."""
+
+    def block(x: np.ndarray, out: np.ndarray) -> None:
+        _, total = _exponentials(x, out)
+        np.divide(out, total, out=out)
+
+    return _over_rows(block, axis, x)
+
+
+def softmax_backward(gradient: np.ndarray, out: np.ndarray, *, axis: int) -> np.ndarray:
+    """Cotangent of the input from that of the output and the output."""
+
+    def block(gradient: np.ndarray, out: np.ndarray, result: np.ndarray) -> None:
+        prepare_broadcast(out.shape[-1])
+        np.subtract(gradient, _row_dot(gradient, out), out=result)
+        np.multiply(result, out, out=result)
+
+    return _over_rows(block, axis, gradient, out)
+
+
+def log_softmax(x: np.ndarray, *, axis: int) -> np.ndarray:
+    """x - log(sum(exp(x))) over `axis`."""
+
+    def block(x: np.ndarray, out: np.ndarray) -> None:
+        top, total = _exponentials(x, out)
+        np.subtract(x, top, out=out)
+        np.subtract(out, np.log(total), out=out)
+
+    return _over_rows(block, axis, x)
+
+
+def log_softmax_backward(gradient: np.ndarray, out: np.ndarray, *, axis: int) -> np.ndarray:
+    """Cotangent of the input from that of the output and the output."""
+
+    def block(gradient: np.ndarray, out: np.ndarray, result: np.ndarray) -> None:
+        prepare_broadcast(out.shape[-1])
+        np.exp(out, out=result)
+        np.multiply(result, row_sum(gradient), out=result)
+        np.subtract(gradient, result, out=result)
+
+    return _over_rows(block, axis, gradient, out)
+
+
+def _class_rows(x: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Logits as (samples, classes, inner) and targets as (samples, 1, inner); classes are axis 1, or 0 of a vector."""
+    folded = _folded(x, 1 if x.ndim > 1 else 0)
+    return folded, target.reshape(folded.shape[0], 1, folded.shape[2])
+
+
+def check_targets(target: np.ndarray, classes: int, ignore_index: int) -> np.ndarray:
+    """Boolean mask of the targets that count; raises torch's error for one that is no class."""
+    kept = target != ignore_index
+    wrong = kept & ((target < 0) | (target >= classes))
+    if wrong.any():
+        raise IndexError(f"Target {int(target[wrong].flat[0])} is out of bounds. Classes are 0 to {classes - 1}.")
+    return kept
+
+
+def cross_entropy(
+    x: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray | None = None,
+    *,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Losses of logits `x` (n, classes, ...) for class indices `target` (n, ...), unreduced, and the logsumexp.
+
+    An ignored target has loss 0. Losses are weighted; a mean divides their sum by `target_weights(...)`.
+    """
+    logits, wanted = _class_rows(x, target)
+    logits = logits.astype(_compute_type(x.dtype), copy=False)
+    samples, classes, inner = logits.shape
+    kept = check_targets(wanted, classes, ignore_index)
+    chosen = np.where(kept, wanted, 0)
+    losses = np.empty((samples, 1, inner), logits.dtype)
+    logsumexp = np.empty((samples, 1, inner), np.float64)
+
+    def block(start: int, stop: int) -> None:
+        part = logits[start:stop]
+        flat = part[:, :, 0] if inner == 1 else part
+        top, total = _exponentials(flat, np.empty(flat.shape, flat.dtype))
+        shape = (stop - start, 1, inner)
+        log_total = np.log(total).reshape(shape)
+        top = top.reshape(shape)
+        # The difference to the maximum keeps its digits where logits are large.
+        np.subtract(np.take_along_axis(part, chosen[start:stop], 1), top, out=losses[start:stop])
+        np.subtract(log_total, losses[start:stop], out=losses[start:stop])
+        np.add(top, log_total, out=logsumexp[start:stop], dtype=np.float64)
+
+    if logits.size:
+        parallel_rows(block, samples, classes * inner * logits.itemsize * 2)
+    if weight is not None:
+        losses *= weight.astype(logits.dtype, copy=False)[chosen]
+    if label_smoothing:
+        losses *= 1 - label_smoothing
+        smooth = _smooth_losses(logits, logsumexp, weight) * (label_smoothing / classes)
+        losses += smooth.astype(losses.dtype, copy=False)
+    losses[~kept] = 0
+    return losses.reshape(target.shape).astype(x.dtype, copy=False), logsumexp.reshape(target.shape)
+
+
+def _smooth_losses(logits: np.ndarray, logsumexp: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Sum over classes of weight times negative log-probability."""
+    classes = logits.shape[1]
+    ones = np.ones(classes) if weight is None else weight.astype(np.float64)
+    # An infinite logit times a zero weight is left to be nan, as it is in torch.
+    return logsumexp * ones.sum() - np.einsum("ncl,c->nl", logits, ones)[:, None]
+
+
+def target_weights(
+    target: np.ndarray, weight: np.ndarray | None, *, ignore_index: int, dtype: np.dtype
+) -> np.ndarray:
+    """What each target counts in a mean: its class weight, or 1; 0 where it is ignored."""
+    kept = target != ignore_index
+    if weight is None:
+        return kept.astype(dtype)
+    return np.where(kept, weight[np.where(kept, target, 0)], 0).astype(dtype, copy=False)
+
+
+def cross_entropy_backward(
+    gradient: np.ndarray,
+    x: np.ndarray,
+    target: np.ndarray,
+    logsumexp: np.ndarray,
+    weight: np.ndarray | None = None,
+    *,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> np.ndarray:
+    """Cotangent of the logits from that of each loss, `gradient` (of the targets' shape, or one number for all)."""
+    logits, wanted = _class_rows(x, target)
+    dtype = _compute_type(x.dtype)
+    logits = logits.astype(dtype, copy=False)
+    samples, classes, inner = logits.shape
+    kept = wanted != ignore_index
+    chosen = np.where(kept, wanted, 0)
+    scale = np.where(kept, np.broadcast_to(gradient, target.shape).reshape(wanted.shape), 0).astype(np.float64)
+    class_weights = None if weight is None else weight.astype(np.float64)
+    picked = scale * (1 - label_smoothing)
+    if class_weights is not None:
+        picked *= class_weights[chosen]
+    spread = scale * (label_smoothing / classes)
+    total_weight = classes if class_weights is None else class_weights.sum()
+    out = np.empty(logits.shape, dtype)
+    if out.size == 0:
+        return out.reshape(x.shape).astype(x.dtype, copy=False)
+    levels = logsumexp.reshape(wanted.shape)
+    shift = levels.astype(dtype)
+    # exp(x - shift) with a rounded shift; the factor that repairs the rounding rides along with the scale.
+    factor = ((picked + spread * total_weight) * np.exp(shift - levels)).astype(dtype)
+
+    def block(start: int, stop: int) -> None:
+        rows = slice(start, stop)
+        part = out[rows]
+        views = [a[:, :, 0] if inner == 1 else a for a in (logits[rows], shift[rows], factor[rows], part)]
+        prepare_broadcast(views[0].shape[-1])
+        np.subtract(views[0], views[1], out=views[3])
+        np.exp(views[3], out=views[3])
+        np.multiply(views[3], views[2], out=views[3])
+        index = chosen[rows]
+        np.put_along_axis(part, index, np.take_along_axis(part, index, 1) - picked[rows].astype(dtype), 1)
+        if label_smoothing:
+            part -= (spread[rows] if class_weights is None else spread[rows] * class_weights[:, None]).astype(dtype)
+
+    parallel_rows(block, samples, classes * inner * dtype.itemsize * 2)
+    if not kept.all():
+        # An ignored sample gives nothing, even where its logits are infinite.
+        np.copyto(out, 0, where=~kept)
+    return out.reshape(x.shape).astype(x.dtype, copy=False)

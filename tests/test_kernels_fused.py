@@ -1,0 +1,279 @@
+"""Fused kernels (softmax, losses, norms, activations, embedding, attention, updates) against torch."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from pullback.kernels import activations, attention, embedding, normalization, softmax, updates
+
+torch = pytest.importorskip("torch")
+functional = torch.nn.functional
+TOLERANCE = {"float16": 4e-3, "float32": 3e-6, "float64": 1e-13}
+
+
+def values(shape, dtype="float64", seed=0):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def close(ours, reference, dtype, factor=1.0):
+    reference = reference.detach().numpy()
+    assert ours.shape == reference.shape and ours.dtype == reference.dtype
+    finite = np.isfinite(reference)
+    np.testing.assert_array_equal(ours[~finite], reference[~finite])
+    scale = max(np.abs(reference[finite]).max(initial=0), 1)
+    difference = np.abs(ours[finite].astype("float64") - reference[finite].astype("float64"))
+    assert difference.max(initial=0) <= TOLERANCE[dtype] * scale * factor
+
+
+@pytest.mark.parametrize("dtype", list(TOLERANCE))
+@pytest.mark.parametrize(("shape", "axis"), [((4, 7), 1), ((4, 7), 0), ((2, 5, 3), 1), ((2, 5, 3), -1), ((600, 700), 1),
+                                             ((600, 700), 0), ((3, 900, 400), 1), ((5,), 0), ((), 0), ((0, 3), 1)])
+def test_softmax_family(dtype, shape, axis):
+    x, g = values(shape, dtype), values(shape, dtype, 1)
+    for name in ("softmax", "log_softmax"):
+        tx = torch.from_numpy(x).requires_grad_()
+        expected = getattr(torch, name)(tx, axis)
+        out = getattr(softmax, name)(x, axis=axis)
+        close(out, expected, dtype)
+        (gradient,) = torch.autograd.grad(expected, tx, torch.from_numpy(g))
+        close(getattr(softmax, name + "_backward")(g, out, axis=axis), gradient, dtype, 4)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_of_infinite_and_nan_rows(name):
+    inf, nan = np.inf, np.nan
+    x = np.array([[1, -inf, 2], [-inf] * 3, [inf, 1, 2], [nan, 1, 2], [1e5, 1e5 - 1, -1e5]])
+    close(getattr(softmax, name)(x, axis=1), getattr(torch, name)(torch.from_numpy(x), 1), "float64")
+
+
+@pytest.mark.parametrize("shape", [(6, 5), (3, 4, 5), (2, 3, 4, 5), (7,), (3000, 300)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("weighted", "smoothing"), list(itertools.product([False, True], [0.0, 0.2])))
+def test_cross_entropy(shape, dtype, weighted, smoothing):
+    generator = np.random.default_rng(0)
+    classes = shape[1] if len(shape) > 1 else shape[0]
+    x = values(shape, dtype) * 3 + 100
+    target = generator.integers(0, classes, (shape[0], *shape[2:]) if len(shape) > 1 else ())
+    if target.ndim:
+        target.flat[0] = -100
+    weight = generator.random(classes).astype(dtype) if weighted else None
+    tx = torch.from_numpy(x).requires_grad_()
+    tw = None if weight is None else torch.from_numpy(weight)
+    options = {"ignore_index": -100, "label_smoothing": smoothing}
+    expected = functional.cross_entropy(tx, torch.as_tensor(target), tw, reduction="none", **options)
+    losses, logsumexp = softmax.cross_entropy(x, target, weight, **options)
+    close(losses, expected, dtype, 20)
+    g = values(target.shape, dtype, 2)
+    (gradient,) = torch.autograd.grad(expected, tx, torch.as_tensor(g))
+    close(softmax.cross_entropy_backward(g, x, target, logsumexp, weight, **options), gradient, dtype, 20)
+    mean = functional.cross_entropy(tx, torch.as_tensor(target), tw, **options).item()
+    total = softmax.target_weights(target, weight, ignore_index=-100, dtype=np.dtype(dtype)).sum()
+    if not smoothing:
+        assert losses.sum() / total == pytest.approx(mean, rel=1e-5)
+
+
+def test_cross_entropy_names_a_target_out_of_range():
+    with pytest.raises(IndexError, match="Target 7 is out of bounds"):
+        softmax.cross_entropy(values((2, 5)), np.array([0, 7]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("shape", "axes"), [((4, 6), 1), ((2, 3, 5), 2), ((2, 3, 5), 1), ((5,), 1), ((700, 600), 1),
+                                             ((0, 4), 1)], ids=str)
+@pytest.mark.parametrize("affine", [False, True])
+def test_layer_norm_and_rms_norm(dtype, shape, axes, affine):
+    x, g = values(shape, dtype) * 2 + 1, values(shape, dtype, 1)
+    trailing = shape[len(shape) - axes :]
+    weight, bias = (values(trailing, dtype, 2), values(trailing, dtype, 3)) if affine else (None, None)
+    tx = torch.from_numpy(x).requires_grad_()
+    parameters = [torch.from_numpy(a).requires_grad_() for a in (weight, bias)] if affine else [None, None]
+    out, mean, deviation = normalization.layer_norm(x, weight, bias, axes=axes)
+    expected = functional.layer_norm(tx, trailing, *parameters)
+    close(out, expected, dtype, 4)
+    ours = normalization.layer_norm_backward(g, x, mean, deviation, weight, axes=axes, wanted=(True, affine, affine))
+    wanted = [tx, *parameters] if affine else [tx]
+    for a, b in zip(ours, torch.autograd.grad(expected, wanted, torch.from_numpy(g))):
+        close(a, b, dtype, 10)
+    out, deviation = normalization.rms_norm(x, weight, axes=axes)
+    expected = functional.rms_norm(tx, trailing, parameters[0])
+    close(out, expected, dtype, 4)
+    ours = normalization.rms_norm_backward(g, x, deviation, weight, axes=axes, wanted=(True, affine))
+    for a, b in zip(ours, torch.autograd.grad(expected, wanted[:2], torch.from_numpy(g))):
+        close(a, b, dtype, 10)
+
+
+ACTIVATIONS = {
+    "silu": (activations.silu, activations.silu_backward, functional.silu),
+    "gelu": (activations.gelu, activations.gelu_backward, functional.gelu),
+    "gelu_tanh": (
+        lambda x: activations.gelu(x, approximate="tanh"),
+        lambda g, x: activations.gelu_backward(g, x, approximate="tanh"),
+        lambda x: functional.gelu(x, approximate="tanh"),
+    ),
+    "sigmoid": (activations.sigmoid, None, torch.sigmoid),
+}
+
+
+@pytest.mark.parametrize("name", list(ACTIVATIONS))
+@pytest.mark.parametrize("dtype", list(TOLERANCE))
+@pytest.mark.parametrize("shape", [(), (7,), (3, 0), (900, 1000)], ids=str)
+def test_activations(name, dtype, shape):
+    forward, backward, reference = ACTIVATIONS[name]
+    x, g = (values(shape, dtype) * 4).astype(dtype), values(shape, dtype, 1)
+    if x.size > 1:
+        x.flat[:2] = -100, 100
+    tx = torch.from_numpy(np.asarray(x)).requires_grad_()
+    expected = reference(tx)
+    close(np.asarray(forward(x)), expected, dtype)
+    if backward is not None:
+        (gradient,) = torch.autograd.grad(expected, tx, torch.from_numpy(np.asarray(g)))
+        close(np.asarray(backward(g, x)), gradient, dtype, 2)
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "strided", "mixed"])
+def test_elementwise_keeps_values_for_every_layout(layout):
+    x, y = values((700, 900)), values((700, 900), seed=1)
+    if layout == "F":
+        x, y = np.asfortranarray(x), np.asfortranarray(y)
+    elif layout == "strided":
+        x, y = x[::2, ::3], y[::2, ::3]
+    elif layout == "mixed":
+        y = np.asfortranarray(y)
+    np.testing.assert_array_equal(activations.elementwise(np.tanh, x), np.tanh(x))
+    np.testing.assert_array_equal(activations.elementwise(np.multiply, x, y), x * y)
+    assert activations.elementwise(np.less, x, y).dtype == bool
+    np.testing.assert_allclose(activations.silu_backward(y, x), activations.silu_backward(y.copy(), x.copy()))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(5, 4), (800, 500)], ids=str)
+def test_bce_with_logits(weighted, dtype, shape):
+    x, g = values(shape, dtype) * 5, values(shape, dtype, 1)
+    target = np.random.default_rng(2).random(shape).astype(dtype)
+    weight = np.random.default_rng(3).random(shape[-1]).astype(dtype) * 3 if weighted else None
+    tx = torch.from_numpy(x).requires_grad_()
+    tw = None if weight is None else torch.from_numpy(weight)
+    expected = functional.binary_cross_entropy_with_logits(tx, torch.from_numpy(target), pos_weight=tw, reduction="none")
+    close(activations.bce_with_logits(x, target, weight), expected, dtype)
+    (gradient,) = torch.autograd.grad(expected, tx, torch.from_numpy(g))
+    close(activations.bce_with_logits_backward(g, x, target, weight), gradient, dtype, 2)
+
+
+@pytest.mark.parametrize("bound", [3, 50, 2000, 70000])
+@pytest.mark.parametrize("dtype", list(TOLERANCE))
+@pytest.mark.parametrize("options", [{}, {"padding_index": 1}, {"scale_by_frequency": True}])
+def test_embedding_backward(bound, dtype, options):
+    generator = np.random.default_rng(0)
+    indices = generator.integers(0, bound, (30, 20))
+    indices[:5] = 1
+    g = values((30, 20, 4), dtype, 1)
+    ours = embedding.embedding_backward(g, indices, size=bound, **options)
+    reference = torch.ops.aten.embedding_dense_backward(
+        torch.from_numpy(g.astype("float64")), torch.from_numpy(indices), bound, options.get("padding_index", -1),
+        options.get("scale_by_frequency", False),
+    )
+    close(ours, reference.to(getattr(torch, dtype)), dtype, 4)
+
+
+def test_stable_order_for_wide_keys():
+    keys = np.random.default_rng(0).integers(0, 200_000, 5000)
+    for bound in (200_000, 1 << 40):
+        np.testing.assert_array_equal(embedding.stable_order(keys, bound), np.argsort(keys, kind="stable"))
+
+
+ATTENTION = [
+    ((2, 3), 5, 7, {}),
+    ((2, 3), 6, 6, {"causal": True}),
+    ((2, 3), 5, 7, {"mask": "float"}),
+    ((2, 3), 5, 7, {"mask": "bool"}),
+    ((2, 3), 5, 7, {"mask": "per head"}),
+    ((), 5, 7, {}),
+    ((3,), 300, 400, {}),
+    ((3,), 300, 400, {"causal": True}),
+]
+
+
+@pytest.mark.parametrize("case", ATTENTION, ids=str)
+@pytest.mark.parametrize("score_bytes", [1 << 20, 1 << 14])
+def test_attention(case, score_bytes, monkeypatch):
+    monkeypatch.setattr(attention, "SCORE_BYTES", score_bytes)
+    lead, queries, keys, options = case
+    q, k, v = values((*lead, queries, 4)), values((*lead, keys, 4), seed=1), values((*lead, keys, 6), seed=2)
+    mask = None
+    if options.get("mask") == "float":
+        mask = values((queries, keys), seed=3)
+    elif options.get("mask") == "bool":
+        mask = values((queries, keys), seed=3) > 0
+        mask[1] = False
+    elif options.get("mask") == "per head":
+        mask = values((*lead, queries, keys), seed=3)
+    causal = options.get("causal", False)
+    tensors = [torch.from_numpy(a).requires_grad_() for a in (q, k, v)]
+    tm = None if mask is None else torch.from_numpy(mask)
+    if tm is not None and tm.is_floating_point():
+        tm.requires_grad_()
+        tensors.append(tm)
+    expected = functional.scaled_dot_product_attention(*tensors[:3], tm, is_causal=causal, scale=0.4)
+    out, logsumexp = attention.attention(q, k, v, mask, scale=0.4, causal=causal)
+    close(out, expected, "float64", 10)
+    g = values(out.shape, seed=4)
+    ours = attention.attention_backward(g, q, k, v, out, logsumexp, mask, scale=0.4, causal=causal, mask_wanted=True)
+    references = torch.autograd.grad(expected, tensors, torch.from_numpy(g))
+    for a, b in zip(ours, references):
+        if a.shape != b.shape:
+            a = a.sum(tuple(range(a.ndim - b.ndim)))
+        close(a, b, "float64", 10)
+
+
+def test_attention_dropout_multiplies_probabilities():
+    q, k, v = values((2, 5, 4)), values((2, 7, 4), seed=1), values((2, 7, 4), seed=2)
+    kept = (values((2, 5, 7), seed=3) > 0) * 2.0
+    tensors = [torch.from_numpy(a).requires_grad_() for a in (q, k, v)]
+    tq, tk, tv = tensors
+    expected = (torch.softmax(tq @ tk.mT * 0.5, -1) * torch.from_numpy(kept)) @ tv
+    out, logsumexp = attention.attention(q, k, v, None, kept, scale=0.5)
+    close(out, expected, "float64", 10)
+    g = values(out.shape, seed=4)
+    ours = attention.attention_backward(g, q, k, v, out, logsumexp, None, kept, scale=0.5)
+    for a, b in zip(ours, torch.autograd.grad(expected, tensors, torch.from_numpy(g))):
+        close(a, b, "float64", 10)
+
+
+@pytest.mark.parametrize("options", [{}, {"momentum": 0.9}, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+                                     {"momentum": 0.5, "dampening": 0.3, "maximize": True}], ids=str)
+@pytest.mark.parametrize("size", [7, 300_000])
+def test_sgd_follows_torch(options, size):
+    start = values(size, "float32")
+    parameter = torch.nn.Parameter(torch.from_numpy(start.copy()))
+    optimizer = torch.optim.SGD([parameter], lr=0.1, foreach=False, **options)
+    ours, buffer = start.copy(), np.zeros_like(start) if "momentum" in options else None
+    for step in range(4):
+        g = values(size, "float32", step + 1)
+        parameter.grad = torch.from_numpy(g)
+        optimizer.step()
+        updates.sgd_update(ours, g, buffer, lr=0.1, first=step == 0, **options)
+    close(ours, parameter, "float32", 0.2)
+
+
+@pytest.mark.parametrize("options", [{}, {"weight_decay": 0.1}, {"betas": (0.3, 0.8)}, {"amsgrad": True},
+                                     {"maximize": True}], ids=str)
+@pytest.mark.parametrize("name", ["Adam", "AdamW"])
+@pytest.mark.parametrize("size", [7, 300_000])
+def test_adam_follows_torch(options, name, size):
+    start = values(size, "float32")
+    parameter = torch.nn.Parameter(torch.from_numpy(start.copy()))
+    optimizer = getattr(torch.optim, name)([parameter], lr=0.1, foreach=False, **options)
+    defaults = optimizer.defaults
+    ours, state = start.copy(), [np.zeros_like(start) for _ in range(3 if "amsgrad" in options else 2)]
+    for step in range(1, 5):
+        g = values(size, "float32", step)
+        parameter.grad = torch.from_numpy(g)
+        optimizer.step()
+        updates.adam_update(
+            ours, g, *state, step=step, lr=0.1, beta1=defaults["betas"][0], beta2=defaults["betas"][1],
+            eps=defaults["eps"], weight_decay=defaults["weight_decay"], decoupled=name == "AdamW",
+            maximize=defaults["maximize"],
+        )
+    close(ours, parameter, "float32", 0.2)

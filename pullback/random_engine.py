@@ -173,8 +173,7 @@ class Generator:
         """``count`` float64 uniforms in [0, 1) of 53 bits; each takes two words."""
         bits = self.bits64(count)
         np.bitwise_and(bits, _LOW_53_BITS, out=bits)
-        uniforms = bits.view(np.float64)
-        np.copyto(uniforms, bits.view(np.int64))
+        uniforms = bits.view(np.int64).astype(np.float64)
         return np.multiply(uniforms, 2.0**-53, out=uniforms)
 
     @contextmanager

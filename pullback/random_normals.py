@@ -14,34 +14,51 @@ import threading
 
 import numpy as np
 
-_PAIRS_PER_BLOCK = 16384
-_LOG_COEFFICIENTS = tuple(
-    float(np.float32(c))
-    for c in (
-        -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
-        -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
-    )
-)  # fmt: skip
-_LOG_LEADING = float(np.float32(7.0376836292e-2))
-_LOG2_HIGH = np.float32(0.693359375)
-_LOG2_LOW = np.float32(-2.12194440e-4)
-_COS_LEADING, _COS_SECOND, _COS_THIRD = (
-    float(np.float32(c)) for c in (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
-)
-_SIN_LEADING, _SIN_SECOND, _SIN_THIRD = (
-    float(np.float32(c)) for c in (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
-)
-# Adding and subtracting 1.5 * 2**(e + 29) rounds a float64 of magnitude [2**e, 2**(e+1)) to float32's grid.
-_GRID_10, _GRID_5, _GRID_7, _GRID_3 = (1.5 * 2.0 ** (29 - e) for e in (10, 5, 7, 3))
-_QUARTER_PI_HIGH, _QUARTER_PI_MIDDLE = np.float32(0.78515625), np.float32(2.4187564849853515625e-4)
-_QUARTER_PI_LOW = float(np.float32(3.77489497744594108e-8))
-_FOUR_OVER_PI = np.float32(1.27323954473516)
-_ANGLE_PER_UNIT = np.float32(2.0 * np.pi) * np.float32(2.0**-24)
-_SQRT_HALF_BITS = 0x3F3504F3
-_LOW_24_BITS = 0xFFFFFF
-_ZERO = np.float32(0)
+# A caller's pass of 2**15 draws and a last block of 16 fit in one go; the buffers together fit a level-2 cache.
+_PAIRS_PER_BLOCK = (2**15 + 16) // 2
 _EIGHT_WORDS = np.dtype("V32")  # moves eight 4-byte values at once
-_EXPONENT_OFFSET = np.float32(127 + 24)  # the 24 turns an integer k into the uniform k * 2**-24
+
+
+def _float32(*values: float) -> tuple[np.ndarray, ...]:
+    """Constants as zero-dimensional arrays, which NumPy's functions take faster than scalars."""
+    return tuple(np.array(value, np.float32) for value in values)
+
+
+def _float64(*values: float) -> tuple[np.ndarray, ...]:
+    """Float32 constants in float64 arrays."""
+    return tuple(np.array(np.float32(value), np.float64) for value in values)
+
+
+def _int32(*values: int) -> tuple[np.ndarray, ...]:
+    return tuple(np.array(value, np.int32) for value in values)
+
+
+def _on_grid(constant: float, exponent: int) -> tuple[np.ndarray, np.ndarray]:
+    """(constant + grid, grid): adding one and subtracting the other adds the constant and rounds to float32.
+
+    The grid 1.5 * 2**(exponent + 29) has float32's spacing for sums of magnitude [2**exponent, 2**(exponent + 1)).
+    """
+    grid = np.array(1.5 * 2.0 ** (exponent + 29))
+    return np.array(np.float32(constant) + grid), grid
+
+
+_LOG_COEFFICIENTS = _float64(
+    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+    -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+)  # fmt: skip
+_LOG2_HIGH, _LOG2_LOW = _float32(0.693359375, -2.12194440e-4)
+_COS_LEADING, _SIN_LEADING = _float64(2.443315711809948e-5, -1.9515295891e-4)
+_COS_SECOND, _COS_THIRD = _on_grid(-1.388731625493765e-3, -10), _on_grid(4.166664568298827e-2, -5)
+_SIN_SECOND, _SIN_THIRD = _on_grid(8.3321608736e-3, -7), _on_grid(-1.6666654611e-1, -3)
+_QUARTER_PI_HIGH, _QUARTER_PI_MIDDLE = _float32(0.78515625, 2.4187564849853515625e-4)
+(_QUARTER_PI_LOW,) = _float64(3.77489497744594108e-8)
+_FOUR_OVER_PI, _ANGLE_PER_UNIT = _float32(1.27323954473516, np.float32(2.0 * np.pi) * 2.0**-24)
+_EXPONENT_OFFSET, _ZERO, _HALF, _ONE, _MINUS_TWO = _float32(127 + 24, 0, 0.5, 1, -2)  # 24: of k in k * 2**-24
+(_WIDE_HALF,) = _float64(0.5)
+_SQRT_HALF, _SQRT_HALF_TO_ONE, _MANTISSA, _LOW_24_BITS, _TWO_TO_24 = _int32(
+    0x3F3504F3, 0x3F800000 - 0x3F3504F3, 0x7FFFFF, 2**24 - 1, 2**24
+)
+_TO_EVEN, _INT_1, _INT_2, _INT_4, _INT_23, _INT_29, _INT_30, _INT_31 = _int32(-2, 1, 2, 4, 23, 29, 30, 31)
 
 
 class _Workspace:
@@ -72,7 +89,7 @@ def fill_standard_normals(bits: np.ndarray, out: np.ndarray) -> None:
         units = work.int32[3][: 8 * len(block)]
         np.copyto(units.view(_EIGHT_WORDS), block[:, 0])
         np.bitwise_and(units, _LOW_24_BITS, out=units)
-        np.subtract(1 << 24, units, out=units)  # 1 - u, never zero
+        np.subtract(_TWO_TO_24, units, out=units)  # 1 - u, never zero
         radius = _radius(units, work)
         np.copyto(units.view(_EIGHT_WORDS), block[:, 1])
         np.bitwise_and(units, _LOW_24_BITS, out=units)
@@ -100,16 +117,16 @@ def _radius(units: np.ndarray, work: _Workspace) -> np.ndarray:
     rounded = bits.view(np.float32)
     # Split into 2**exponent * (1 + x) with x in [sqrt(1/2) - 1, sqrt(2) - 1); all of it is exact.
     np.copyto(mantissa, units, casting="unsafe")
-    np.add(mantissa.view(np.int32), 0x3F800000 - _SQRT_HALF_BITS, out=bits)
-    np.right_shift(bits, 23, out=mantissa.view(np.int32))
+    np.add(mantissa.view(np.int32), _SQRT_HALF_TO_ONE, out=bits)
+    np.right_shift(bits, _INT_23, out=mantissa.view(np.int32))
     np.copyto(exponent, mantissa.view(np.int32), casting="unsafe")
     np.subtract(exponent, _EXPONENT_OFFSET, out=exponent)
-    np.bitwise_and(bits, 0x7FFFFF, out=bits)
-    np.add(bits, _SQRT_HALF_BITS, out=bits)
-    np.subtract(rounded, np.float32(1), out=mantissa)
+    np.bitwise_and(bits, _MANTISSA, out=bits)
+    np.add(bits, _SQRT_HALF, out=bits)
+    np.subtract(rounded, _ONE, out=mantissa)
     np.copyto(x, mantissa)
-    np.multiply(x, _LOG_LEADING, out=wide)
-    for coefficient in _LOG_COEFFICIENTS[:-1]:
+    np.multiply(x, _LOG_COEFFICIENTS[0], out=wide)
+    for coefficient in _LOG_COEFFICIENTS[1:-1]:
         np.add(wide, coefficient, out=wide)
         _round_to_float32(wide, rounded)
         np.multiply(wide, x, out=wide)
@@ -125,12 +142,12 @@ def _radius(units: np.ndarray, work: _Workspace) -> np.ndarray:
     np.add(wide, x, out=wide)
     np.copyto(rounded, wide, casting="same_kind")
     # From here every product is exact in float32, so plain float32 steps equal the fused ones.
-    np.multiply(square, np.float32(0.5), out=square)
+    np.multiply(square, _HALF, out=square)
     np.subtract(rounded, square, out=rounded)
     np.add(mantissa, rounded, out=mantissa)
     np.multiply(exponent, _LOG2_HIGH, out=exponent)
     np.add(exponent, mantissa, out=mantissa)
-    np.multiply(mantissa, np.float32(-2), out=mantissa)
+    np.multiply(mantissa, _MINUS_TWO, out=mantissa)
     return np.sqrt(mantissa, out=mantissa)
 
 
@@ -144,8 +161,8 @@ def _sine_and_cosine(units: np.ndarray, work: _Workspace) -> tuple[np.ndarray, n
     np.multiply(x, _ANGLE_PER_UNIT, out=x)
     np.multiply(x, _FOUR_OVER_PI, out=square)
     np.copyto(octant, square, casting="unsafe")
-    np.add(octant, 1, out=octant)
-    np.bitwise_and(octant, -2, out=octant)
+    np.add(octant, _INT_1, out=octant)
+    np.bitwise_and(octant, _TO_EVEN, out=octant)
     # Take octant * pi/4 away in three parts; the first two products are exact in float32, the third is not.
     np.copyto(square, octant, casting="unsafe")
     np.multiply(square, _QUARTER_PI_HIGH, out=sine)
@@ -167,22 +184,22 @@ def _sine_and_cosine(units: np.ndarray, work: _Workspace) -> tuple[np.ndarray, n
 
 def _cosine_polynomial(square: np.ndarray, wide: np.ndarray, out: np.ndarray) -> None:
     np.multiply(square, _COS_LEADING, out=wide)
-    _add_on_grid(wide, _COS_SECOND, _GRID_10)
+    _add_on_grid(wide, *_COS_SECOND)
     np.multiply(wide, square, out=wide)
-    _add_on_grid(wide, _COS_THIRD, _GRID_5)
+    _add_on_grid(wide, *_COS_THIRD)
     np.multiply(wide, square, out=wide)
     _round_to_float32(wide, out)
-    np.subtract(wide, 0.5, out=wide)
+    np.subtract(wide, _WIDE_HALF, out=wide)
     np.multiply(wide, square, out=wide)
     np.copyto(out, wide, casting="same_kind")
-    np.add(out, np.float32(1), out=out)
+    np.add(out, _ONE, out=out)
 
 
 def _sine_polynomial(square: np.ndarray, x: np.ndarray, wide: np.ndarray, out: np.ndarray) -> None:
     np.multiply(square, _SIN_LEADING, out=wide)
-    _add_on_grid(wide, _SIN_SECOND, _GRID_7)
+    _add_on_grid(wide, *_SIN_SECOND)
     np.multiply(wide, square, out=wide)
-    _add_on_grid(wide, _SIN_THIRD, _GRID_3)
+    _add_on_grid(wide, *_SIN_THIRD)
     np.multiply(wide, square, out=wide)
     _round_to_float32(wide, out)
     np.multiply(wide, x, out=wide)
@@ -190,9 +207,9 @@ def _sine_polynomial(square: np.ndarray, x: np.ndarray, wide: np.ndarray, out: n
     np.copyto(out, wide, casting="same_kind")
 
 
-def _add_on_grid(wide: np.ndarray, constant: float, grid: float) -> None:
-    """wide + constant rounded to float32, where all the sums share one exponent (that of ``grid``)."""
-    np.add(wide, constant + grid, out=wide)
+def _add_on_grid(wide: np.ndarray, constant_and_grid: np.ndarray, grid: np.ndarray) -> None:
+    """wide + constant rounded to float32, where all the sums share one exponent; see ``_on_grid``."""
+    np.add(wide, constant_and_grid, out=wide)
     np.subtract(wide, grid, out=wide)
 
 
@@ -200,18 +217,18 @@ def _rotate_by_octant(
     octant: np.ndarray, swap: np.ndarray, sign: np.ndarray, sine: np.ndarray, cosine: np.ndarray
 ) -> None:
     """Swap and negate, as bits, the sine and cosine of the reduced angle; octant is 0, 2, 4, 6 or 8."""
-    np.left_shift(octant, 30, out=swap)
-    np.right_shift(swap, 31, out=swap)  # all ones where octant is 2 or 6
+    np.left_shift(octant, _INT_30, out=swap)
+    np.right_shift(swap, _INT_31, out=swap)  # all ones where octant is 2 or 6
     np.bitwise_xor(sine, cosine, out=sign)
     np.bitwise_and(sign, swap, out=swap)
     np.bitwise_xor(sine, swap, out=sine)
     np.bitwise_xor(cosine, swap, out=cosine)
-    np.bitwise_and(octant, 4, out=sign)
-    np.left_shift(sign, 29, out=sign)
+    np.bitwise_and(octant, _INT_4, out=sign)
+    np.left_shift(sign, _INT_29, out=sign)
     np.bitwise_xor(sine, sign, out=sine)
-    np.add(octant, 2, out=sign)
-    np.bitwise_and(sign, 4, out=sign)
-    np.left_shift(sign, 29, out=sign)
+    np.add(octant, _INT_2, out=sign)
+    np.bitwise_and(sign, _INT_4, out=sign)
+    np.left_shift(sign, _INT_29, out=sign)
     np.bitwise_xor(cosine, sign, out=cosine)
 
 
@@ -225,12 +242,11 @@ def fused_multiply_add(a: np.ndarray, b: float, c: float, dtype: np.dtype) -> np
 def _fused_float32(a: np.ndarray, b: float, c: float) -> np.ndarray:
     total = a.astype(np.float64)
     np.multiply(total, b, out=total)  # exact: 24 bits times 24 bits
-    product = total.copy()
     np.add(total, c, out=total)
     # Rounding twice goes wrong only where the float64 sum landed exactly half way between two float32 numbers.
     halfway = np.flatnonzero((total.view(np.int64) & ((1 << 29) - 1)) == (1 << 28))
     if halfway.size:
-        total[halfway] = _round_to_odd_sum(product[halfway], np.float64(c))
+        total[halfway] = _round_to_odd_sum(a[halfway] * np.float64(b), np.float64(c))
     return total.astype(np.float32)
 
 

@@ -1,0 +1,251 @@
+"""Random integers, permutations, masks and choices on NumPy arrays, bit for bit those of torch's CPU streams.
+
+Each function takes a ``Generator``, draws exactly as many words as torch's kernel and returns a fresh array.
+Lives here: randint, random_, randperm, Bernoulli, dropout and RReLU noise, multinomial.
+Does not live here: continuous distributions (random_streams.py), rejection samplers (random_rejection.py),
+argument checks and Tensors.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pullback.random_engine import Generator
+from pullback.random_streams import Shape, cast, exponential, in_blocks, size_of, uniforms
+
+_FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
+_LOW_53_BITS = np.uint64(2**53 - 1)
+_SMALL_PERMUTATION = 600
+_NEGATIVE_SELU_LIMIT = 1.7580993408473766
+
+# ---------------------------------------------------------------------- integers
+
+
+def _largest_integer(dtype: np.dtype) -> int:
+    """The end of the range of integers that the dtype holds without gaps."""
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).max)
+    if dtype.kind == "b":
+        return 1
+    if dtype.kind == "f":
+        return {2: 2**11, 4: 2**24, 8: 2**53}[dtype.itemsize]
+    return 2**8  # bfloat16, which NumPy knows only as an extension type
+
+
+def _remainder(bits: np.ndarray, span: int) -> np.ndarray:
+    """bits % span; NumPy divides by a scalar with vector instructions, but takes remainders one by one."""
+    divisor = bits.dtype.type(span)
+    quotient = bits // divisor
+    np.multiply(quotient, divisor, out=quotient)
+    return np.subtract(bits, quotient, out=quotient)
+
+
+def randint(generator: Generator, shape: Shape, dtype: np.dtype, low: int, high: int | None) -> np.ndarray:
+    """Integers in [low, high); ``high=None`` goes up to the largest integer the dtype holds exactly."""
+    if high is None:
+        high = 2**63 if low == -(2**63) else _largest_integer(dtype) + 1
+    span = high - low
+
+    def fill(block: np.ndarray) -> None:
+        if span < 2**28:
+            values = _remainder(generator.bits32(block.size), span).astype(np.int64)
+            np.add(values, low, out=values)
+        else:
+            bits = generator.bits64(block.size)
+            bits = bits if span == 2**64 else _remainder(bits, span)
+            np.add(bits, np.uint64(low % 2**64), out=bits)
+            values = bits if dtype == np.uint64 else bits.view(np.int64)
+        np.copyto(block, values, casting="unsafe")
+
+    return in_blocks(generator, size_of(shape), dtype, fill).reshape(shape)
+
+
+def random(generator: Generator, shape: Shape, dtype: np.dtype) -> np.ndarray:
+    """Integers over the whole non-negative range of the dtype, as ``random_()`` without bounds."""
+
+    def fill(block: np.ndarray) -> None:
+        draw = generator.bits64 if dtype.itemsize == 8 else generator.bits32
+        bits = draw(block.size)
+        if dtype.kind in "iub":
+            np.bitwise_and(bits, bits.dtype.type(_largest_integer(dtype)), out=bits)
+        else:
+            bits = _remainder(bits, _largest_integer(dtype) + 1)
+        np.copyto(block, bits, casting="unsafe")
+
+    return in_blocks(generator, size_of(shape), dtype, fill).reshape(shape)
+
+
+def randperm(generator: Generator, count: int, dtype: np.dtype = _INT64) -> np.ndarray:
+    """A permutation of range(count) by torch's shuffle: step i swaps place i with a place drawn from [i, count)."""
+    if count < 2:
+        return np.arange(count).astype(dtype)
+    draw = generator.bits32 if count < (2**32 - 1) // 20 else generator.bits64
+    bits = draw(count - 1)
+    offsets = np.remainder(bits, np.arange(count, 1, -1, dtype=bits.dtype), out=bits)
+    order = _swapped_one_by_one(offsets) if count < _SMALL_PERMUTATION else _swapped_at_once(offsets)
+    return order.astype(dtype, copy=False)
+
+
+def _swapped_one_by_one(offsets: np.ndarray) -> np.ndarray:
+    places = list(range(offsets.size + 1))
+    for step, offset in enumerate(offsets.tolist()):
+        target = step + offset
+        places[step], places[target] = places[target], places[step]
+    return np.array(places, np.int64)
+
+
+def _swapped_at_once(offsets: np.ndarray) -> np.ndarray:
+    """The same swaps without a loop over them.
+
+    Write ``before[i]`` for what lies in place i just before step i: it is what the last earlier step that targeted
+    place i put there, namely that step's own ``before``, or i itself if no step did. Step i then leaves in place i
+    what the previous step with the same target put there, or the target itself. Sorting the steps by (target, step)
+    brings each step next to the previous one with its target; chains of ``before`` are followed by doubling.
+    """
+    count = offsets.size + 1
+    keys = np.arange(0, count * (2**32 + 1), 2**32 + 1, dtype=np.uint64)  # (step, step): the last step stays put
+    keys[:-1] += offsets.astype(np.uint64) << np.uint64(32)
+    keys.sort()
+    step = (keys & np.uint64(0xFFFFFFFF)).view(np.int64)
+    target = (keys >> np.uint64(32)).view(np.int64)
+    same_as_next = np.empty(count, bool)
+    np.equal(target[1:], target[:-1], out=same_as_next[:-1])
+    same_as_next[-1] = False
+    last = np.flatnonzero(~same_as_next)  # of each run of steps with one target
+    again = np.flatnonzero(same_as_next)
+    before = np.arange(count)
+    before[target[last]] = step[last]
+    itself = last[step[last] == target[last]]  # a handful of steps that moved nothing: the run's step before counts
+    itself = itself[itself > 0]
+    moved = itself[same_as_next[itself - 1]]
+    before[target[moved]] = step[moved - 1]
+    _follow_chains(before)
+    first = np.empty(last.size, np.int64)
+    first[0] = 0
+    np.add(last[:-1], 1, out=first[1:])
+    order = np.empty(count, np.int64)
+    order[step[first]] = target[first]
+    order[step[again + 1]] = before[step[again]]
+    return order
+
+
+def _follow_chains(parent: np.ndarray) -> None:
+    """Replace each entry by the end of its chain parent[parent[...]]; an end is its own parent."""
+    following = parent[parent]
+    pending = np.flatnonzero(following != parent)
+    parent[pending] = following[pending]
+    while pending.size:
+        current = parent[pending]
+        following = parent[current]
+        parent[pending] = following
+        pending = pending[following != current]
+
+
+# ---------------------------------------------------------------------- masks
+
+
+def bernoulli(generator: Generator, shape: Shape, dtype: np.dtype, p: float | np.ndarray) -> np.ndarray:
+    """Ones with probability ``p``, a number or an array of ``shape`` (filled in the array's C order)."""
+    if not isinstance(p, np.ndarray):
+        return _bernoulli_number(generator, shape, dtype, p)
+    work = _FLOAT64 if p.dtype == _FLOAT64 else _FLOAT32
+    with generator.lock:
+        draws = uniforms(generator, size_of(shape), work)
+    return (draws.reshape(shape) < p.astype(work, copy=False)).astype(dtype, copy=False)
+
+
+def _bernoulli_number(generator: Generator, shape: Shape, dtype: np.dtype, p: float) -> np.ndarray:
+    # k * 2**-53 < p exactly where the integer k lies below ceil(p * 2**53): no conversion to float64 is needed.
+    threshold = np.uint64(math.ceil(p * 2.0**53))
+
+    def fill(block: np.ndarray) -> None:
+        bits = generator.bits64(block.size)
+        np.bitwise_and(bits, _LOW_53_BITS, out=bits)
+        np.copyto(block, bits < threshold, casting="unsafe")
+
+    return in_blocks(generator, size_of(shape), dtype, fill).reshape(shape)
+
+
+def dropout_mask(generator: Generator, shape: Shape, dtype: np.dtype, p: float) -> np.ndarray:
+    """What dropout multiplies its input by: 1 / (1 - p) where an element is kept, 0 where it is dropped.
+
+    The mask is drawn in memory order; for a permuted input pass the shape of its memory and permute the mask.
+    torch draws nothing when p is 0 or 1, or in evaluation: those cases belong to the caller.
+    """
+    mask = _bernoulli_number(generator, shape, dtype, 1.0 - p)
+    work = _FLOAT64 if dtype == _FLOAT64 else _FLOAT32
+    return np.multiply(mask, cast(np.divide(work.type(1), work.type(1.0 - p)), dtype), out=mask)
+
+
+def feature_noise_shape(shape: Shape) -> tuple[int, ...]:
+    """The shape of a mask that drops whole channels of an (N, C, ...) input."""
+    return (*tuple(shape)[:2], *(1,) * (len(shape) - 2))
+
+
+def alpha_dropout_noise(
+    generator: Generator, shape: Shape, dtype: np.dtype, p: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """(scale, shift): alpha dropout of x is x * scale + shift, which keeps the mean and variance of SELU units."""
+    kept = _bernoulli_number(generator, shape, dtype, 1.0 - p)
+    a = 1.0 / math.sqrt((_NEGATIVE_SELU_LIMIT * _NEGATIVE_SELU_LIMIT * p + 1.0) * (1.0 - p))
+    limit = _NEGATIVE_SELU_LIMIT * a
+    scalar = dtype.type
+    shift = (kept - scalar(1)) * scalar(limit) + scalar(limit * p)
+    return kept * scalar(a), shift
+
+
+def rrelu_noise(generator: Generator, x: np.ndarray, lower: float, upper: float) -> np.ndarray:
+    """The slope of each element in training: uniform in [lower, upper) where x <= 0, else 1."""
+    scalar = (_FLOAT64 if x.dtype == _FLOAT64 else _FLOAT32).type
+    low, high = float(scalar(lower)), float(scalar(upper))
+    noise = np.ones(x.shape, x.dtype)
+    sloped = x <= 0
+    with generator.lock:
+        draws = generator.doubles(int(np.count_nonzero(sloped)))
+    noise[sloped] = cast(draws * (high - low) + low, x.dtype)
+    return noise
+
+
+# ---------------------------------------------------------------------- choices
+
+
+def multinomial(
+    generator: Generator, probabilities: np.ndarray, samples: int, replacement: bool = False
+) -> np.ndarray:
+    """Indices drawn by weight from the last axis of a one- or two-dimensional array, int64."""
+    if not np.all(np.isfinite(probabilities) & (probabilities >= 0)):
+        raise RuntimeError(
+            "probability tensor contains either `inf`, `nan` or element < 0. "
+            "Weights must be finite and not negative; look at what computed them."
+        )
+    rows = probabilities.reshape(-1, probabilities.shape[-1])
+    if np.any(rows.sum(axis=-1, dtype=np.float64) <= 0):
+        raise RuntimeError(
+            "invalid multinomial distribution (sum of probabilities <= 0). "
+            "At least one weight of each row must be positive."
+        )
+    draw = _race if samples == 1 or not replacement else _inverse_cumulative
+    return draw(generator, rows, samples).reshape(*probabilities.shape[:-1], samples)
+
+
+def _race(generator: Generator, rows: np.ndarray, samples: int) -> np.ndarray:
+    """Exponential clocks: the largest weight / clock values win, so no index comes twice."""
+    clocks = exponential(generator, rows.shape, rows.dtype)
+    scores = rows / clocks
+    if samples == 1:
+        return scores.astype(_FLOAT64).argmax(axis=-1)[:, None]
+    return np.argsort(-scores.astype(_FLOAT64), axis=-1, kind="stable")[:, :samples]
+
+
+def _inverse_cumulative(generator: Generator, rows: np.ndarray, samples: int) -> np.ndarray:
+    work = _FLOAT64 if rows.dtype == _FLOAT64 else _FLOAT32
+    cumulative = np.cumsum(rows, axis=-1, dtype=work)
+    cumulative /= cumulative[:, -1:].copy()
+    cumulative[:, -1] = 1
+    chosen = np.empty((len(rows), samples), np.int64)
+    with generator.lock:
+        for row, out in zip(cumulative.astype(_FLOAT64), chosen):
+            out[...] = np.searchsorted(row, generator.doubles(samples), side="left")
+    return chosen

@@ -105,12 +105,15 @@ def _erf(x: np.ndarray) -> np.ndarray:
 
 def erfcx_positive(x: np.ndarray) -> np.ndarray:
     """``erfcx`` of a float64 block of non-negative numbers."""
-    scale = x + 4.0
-    t = x - 4.0
-    t /= scale
-    t[np.isposinf(x)] = 1.0
+    # Keep inf / inf out of t; the last division still sees the infinity.
+    bounded = np.minimum(x, 1e300)
+    t = bounded - 4.0
+    bounded += 4.0
+    t /= bounded
     result = horner(_ERFCX, t)
-    result /= 2.0 * x + 1.0
+    np.multiply(x, 2.0, out=t)
+    t += 1.0
+    result /= t
     return result
 
 
@@ -129,10 +132,19 @@ def _exp_square(x: np.ndarray, factor: float) -> np.ndarray:
     return result
 
 
+def _on_either_side(tail: np.ndarray, sign: np.ndarray, half: float) -> np.ndarray:
+    """``tail`` where the sign is 1, ``2 * half - tail`` where it is -1: choosing by arithmetic is faster."""
+    tail *= sign
+    sign *= -half
+    sign += half
+    tail += sign
+    return tail
+
+
 def _erfc(x: np.ndarray) -> np.ndarray:
     tail = erfcx_positive(np.abs(x))
     tail *= _exp_square(x, -1.0)
-    return np.where(x < 0, 2.0 - tail, tail)
+    return _on_either_side(tail, np.copysign(1.0, x), 1.0)
 
 
 def _erfcx(x: np.ndarray) -> np.ndarray:
@@ -153,7 +165,7 @@ def _normal_tail(size: np.ndarray) -> np.ndarray:
 
 def _ndtr(x: np.ndarray) -> np.ndarray:
     tail = _normal_tail(np.abs(x))
-    return np.where(x > 0, 1.0 - tail, tail)
+    return _on_either_side(tail, np.copysign(1.0, -x), 0.5)
 
 
 def _log_ndtr_left(x: np.ndarray) -> np.ndarray:

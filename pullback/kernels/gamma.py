@@ -117,7 +117,8 @@ def _lgamma_small(x: np.ndarray) -> np.ndarray:
 
 
 def _lgamma_one(x: np.ndarray) -> np.ndarray:
-    return (x - 1.0) * rational(*_LGAMMA_ONE, x - 0.5)
+    # Adding zero makes the zero at 1 a positive one.
+    return (x - 1.0) * rational(*_LGAMMA_ONE, x - 0.5) + 0.0
 
 
 def _lgamma_two(x: np.ndarray) -> np.ndarray:
@@ -245,7 +246,7 @@ def _zeta_negative(s: np.ndarray, q: np.ndarray) -> np.ndarray:
     smallest = -q - (count - 1.0)
     finite = _zeta_positive(s, smallest) - _zeta_positive(s, 1.0 - q)
     result = _zeta_positive(s, q + count) + np.where(s % 2 == 0, finite, -finite)
-    result[np.isinf(s)] = np.inf
+    result[np.isinf(s) & (q < 0)] = np.inf
     result[s != np.floor(s)] = np.nan
     result[q == np.floor(q)] = np.inf
     return result

@@ -14,9 +14,9 @@ import numpy as np
 
 from pullback.kernels.blocks import by_region, horner, rational, run
 
-# Squares of the first two zeros of J0 and J1, each as a sum of two doubles.
-_J0_ZEROS = ((5.783185962946784, 4.123247343506204e-16), (30.471262343662087, -2.366534485750659e-16))
-_J1_ZEROS = ((14.681970642123893, -9.858177825793294e-17), (49.2184563216946, 5.086354069436341e-16))
+# The first two zeros of J0 and J1, each as a sum of two doubles.
+_J0_ZEROS = ((2.404825557695773, -1.176691651530894e-16), (5.520078110286311, 8.088597146146722e-17))
+_J1_ZEROS = ((3.8317059702075125, -1.5269184090088067e-16), (7.015586669815619, -9.414165653410389e-17))
 # J0(x) and J1(x) / x for |x| <= 5, divided by (x^2 - zero^2) for both zeros, in x^2.
 _J0_NEAR = (
     (
@@ -154,20 +154,21 @@ _AIRY_SINE = (
 
 
 def _near(
-    zeros: tuple[tuple[float, float], ...], table: tuple[tuple[float, ...], tuple[float, ...]], square: np.ndarray
+    zeros: tuple[tuple[float, float], ...], table: tuple[tuple[float, ...], tuple[float, ...]], x: np.ndarray
 ) -> np.ndarray:
-    result = rational(*table, square)
+    result = rational(*table, x * x)
     for high, low in zeros:
-        result *= (square - high) - low
+        result *= (x - high) - low
+        result *= x + high
     return result
 
 
 def _j0_near(x: np.ndarray) -> np.ndarray:
-    return _near(_J0_ZEROS, _J0_NEAR, x * x)
+    return _near(_J0_ZEROS, _J0_NEAR, x)
 
 
 def _j1_near(x: np.ndarray) -> np.ndarray:
-    return x * _near(_J1_ZEROS, _J1_NEAR, x * x)
+    return x * _near(_J1_ZEROS, _J1_NEAR, x)
 
 
 def _y0_near(x: np.ndarray) -> np.ndarray:

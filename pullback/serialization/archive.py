@@ -57,14 +57,13 @@ class ArchiveWriter:
         self.position = 0
         self.records: list[Record] = []
 
-    def add(self, name: str, data: bytes | bytearray | np.ndarray) -> None:
-        """Append a record; `data` is anything with a contiguous buffer."""
-        view = memoryview(data).cast("B") if len(data) else memoryview(b"")
-        record = Record(f"{self.prefix}/{name}".encode(), len(view), zlib.crc32(view), self.position)
+    def add(self, name: str, data: bytes | bytearray | memoryview) -> None:
+        """Append a record."""
+        record = Record(f"{self.prefix}/{name}".encode(), len(data), zlib.crc32(data), self.position)
         header = _local_header(record)
         self.write(header)
-        self.write(view)
-        self.position += len(header) + len(view)
+        self.write(data)
+        self.position += len(header) + len(data)
         self.records.append(record)
 
     def finish(self) -> None:
@@ -108,7 +107,7 @@ class ArchiveReader:
         record = self._record(name)
         data = self.source.array(record.data_offset, record.size)
         if verify:
-            self._verify(record, data)
+            self._verify(record, data.data)
         return data
 
     def unread(self, already: set[str]) -> Iterator[str]:
@@ -125,7 +124,7 @@ class ArchiveReader:
                 "The archive is damaged, or it is not a checkpoint."
             ) from None
 
-    def _verify(self, record: Record, data: bytes | np.ndarray) -> None:
+    def _verify(self, record: Record, data: bytes | memoryview) -> None:
         if self.has_checksums and zlib.crc32(data) != record.crc:
             raise CheckpointError(
                 f"The file is damaged: the content of record {record.name.decode()} does not match its CRC-32 "

@@ -55,7 +55,7 @@ def tensor_from_parts(
     storage: Any, offset: int, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool
 ) -> Any:
     """A view of what `storage_from_array` gave; offsets and strides count elements and are in bounds."""
-    tensor = storage.as_strided(size, stride, offset)
+    tensor = storage.as_strided(size, stride, offset).detach()  # shares memory, but is nobody's view
     return tensor.requires_grad_() if requires_grad else tensor
 
 
@@ -93,13 +93,13 @@ def parts_of_tensor(tensor: Any) -> TensorParts:
     array = tensor.detach().numpy(force=True)
     offset, stride = tensor.storage_offset(), tuple(tensor.stride())
     storage = whole_storage(array, offset)
-    if storage is None:
-        array = np.ascontiguousarray(array)
-        offset, stride = 0, tuple(step // array.itemsize for step in array.strides)
-        storage = array.reshape(-1).view(np.uint8)
-    elif hasattr(tensor, "untyped_storage"):
+    if storage is not None and hasattr(tensor, "untyped_storage"):
         # The array behind a tensor made by from_numpy(a[:3]) goes on beyond the tensor's own storage.
         storage = storage[: tensor.untyped_storage().nbytes()]
+    if storage is None or not _is_view(array, storage, offset, stride):
+        array = np.array(array, order="C")
+        offset, stride = 0, tuple(step // array.itemsize for step in array.strides)
+        storage = array.reshape(-1).view(np.uint8)
     return TensorParts(
         storage, dtype_name(array.dtype), offset, tuple(array.shape), stride, bool(tensor.requires_grad),
         isinstance(tensor, pullback.nn.Parameter),
@@ -117,6 +117,16 @@ def whole_storage(array: np.ndarray, offset: int) -> np.ndarray | None:
     begin = flat.__array_interface__["data"][0]
     skipped = array.__array_interface__["data"][0] - offset * array.itemsize - begin
     return flat[skipped:] if 0 <= skipped <= flat.nbytes else None
+
+
+def _is_view(array: np.ndarray, storage: np.ndarray, offset: int, stride: tuple[int, ...]) -> bool:
+    """Whether offset and strides find the elements of `array` inside `storage`."""
+    if array.size == 0:
+        return offset * array.itemsize <= storage.nbytes
+    steps = [(length, step, have) for length, step, have in zip(array.shape, stride, array.strides) if length > 1]
+    extent = 1 + offset + sum((length - 1) * step for length, step, _ in steps)
+    agrees = all(step >= 0 and step * array.itemsize == have for _, step, have in steps)
+    return agrees and extent * array.itemsize <= storage.nbytes
 
 
 def dtype_from_name(name: str) -> Any:

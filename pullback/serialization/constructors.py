@@ -254,22 +254,23 @@ def _layout(name: str) -> Any:
     return bridge.layout_from_name("strided")
 
 
-_TABLE: dict[str, Any] = {
-    path: Constructor(path, function, function if path == "collections.OrderedDict" else None)
-    for path, function in {
-        "collections.OrderedDict": _pairs(OrderedDict),
-        "collections.Counter": _counter,
-        "builtins.set": _set_of(set),
-        "builtins.frozenset": _set_of(frozenset),
-        "builtins.complex": _complex,
-        "builtins.bytes": _bytes,
-        "builtins.bytearray": _bytearray,
-        "builtins.slice": _slice,
-        "_codecs.encode": _encode,
-        "torch.Size": _size,
-        "torch.device": _device,
-        "torch.serialization._get_layout": _layout,
-        **REBUILDERS,
-    }.items()
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "collections.OrderedDict": _pairs(OrderedDict),
+    "collections.Counter": _counter,
+    "builtins.set": _set_of(set),
+    "builtins.frozenset": _set_of(frozenset),
+    "builtins.complex": _complex,
+    "builtins.bytes": _bytes,
+    "builtins.bytearray": _bytearray,
+    "builtins.slice": _slice,
+    "_codecs.encode": _encode,
+    "torch.Size": _size,
+    "torch.device": _device,
+    "torch.serialization._get_layout": _layout,
+    **REBUILDERS,
 }
-_TABLE["torch.storage.UntypedStorage"] = _TABLE["torch.UntypedStorage"] = StorageType("uint8", is_raw=True)
+_TABLE: dict[str, Any] = {
+    **{path: Constructor(path, function) for path, function in _FUNCTIONS.items()},
+    "torch.storage.UntypedStorage": StorageType("uint8"),
+    "torch.UntypedStorage": StorageType("uint8"),
+}

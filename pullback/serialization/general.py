@@ -32,7 +32,9 @@ class GeneralLoader(Loader):
         file = io.BytesIO(data)
         file.seek(position)
 
-        class Unpickler(self.pickle_module.Unpickler):
+        standard: Any = self.pickle_module.Unpickler
+
+        class Unpickler(standard):
             def find_class(self, module: str, name: str) -> Any:
                 if module != "torch" and not module.startswith("torch."):
                     return super().find_class(module, name)

@@ -129,12 +129,12 @@ class Loader:
     def _fill_legacy(self, data: bytes, position: int, keys: Any) -> None:
         if type(keys) is not list or sorted(map(str, keys)) != sorted(self.storages):
             raise CheckpointError("The checkpoint is damaged: its list of storages does not match its tensors.")
+        is_big = self.is_swapped == (sys.byteorder == "little")
         for key in keys:
             target = self.storages[key]
             if position + 8 > len(data):
                 raise TruncatedCheckpointError("The checkpoint is truncated: a storage is missing.")
-            order = "big" if self.is_swapped == (sys.byteorder == "little") else "little"
-            count = int.from_bytes(data[position : position + 8], order)
+            count = int(np.frombuffer(data, ">u8" if is_big else "<u8", 1, position)[0])
             position += 8
             if count * numpy_dtype(target.dtype).itemsize != target.data.nbytes:
                 raise CheckpointError("The checkpoint is damaged: a storage has the wrong length.")

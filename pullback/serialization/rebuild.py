@@ -20,13 +20,12 @@ _MAX_BYTES = 2**63 - 1
 
 
 class StorageType:
-    """A storage class of torch, known here by the dtype of its elements."""
+    """A storage class of torch, known here by the dtype of its elements (uint8 for an UntypedStorage)."""
 
-    __slots__ = ("dtype", "is_raw")
+    __slots__ = ("dtype",)
 
-    def __init__(self, dtype: str, is_raw: bool = False) -> None:
+    def __init__(self, dtype: str) -> None:
         self.dtype = dtype
-        self.is_raw = is_raw  # an UntypedStorage: its length counts bytes and the tensor brings the dtype
 
 
 class Storage:

@@ -76,7 +76,7 @@ def load_metadata(filename: str | os.PathLike[str]) -> dict[str, str]:
     return {key: value for key, value in metadata.items() if key not in (_TENSOR_SUMS, _HEADER_SUM)}
 
 
-def _prepare(tensors: dict[str, Any], metadata: dict[str, str] | None) -> tuple[bytes, list[np.ndarray]]:
+def _prepare(tensors: dict[str, Any], metadata: dict[str, str] | None) -> tuple[bytes, list[memoryview]]:
     """Header and data, in the order of the file: large elements first, which aligns all of them."""
     metadata = dict(metadata or {})
     for key, value in metadata.items():
@@ -93,8 +93,8 @@ def _prepare(tensors: dict[str, Any], metadata: dict[str, str] | None) -> tuple[
         code = _NAMES[array.dtype.name]
         entries[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": [position, position + flat.nbytes]}
         position += flat.nbytes
-        sums[name] = f"{zlib.crc32(flat):08x}"
-        arrays.append(flat)
+        sums[name] = f"{zlib.crc32(flat.data):08x}"
+        arrays.append(flat.data)
     metadata[_TENSOR_SUMS] = json.dumps(sums, separators=(",", ":"))
     metadata[_HEADER_SUM] = _NO_SUM
     header = json.dumps({"__metadata__": metadata, **entries}, separators=(",", ":"), ensure_ascii=False).encode()
@@ -146,7 +146,7 @@ def _load(source: Source, device: Any) -> dict[str, Any]:
     result = {}
     for name, (dtype, shape, begin, end) in entries.items():
         data = source.array(start + begin, end - begin)
-        if sums is not None and f"{zlib.crc32(data):08x}" != sums[name]:
+        if sums is not None and f"{zlib.crc32(data.data):08x}" != sums[name]:
             raise CheckpointError(f"The file is damaged: tensor {name!r:.100} does not match its CRC-32 checksum.")
         if sys.byteorder == "big":
             from .dtypes import to_native_order

@@ -50,7 +50,7 @@ class Source:
             array[:] = np.frombuffer(self.read(offset, length), np.uint8)
             return array
         self.file.seek(self.start + offset)
-        view, done = memoryview(array), 0
+        view, done = array.data, 0
         while done < length:
             count = readinto(view[done:])
             if not count:

@@ -326,7 +326,7 @@ def write_checkpoint(value: Any, write: Callable[[Any], Any]) -> None:
     archive.add("data.pkl", pickled)
     archive.add("byteorder", sys.byteorder.encode())
     for key, array in enumerate(storages.arrays):
-        archive.add(f"data/{key}", array)
+        archive.add(f"data/{key}", array.data)
     archive.add("version", b"3\n")
     checksums = b"".join(record.name + struct.pack("<I", record.crc) for record in archive.records)
     archive.add(".data/serialization_id", b"%020d%020d" % (zlib.crc32(checksums), zlib.adler32(checksums)))

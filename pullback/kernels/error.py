@@ -81,7 +81,6 @@ _TAIL_TABLES = (
     ),
 )
 
-_FEW = 256
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_TWO = math.sqrt(2.0)
 
@@ -215,18 +214,12 @@ def _ndtri(p: np.ndarray) -> np.ndarray:
 
 def erf(x: np.ndarray) -> np.ndarray:
     """Error function."""
-    array = np.asarray(x)
-    if array.size <= _FEW and array.dtype.kind == "f":
-        # Thirty NumPy calls on a handful of numbers cost twenty times what the C library takes for the numbers.
-        values = np.fromiter(map(math.erf, array.reshape(-1).tolist()), np.float64, array.size)
-        values = values.astype(array.dtype, copy=False).reshape(array.shape)
-        return values if isinstance(x, np.ndarray) else values[()]
-    return run(_erf, x, single=True)
+    return run(_erf, x, single=True, scalar=math.erf)
 
 
 def erfc(x: np.ndarray) -> np.ndarray:
     """Complementary error function ``1 - erf(x)``, with full relative accuracy in the tail."""
-    return run(_erfc, x)
+    return run(_erfc, x, scalar=math.erfc)
 
 
 def erfcx(x: np.ndarray) -> np.ndarray:

@@ -157,6 +157,13 @@ def _lgamma(x: np.ndarray) -> np.ndarray:
     return by_region(x, (0.0,), (_lgamma_negative, lgamma_positive))
 
 
+def _lgamma_of_float(x: float) -> float:
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):
+        return math.inf
+
+
 def _digamma_near(x: np.ndarray) -> np.ndarray:
     distance = x - _DIGAMMA_ZERO[0]
     distance -= _DIGAMMA_ZERO[1]
@@ -271,7 +278,7 @@ def _zeta(s: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 def lgamma(x: np.ndarray) -> np.ndarray:
     """Logarithm of the absolute value of the gamma function; infinite at its poles."""
-    return run(_lgamma, x)
+    return run(_lgamma, x, scalar=_lgamma_of_float)
 
 
 def digamma(x: np.ndarray) -> np.ndarray:

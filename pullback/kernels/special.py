@@ -145,7 +145,10 @@ def _entr(x: np.ndarray) -> np.ndarray:
 
 
 def expit(x: np.ndarray) -> np.ndarray:
-    """Sigmoid ``1 / (1 + exp(-x))``."""
+    """Sigmoid ``1 / (1 + exp(-x))``, of complex numbers too."""
+    if np.iscomplexobj(x):
+        with np.errstate(all="ignore"):
+            return 1 / (1 + np.exp(-x))
     return run(_expit, x, single=True)
 
 
@@ -197,7 +200,10 @@ def xlog1py(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def sinc(x: np.ndarray) -> np.ndarray:
-    """Normalised sinc ``sin(pi x) / (pi x)``, one at zero."""
+    """Normalised sinc ``sin(pi x) / (pi x)``, one at zero; of complex numbers too."""
+    if np.iscomplexobj(x):
+        with np.errstate(all="ignore"):
+            return _sinc(np.atleast_1d(x)).reshape(np.shape(x))
     return run(_sinc, x, single=True)
 
 

@@ -104,7 +104,6 @@ HOOKS = {
     "is_tensor": lambda value: isinstance(value, Tensor),
     "is_available": lambda kind: False,
     "shares_memory": lambda storage, array: np.shares_memory(storage.base, array),
-    "conjugate": lambda tensor: Tensor(tensor.base.conj(), tensor.offset, tensor.size, tensor.stride),
     "dtype_from_name": Dtype,
     "size_from_ints": Size,
     "device_from_parts": Device,

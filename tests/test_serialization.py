@@ -218,6 +218,9 @@ def test_state_dicts():
 def test_special_tensors_of_torch():
     lazy = torch.tensor([1 + 2j, 3 - 1j])
     assert np.array_equal(from_torch(lazy.conj()).array, lazy.conj().resolve_conj().numpy())
+    assert np.array_equal(from_torch(lazy[1:].conj().imag).array, [1.0])  # a view with torch's negation flag
+    with pytest.raises(CheckpointError, match="not supported"):
+        from_torch(lazy.conj(), _use_new_zipfile_serialization=False)
     buffer = from_torch(torch.nn.Buffer(torch.ones(2)))
     assert np.array_equal(buffer.array, [1, 1])
     marked = torch.nn.Parameter(torch.ones(2))

@@ -76,6 +76,7 @@ MALICIOUS = {
     "submodule path": b"\x80\x02ctorch.serialization.os\nsystem\n" + COMMAND + b"\x85R.",
     "our own module": b"\x80\x02cpullback.serialization.constructors\nadd_safe_globals\n]\x85R.",
     "stack_global": b"\x80\x04\x8c\x02os\x8c\x06system\x93" + COMMAND + b"\x85R.",
+    "stack_global with a long name": b"\x80\x04" + text("m" * 100_000) + text("n" * 100_000) + b"\x93.",
     "stack_global of non-text": b"\x80\x04K\x01K\x02\x93.",
     "inst": b"\x80\x02(" + COMMAND + b"ios\nsystem\n.",
     "obj": b"\x80\x02(cos\nsystem\n" + COMMAND + b"o.",
@@ -171,6 +172,9 @@ MALICIOUS = {
         b"K\x00K\x01\x85K\x01\x85", flags=b"\x89N" + text("float32"), function=b"_rebuild_tensor_v3"),
     "conjugate of a repeated element": rebuild(
         b"K\x00M\xff\xffM\xff\xff\x86K\x00K\x00\x86", flags=b"\x89N}" + text("conj") + b"\x88s"),
+    "negation of booleans": rebuild(
+        b"K\x00K\x01\x85K\x01\x85", storage(b"ctorch\nBoolStorage\n", count=b"K\x10"),
+        b"\x89N}" + text("neg") + b"\x88s"),
     "unknown flag": rebuild(b"K\x00K\x01\x85K\x01\x85", flags=b"\x89N}" + text("other") + b"\x88s"),
 }  # fmt: skip
 

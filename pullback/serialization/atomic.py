@@ -15,7 +15,7 @@ from typing import IO
 def replace_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
     """Call `write(file)` and put what it wrote at `path`; on any failure `path` stays as it was."""
     target = os.path.realpath(os.fspath(path))  # a symbolic link keeps pointing at the file it points at
-    directory, name = os.path.split(target)
+    directory = os.path.dirname(target)
     if not os.path.isdir(directory):
         raise RuntimeError(f"Parent directory {directory} does not exist.")
     if os.path.isdir(target):
@@ -25,7 +25,7 @@ def replace_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None
         with open(target, "wb") as device:  # a pipe or /dev/null is written to, never replaced
             write(device)
         return
-    temporary = os.path.join(directory, f".{name[:200]}.{os.urandom(8).hex()}.tmp")
+    temporary = os.path.join(directory, f".pullback-{os.urandom(8).hex()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with open(descriptor, "wb") as file:

@@ -66,11 +66,6 @@ def parameter_from_tensor(tensor: Any, requires_grad: bool) -> Any:
     return pullback.nn.Parameter(tensor.detach(), requires_grad)
 
 
-def conjugate(tensor: Any) -> Any:
-    """For tensors that torch saved with its lazy conjugation bit set."""
-    return tensor.conj().resolve_conj() if hasattr(tensor, "resolve_conj") else tensor.conj()
-
-
 def is_available(kind: str) -> bool:
     """Whether tensors can be put on devices of this kind here."""
     import pullback

@@ -100,9 +100,10 @@ class Resolver:
             return known
         if path in self.user:
             return self.user[path]
+        path = path[:200]  # the name may be as long as the file
         if path in _UNSUPPORTED:
             raise CheckpointError(f"The checkpoint holds {_UNSUPPORTED[path]} ({path}), which are not supported here.")
-        shown = name if module == "builtins" else path
+        shown = path.removeprefix("builtins.")
         raise CheckpointError(
             f"Unsupported global: GLOBAL {shown} was not an allowed global by default. Please use "
             f"`torch.serialization.add_safe_globals([{shown}])` or the `torch.serialization.safe_globals([{shown}])` "

@@ -118,7 +118,8 @@ class Loader:
                 budget -= _byte_count(kind, count)
                 if budget < 0:
                     raise TruncatedCheckpointError("The checkpoint is truncated: its storages exceed the file.")
-                self.storages[key] = self._storage(np.zeros(_byte_count(kind, count), np.uint8), kind, location)
+                empty = np.zeros(_byte_count(kind, count), np.uint8)
+                self.storages[key] = self._storage(empty, kind, location, is_late=True)
             return self.storages[key]
 
         result, position = self.unpickle(data, position, storage)
@@ -143,8 +144,8 @@ class Loader:
             target.fill(np.frombuffer(data, np.uint8, target.data.nbytes, position))
             position += target.data.nbytes
 
-    def _storage(self, data: np.ndarray, kind: StorageType, location: str) -> Storage:
-        return Storage(data, kind.dtype, lambda array: self.place(array, location), self.is_swapped)
+    def _storage(self, data: np.ndarray, kind: StorageType, location: str, is_late: bool = False) -> Storage:
+        return Storage(data, kind.dtype, lambda array: self.place(array, location), self.is_swapped, is_late)
 
 
 def _no_storage(identifier: tuple[Any, ...]) -> Storage:

@@ -6,6 +6,7 @@ one storage share memory after loading as they did before saving.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -31,13 +32,21 @@ class StorageType:
 class Storage:
     """The bytes of one storage; typed views are made once for each dtype, so that tensors share them."""
 
-    __slots__ = ("data", "dtype", "place", "is_swapped", "arrays", "typed")
+    __slots__ = ("data", "dtype", "place", "is_swapped", "is_late", "arrays", "typed")
 
-    def __init__(self, data: np.ndarray, dtype: str, place: Callable[[np.ndarray], Any], is_swapped: bool) -> None:
+    def __init__(
+        self,
+        data: np.ndarray,
+        dtype: str,
+        place: Callable[[np.ndarray], Any],
+        is_swapped: bool,
+        is_late: bool = False,
+    ) -> None:
         self.data = data
         self.dtype = dtype
         self.place = place
         self.is_swapped = is_swapped
+        self.is_late = is_late  # the data come with `fill`, after the tensors
         self.arrays: dict[str, np.ndarray] = {}
         self.typed: dict[str, Any] = {}
 
@@ -49,7 +58,7 @@ class Storage:
         return self.typed[dtype], len(self.arrays[dtype])
 
     def fill(self, data: np.ndarray) -> None:
-        """Replace the content, for files that bring the data after the tensors."""
+        """Put the data of a late storage into the arrays that its tensors already use."""
         for dtype, array in self.arrays.items():
             array[...] = self._as_dtype(data, dtype)
 
@@ -69,7 +78,9 @@ def _integers(values: Any) -> tuple[int, ...]:
     return tuple(values)
 
 
-def _view(storage: Any, dtype: str, offset: int, size: Any, stride: Any, requires_grad: Any) -> Any:
+def _view(
+    storage: Any, dtype: str, offset: int, size: Any, stride: Any, requires_grad: Any, flags: dict[str, Any] | None
+) -> Any:
     if type(storage) is not Storage:
         raise TypeError("a tensor needs a storage")
     if type(offset) is not int or type(requires_grad) is not bool:
@@ -77,9 +88,7 @@ def _view(storage: Any, dtype: str, offset: int, size: Any, stride: Any, require
     size, stride = _integers(size), _integers(stride)
     elements, count = storage.elements(dtype)
     extent = 0 if 0 in size else 1 + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
-    span = 1
-    for length in size:  # NumPy multiplies the non-zero sizes too
-        span *= max(length, 1)
+    span = math.prod(max(length, 1) for length in size)  # NumPy multiplies the non-zero sizes too
     if len(size) != len(stride) or not 0 <= offset <= count or offset + extent > count:
         raise CheckpointError(
             f"A tensor of size {size}, stride {stride} and offset {offset} does not fit into its storage of "
@@ -89,7 +98,29 @@ def _view(storage: Any, dtype: str, offset: int, size: Any, stride: Any, require
         raise CheckpointError(f"A tensor of size {size} in the checkpoint is too large for any memory.")
     if requires_grad and dtype not in DIFFERENTIABLE:
         raise CheckpointError(f"Only floating point tensors can require gradients; the checkpoint has one of {dtype}.")
+    if flags:
+        array = _apply_flags(storage, dtype, offset, size, stride, flags)
+        elements, offset = storage.place(array.reshape(-1)), 0
+        stride = tuple(step // array.itemsize for step in array.strides)
     return bridge.tensor_from_parts(elements, offset, size, stride, requires_grad)
+
+
+def _apply_flags(
+    storage: Storage, dtype: str, offset: int, size: tuple[int, ...], stride: tuple[int, ...], flags: Any
+) -> np.ndarray:
+    """torch keeps conjugation and negation of a tensor as flags; here they are carried out, on a copy."""
+    if type(flags) is not dict or not set(flags) <= {"conj", "neg"} or dtype not in DIFFERENTIABLE or storage.is_late:
+        raise CheckpointError("A tensor in the checkpoint has properties that are not supported here.")
+    source = storage.arrays[dtype]
+    if math.prod(size) > len(source):
+        raise CheckpointError("A conjugated tensor in the checkpoint repeats its elements, which is not supported.")
+    steps = [step * source.itemsize for step in stride]
+    array = np.array(np.lib.stride_tricks.as_strided(source[offset:], size, steps), order="C")
+    if flags.get("conj"):
+        np.conjugate(array, out=array)
+    if flags.get("neg"):
+        np.negative(array, out=array)
+    return array
 
 
 def _tensor(storage: Any, offset: int, size: Any, stride: Any) -> Any:
@@ -99,8 +130,7 @@ def _tensor(storage: Any, offset: int, size: Any, stride: Any) -> Any:
 def _tensor_v2(
     storage: Any, offset: int, size: Any, stride: Any, requires_grad: Any, backward_hooks: Any, metadata: Any = None
 ) -> Any:
-    tensor = _view(storage, getattr(storage, "dtype", ""), offset, size, stride, requires_grad)
-    return _apply_metadata(tensor, metadata, storage, size)
+    return _view(storage, getattr(storage, "dtype", ""), offset, size, stride, requires_grad, metadata)
 
 
 def _tensor_v3(
@@ -116,20 +146,7 @@ def _tensor_v3(
     name = getattr(dtype, "name", None)
     if name not in DTYPE_NAMES:
         raise TypeError("expected a dtype")
-    return _apply_metadata(_view(storage, name, offset, size, stride, requires_grad), metadata, storage, size)
-
-
-def _apply_metadata(tensor: Any, metadata: Any, storage: Storage, size: Any) -> Any:
-    """torch keeps conjugation and negation of a tensor as flags; here they are carried out."""
-    if not metadata:
-        return tensor
-    if type(metadata) is not dict or not set(metadata) <= {"conj", "neg"}:
-        raise CheckpointError("A tensor in the checkpoint has properties that are not supported here.")
-    if np.prod(size, dtype=object) > storage.data.nbytes:
-        raise CheckpointError("A conjugated tensor in the checkpoint repeats its elements, which is not supported.")
-    if metadata.get("conj"):
-        tensor = bridge.conjugate(tensor)
-    return -tensor if metadata.get("neg") else tensor
+    return _view(storage, name, offset, size, stride, requires_grad, metadata)
 
 
 def _parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
@@ -158,7 +175,7 @@ def _with_state(tensor: Any, state: Any) -> Any:
     if dropped:
         import warnings
 
-        warnings.warn(f"Attributes {dropped} of a tensor in the checkpoint were not restored.", stacklevel=2)
+        warnings.warn(f"Attributes {dropped!r:.200} of a tensor in the checkpoint were not restored.", stacklevel=2)
     return tensor
 
 

@@ -120,7 +120,7 @@ class ArchiveReader:
             return self.records[f"{self.prefix}/{name}"]
         except KeyError:
             raise CheckpointError(
-                f"PytorchStreamReader failed locating file {name}: file not found. "
+                f"PytorchStreamReader failed locating file {name[:100]}: file not found. "
                 "The archive is damaged, or it is not a checkpoint."
             ) from None
 

@@ -17,7 +17,8 @@ from pullback.random_streams import Shape, cast, exponential, in_blocks, size_of
 
 _FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 _LOW_53_BITS = np.uint64(2**53 - 1)
-_SMALL_PERMUTATION = 600
+_SMALL_PERMUTATION = 500
+_SWAPS_AT_ONCE = 1 << 15
 _NEGATIVE_SELU_LIMIT = 1.7580993408473766
 
 # ---------------------------------------------------------------------- integers
@@ -54,8 +55,9 @@ def randint(generator: Generator, shape: Shape, dtype: np.dtype, low: int, high:
             np.add(values, low, out=values)
         else:
             bits = generator.bits64(block.size)
-            bits = bits if span == 2**64 else _remainder(bits, span)
-            np.add(bits, np.uint64(low % 2**64), out=bits)
+            if span < 2**64:
+                bits = _remainder(bits, span)
+                np.add(bits, np.uint64(low % 2**64), out=bits)
             values = bits if dtype == np.uint64 else bits.view(np.int64)
         np.copyto(block, values, casting="unsafe")
 
@@ -82,65 +84,69 @@ def randperm(generator: Generator, count: int, dtype: np.dtype = _INT64) -> np.n
     if count < 2:
         return np.arange(count).astype(dtype)
     draw = generator.bits32 if count < (2**32 - 1) // 20 else generator.bits64
-    bits = draw(count - 1)
-    offsets = np.remainder(bits, np.arange(count, 1, -1, dtype=bits.dtype), out=bits)
-    order = _swapped_one_by_one(offsets) if count < _SMALL_PERMUTATION else _swapped_at_once(offsets)
-    return order.astype(dtype, copy=False)
+    content = np.arange(count)
+    with generator.lock:
+        for start in range(0, count - 1, _SWAPS_AT_ONCE):
+            bits = draw(min(_SWAPS_AT_ONCE, count - 1 - start))
+            choices = np.arange(count - start, count - start - bits.size, -1, dtype=bits.dtype)
+            offsets = np.remainder(bits, choices, out=bits)
+            if count < _SMALL_PERMUTATION:
+                content = _swapped_one_by_one(content.tolist(), offsets.tolist())
+            else:
+                _swap_at_once(content[start:], offsets)
+    return content.astype(dtype, copy=False)
 
 
-def _swapped_one_by_one(offsets: np.ndarray) -> np.ndarray:
-    places = list(range(offsets.size + 1))
-    for step, offset in enumerate(offsets.tolist()):
+def _swapped_one_by_one(content: list[int], offsets: list[int]) -> np.ndarray:
+    for step, offset in enumerate(offsets):
         target = step + offset
-        places[step], places[target] = places[target], places[step]
-    return np.array(places, np.int64)
+        content[step], content[target] = content[target], content[step]
+    return np.array(content, np.int64)
 
 
-def _swapped_at_once(offsets: np.ndarray) -> np.ndarray:
-    """The same swaps without a loop over them.
+def _swap_at_once(content: np.ndarray, offsets: np.ndarray) -> None:
+    """Swap place i of ``content`` with place i + offsets[i], for each i in turn, without a loop over them.
 
-    Write ``before[i]`` for what lies in place i just before step i: it is what the last earlier step that targeted
-    place i put there, namely that step's own ``before``, or i itself if no step did. Step i then leaves in place i
-    what the previous step with the same target put there, or the target itself. Sorting the steps by (target, step)
-    brings each step next to the previous one with its target; chains of ``before`` are followed by doubling.
+    Write ``before[i]`` for where, at the start, that lay which is in place i just before step i. The last earlier
+    step that targeted place i put it there, so it is that step's own ``before``; if there is none, it is i itself.
+    Step i leaves in place i what the previous step with the same target put there, or what the target held at the
+    start. Sorting by (target, step) brings each step next to the previous one with its target.
     """
-    count = offsets.size + 1
-    keys = np.arange(0, count * (2**32 + 1), 2**32 + 1, dtype=np.uint64)  # (step, step): the last step stays put
-    keys[:-1] += offsets.astype(np.uint64) << np.uint64(32)
+    count = offsets.size
+    keys = offsets.astype(np.uint64)
+    np.left_shift(keys, np.uint64(32), out=keys)
+    np.add(keys, np.arange(0, count * (2**32 + 1), 2**32 + 1, dtype=np.uint64), out=keys)
     keys.sort()
     step = (keys & np.uint64(0xFFFFFFFF)).view(np.int64)
-    target = (keys >> np.uint64(32)).view(np.int64)
-    same_as_next = np.empty(count, bool)
+    target = np.right_shift(keys, np.uint64(32), out=keys).view(np.int64)
+    same_as_next = np.zeros(count, bool)
     np.equal(target[1:], target[:-1], out=same_as_next[:-1])
-    same_as_next[-1] = False
     last = np.flatnonzero(~same_as_next)  # of each run of steps with one target
-    again = np.flatnonzero(same_as_next)
-    before = np.arange(count)
-    before[target[last]] = step[last]
-    itself = last[step[last] == target[last]]  # a handful of steps that moved nothing: the run's step before counts
-    itself = itself[itself > 0]
-    moved = itself[same_as_next[itself - 1]]
-    before[target[moved]] = step[moved - 1]
-    _follow_chains(before)
-    first = np.empty(last.size, np.int64)
-    first[0] = 0
+    first = np.zeros_like(last)
     np.add(last[:-1], 1, out=first[1:])
-    order = np.empty(count, np.int64)
-    order[step[first]] = target[first]
-    order[step[again + 1]] = before[step[again]]
-    return order
+    places, writers = target.take(last), step.take(last)
+    stayed = np.flatnonzero(writers == places)  # a few steps that moved nothing: the one before, if any, counts
+    writers[stayed] = np.where(first[stayed] < last[stayed], step[last[stayed] - 1], places[stayed])
+    own = int(np.searchsorted(places, count))  # runs whose target has a step of its own in this call
+    before = np.arange(count)
+    before[places[:own]] = writers[:own]
+    _follow_chains(before, places[:own], writers[:own])
+    source = np.empty(count, np.int64)
+    source[step.take(first)] = places
+    again = np.flatnonzero(same_as_next)
+    source[step.take(again + 1)] = before.take(step.take(again))
+    new_content = content.take(source)
+    content[places[own:]] = content.take(before.take(writers[own:]))
+    content[:count] = new_content
 
 
-def _follow_chains(parent: np.ndarray) -> None:
-    """Replace each entry by the end of its chain parent[parent[...]]; an end is its own parent."""
-    following = parent[parent]
-    pending = np.flatnonzero(following != parent)
-    parent[pending] = following[pending]
-    while pending.size:
-        current = parent[pending]
-        following = parent[current]
-        parent[pending] = following
-        pending = pending[following != current]
+def _follow_chains(before: np.ndarray, places: np.ndarray, parents: np.ndarray) -> None:
+    """Replace before[places], which is ``parents``, by the ends of the chains before[before[...]]."""
+    while places.size:
+        following = before.take(parents)
+        moving = np.flatnonzero(following != parents)
+        places, parents = places.take(moving), following.take(moving)
+        before[places] = parents
 
 
 # ---------------------------------------------------------------------- masks
@@ -198,8 +204,7 @@ def alpha_dropout_noise(
 
 def rrelu_noise(generator: Generator, x: np.ndarray, lower: float, upper: float) -> np.ndarray:
     """The slope of each element in training: uniform in [lower, upper) where x <= 0, else 1."""
-    scalar = (_FLOAT64 if x.dtype == _FLOAT64 else _FLOAT32).type
-    low, high = float(scalar(lower)), float(scalar(upper))
+    low, high = float(x.dtype.type(lower)), float(x.dtype.type(upper))
     noise = np.ones(x.shape, x.dtype)
     sloped = x <= 0
     with generator.lock:
@@ -236,7 +241,8 @@ def _race(generator: Generator, rows: np.ndarray, samples: int) -> np.ndarray:
     scores = rows / clocks
     if samples == 1:
         return scores.astype(_FLOAT64).argmax(axis=-1)[:, None]
-    return np.argsort(-scores.astype(_FLOAT64), axis=-1, kind="stable")[:, :samples]
+    ranking = np.argsort(-scores.astype(_FLOAT64), axis=-1, kind="stable")
+    return np.ascontiguousarray(ranking[:, :samples])
 
 
 def _inverse_cumulative(generator: Generator, rows: np.ndarray, samples: int) -> np.ndarray:

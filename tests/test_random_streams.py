@@ -1,0 +1,382 @@
+"""Every sampler against torch's CPU stream: each bit of each value, and the generator's state afterwards."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from pullback import random_discrete as discrete
+from pullback import random_normals as normals
+from pullback import random_rejection as rejection
+from pullback import random_streams as streams
+from pullback.random_engine import DEFAULT_SEED, STATE_SIZE, Generator, default_generator
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(
+    torch.backends.cpu.get_cpu_capability() == "DEFAULT", reason="torch's scalar build rounds float32 differently"
+)
+
+SEEDS = (0, 1, 42, 2**32 - 1)
+SIZES = (0, 1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 100, 1000, 32768, 65537)
+DTYPES: dict[str, np.dtype] = {
+    name: np.dtype(name)
+    for name in ("float16", "float32", "float64", "bool", "uint8", "int8", "int16", "int32", "int64")
+}
+try:
+    import ml_dtypes
+
+    DTYPES["bfloat16"] = np.dtype(ml_dtypes.bfloat16)
+except ImportError:
+    pass
+HALF = tuple(name for name in ("float16", "bfloat16") if name in DTYPES)
+WIDE = ("float32", "float64")
+FLOATS = HALF + WIDE
+INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
+
+
+def start(seed: int) -> Generator:
+    """Ours and torch's global generator at the beginning of one stream."""
+    torch.manual_seed(seed)
+    return Generator().manual_seed(seed)
+
+
+def assert_same(theirs: torch.Tensor, ours: np.ndarray, generator: Generator | None = None) -> None:
+    assert tuple(theirs.shape) == ours.shape
+    theirs = theirs.detach().contiguous()
+    assert str(theirs.dtype) == f"torch.{ours.dtype.name}"
+    assert ours.flags.c_contiguous
+    their_bytes = theirs.reshape(-1).view(torch.uint8).numpy()
+    our_bytes = ours.reshape(-1).view(np.uint8)
+    width = ours.dtype.itemsize
+    different = np.flatnonzero((their_bytes != our_bytes).reshape(-1, width).any(axis=1))
+    assert different.size == 0, f"{different.size} of {ours.size} values differ, first at {different[0]}"
+    if generator is not None:
+        assert np.array_equal(torch.get_rng_state().numpy(), generator.state_bytes()), "the streams are out of step"
+
+
+def empty(count: int, name: str) -> torch.Tensor:
+    return torch.empty(count, dtype=getattr(torch, name))
+
+
+# name, dtypes, torch's call, ours
+Case = tuple[str, tuple[str, ...], Callable, Callable]
+CASES: list[Case] = [
+    ("rand", FLOATS, lambda n, d: torch.rand(n, dtype=getattr(torch, d)), streams.uniform),
+    ("randn", FLOATS, lambda n, d: torch.randn(n, dtype=getattr(torch, d)), streams.standard_normal),
+    ("exponential", FLOATS, lambda n, d: empty(n, d).exponential_(), streams.exponential),
+    ("exponential 2.5", FLOATS, lambda n, d: empty(n, d).exponential_(2.5), lambda *a: streams.exponential(*a, 2.5)),
+    ("cauchy", FLOATS, lambda n, d: empty(n, d).cauchy_(), streams.cauchy),
+    ("cauchy 3, 0.7", FLOATS, lambda n, d: empty(n, d).cauchy_(3, 0.7), lambda *a: streams.cauchy(*a, 3, 0.7)),
+    ("log_normal", FLOATS, lambda n, d: empty(n, d).log_normal_(), streams.log_normal),
+    ("log_normal 0, 0.3", FLOATS, lambda n, d: empty(n, d).log_normal_(0, 0.3),
+     lambda *a: streams.log_normal(*a, 0, 0.3)),
+    ("geometric", FLOATS + INTEGERS, lambda n, d: empty(n, d).geometric_(0.6), lambda *a: streams.geometric(*a, 0.6)),
+    ("random", FLOATS + INTEGERS + ("bool",), lambda n, d: empty(n, d).random_(), discrete.random),
+    ("random 3..", FLOATS + INTEGERS, lambda n, d: empty(n, d).random_(3, None),
+     lambda *a: discrete.randint(*a, 3, None)),
+    ("random all bits", ("int64", "float32", "float64"), lambda n, d: empty(n, d).random_(-(2**63), None),
+     lambda *a: discrete.randint(*a, -(2**63), None)),
+    ("randperm", FLOATS + ("int32", "int64"), lambda n, d: torch.randperm(min(n, 2**8), dtype=getattr(torch, d)),
+     lambda g, n, d: discrete.randperm(g, min(n, 2**8), d)),
+]  # fmt: skip
+for low, high in ((-0.3, 0.7), (2, 5.1), (-1 / math.sqrt(7), 1 / math.sqrt(7)), (0, 1e-3), (-5e-2, 5e-2), (3, 3)):
+    CASES.append((
+        f"uniform {low:.3g}, {high:.3g}", FLOATS,
+        lambda n, d, low=low, high=high: empty(n, d).uniform_(low, high),
+        lambda *a, low=low, high=high: streams.uniform(*a, low, high),
+    ))  # fmt: skip
+for mean, std in ((0.0, 0.02), (2.0, 3.0), (-1.5, 0.1), (0.5, 0.0)):
+    CASES.append((
+        f"normal {mean}, {std}", FLOATS,
+        lambda n, d, mean=mean, std=std: empty(n, d).normal_(mean, std),
+        lambda *a, mean=mean, std=std: streams.normal(*a, mean, std),
+    ))  # fmt: skip
+for low, high in ((0, 2), (0, 10), (-5, 7), (0, 100)):
+    CASES.append((
+        f"randint {low}, {high}", tuple(d for d in FLOATS + INTEGERS if low >= 0 or d != "uint8"),
+        lambda n, d, low=low, high=high: torch.randint(low, high, (n,), dtype=getattr(torch, d)),
+        lambda *a, low=low, high=high: discrete.randint(*a, low, high),
+    ))  # fmt: skip
+for low, high in ((0, 2**28 - 1), (0, 2**28), (0, 2**31), (0, 2**40), (-(2**40), 2**50), (-(2**62), 2**62 + 5)):
+    CASES.append((
+        f"randint {low}, {high}", ("int64",),
+        lambda n, d, low=low, high=high: torch.randint(low, high, (n,), dtype=getattr(torch, d)),
+        lambda *a, low=low, high=high: discrete.randint(*a, low, high),
+    ))  # fmt: skip
+for p in (0.0, 0.1, 0.5, 0.9, 1.0):
+    CASES.append((
+        f"bernoulli {p}", FLOATS + ("bool", "int64"),
+        lambda n, d, p=p: empty(n, d).bernoulli_(p),
+        lambda *a, p=p: discrete.bernoulli(*a, p),
+    ))  # fmt: skip
+for p in (0.1, 0.5, 0.9):
+    CASES.append((
+        f"dropout {p}", FLOATS,
+        lambda n, d, p=p: torch.nn.functional.dropout(torch.ones(n, dtype=getattr(torch, d)), p),
+        lambda g, n, d, p=p: discrete.dropout_mask(g, n, d, p),
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "dtypes", "theirs", "ours"), CASES, ids=[case[0] for case in CASES])
+def test_sampler_equals_torch(name: str, dtypes: tuple[str, ...], theirs: Callable, ours: Callable) -> None:
+    for dtype in dtypes:
+        for seed in SEEDS:
+            for count in SIZES if seed == 42 else SIZES[:11]:
+                generator = start(seed)
+                assert_same(theirs(count, dtype), ours(generator, count, DTYPES[dtype]), generator)
+
+
+def test_samplers_interleave_on_one_stream() -> None:
+    """A long random program of samplers: cached normals and positions carry over from each to the next."""
+    choose = np.random.default_rng(5)
+    generator = start(7)
+    for _ in range(600):
+        name, dtypes, theirs, ours = CASES[choose.integers(len(CASES))]
+        dtype, count = dtypes[choose.integers(len(dtypes))], int(choose.choice(SIZES[:11]))
+        assert_same(theirs(count, dtype), ours(generator, count, DTYPES[dtype]))
+    assert np.array_equal(torch.get_rng_state().numpy(), generator.state_bytes())
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 10, 499, 500, 501, 5000, 32768, 32769, 32770, 200_003])
+def test_randperm(count: int) -> None:
+    for seed in SEEDS:
+        generator = start(seed)
+        assert_same(torch.randperm(count), discrete.randperm(generator, count), generator)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", [(5,), (6, 8), (40, 3)])
+def test_normal_into_a_tensor_that_is_not_contiguous(dtype: str, shape: tuple[int, ...]) -> None:
+    generator = start(3)
+    target = torch.zeros(*shape, 2, dtype=getattr(torch, dtype))[..., 0]
+    for mean, std in ((0.0, 1.0), (1.5, 0.3)):
+        ours = streams.normal(generator, shape, DTYPES[dtype], mean, std, contiguous=False)
+        assert_same(target.normal_(mean, std), ours, generator)
+
+
+@pytest.mark.parametrize("own", FLOATS)
+@pytest.mark.parametrize("of_p", FLOATS)
+def test_bernoulli_of_an_array(own: str, of_p: str) -> None:
+    generator = start(11)
+    for shape in ((1,), (3, 5), (40, 50)):
+        p = torch.rand(*shape, dtype=torch.float64).to(getattr(torch, of_p))
+        streams.uniform(generator, shape, DTYPES["float64"])
+        theirs = torch.empty(shape, dtype=getattr(torch, own)).bernoulli_(p)
+        ours = discrete.bernoulli(generator, shape, DTYPES[own], p.double().numpy().astype(DTYPES[of_p]))
+        assert_same(theirs, ours, generator)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(("samples", "replacement"), [(1, False), (1, True), (3, False), (7, True), (50, True)])
+def test_multinomial(dtype: str, samples: int, replacement: bool) -> None:
+    for shape in ((5,), (1, 5), (4, 27), (3, 65), (2, 1000)):
+        weights = torch.from_numpy(np.random.default_rng(1).random(shape) ** 3).to(getattr(torch, dtype))
+        ours_weights = weights.double().numpy().astype(DTYPES[dtype])
+        for seed in SEEDS:
+            generator = start(seed)
+            theirs = torch.multinomial(weights, samples, replacement)
+            assert_same(theirs, discrete.multinomial(generator, ours_weights, samples, replacement), generator)
+
+
+@pytest.mark.parametrize("weights", [[0.0, 0.0], [1.0, -1.0], [1.0, math.nan], [math.inf, 1.0]])
+def test_multinomial_refuses_what_torch_refuses(weights: list[float]) -> None:
+    with pytest.raises(RuntimeError) as theirs:
+        torch.multinomial(torch.tensor(weights), 1)
+    with pytest.raises(RuntimeError) as ours:
+        discrete.multinomial(Generator(), np.array(weights), 1)
+    assert str(theirs.value).split(" (")[0] in str(ours.value)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_dropout_of_features_and_alpha(dtype: str) -> None:
+    functional, shape = torch.nn.functional, (8, 6, 5, 4)
+    x = torch.ones(shape, dtype=getattr(torch, dtype))
+    generator = start(2)
+    mask = discrete.dropout_mask(generator, discrete.feature_noise_shape(shape), DTYPES[dtype], 0.3)
+    assert_same(functional.dropout2d(x, 0.3), np.broadcast_to(mask, shape).copy(), generator)
+    for theirs, noise_shape in (
+        (functional.alpha_dropout, shape),
+        (functional.feature_alpha_dropout, discrete.feature_noise_shape(shape)),
+    ):
+        scale, shift = discrete.alpha_dropout_noise(generator, noise_shape, DTYPES[dtype], 0.3)
+        ones = np.ones(shape, DTYPES[dtype])
+        assert_same(theirs(x, 0.3, training=True), ones * scale + shift, generator)
+
+
+@pytest.mark.parametrize("dtype", FLOATS[FLOATS.index("float16") + 1 :])  # torch has none for float16
+def test_rrelu_noise(dtype: str) -> None:
+    x = torch.linspace(-2, 1, 333).to(getattr(torch, dtype))
+    generator = start(4)
+    theirs = torch.nn.functional.rrelu(x, training=True)
+    ours_x = x.double().numpy().astype(DTYPES[dtype])
+    assert_same(theirs, ours_x * discrete.rrelu_noise(generator, ours_x, 1 / 8, 1 / 3), generator)
+
+
+@pytest.mark.parametrize("dtype", WIDE)
+@pytest.mark.parametrize("count", [5, 700])
+def test_rejection_samplers(dtype: str, count: int) -> None:
+    def both(values: np.ndarray) -> tuple[torch.Tensor, np.ndarray]:
+        return torch.from_numpy(values.astype(dtype)), values.astype(dtype)
+
+    half = count // 2
+    rate = np.concatenate([[0.0], np.linspace(0.01, 9.9, half), np.linspace(10, 300, half)])
+    alpha = np.concatenate([np.linspace(0.05, 0.95, half), np.linspace(1, 30, half)])
+    simplex = np.random.default_rng(0).random((half, 4)) * 3 + 0.2
+    trials = np.concatenate([np.full(half, 8.0), np.linspace(20, 2000, half).round(), [0, 5, 5]])
+    chance = np.concatenate([np.linspace(0.01, 0.99, half), np.linspace(0.02, 0.98, half), [0.5, 0, 1]])
+    for seed in SEEDS:
+        generator = start(seed)
+        for _ in range(2):
+            theirs, ours = both(rate)
+            assert_same(torch.poisson(theirs), rejection.poisson(generator, ours), generator)
+            theirs, ours = both(alpha)
+            assert_same(torch._standard_gamma(theirs), rejection.standard_gamma(generator, ours), generator)
+            theirs, ours = both(simplex)
+            assert_same(torch._sample_dirichlet(theirs), rejection.dirichlet(generator, ours), generator)
+            (their_trials, our_trials), (their_chance, our_chance) = both(trials), both(chance)
+            theirs = torch.binomial(their_trials, their_chance)
+            assert_same(theirs, rejection.binomial(generator, our_trials, our_chance), generator)
+
+
+@pytest.mark.parametrize("dtype", HALF)
+def test_poisson_of_half_precision(dtype: str) -> None:
+    rate = torch.linspace(0, 40, 300).to(getattr(torch, dtype))
+    generator = start(6)
+    ours = rejection.poisson(generator, rate.double().numpy().astype(DTYPES[dtype]))
+    assert_same(torch.poisson(rate), ours, generator)
+
+
+def test_fused_multiply_add_rounds_once() -> None:
+    """Sums that fall half way between float32 numbers, where rounding twice would show, and float64 ones."""
+    from fractions import Fraction
+
+    choose = np.random.default_rng(0)
+    a = choose.integers(1, 2**24, 2000).astype(np.float64) * 2.0**-24
+    for c in (0.3, 1.0 + 2.0**-24, 2.0**-30):
+        for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
+            b, offset = dtype.type(0.7), dtype.type(c)
+            ours = normals.fused_multiply_add(a.astype(dtype), b, offset, dtype)
+            exact = [Fraction(float(x)) * Fraction(float(b)) + Fraction(float(offset)) for x in a]
+            if dtype == np.float64:
+                assert ours.tolist() == [float(value) for value in exact]
+            else:
+                assert all(_is_nearest_float32(value, rounded) for value, rounded in zip(exact, ours))
+    # Just below half way above an odd number: a float64 sum lands on half way and would then go up to even.
+    odd = np.float32(1 + 2.0**-23)
+    product = np.array([odd * np.float32(2.0**-24)]), 1 - 2.0**-23
+    assert normals.fused_multiply_add(*product, odd, np.dtype(np.float32))[0] == odd
+
+
+def _is_nearest_float32(value: object, rounded: np.float32) -> bool:
+    from fractions import Fraction
+
+    error = abs(Fraction(float(rounded)) - value)
+    return all(
+        error <= abs(Fraction(float(np.nextafter(rounded, np.float32(end)))) - value) for end in (-np.inf, np.inf)
+    )
+
+
+# ---------------------------------------------------------------------- the generator
+
+
+@pytest.mark.parametrize("seed", [-1, -(2**63), 0, 2**32, 2**32 + 5, 2**40 + 7, 2**63, 2**64 - 1])
+def test_seeds(seed: int) -> None:
+    generator = start(seed)
+    assert generator.initial_seed() == torch.initial_seed()
+    assert np.array_equal(torch.get_rng_state().numpy(), generator.state_bytes())
+    assert_same(torch.rand(50), streams.uniform(generator, 50, DTYPES["float32"]), generator)
+
+
+@pytest.mark.parametrize("seed", [2**64, -(2**63) - 1, 1.5, "3", None, True])
+def test_seeds_refused(seed: object) -> None:
+    with pytest.raises((RuntimeError, ValueError)) as theirs:
+        torch.Generator().manual_seed(seed)
+    with pytest.raises(theirs.type) as ours:
+        Generator().manual_seed(seed)
+    assert str(theirs.value) in str(ours.value)
+
+
+def test_fresh_generators() -> None:
+    assert Generator().initial_seed() == torch.Generator().initial_seed() == DEFAULT_SEED
+    theirs = torch.rand(9, generator=torch.Generator())
+    assert_same(theirs, streams.uniform(Generator(), 9, DTYPES["float32"]))
+    assert Generator("cpu:0").device == "cpu"
+    generator = Generator()
+    assert generator.manual_seed(3) is generator
+    assert generator.seed() == generator.initial_seed() != Generator().seed()
+    for device in ("cuda", "meta", "nonsense"):
+        with pytest.raises(RuntimeError):
+            Generator(device)
+
+
+def test_default_generator_starts_somewhere_new() -> None:
+    assert default_generator.initial_seed() == default_generator.initial_seed() != DEFAULT_SEED
+    assert np.array_equal(default_generator.clone_state().state_bytes(), default_generator.state_bytes())
+
+
+@pytest.mark.parametrize("draws", [0, 1, 623, 624, 625, 1247, 1248, 1249])
+@pytest.mark.parametrize("normals_drawn", [0, 2, 3])
+def test_state_moves_between_torch_and_here(draws: int, normals_drawn: int) -> None:
+    generator = start(9)
+    torch.rand(draws), torch.randn(normals_drawn)
+    streams.uniform(generator, draws, DTYPES["float32"])
+    streams.standard_normal(generator, normals_drawn, DTYPES["float32"])
+    state = generator.state_bytes()
+    assert state.shape == (STATE_SIZE,) and state.dtype == np.uint8
+    assert np.array_equal(torch.get_rng_state().numpy(), state)
+    taken, given = Generator(), torch.Generator()
+    taken.load_state_bytes(torch.get_rng_state().numpy())
+    given.set_state(torch.from_numpy(state))
+    for copy in (taken, generator.clone_state()):
+        assert copy.initial_seed() == 9
+        assert_same(
+            torch.cat([torch.randn(3, generator=given.clone_state()), torch.rand(700, generator=_after_three(given))]),
+            np.concatenate(
+                [
+                    streams.standard_normal(copy, 3, DTYPES["float32"]),
+                    streams.uniform(copy, 700, DTYPES["float32"]),
+                ]
+            ),
+        )
+
+
+def _after_three(generator: torch.Generator) -> torch.Generator:
+    copy = generator.clone_state()
+    torch.randn(3, generator=copy)
+    return copy
+
+
+def test_bad_states_are_refused() -> None:
+    for state, error in (
+        (np.zeros(5, np.uint8), RuntimeError),
+        (np.zeros(STATE_SIZE, np.float32), TypeError),
+        ("state", TypeError),
+        (np.zeros(STATE_SIZE, np.uint8), RuntimeError),
+    ):
+        generator = Generator().manual_seed(1)
+        before = generator.state_bytes()
+        with pytest.raises(error):
+            generator.load_state_bytes(state)
+        assert np.array_equal(generator.state_bytes(), before)
+
+
+def test_threads_share_one_stream_without_tearing_it() -> None:
+    """Draws of several threads are blocks of the one stream: sorted, they are what a single thread gets."""
+    generator, blocks = Generator().manual_seed(5), []
+
+    def draw() -> None:
+        for _ in range(20):
+            blocks.append(streams.standard_normal(generator, 4096, DTYPES["float32"]))
+
+    threads = [threading.Thread(target=draw) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    alone = Generator().manual_seed(5)
+    expected = {streams.standard_normal(alone, 4096, DTYPES["float32"]).tobytes() for _ in range(80)}
+    assert {block.tobytes() for block in blocks} == expected

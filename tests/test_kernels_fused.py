@@ -155,7 +155,8 @@ def test_bce_with_logits(weighted, dtype, shape):
     weight = np.random.default_rng(3).random(shape[-1]).astype(dtype) * 3 if weighted else None
     tx = torch.from_numpy(x).requires_grad_()
     tw = None if weight is None else torch.from_numpy(weight)
-    expected = functional.binary_cross_entropy_with_logits(tx, torch.from_numpy(target), pos_weight=tw, reduction="none")
+    tz = torch.from_numpy(target)
+    expected = functional.binary_cross_entropy_with_logits(tx, tz, pos_weight=tw, reduction="none")
     close(activations.bce_with_logits(x, target, weight), expected, dtype)
     (gradient,) = torch.autograd.grad(expected, tx, torch.from_numpy(g))
     close(activations.bce_with_logits_backward(g, x, target, weight), gradient, dtype, 2)

@@ -41,7 +41,8 @@ class Windows:
 
     With all strides 1 the geometry is `flat`: positions are a contiguous range of the flattened padded sample, so
     that a tap's column is one long run of memory. The range also covers positions that wrap around a row's end
-    ("wide" positions); `narrow` drops them again.
+    ("wide" positions); `narrow` drops them again. An `output` larger than what fits (ceil mode) extends the border
+    at the end.
     """
 
     __slots__ = ("spatial", "kernel", "stride", "padding", "dilation", "padded", "output", "steps", "flat", "span",
@@ -55,17 +56,22 @@ class Windows:
         padding: tuple[int, ...],
         dilation: tuple[int, ...],
         output: tuple[int, ...] | None = None,
+        *,
+        flat: bool = True,
     ) -> None:
         self.spatial, self.kernel, self.stride, self.padding, self.dilation = spatial, kernel, stride, padding, dilation
-        self.padded = tuple(size + 2 * pad for size, pad in zip(spatial, padding))
         if output is None:
             output = tuple(map(window_count, spatial, kernel, stride, padding, dilation))
         self.output = output
+        self.padded = tuple(
+            max(size + 2 * pad, (count - 1) * step + spread * (taps - 1) + 1)
+            for size, pad, count, step, spread, taps in zip(spatial, padding, output, stride, dilation, kernel)
+        )
         steps = [1]
         for size in self.padded[:0:-1]:
             steps.append(steps[-1] * size)
         self.steps = tuple(reversed(steps))
-        self.flat = all(step == 1 for step in stride)
+        self.flat = flat and all(step == 1 for step in stride)
         self.span = sum((count - 1) * step for count, step in zip(output, self.steps)) + 1
         self.positions = (self.span,) if self.flat else output
         self.wide_shape = (output[0], *self.padded[1:]) if self.flat else output
@@ -76,6 +82,11 @@ class Windows:
     def taps(self) -> int:
         """Number of kernel elements."""
         return math.prod(self.kernel)
+
+    @property
+    def bordered(self) -> bool:
+        """Whether the padded sample is larger than the sample."""
+        return self.padded != self.spatial
 
     @property
     def dense(self) -> bool:
@@ -89,7 +100,7 @@ class Windows:
 
     def padded_samples(self, x: np.ndarray, fill: object = 0) -> np.ndarray:
         """`x` (n, channels, *spatial) as a contiguous (n, channels, padded elements); copied only where needed."""
-        if not any(self.padding):
+        if not self.bordered:
             return np.ascontiguousarray(x).reshape(*x.shape[:2], -1)
         buffer = np.full((*x.shape[:2], math.prod(self.padded)), fill, x.dtype)
         self.interior(buffer)[...] = x

@@ -1,0 +1,191 @@
+"""Average, sum, power and adaptive average pooling, one spatial axis after another, and their transposes.
+
+A window's sum over several axes is a sum over one axis at a time, so cost grows with the sum of the kernel sizes
+and not their product. Padding is never stored: each tap adds the range of positions where it lies inside.
+Every function here is linear in its array except `lp_pool`. Arrays are (n, channels, *spatial).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .pooling import adaptive_bounds, pooled_shape
+from .threads import parallel_rows
+
+Ints = tuple[int, ...]
+
+
+def _tap_ranges(size: int, count: int, kernel: int, stride: int, padding: int) -> list[tuple[slice, slice]]:
+    """For each tap that touches the axis: the positions it serves, and the coordinates it reads there."""
+    ranges = []
+    for tap in range(kernel):
+        first = max(-(-(padding - tap) // stride), 0)
+        last = min((size - 1 + padding - tap) // stride, count - 1)
+        if first <= last:
+            start = first * stride - padding + tap
+            stop = last * stride - padding + tap + 1
+            ranges.append((slice(first, last + 1), slice(start, stop, stride)))
+    return ranges
+
+
+def _window_counts(
+    size: int, count: int, kernel: int, stride: int, padding: int, include_padding: bool
+) -> np.ndarray:
+    """What each window along one axis divides by: its part inside the padded axis, or inside the axis."""
+    starts = np.arange(count) * stride - padding
+    stops = np.minimum(starts + kernel, size + padding)
+    if include_padding:
+        return stops - starts
+    return np.minimum(stops, size) - np.maximum(starts, 0)
+
+
+def _divisor(
+    spatial: Ints, output: Ints, kernel: Ints, stride: Ints, padding: Ints, include_padding: bool, override: int | None
+) -> np.ndarray | int:
+    """Divisor of each position, as an int where it is the same for all."""
+    if override is not None:
+        if override == 0:
+            raise RuntimeError("divisor must be not zero")
+        return override
+    total: np.ndarray | int = 1
+    for axis, sizes in enumerate(zip(spatial, output, kernel, stride, padding)):
+        counts = _window_counts(*sizes, include_padding)
+        shape = [1] * len(output)
+        shape[axis] = len(counts)
+        total = total * counts.reshape(shape)
+    return int(total.flat[0]) if total.size and (total == total.flat[0]).all() else total
+
+
+def _along(axis: int, part: slice) -> tuple:
+    return (slice(None),) * axis + (part,)
+
+
+def _compute_type(dtype: np.dtype) -> np.dtype:
+    return np.dtype(np.float32) if dtype == np.float16 else dtype
+
+
+def avg_pool(
+    x: np.ndarray,
+    *,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> np.ndarray:
+    """Mean of each window; a `divisor_override` of 1 gives its sum."""
+    axes = len(kernel)
+    spatial, lead = x.shape[x.ndim - axes :], x.shape[: x.ndim - axes]
+    output = pooled_shape(spatial, kernel, stride, padding, (1,) * axes, ceil_mode=ceil_mode)
+    divisor = _divisor(spatial, output, kernel, stride, padding, count_include_pad, divisor_override)
+    dtype = _compute_type(x.dtype)
+    planes = x.reshape(math.prod(lead), *spatial).astype(dtype, copy=False)
+    divisor = divisor if isinstance(divisor, int) else divisor.astype(dtype)
+    out = np.empty((len(planes), *output), dtype)
+    ranges = [_tap_ranges(*sizes) for sizes in zip(spatial, output, kernel, stride, padding)]
+
+    def block(start: int, stop: int) -> None:
+        part = planes[start:stop]
+        for axis, taps in enumerate(ranges, 1):
+            part = _sum_taps(part, axis, output[axis - 1], taps)
+        np.divide(part, divisor, out=out[start:stop])
+
+    if out.size:
+        parallel_rows(block, len(planes), math.prod(spatial) * dtype.itemsize * 3)
+    return out.reshape(*lead, *output).astype(x.dtype, copy=False)
+
+
+def _sum_taps(x: np.ndarray, axis: int, count: int, taps: list[tuple[slice, slice]]) -> np.ndarray:
+    """Sum of windows along one axis."""
+    shape = list(x.shape)
+    shape[axis] = count
+    out = np.zeros(shape, x.dtype)
+    for positions, coordinates in taps:
+        target = out[_along(axis, positions)]
+        np.add(target, x[_along(axis, coordinates)], out=target)
+    return out
+
+
+def avg_pool_transpose(
+    gradient: np.ndarray,
+    *,
+    spatial: Ints,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> np.ndarray:
+    """Transpose of `avg_pool` from a cotangent (n, channels, *output) to (n, channels, *spatial)."""
+    axes = len(kernel)
+    output, lead = gradient.shape[gradient.ndim - axes :], gradient.shape[: gradient.ndim - axes]
+    divisor = _divisor(spatial, output, kernel, stride, padding, count_include_pad, divisor_override)
+    dtype = _compute_type(gradient.dtype)
+    planes = gradient.reshape(math.prod(lead), *output).astype(dtype, copy=False)
+    divisor = divisor if isinstance(divisor, int) else divisor.astype(dtype)
+    out = np.empty((len(planes), *spatial), dtype)
+    ranges = [_tap_ranges(*sizes) for sizes in zip(spatial, output, kernel, stride, padding)]
+
+    def block(start: int, stop: int) -> None:
+        part = np.divide(planes[start:stop], divisor)
+        for axis in range(axes, 0, -1):
+            shape = list(part.shape)
+            shape[axis] = spatial[axis - 1]
+            spread = out[start:stop] if axis == 1 else np.empty(shape, dtype)
+            spread.fill(0)
+            for positions, coordinates in ranges[axis - 1]:
+                target = spread[_along(axis, coordinates)]
+                np.add(target, part[_along(axis, positions)], out=target)
+            part = spread
+
+    if out.size:
+        parallel_rows(block, len(planes), math.prod(spatial) * dtype.itemsize * 3)
+    return out.reshape(*lead, *spatial).astype(gradient.dtype, copy=False)
+
+
+def adaptive_avg_pool(x: np.ndarray, *, output: Ints) -> np.ndarray:
+    """Mean of windows that divide each axis into `output` parts."""
+    axes = len(output)
+    dtype = x.dtype
+    x = x.astype(_compute_type(dtype), copy=False)
+    if all(count == 1 for count in output) and x.size:
+        lead = x.shape[: x.ndim - axes]
+        flat = x.reshape(math.prod(lead), -1)
+        mean = np.vecdot(flat, np.ones(flat.shape[1], x.dtype)) / flat.shape[1]
+        return mean.reshape(*lead, *output).astype(dtype, copy=False)
+    for axis, count in enumerate(output, x.ndim - axes):
+        bounds = adaptive_bounds(x.shape[axis], count)
+        shape = list(x.shape)
+        shape[axis] = count
+        out = np.empty(shape, x.dtype)
+        for place, (start, stop) in enumerate(bounds):
+            total = np.add.reduce(x[_along(axis, slice(start, stop))], axis=axis)
+            np.divide(total, stop - start, out=out[_along(axis, place)])
+        x = out
+    return x.astype(dtype, copy=False)
+
+
+def adaptive_avg_pool_transpose(gradient: np.ndarray, *, spatial: Ints) -> np.ndarray:
+    """Transpose of `adaptive_avg_pool`."""
+    axes = len(spatial)
+    dtype = gradient.dtype
+    gradient = gradient.astype(_compute_type(dtype), copy=False)
+    for axis, size in zip(range(gradient.ndim - 1, gradient.ndim - axes - 1, -1), reversed(spatial)):
+        shape = list(gradient.shape)
+        shape[axis] = size
+        out = np.zeros(shape, gradient.dtype)
+        for place, (start, stop) in enumerate(adaptive_bounds(size, gradient.shape[axis])):
+            target = out[_along(axis, slice(start, stop))]
+            np.add(target, gradient[_along(axis, slice(place, place + 1))] / (stop - start), out=target)
+        gradient = out
+    return gradient.astype(dtype, copy=False)
+
+
+def lp_pool(x: np.ndarray, *, power: float, kernel: Ints, stride: Ints, ceil_mode: bool = False) -> np.ndarray:
+    """(sum of x^power over each window)^(1 / power); a window cut by ceil mode is scaled up to a whole one."""
+    powers = np.power(x, x.dtype.type(power))
+    mean = avg_pool(powers, kernel=kernel, stride=stride, padding=(0,) * len(kernel), ceil_mode=ceil_mode)
+    return np.power(mean * math.prod(kernel), x.dtype.type(1 / power))

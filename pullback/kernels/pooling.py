@@ -1,0 +1,298 @@
+"""Max pooling over any number of spatial axes: plain, adaptive, fractional, and back by indices.
+
+Forward gives values and indices, flat in the input's plane as torch counts them. Given the indices everything else
+is linear: `scatter_planes` adds values at indices (backward of pooling, forward of unpooling) and `gather_planes`
+reads them, each the transpose of the other. Arrays are (n, channels, *spatial); averages live in `averages.py`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from .threads import parallel_rows
+from .windows import Windows
+
+Ints = tuple[int, ...]
+
+
+def pooled_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
+    """Number of pooling windows along one axis; in ceil mode the last may hang over the end, but starts inside."""
+    reach = size + 2 * padding - dilation * (kernel - 1) - 1
+    count = (reach + (stride - 1 if ceil_mode else 0)) // stride + 1
+    if ceil_mode and (count - 1) * stride >= size + padding:
+        count -= 1
+    return count
+
+
+def pooled_shape(
+    spatial: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, *, ceil_mode: bool = False
+) -> Ints:
+    """Spatial shape after pooling; raises torch's errors for parameters that give none."""
+    if 0 in stride:
+        raise RuntimeError("stride should not be zero")
+    if any(size <= 0 for size in kernel):
+        raise RuntimeError(f"kernel size should be greater than zero, but got kernel_size={kernel}")
+    if any(step <= 0 for step in stride):
+        raise RuntimeError(f"stride should be greater than zero, but got stride={stride}")
+    if any(step <= 0 for step in dilation):
+        raise RuntimeError(f"dilation should be greater than zero, but got dilation={dilation}")
+    for pad, size, step in zip(padding, kernel, dilation):
+        if pad < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {pad}")
+        if pad > ((size - 1) * step + 1) // 2:
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={pad}, kernel_size={size} "
+                f"and dilation={step}"
+            )
+    output = tuple(
+        pooled_size(*sizes, ceil_mode=ceil_mode) for sizes in zip(spatial, kernel, stride, padding, dilation)
+    )
+    if any(size < 1 for size in output):
+        raise RuntimeError(
+            f"Given input size: ({'x'.join(map(str, spatial))}). "
+            f"Calculated output size: ({'x'.join(map(str, output))}). Output size is too small"
+        )
+    return output
+
+
+def _planes(x: np.ndarray, axes: int) -> np.ndarray:
+    """`x` (..., *spatial) as (planes, elements of a plane)."""
+    return x.reshape(math.prod(x.shape[: x.ndim - axes]), math.prod(x.shape[x.ndim - axes :]))
+
+
+def _steps(spatial: Ints) -> Ints:
+    """Distance in a flat plane between neighbours along each axis."""
+    return tuple(math.prod(spatial[axis + 1 :]) for axis in range(len(spatial)))
+
+
+def _lowest(dtype: np.dtype) -> object:
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def max_pool(
+    x: np.ndarray,
+    *,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    ceil_mode: bool = False,
+    indices: bool = True,
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """(largest value of each window, its flat index in the plane); indices None where not asked for."""
+    axes = len(kernel)
+    spatial = x.shape[x.ndim - axes :]
+    output = pooled_shape(spatial, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
+    windows = Windows(spatial, kernel, stride, padding, dilation, output)
+    planes = _planes(x, axes)
+    lead = x.shape[: x.ndim - axes]
+    out = np.empty((len(planes), *output), x.dtype)
+    found = np.empty((len(planes), *output), np.int64) if indices else None
+    steps = _steps(spatial)
+    tap_offsets = np.array(
+        [sum(t * d * s for t, d, s in zip(taps, dilation, steps)) for taps in itertools.product(*map(range, kernel))]
+    )
+    base = _window_starts(output, stride, padding, steps)
+
+    def block(start: int, stop: int) -> None:
+        part = planes[start:stop].reshape(stop - start, 1, *spatial)
+        views = list(windows.tap_views(windows.padded_samples(part, _lowest(x.dtype))[:, 0]))
+        best = views[0].copy()
+        for view in views[1:]:
+            np.maximum(best, view, out=best)
+        out[start:stop] = _narrowed(windows, best)
+        if found is not None:
+            tap = _narrowed(windows, _first_match(views, best))
+            np.add(tap_offsets[tap], base, out=found[start:stop])
+
+    if out.size:
+        parallel_rows(block, len(planes), (planes.shape[1] + 4 * math.prod(output)) * max(x.itemsize, 4))
+    if found is not None:
+        _repair_indices(planes, windows, out, found)
+        found = found.reshape(*lead, *output)
+    return out.reshape(*lead, *output), found
+
+
+def _narrowed(windows: Windows, values: np.ndarray) -> np.ndarray:
+    """Values at positions (planes, *positions) as (planes, *output)."""
+    if not windows.flat or windows.dense:
+        return values.reshape(len(values), *windows.output)
+    wide = np.empty((len(values), math.prod(windows.wide_shape)), values.dtype)
+    wide[:, : windows.span] = values
+    return windows.narrow(wide)
+
+
+def _first_match(views: list[np.ndarray], best: np.ndarray) -> np.ndarray:
+    """Number of the first tap that equals `best`: counts the taps before it, in whole-array byte operations."""
+    tap = np.zeros(best.shape, np.uint8 if len(views) <= 256 else np.int32)
+    before = np.ones(best.shape, bool)
+    differs = np.empty(best.shape, bool)
+    for view in views[:-1]:
+        np.not_equal(view, best, out=differs)
+        np.logical_and(before, differs, out=before)
+        np.add(tap, before.view(np.uint8), out=tap)
+    return tap
+
+
+def _window_starts(output: Ints, stride: Ints, padding: Ints, steps: Ints) -> np.ndarray:
+    """Flat index of each window's first tap, outside the plane where it is padding."""
+    base = np.zeros(output, np.int64)
+    for axis, (count, stride_step, pad, step) in enumerate(zip(output, stride, padding, steps)):
+        shape = [1] * len(output)
+        shape[axis] = count
+        base = base + ((np.arange(count) * stride_step - pad) * step).reshape(shape)
+    return base
+
+
+def _repair_indices(planes: np.ndarray, windows: Windows, out: np.ndarray, found: np.ndarray) -> None:
+    """Indices where equality with the maximum does not tell: nan, and windows of nothing but the border's value."""
+    doubtful = np.isnan(out) if out.dtype.kind == "f" else np.zeros(out.shape, bool)
+    if windows.bordered:
+        doubtful |= out == _lowest(out.dtype)
+    if not doubtful.any():
+        return
+    plane, *position = np.nonzero(doubtful)
+    steps = _steps(windows.spatial)
+    best = np.full(len(plane), _lowest(out.dtype), out.dtype)
+    index = np.full(len(plane), -1)
+    for taps in itertools.product(*map(range, windows.kernel)):
+        flat, inside = 0, True
+        for place, tap, stride, pad, spread, size, step in zip(
+            position, taps, windows.stride, windows.padding, windows.dilation, windows.spatial, steps
+        ):
+            coordinate = place * stride - pad + tap * spread
+            inside = inside & (coordinate >= 0) & (coordinate < size)
+            flat = flat + coordinate * step
+        value = planes[plane, np.where(inside, flat, 0)]
+        better = inside & (_beats(value, best) | (index < 0))
+        best, index = np.where(better, value, best), np.where(better, flat, index)
+    found[doubtful] = index
+
+
+def _beats(value: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """Whether a later value replaces an earlier maximum: it is larger, or it is nan."""
+    return (value > best) | (value != value)
+
+
+def _flat_indices(indices: np.ndarray, axes: int, size: int) -> np.ndarray:
+    """Plane indices as indices into all planes laid end to end."""
+    planes = _planes(indices, axes)
+    return (planes + np.arange(len(planes))[:, None] * size).reshape(-1)
+
+
+def scatter_planes(values: np.ndarray, indices: np.ndarray, *, spatial: Ints) -> np.ndarray:
+    """Add `values` at flat plane `indices` of zero planes of shape `spatial`: backward of max pooling."""
+    lead = values.shape[: values.ndim - len(spatial)]
+    size = math.prod(spatial)
+    dtype = np.dtype(np.float32) if values.dtype == np.float16 else values.dtype
+    out = np.zeros(math.prod(lead) * size, dtype)
+    # On one-dimensional arrays numpy.add.at is as fast as an assignment.
+    np.add.at(out, _flat_indices(indices, len(spatial), size), values.reshape(-1).astype(dtype, copy=False))
+    return out.reshape(*lead, *spatial).astype(values.dtype, copy=False)
+
+
+def gather_planes(x: np.ndarray, indices: np.ndarray, *, axes: int) -> np.ndarray:
+    """Values of `x` (..., *spatial) at flat plane indices (..., *output): transpose of `scatter_planes`."""
+    return np.take_along_axis(_planes(x, axes), _planes(indices, axes), 1).reshape(indices.shape)
+
+
+def max_unpool(x: np.ndarray, indices: np.ndarray, *, spatial: Ints) -> np.ndarray:
+    """Put values back where pooling found them, zero elsewhere; the last of several at one place stays."""
+    size = math.prod(spatial)
+    wrong = (indices < 0) | (indices >= size)
+    if wrong.any():
+        raise RuntimeError(
+            f"Found an invalid max index: {int(indices[wrong].flat[0])} "
+            f"(output volumes are of size {'x'.join(map(str, spatial))})"
+        )
+    lead = x.shape[: x.ndim - len(spatial)]
+    out = np.zeros(math.prod(lead) * size, x.dtype)
+    out[_flat_indices(indices, len(spatial), size)] = x.reshape(-1)
+    return out.reshape(*lead, *spatial)
+
+
+def adaptive_bounds(size: int, count: int) -> list[tuple[int, int]]:
+    """Window (start, stop) of each of `count` outputs that together cover an axis of `size`."""
+    return [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
+
+
+def adaptive_max_pool(x: np.ndarray, *, output: Ints) -> tuple[np.ndarray, np.ndarray]:
+    """(largest value, flat index) of windows that divide each axis into `output` parts."""
+    axes = len(output)
+    spatial = x.shape[x.ndim - axes :]
+    lead = x.shape[: x.ndim - axes]
+    planes = x.reshape(-1, *spatial) if x.size else x.reshape(math.prod(lead), *spatial)
+    out = np.empty((len(planes), *output), x.dtype)
+    found = np.empty((len(planes), *output), np.int64)
+    numbers = np.arange(math.prod(spatial)).reshape(spatial)
+    bounds = [list(enumerate(adaptive_bounds(size, count))) for size, count in zip(spatial, output)]
+    for cell in itertools.product(*bounds):
+        place = tuple(position for position, _ in cell)
+        window = tuple(slice(*limits) for _, limits in cell)
+        values = planes[(slice(None), *window)].reshape(len(planes), numbers[window].size)
+        chosen = _last_nan_or_first_max(values)
+        out[(slice(None), *place)] = np.take_along_axis(values, chosen[:, None], 1)[:, 0]
+        found[(slice(None), *place)] = numbers[window].reshape(-1)[chosen]
+    return out.reshape(*lead, *output), found.reshape(*lead, *output)
+
+
+def _last_nan_or_first_max(values: np.ndarray) -> np.ndarray:
+    """Column of each row's maximum under the rule of `_beats`."""
+    chosen = np.argmax(values, axis=1)
+    if values.dtype.kind == "f":
+        missing = np.isnan(values)
+        rows = missing.any(axis=1)
+        if rows.any():
+            chosen[rows] = values.shape[1] - 1 - np.argmax(missing[rows, ::-1], axis=1)
+    return chosen
+
+
+def fractional_max_pool(
+    x: np.ndarray, samples: np.ndarray, *, kernel: Ints, output: Ints
+) -> tuple[np.ndarray, np.ndarray]:
+    """(largest value, flat index) of windows at pseudo-random places set by `samples` (n, channels, axes) in [0, 1).
+
+    As in torch, two-dimensional samples are (width, height), three-dimensional ones (depth, height, width).
+    """
+    axes = len(kernel)
+    spatial = x.shape[x.ndim - axes :]
+    for size, taps, count in zip(spatial, kernel, output):
+        if count + taps - 1 > size:
+            raise RuntimeError(
+                f"fractional_max_pool{axes}d(): pool size {taps} too large relative to input size {size}"
+            )
+    planes = _planes(x, axes)
+    draws = samples.reshape(len(planes), axes)
+    if axes == 2:
+        draws = draws[:, ::-1]
+    steps = _steps(spatial)
+    base = np.zeros((len(planes), *[1] * axes), np.int64)
+    for axis in range(axes):
+        shape = [len(planes), *[1] * axes]
+        shape[axis + 1] = output[axis]
+        starts = _fractional_starts(draws[:, axis], spatial[axis], kernel[axis], output[axis])
+        base = base + (starts * steps[axis]).reshape(shape)
+    base = base.reshape(len(planes), -1)
+    index = base
+    best = np.take_along_axis(planes, base, 1)
+    for taps in itertools.islice(itertools.product(*map(range, kernel)), 1, None):
+        flat = base + sum(tap * step for tap, step in zip(taps, steps))
+        value = np.take_along_axis(planes, flat, 1)
+        better = _beats(value, best)
+        best, index = np.where(better, value, best), np.where(better, flat, index)
+    shape = (*x.shape[: x.ndim - axes], *output)
+    return best.reshape(shape), index.reshape(shape)
+
+
+def _fractional_starts(draws: np.ndarray, size: int, kernel: int, count: int) -> np.ndarray:
+    """First coordinate of each window along one axis, (planes, count); the last window ends with the axis."""
+    starts = np.full((len(draws), count), size - kernel, np.int64)
+    if count > 1:
+        alpha = draws.dtype.type(size - kernel) / draws.dtype.type(count - 1)
+        draws = draws[:, None]
+        places = (np.arange(count - 1, dtype=draws.dtype) + draws) * alpha
+        starts[:, :-1] = places.astype(np.int64) - (draws * alpha).astype(np.int64)
+    return starts

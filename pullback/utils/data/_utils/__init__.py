@@ -1,0 +1,7 @@
+"""What the loader is made of: `collate` turns samples into batches, `fetch` gets them, `worker` does so elsewhere."""
+
+from __future__ import annotations
+
+from pullback.utils.data._utils import collate, fetch, worker
+
+__all__ = ["collate", "fetch", "worker"]

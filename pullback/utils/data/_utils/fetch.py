@@ -1,0 +1,46 @@
+"""Fetchers: from what a sampler gives to the data a loader yields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+
+class MapFetcher:
+    """Looks samples up by index."""
+
+    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[..., Any], drop_last: bool) -> None:
+        self.dataset = dataset
+        self.auto_collation = auto_collation
+        self.collate_fn = collate_fn
+
+    def fetch(self, index: Any) -> Any:
+        """The batch of a list of indices, or the one sample of a single index."""
+        if not self.auto_collation:
+            return self.collate_fn(self.dataset[index])
+        if getattr(self.dataset, "__getitems__", None):
+            return self.collate_fn(self.dataset.__getitems__(index))
+        return self.collate_fn([self.dataset[i] for i in index])
+
+
+class IterableFetcher:
+    """Takes the next samples of a stream."""
+
+    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[..., Any], drop_last: bool) -> None:
+        self.stream = iter(dataset)
+        self.auto_collation = auto_collation
+        self.collate_fn = collate_fn
+        self.drop_last = drop_last
+        self.ended = False
+
+    def fetch(self, index: Any) -> Any:
+        """As many samples as `index` is long, or one; raises StopIteration at the end."""
+        if self.ended:
+            raise StopIteration
+        wanted = len(index) if self.auto_collation else 1
+        samples = list(islice(self.stream, wanted))
+        self.ended = len(samples) < wanted
+        if not samples or (self.drop_last and self.ended):
+            raise StopIteration
+        return self.collate_fn(samples if self.auto_collation else samples[0])

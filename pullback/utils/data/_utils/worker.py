@@ -1,0 +1,172 @@
+"""What runs in a worker process: seed everything, then answer requests for data until told to stop.
+
+A worker takes requests from its queue and sends answers through its own pipe. Answers are pickled before they are
+sent, so that data that cannot be pickled becomes an error in the main process and not silence.
+"""
+
+from __future__ import annotations
+
+import queue
+import random
+import traceback
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import pullback
+from pullback.utils.data._utils.fetch import IterableFetcher, MapFetcher
+
+POLL_SECONDS = 5.0
+"""How often an idle worker looks whether its parent is still there."""
+
+
+class WorkerInfo(NamedTuple):
+    """What `get_worker_info` tells inside a worker: its number, how many there are, its seed and its dataset."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+    worker_method: str = "multiprocessing"
+
+
+_worker_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """Inside a loader's worker, what it is; None in the main process."""
+    return _worker_info
+
+
+class EndOfStream:
+    """Answer of a worker whose stream has ended."""
+
+
+class NewEpoch:
+    """Request to start over, for workers that are kept; also the answer to it."""
+
+
+class KeyErrorMessage(str):
+    """Text that a KeyError shows as it is, with its line breaks."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ExceptionWrapper:
+    """An exception on its way to another process: its type, and its traceback as text."""
+
+    def __init__(self, error: BaseException, where: str) -> None:
+        self.kind = type(error)
+        self.text = "".join(traceback.format_exception(error))
+        self.where = where
+
+    def reraise(self) -> None:
+        """Raise an exception of the same type that shows the original traceback."""
+        text = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.text}"
+        if self.kind is KeyError:
+            text = KeyErrorMessage(text)
+        try:
+            error = self.kind(text)
+        except Exception:
+            # Not every exception type can be made from one string.
+            raise RuntimeError(text) from None
+        raise error
+
+
+def make_fetcher(is_stream: bool, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> Any:
+    """The fetcher for a kind of dataset."""
+    kind = IterableFetcher if is_stream else MapFetcher
+    return kind(dataset, auto_collation, collate_fn, drop_last)
+
+
+def seed_everything(base_seed: int, worker_id: int) -> int:
+    """Seed Python's, NumPy's and our generator as torch's workers do; returns the worker's seed."""
+    seed = base_seed + worker_id
+    random.seed(seed)
+    pullback.manual_seed(seed)
+    words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    np.random.seed(np.random.SeedSequence(words).generate_state(4))
+    return seed
+
+
+def worker_loop(
+    fetcher_arguments: tuple[Any, ...],
+    requests: Any,
+    answers: Any,
+    other_end: Any,
+    base_seed: int,
+    worker_init_fn: Any,
+    worker_id: int,
+    num_workers: int,
+) -> None:
+    """The life of a worker process."""
+    global _worker_info
+    from pullback.kernels.threads import set_num_threads
+
+    try:
+        # With our copy of the reading end closed, writing fails once the main process has closed its own.
+        other_end.close()
+        set_num_threads(1)
+        seed = seed_everything(base_seed, worker_id)
+        _worker_info = WorkerInfo(worker_id, num_workers, seed, fetcher_arguments[1])
+        where = f"in DataLoader worker process {worker_id}"
+        fetcher = None
+        failure: ExceptionWrapper | None = None
+        try:
+            if worker_init_fn is not None:
+                worker_init_fn(worker_id)
+            fetcher = make_fetcher(*fetcher_arguments)
+        except Exception as error:
+            failure = ExceptionWrapper(error, where)
+        while (request := _next_request(requests)) is not None:
+            if isinstance(request, NewEpoch):
+                fetcher = make_fetcher(*fetcher_arguments)
+                answers.send((request, None))
+                continue
+            task, index = request
+            if failure is not None:
+                answer, failure = failure, None
+            else:
+                answer = _answer(fetcher, index, where)
+            _send(answers, task, answer, where)
+    except (KeyboardInterrupt, BrokenPipeError):
+        # The main process is on its way out and says so itself.
+        pass
+
+
+def _next_request(requests: Any) -> Any:
+    """The next request; None to stop, also when the main process has gone."""
+    import multiprocessing
+
+    parent = multiprocessing.parent_process()
+    while True:
+        try:
+            return requests.get(timeout=POLL_SECONDS)
+        except queue.Empty:
+            if parent is not None and not parent.is_alive():
+                return None
+
+
+def _answer(fetcher: Any, index: Any, where: str) -> Any:
+    try:
+        return fetcher.fetch(index)
+    except StopIteration as error:
+        return EndOfStream() if isinstance(fetcher, IterableFetcher) else ExceptionWrapper(error, where)
+    except Exception as error:
+        return ExceptionWrapper(error, where)
+
+
+def _send(answers: Any, task: int, answer: Any, where: str) -> None:
+    from multiprocessing.reduction import ForkingPickler
+
+    try:
+        data = ForkingPickler.dumps((task, answer))
+    except Exception as error:
+        if isinstance(answer, ExceptionWrapper):
+            # Its type is the only part that can refuse to be pickled.
+            answer.kind = RuntimeError
+        else:
+            answer = ExceptionWrapper(error, where)
+        data = ForkingPickler.dumps((task, answer))
+    answers.send_bytes(data)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pullback.kernels.blocks import by_region, horner, rational, run
+from pullback.kernels.blocks import Coefficients, by_region, horner, rational, run
 
 # I0(x) and I1(x) / x for |x| <= 8, in x^2.
 _I0_NEAR = (
@@ -75,7 +75,7 @@ _K1_FAR = (
 )
 
 
-def _far_decayed(table: tuple[float, ...], size: np.ndarray) -> np.ndarray:
+def _far_decayed(table: Coefficients, size: np.ndarray) -> np.ndarray:
     return horner(table, 16.0 / size - 1.0) / np.sqrt(size)
 
 

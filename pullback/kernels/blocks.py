@@ -15,6 +15,7 @@ import numpy as np
 from pullback.kernels.threads import parallel_tasks
 
 Coefficients = tuple[float, ...]
+Table = tuple[Coefficients, Coefficients]
 
 # A core keeps about six temporaries alive: 6 x 256 KB of float64 stays inside the L2 cache of current cores. Smaller
 # blocks lose more than they win, because threads queue for the interpreter between NumPy calls.

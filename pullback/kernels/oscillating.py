@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from pullback.kernels.blocks import by_region, horner, rational, run
+from pullback.kernels.blocks import Table, by_region, horner, rational, run
 
 # The first two zeros of J0 and J1, each as a sum of two doubles.
 _J0_ZEROS = ((2.404825557695773, -1.176691651530894e-16), (5.520078110286311, 8.088597146146722e-17))
@@ -153,9 +153,7 @@ _AIRY_SINE = (
 )
 
 
-def _near(
-    zeros: tuple[tuple[float, float], ...], table: tuple[tuple[float, ...], tuple[float, ...]], x: np.ndarray
-) -> np.ndarray:
+def _near(zeros: tuple[tuple[float, float], ...], table: Table, x: np.ndarray) -> np.ndarray:
     result = rational(*table, x * x)
     for high, low in zeros:
         result *= (x - high) - low
@@ -181,7 +179,7 @@ def _y1_near(x: np.ndarray) -> np.ndarray:
     return result
 
 
-def _far_parts(table_p: tuple, table_q: tuple, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _far_parts(table_p: Table, table_q: Table, x: np.ndarray) -> tuple[np.ndarray, ...]:
     """P and Q with the amplitude in them, then sine plus cosine and sine minus cosine of x."""
     inverse = 1.0 / x
     square = inverse * inverse

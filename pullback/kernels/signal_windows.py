@@ -66,7 +66,7 @@ def _kaiser(length: int, beta: float, sym: bool) -> np.ndarray:
     position = np.arange(length) * (2.0 / _period(length, sym)) - 1.0
     # Rounding may put an end of the window just outside the unit interval.
     inside = np.maximum(1.0 - position * position, 0.0)
-    return i0(beta * np.sqrt(inside)) / i0(np.float64(beta))
+    return i0(beta * np.sqrt(inside)) / i0(np.array(float(beta)))
 
 
 def bartlett(length: int, *, sym: bool = True, dtype: np.dtype | type = np.float32) -> np.ndarray:

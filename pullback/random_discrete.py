@@ -203,13 +203,17 @@ def alpha_dropout_noise(
 
 
 def rrelu_noise(generator: Generator, x: np.ndarray, lower: float, upper: float) -> np.ndarray:
-    """The slope of each element in training: uniform in [lower, upper) where x <= 0, else 1."""
-    low, high = float(x.dtype.type(lower)), float(x.dtype.type(upper))
-    noise = np.ones(x.shape, x.dtype)
+    """The slope of each element in training: uniform in [lower, upper) where x <= 0, else 1.
+
+    Slopes of half precision inputs are float32: torch multiplies before it rounds.
+    """
+    work = _FLOAT64 if x.dtype == _FLOAT64 else _FLOAT32
+    low, high = float(work.type(lower)), float(work.type(upper))
+    noise = np.ones(x.shape, work)
     sloped = x <= 0
     with generator.lock:
         draws = generator.doubles(int(np.count_nonzero(sloped)))
-    noise[sloped] = cast(draws * (high - low) + low, x.dtype)
+    noise[sloped] = draws * (high - low) + low
     return noise
 
 

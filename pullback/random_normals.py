@@ -14,8 +14,8 @@ import threading
 
 import numpy as np
 
-# A caller's pass of 2**15 draws and a last block of 16 fit in one go; the buffers together fit a level-2 cache.
-_PAIRS_PER_BLOCK = (2**15 + 16) // 2
+_PAIRS_PER_BLOCK = 1 << 14  # the buffers of a block together fit a level-2 cache
+_FUSED_BLOCK = 1 << 12  # small enough for the temporaries of whole-array formulas
 _EIGHT_WORDS = np.dtype("V32")  # moves eight 4-byte values at once
 
 
@@ -73,19 +73,18 @@ class _Workspace:
 _thread = threading.local()
 
 
-def fill_standard_normals(bits: np.ndarray, out: np.ndarray) -> None:
-    """Turn 32-bit draws into float32 normals: of each 16 draws, 8 make radii and 8 make angles.
+def float32_box_muller(bits: np.ndarray) -> None:
+    """Turn 32-bit draws (contiguous uint32, a multiple of 16) into float32 normals, in the same memory.
 
-    ``bits`` (uint32) and ``out`` (float32) are contiguous, of one size, a multiple of 16.
+    Of each 16 draws, 8 make radii and 8 make angles.
     """
     work = getattr(_thread, "workspace", None)
     if work is None:
         work = _thread.workspace = _Workspace()
-    draws = bits.view(_EIGHT_WORDS).reshape(-1, 2)
-    results = out.view(_EIGHT_WORDS).reshape(-1, 2)
+    groups = bits.view(_EIGHT_WORDS).reshape(-1, 2)
     rows = _PAIRS_PER_BLOCK // 8
-    for start in range(0, len(draws), rows):
-        block = draws[start : start + rows]
+    for start in range(0, len(groups), rows):
+        block = groups[start : start + rows]
         units = work.int32[3][: 8 * len(block)]
         np.copyto(units.view(_EIGHT_WORDS), block[:, 0])
         np.bitwise_and(units, _LOW_24_BITS, out=units)
@@ -98,8 +97,8 @@ def fill_standard_normals(bits: np.ndarray, out: np.ndarray) -> None:
         np.multiply(radius, sine, out=sine)
         np.add(cosine, _ZERO, out=cosine)  # -0.0 becomes 0.0, as when a mean of zero is added
         np.add(sine, _ZERO, out=sine)
-        np.copyto(results[start : start + rows, 0], cosine.view(_EIGHT_WORDS))
-        np.copyto(results[start : start + rows, 1], sine.view(_EIGHT_WORDS))
+        np.copyto(block[:, 0], cosine.view(_EIGHT_WORDS))
+        np.copyto(block[:, 1], sine.view(_EIGHT_WORDS))
 
 
 def _round_to_float32(wide: np.ndarray, narrow: np.ndarray) -> None:
@@ -233,10 +232,14 @@ def _rotate_by_octant(
 
 
 def fused_multiply_add(a: np.ndarray, b: float, c: float, dtype: np.dtype) -> np.ndarray:
-    """a * b + c with a single rounding; float32 or float64 ``a``, with ``b`` and ``c`` already of that dtype."""
+    """a * b + c with a single rounding, for one-dimensional ``a``; ``b`` and ``c`` are already of the dtype."""
     if c == 0 and np.isfinite(b):
         return a * dtype.type(b) + dtype.type(0)
-    return _fused_float64(a, b, c) if dtype == np.float64 else _fused_float32(a, b, c)
+    fused = _fused_float64 if dtype == np.float64 else _fused_float32
+    out = np.empty(a.size, dtype)
+    for start in range(0, a.size, _FUSED_BLOCK):
+        out[start : start + _FUSED_BLOCK] = fused(a[start : start + _FUSED_BLOCK], b, c)
+    return out
 
 
 def _fused_float32(a: np.ndarray, b: float, c: float) -> np.ndarray:

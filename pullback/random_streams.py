@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from pullback.kernels.threads import parallel_tasks
 from pullback.random_engine import Generator
-from pullback.random_normals import fill_standard_normals, fused_multiply_add
+from pullback.random_normals import float32_box_muller, fused_multiply_add
 
 Shape = int | Sequence[int]
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -109,46 +110,41 @@ def normal(
 def _normals_by_16(
     generator: Generator, count: int, dtype: np.dtype, work: np.dtype, mean: np.floating, std: np.floating
 ) -> np.ndarray:
-    """Normals in blocks of 16, at least one block.
+    """Normals in blocks of 16, at least one block; drawn in order, then transformed in place on all cores.
 
     A last block that is not full makes torch write 16 new normals over the last 16 places. By then float32 and
     float64 have drawn a uniform for every element, the half types only for the elements of full blocks.
     """
-    draw, transform = (generator.doubles, _box_muller) if work == _FLOAT64 else (generator.bits32, _float32_box_muller)
+    draw, transform = (generator.doubles, _box_muller) if work == _FLOAT64 else (generator.bits32, float32_box_muller)
     rest = count % 16
-    full = count - rest
-    out = np.empty(count, dtype)
     with generator.lock:
-        for start in range(0, full, _BLOCK):
-            stop = min(start + _BLOCK, full)
-            draws = draw(stop - start)
-            if rest and stop == full:
-                draw(rest if dtype == work else 0)
-                draws = np.concatenate((draws, draw(16)))
-            values = transform(draws)
-            if mean != 0 or std != 1:
-                values = fused_multiply_add(values, std, mean, work)
-            out[start:stop] = values[: stop - start]
-    if rest:
-        out[-16:] = values[-16:]
+        draws = draw(count if dtype == work else count - rest)
+        if rest:
+            draws = np.concatenate((draws[: count - rest], draw(16)))
+    values = draws.view(work)
+
+    def fill(start: int, stop: int) -> None:
+        transform(draws[start:stop])
+        if mean != 0 or std != 1:
+            values[start:stop] = fused_multiply_add(values[start:stop], std, mean, work)
+
+    parallel_tasks(fill, [(start, min(start + _BLOCK, draws.size)) for start in range(0, draws.size, _BLOCK)])
+    if not rest:
+        return values.astype(dtype, copy=False)
+    out = np.empty(count, dtype)
+    out[:-16] = values[: count - 16]
+    out[-16:] = values[-16:]
     return out
 
 
-def _float32_box_muller(bits: np.ndarray) -> np.ndarray:
-    out = np.empty(bits.size, np.float32)
-    fill_standard_normals(bits, out)
-    return out
-
-
-def _box_muller(draws: np.ndarray) -> np.ndarray:
-    """Of each 16 uniforms, 8 make radii and 8 make angles."""
-    out = np.empty(draws.size, np.float64)
-    draws, pairs = draws.reshape(-1, 2, 8), out.reshape(-1, 2, 8)
-    radius = np.sqrt(-2.0 * _c_library("log", 1.0 - draws[:, 0]))
-    angle = (2.0 * math.pi) * draws[:, 1]
+def _box_muller(draws: np.ndarray) -> None:
+    """Turn uniforms into normals in place: of each 16, 8 make radii and 8 make angles."""
+    pairs = draws.reshape(-1, 2, 8)
+    radius = np.sqrt(-2.0 * _c_library("log", 1.0 - pairs[:, 0]))
+    angle = (2.0 * math.pi) * pairs[:, 1]
     np.multiply(radius, _c_library("cos", angle), out=pairs[:, 0])
     np.multiply(radius, _c_library("sin", angle), out=pairs[:, 1])
-    return np.add(out, 0.0, out=out)  # -0.0 becomes 0.0, as when a mean of zero is added
+    np.add(draws, 0.0, out=draws)  # -0.0 becomes 0.0, as when a mean of zero is added
 
 
 def _paired_normals(generator: Generator, count: int) -> np.ndarray:

@@ -1,0 +1,94 @@
+"""Pullback: PyTorch's automatic differentiation as a small, fast library on NumPy.
+
+`import pullback as torch` and write PyTorch. Names are torch's; what is not here yet is listed in docs/coverage.md.
+Parts that not every program needs (`nn`, `optim`, `linalg`, ...) are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+import warnings as _warnings
+from typing import Any
+
+# NumPy reports overflow and division by zero as warnings where torch is silent. Only those raised by our own calls are
+# switched off; the user's NumPy code keeps its settings.
+_warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"pullback\.")
+
+from . import dtypes as _dtypes  # noqa: E402
+from .autograd import (  # noqa: E402
+    enable_grad,
+    inference_mode,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from .device import device  # noqa: E402
+from .dtypes import (  # noqa: E402
+    bfloat16,
+    can_cast,
+    complex64,
+    complex128,
+    dtype,
+    finfo,
+    float8_e4m3fn,
+    float8_e5m2,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    iinfo,
+    int8,
+    int16,
+    int32,
+    int64,
+    promote_types,
+    set_default_dtype,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from . import creation as _creation  # noqa: E402
+from . import interop as _interop  # noqa: E402
+from . import methods as _methods  # noqa: E402
+from .functional import registry as _registry  # noqa: E402
+from .interop import from_dlpack, from_numpy, to_dlpack  # noqa: E402
+from .printing import set_printoptions  # noqa: E402
+from .size import Size  # noqa: E402
+from .tensor import Tensor  # noqa: E402
+from .version import __version__  # noqa: E402
+
+_interop.attach()
+_methods.attach()
+globals().update(_registry.FUNCTIONS)
+for _name, _dtype in _dtypes.ALIASES.items():
+    globals()[_name] = _dtype
+del _name, _dtype
+
+_SUBMODULES = frozenset(
+    {
+        "autograd", "cuda", "distributions", "fft", "func", "linalg", "masked", "multi", "nn", "optim", "random", "serialization",
+        "signal", "special", "testing", "utils", "backends", "version", "jit", "hub", "overrides", "amp", "onnx",
+    }
+)  # fmt: skip
+_LAZY = {"save": "serialization", "load": "serialization", "install_as_torch": "alias", "vmap": "func"}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _LAZY:
+        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    if name in _SUBMODULES:
+        try:
+            return importlib.import_module(f"{__name__}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch' has no attribute {name!r}")
+    from .torch_names import explain_missing
+
+    raise AttributeError(explain_missing(f"torch.{name}"))

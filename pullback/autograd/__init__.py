@@ -1,0 +1,40 @@
+"""Automatic differentiation: `backward`, `grad`, grad modes, custom functions, hooks, and tools around them.
+
+The tape (`tape.py`, `node.py`, `op.py`), the engine (`engine.py`) and in-place writes (`views.py`) are internal; what
+torch calls `torch.autograd` is exported here. Submodules that few programs need are imported when asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import tape as _tape  # first: it ties Tensor, views and operations together
+from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
+from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+from .mode import is_grad_enabled, is_inference_mode_enabled
+from .roots import backward, grad
+
+__all__ = [
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "functional", "grad",
+    "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
+    "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "profiler", "set_detect_anomaly", "set_grad_enabled",
+    "set_multithreading_enabled",
+]  # fmt: skip
+
+_LAZY = {
+    "Function": "function", "Variable": "function", "NestedIOFunction": "function", "InplaceFunction": "function",
+    "gradgradcheck": "gradcheck", "GradcheckError": "gradcheck",
+}  # fmt: skip
+_SUBMODULES = frozenset({"forward_ad", "function", "functional", "gradcheck", "graph", "profiler", "anomaly_mode", "grad_mode"})
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _LAZY:
+        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    if name in _SUBMODULES:
+        module = importlib.import_module(f"{__name__}.{name}")
+        # torch.autograd.gradcheck is the function that shadows its module
+        return module.gradcheck if name == "gradcheck" else module
+    raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")

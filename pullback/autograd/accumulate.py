@@ -1,0 +1,78 @@
+"""Writing gradients to leaves: all of them or none.
+
+Everything that can fail (copies, casts, allocation) is prepared first. The writing itself is one call into C that
+runs no Python code, so not even Ctrl-C can come between two leaves; a lock keeps threads that share leaves apart.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from itertools import chain, repeat
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Anchor, Tensor
+from .tape import wrap
+
+_lock = threading.RLock()
+
+
+def commit(gradients: dict[Anchor, Any], owned: set, record: bool) -> None:
+    """Add the collected gradients to the `.grad` of their leaves."""
+    leaves, values, sums, additions = [], [], [], []
+    with _lock:
+        for anchor, gradient in gradients.items():
+            leaf = anchor.owner()
+            if leaf is None or not leaf._requires_grad:
+                continue
+            present = leaf._grad
+            if record:
+                leaves.append(leaf)
+                values.append(recorded_sum(present, gradient, leaf))
+                continue
+            if leaf._grad_dtype is not False:
+                gradient = cast_to_grad_dtype(gradient, leaf)
+            if present is None:
+                leaves.append(leaf)
+                values.append(wrap(gradient if anchor in owned and fits(gradient, leaf) else fresh_copy(gradient, leaf)))
+            else:
+                sums.append(present.memory())
+                additions.append(gradient)
+                if present._storage is not None:
+                    present._storage.version += 1
+                else:
+                    from .views import storage_of
+
+                    storage_of(present).version += 1
+        deque(
+            chain(map(np.add, sums, additions, sums), map(setattr, leaves, repeat("_grad"), values)), maxlen=0
+        )
+
+
+def fits(gradient: Any, leaf: Tensor) -> bool:
+    """Whether an array can be the `.grad` as it is: real memory with the strides of the leaf."""
+    return type(gradient) is np.ndarray and gradient.strides == leaf._array.strides
+
+
+def fresh_copy(gradient: Any, leaf: Tensor) -> Any:
+    """A copy that shares memory with nobody and is laid out as the leaf is."""
+    if type(gradient) is not np.ndarray and not isinstance(gradient, np.generic):
+        return gradient
+    copy = np.empty_like(leaf._array, dtype=gradient.dtype)
+    copy[...] = gradient
+    return copy
+
+
+def cast_to_grad_dtype(gradient: Any, leaf: Tensor) -> Any:
+    wanted = leaf._grad_dtype
+    return gradient if wanted is None else gradient.astype(wanted.numpy)
+
+
+def recorded_sum(present: Tensor | None, gradient: Any, leaf: Tensor) -> Tensor:
+    """The new `.grad` of a recorded pass, out of place so that the old one's history stays true."""
+    from ..ops.casting import copied
+    from ..ops.pointwise import add
+
+    return copied(gradient) if present is None else add(present, gradient)

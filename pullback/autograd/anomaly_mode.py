@@ -1,0 +1,236 @@
+"""Anomaly mode: find where a gradient goes wrong, and which line of the program made that operation.
+
+While it is on, every node remembers the stack of its forward call, every result is checked for NaN (and Inf), and
+memory shared with NumPy is fingerprinted, so that a write nobody could count is found at backward.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor
+from .grad_mode import ModeSwitch
+from .mode import current_mode, set_mode
+from .node import Node
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class Anomaly:
+    """Settings of anomaly mode."""
+
+    __slots__ = ("check_nan",)
+
+    def __init__(self, check_nan: bool) -> None:
+        self.check_nan = check_nan
+
+
+class set_detect_anomaly(ModeSwitch):
+    """Switch anomaly mode on or off: takes effect at once, and as a context manager undoes itself."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.settings = Anomaly(bool(check_nan)) if mode else None
+        self._previous = current_mode()
+        set_mode(self._previous.replace(anomaly=self.settings))
+
+    def _changes(self) -> dict[str, Any]:
+        return {"anomaly": self.settings}
+
+    def __enter__(self) -> None:
+        set_mode(current_mode().replace(anomaly=self.settings))
+
+
+class detect_anomaly(ModeSwitch):
+    """With this on, a backward pass that produces NaN or Inf stops and shows the forward line responsible."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.settings = Anomaly(bool(check_nan))
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "debugging.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+    def _changes(self) -> dict[str, Any]:
+        return {"anomaly": self.settings}
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on."""
+    return current_mode().anomaly is not None
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode, were it on, checks for NaN."""
+    anomaly = current_mode().anomaly
+    return True if anomaly is None else anomaly.check_nan
+
+
+# --- the lines of the program ---
+
+
+def user_stack() -> list[str]:
+    """The stack of the running program as text, without frames of this package."""
+    return traceback.format_list(
+        [frame for frame in traceback.extract_stack() if not frame.filename.startswith(_PACKAGE)]
+    )
+
+
+def user_line() -> str | None:
+    """`file:line` of the innermost frame outside this package."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back
+    return None
+
+
+def note_forward(node: Node, results: tuple, anomaly: Anomaly) -> None:
+    """Remember where an operation was called; complain about NaN and Inf that it made out of finite inputs."""
+    notes = node.metadata
+    assert node.notes is not None
+    node.notes["stack"] = user_stack()
+    node.notes["fingerprints"] = fingerprints(node)
+    del notes
+    if running_node() is not None:
+        node.notes["parent"] = running_node()
+
+
+def check_forward(name: str, inputs: tuple, results: tuple, anomaly: Anomaly) -> None:
+    """Name the operation of the forward pass that made the first NaN or Inf."""
+    if not anomaly.check_nan:
+        return
+    for result in results:
+        bad = first_bad(result._array)
+        if bad is None or any(isinstance(v, Tensor) and first_bad(v._array) is not None for v in inputs):
+            continue
+        index, value = bad
+        warnings.warn(
+            f"The forward pass of {name} made {value} at index {index} from finite inputs, at {user_line()}.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def first_bad(array: Any) -> tuple[tuple, float] | None:
+    """Index and value of the first NaN or Inf, None if all is finite."""
+    array = np.asarray(array) if isinstance(array, (np.ndarray, np.generic)) else None
+    if array is None or array.dtype.kind not in "fc":
+        return None
+    finite = np.isfinite(array)
+    if finite.all():
+        return None
+    index = tuple(int(i) for i in np.argwhere(~finite)[0])
+    return index, array[index]
+
+
+# --- the backward pass ---
+
+_running_nodes: list[Node] = []
+
+
+def running_node() -> Node | None:
+    return _running_nodes[-1] if _running_nodes else None
+
+
+def watched(sweep: Any, node: Node, cotangent: Any) -> list:
+    """Run a node's rules; report where it was recorded if they fail or give NaN."""
+    _running_nodes.append(node)
+    try:
+        check_fingerprints(node)
+        results = sweep.call_rules(node, cotangent)
+    except Exception:
+        report(node)
+        raise
+    finally:
+        _running_nodes.pop()
+    if sweep.anomaly.check_nan:
+        check_gradients(node, results, cotangent)
+    return results
+
+
+def report(node: Node | None) -> None:
+    """Warn with the forward stack of a node (and of the nodes whose backward recorded it)."""
+    what = "Error detected in"
+    while node is not None:
+        notes = node.notes or {}
+        if "stack" in notes:
+            text = f"{what} {node.name()}. Traceback of forward call that caused the error:\n" + "".join(notes["stack"])
+        else:
+            text = (
+                f"{what} {node.name()}. No forward pass information available. Enable detect anomaly during forward "
+                "pass for more information."
+            )
+        warnings.warn(text, UserWarning, stacklevel=2)
+        node = notes.get("parent")
+        what = "\n\nPrevious calculation was induced by"
+        if node is not None:
+            what = "Previous calculation was induced by"
+
+
+def check_gradients(node: Node, results: list, cotangent: Any) -> None:
+    for position, gradient in enumerate(results):
+        if gradient is None:
+            continue
+        array = gradient._array if isinstance(gradient, Tensor) else gradient
+        bad = first_bad(array)
+        if bad is None:
+            continue
+        index, value = bad
+        if np.isnan(value):
+            report(node)
+            raise RuntimeError(
+                f"Function '{node.name()}' returned nan values in its {position}th output. The first is at index {index}. "
+                "A common cause is a branch of where() that is not taken: make its input safe before the operation."
+            )
+        if _all_finite(cotangent):
+            report(node)
+            raise RuntimeError(
+                f"Function '{node.name()}' returned inf values in its {position}th output ({value} at index {index}) from "
+                "finite cotangents. The derivative is unbounded there (sqrt or log at 0, division by 0): keep the input "
+                "away from that point."
+            )
+
+
+def _all_finite(cotangent: Any) -> bool:
+    parts = cotangent if isinstance(cotangent, (tuple, list)) else (cotangent,)
+    return all(
+        part is None or first_bad(part._array if isinstance(part, Tensor) else part) is None for part in parts
+    )
+
+
+# --- writes that no version counter sees ---
+
+
+def fingerprints(node: Node) -> dict[int, int]:
+    """Checksums of saved inputs, to find writes through NumPy."""
+    import zlib
+
+    marks = {}
+    for position, value in enumerate(node.saved):
+        if isinstance(value, Tensor) and isinstance(value._array, np.ndarray):
+            marks[position] = zlib.crc32(np.ascontiguousarray(value._array).view(np.uint8).reshape(-1))
+    return marks
+
+
+def check_fingerprints(node: Node) -> None:
+    notes = node.notes or {}
+    if not notes.get("fingerprints") or not node.saved:
+        return
+    now = fingerprints(node)
+    for position, mark in notes["fingerprints"].items():
+        value = node.saved[position]
+        if now.get(position) != mark and (value._storage is None or value._storage.version == (node.versions or {}).get(node.plan.saves[position], 0)):
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                f"[torch.{value.dtype.type_name}Tensor {list(value.shape)}] was changed through memory it shares with NumPy "
+                f"(from_numpy, numpy(), DLPack or .data) after {node.name()} saved it. Change a copy instead: tensor.clone()."
+            )

@@ -1,0 +1,370 @@
+"""The engine: carry cotangents from roots back to leaves.
+
+One sweep, iterative, latest operation first: a node's order number is larger than that of everything it was computed
+from, so when the latest waiting node is taken, all its cotangents have arrived. Cotangents are bare arrays in an
+ordinary pass and tensors in a recorded one (`create_graph=True`); the rules do not know the difference.
+
+A pass is all or nothing: gradients of leaves are collected on the side and written in one uninterruptible step at the
+end (`accumulate.py`), and saved values are freed only then, so a pass that failed can be run again. Leaves with a
+post-accumulate hook are the exception: theirs is written, and the hook called, as soon as it is final.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Anchor, Tensor
+from .accumulate import commit
+from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
+from .mode import current_mode, set_mode
+from .node import FREED, Node
+from .saved import arrays_of, tensors_of
+from .tape import wrap
+
+
+class Sweep:
+    """One backward pass and its bookkeeping."""
+
+    def __init__(self, record: bool, reach: set | None = None, run: set | None = None, captures: set | None = None) -> None:
+        self.record = record  # cotangents are tensors and the pass itself is recorded
+        self.reach = reach  # where cotangents are worth sending; None: everywhere
+        self.run_only = run  # nodes that need to run; None: all
+        self.captures = captures  # (node, output number) whose cotangents are asked for
+        self.captured: dict = {}
+        self.cotangents: dict[Node, Any] = {}  # what has arrived at each waiting node
+        self.heap: list = []
+        self.leaves: dict[Anchor, Any] = {}  # what has arrived at each leaf
+        self.owned: set[Anchor] = set()  # leaves whose collected gradient is referred to by nobody else
+        self.arrivals: dict[Anchor, int] | None = None  # cotangents each leaf still waits for, if any has hooks
+        self.executed: list[Node] = []
+        self.unpack = tensors_of if record else arrays_of
+        self.fit = fit_tensor if record else fit_array
+        self.zeros = zeros_tensor if record else zeros_array
+        self.anomaly = current_mode().anomaly
+        self.roots: list = []
+        self.reached: dict | None = None
+
+    def run(self, roots: list, cotangents: list) -> None:
+        for (target, slot), cotangent in zip(roots, cotangents, strict=True):
+            self.deliver(target, slot, cotangent, False)
+        heap = self.heap
+        cotangents_at = self.cotangents
+        executed = self.executed
+        plain = not self.captures and self.anomaly is None
+        while heap:
+            node = heappop(heap)[1]
+            cotangent = cotangents_at.pop(node)
+            if plain and node.hooks is None and node.outputs is None and node.plan.joint is None:
+                self.step(node, cotangent)
+            elif not self.step_generally(node, cotangent):
+                continue
+            executed.append(node)
+
+    def step(self, node: Node, cotangent: Any) -> None:
+        """Run the rules of a node without hooks that has one output, and pass the results on."""
+        values = self.unpack(node)
+        edges, slots, params, reach = node.edges, node.slots, node.params, self.reach
+        for position, rule, sources in node.plan.calls:
+            target = edges[position]
+            if reach is not None and target not in reach:
+                continue
+            if sources:
+                gradient = rule(cotangent, *[values[s] if type(s) is int else params[s] for s in sources])
+            else:
+                gradient = rule(cotangent)
+            self.deliver(target, 0 if slots is None else slots[position], gradient, gradient is not cotangent)
+
+    def step_generally(self, node: Node, cotangent: Any) -> bool:
+        """The complete form of `step`: several outputs, joint rules, hooks, captures, anomaly mode."""
+        if node.hooks is not None:
+            from .hooks import run_before
+
+            cotangent = run_before(self, node, cotangent)
+        if self.captures:
+            self.capture(node, cotangent)
+        if self.run_only is not None and node not in self.run_only:
+            return False
+        if node.outputs is not None:
+            cotangent = self.fill_missing(node, cotangent)
+        results = self.gradients(node, cotangent)
+        if node.hooks is not None and node.hooks.post:
+            from .hooks import run_after
+
+            results = run_after(self, node, results, cotangent)
+        slots = node.slots
+        for position, target in enumerate(node.edges):
+            if target is None or self.reach is not None and target not in self.reach:
+                continue
+            gradient = results[position]
+            if gradient is not None:
+                # One rule's results may be the same array for two inputs, so none is ours alone.
+                self.deliver(target, 0 if slots is None else slots[position], gradient, False)
+            elif self.arrivals is not None:
+                self.arrived(target)
+        return True
+
+    def gradients(self, node: Node, cotangent: Any) -> list:
+        """The gradients for all inputs of a node, aligned with its edges."""
+        if self.anomaly is not None:
+            from .anomaly_mode import watched
+
+            return watched(self, node, cotangent)
+        return self.call_rules(node, cotangent)
+
+    def call_rules(self, node: Node, cotangent: Any) -> list:
+        plan, params, edges = node.plan, node.params, node.edges
+        values = self.unpack(node)
+        reach = self.reach
+        if plan.joint is not None:
+            rule, sources = plan.joint
+            needs = plan.needs
+            if reach is not None:
+                needs = tuple(target is not None and target in reach for target in edges)
+            arguments = [values[s] if type(s) is int else needs if s == "needs" else params[s] for s in sources]
+            results = list(rule(cotangent, *arguments))
+            return results + [None] * (len(edges) - len(results))
+        results = [None] * len(edges)
+        for position, rule, sources in plan.calls:
+            if reach is None or edges[position] in reach:
+                results[position] = rule(cotangent, *[values[s] if type(s) is int else params[s] for s in sources])
+        return results
+
+    def deliver(self, target: Any, slot: int, gradient: Any, fresh: bool) -> None:
+        """Add a cotangent to what waits at a node, or collect it for a leaf."""
+        if not target.is_node:
+            self.deliver_leaf(target, gradient, fresh)
+            return
+        if target.outputs is not None:
+            self.deliver_slot(target, slot, gradient)
+            return
+        if gradient.shape != target.shape or gradient.dtype is not target.dtype:
+            gradient = self.fit(gradient, target.shape, target.dtype)
+        cotangents = self.cotangents
+        present = cotangents.get(target)
+        if present is None:
+            cotangents[target] = gradient
+            heappush(self.heap, (-target.order, target))
+        else:
+            cotangents[target] = present + gradient
+
+    def deliver_slot(self, target: Node, slot: int, gradient: Any) -> None:
+        shape, dtype = target.outputs[slot]
+        if gradient.shape != shape or gradient.dtype is not dtype:
+            gradient = self.fit(gradient, shape, dtype)
+        parts = self.cotangents.get(target)
+        if parts is None:
+            parts = self.cotangents[target] = [None] * len(target.outputs)
+            heappush(self.heap, (-target.order, target))
+        parts[slot] = gradient if parts[slot] is None else parts[slot] + gradient
+
+    def deliver_leaf(self, leaf: Anchor, gradient: Any, fresh: bool) -> None:
+        array = leaf._array
+        if gradient.shape != array.shape or gradient.dtype is not array.dtype:
+            gradient = self.fit(gradient, array.shape, array.dtype)
+        present = self.leaves.get(leaf)
+        if present is None:
+            self.leaves[leaf] = gradient
+            if fresh and not self.record and gradient.base is None:
+                self.owned.add(leaf)
+        else:
+            self.leaves[leaf] = present + gradient
+            self.owned.add(leaf)
+        if self.arrivals is not None:
+            self.arrived(leaf)
+
+    def fill_missing(self, node: Node, parts: list) -> tuple:
+        """Zeros for the outputs of a node that nothing was computed from."""
+        if node.plan.undefined_allowed:
+            return tuple(parts)
+        return tuple(
+            self.zeros(shape, dtype) if part is None else part
+            for part, (shape, dtype) in zip(parts, node.outputs, strict=True)
+        )
+
+    def capture(self, node: Node, cotangent: Any) -> None:
+        for slot, part in enumerate(cotangent if node.outputs is not None else (cotangent,)):
+            if part is not None and (node, slot) in self.captures:
+                self.captured[node, slot] = part
+
+    # --- leaves with hooks ---
+
+    def count_arrivals(self) -> None:
+        """Count the cotangents each leaf will get, so that hooks run when the last one is in."""
+        arrivals = {target: count for target, count in self.visits().items() if not target.is_node}
+        if any(leaf._hooks is not None for leaf in arrivals):
+            self.arrivals = arrivals
+
+    def visits(self) -> dict:
+        """Everything this pass can reach, with the number of edges that lead there."""
+        counts: dict = {}
+        stack = []
+
+        def visit(target: Any) -> None:
+            seen = counts.get(target, 0)
+            counts[target] = seen + 1
+            if target.is_node and not seen and (self.run_only is None or target in self.run_only):
+                stack.append(target)
+
+        for target, _ in self.roots:
+            visit(target)
+        while stack:
+            for target in stack.pop().edges:
+                if target is not None and (self.reach is None or target in self.reach):
+                    visit(target)
+        return counts
+
+    def reachable(self) -> dict:
+        if self.reached is None:
+            self.reached = self.visits()
+        return self.reached
+
+    def arrived(self, leaf: Any) -> None:
+        if leaf.is_node:
+            return
+        self.arrivals[leaf] -= 1
+        if self.arrivals[leaf] == 0 and leaf._hooks is not None and leaf in self.leaves:
+            self.finish_leaf(leaf)
+
+    def finish_leaf(self, leaf: Anchor) -> None:
+        """The gradient of a hooked leaf is complete: run its hooks, and write it now if somebody waits for that."""
+        from .hooks import run_leaf_hooks
+
+        hooks = leaf._hooks
+        gradient = self.leaves[leaf] = run_leaf_hooks(self, hooks, self.leaves[leaf])
+        self.owned.discard(leaf)
+        if self.captures is not None or not (hooks.accumulated or hooks.post):
+            return
+        owner = leaf.owner()
+        commit({leaf: self.leaves.pop(leaf)}, self.owned, self.record)
+        for hook in list(hooks.post.values()):
+            hook((), (as_tensor(gradient),))
+        if owner is not None:
+            for hook in list(hooks.accumulated.values()):
+                hook(owner)
+
+    def finish(self) -> dict:
+        """Hooks of leaves that were still waiting (a rule gave them nothing); then everything collected."""
+        if self.arrivals is not None:
+            for leaf in list(self.leaves):
+                if self.arrivals.get(leaf, 0) > 0 and leaf._hooks is not None:
+                    self.finish_leaf(leaf)
+        return self.leaves
+
+    def free(self) -> None:
+        for node in self.executed:
+            if node.saved:
+                node.saved = FREED
+
+
+_running: ContextVar[Any] = ContextVar("pullback_sweep", default=None)
+
+
+def running() -> Any:
+    """The pass that is running in this context, None outside."""
+    return _running.get()
+
+
+class LeafHooks:
+    """Whether any leaf ever had a hook: until then passes do not count arrivals."""
+
+    in_use = False
+
+
+def sweep_back(sweep: Sweep, roots: list, cotangents: list) -> dict:
+    """Run a pass in the right mode; the gradients that arrived at leaves."""
+    sweep.roots = roots
+    if LeafHooks.in_use:
+        sweep.count_arrivals()
+    mode = current_mode()
+    outer = _running.get()
+    _running.set(sweep)
+    set_mode(mode.replace(grad=sweep.record, inference=False))
+    try:
+        with np.errstate(all="ignore"):
+            sweep.run(roots, cotangents)
+            return sweep.finish()
+    finally:
+        set_mode(mode)
+        _running.set(outer)
+
+
+def backward_to_leaves(roots: list, cotangents: list, retain: bool, record: bool) -> None:
+    """`backward()`: gradients of all leaves go to their `.grad`."""
+    sweep = Sweep(record)
+    gradients = sweep_back(sweep, roots, cotangents)
+    commit(gradients, sweep.owned, record)
+    if not retain:
+        sweep.free()
+
+
+def backward_to_inputs(roots: list, cotangents: list, inputs: list, retain: bool, record: bool) -> list:
+    """Gradients of just these inputs [(node or leaf anchor, output number)]; None where nothing arrived."""
+    captures = {key for key in inputs if key[0].is_node}
+    reach, run = nodes_leading_to(roots, {key[0] for key in inputs})
+    sweep = Sweep(record, reach, run, captures)
+    gradients = sweep_back(sweep, roots, cotangents)
+    answers = []
+    for target, slot in inputs:
+        found = sweep.captured.get((target, slot)) if target.is_node else gradients.get(target)
+        if found is None or record:
+            answers.append(found)
+        else:
+            answers.append(wrap(found if target in sweep.owned else _copy(found)))
+            sweep.owned.discard(target)
+    if not retain:
+        sweep.free()
+    return answers
+
+
+def as_tensor(value: Any) -> Tensor:
+    return value if isinstance(value, Tensor) else wrap(value)
+
+
+def _copy(array: Any) -> Any:
+    return np.array(array) if isinstance(array, (np.ndarray, np.generic)) else array
+
+
+def nodes_leading_to(roots: list, wanted: set) -> tuple[set, set]:
+    """What lies on a path to the wanted targets: (everything a cotangent may be sent to, the nodes that must run)."""
+    order: list[Node] = []
+    seen: set = set()
+    stack = [target for target, _ in roots if target.is_node]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            order.append(node)
+            stack.extend(target for target in node.edges if target is not None and target.is_node)
+    order.sort(key=lambda node: node.order)
+    run: set = set()
+    for node in order:
+        for target in node.edges:
+            if target is not None and (target in wanted or target in run):
+                run.add(node)
+                break
+    return run | wanted, run
+
+
+def call_node(node: Node, grads: tuple) -> Any:
+    """`grad_fn(gradient)`: run one node by hand."""
+    sweep = Sweep(current_mode().grad)
+    given = [g if sweep.record or not isinstance(g, Tensor) else g._array for g in grads]
+    cotangent = given[0] if node.outputs is None else sweep.fill_missing(node, given)
+    answers = []
+    slots = node.slots or (0,) * len(node.edges)
+    for target, slot, result in zip(node.edges, slots, sweep.call_rules(node, cotangent), strict=True):
+        if result is not None and target is not None:
+            result = sweep.fit(result, *metadata_of(target, slot))
+        answers.append(result if result is None or isinstance(result, Tensor) else wrap(result))
+    return answers[0] if len(answers) == 1 else tuple(answers)
+
+
+def metadata_of(target: Any, slot: int) -> tuple:
+    """Shape and dtype of the cotangents an edge takes."""
+    if not target.is_node:
+        return target._array.shape, target._array.dtype
+    return target.outputs[slot] if target.outputs else (target.shape, target.dtype)

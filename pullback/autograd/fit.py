@@ -1,0 +1,84 @@
+"""The tape's edge: give a cotangent the shape and dtype of what it is the gradient of.
+
+Undoing broadcasting and promotion is done here, once, so that no rule has to. The forms for arrays and for tensors
+do the same; a tensor's is recorded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+add_reduce = np.add.reduce
+
+
+def fit_array(gradient: Any, shape: tuple, dtype: Any) -> Any:
+    """Sum a gradient over the axes that were broadcast, and cast it."""
+    if gradient.shape != shape:
+        gradient = sum_to(gradient, shape)
+    if gradient.dtype != dtype:
+        if gradient.dtype.kind == "c" and dtype.kind != "c":
+            gradient = gradient.real
+        gradient = gradient.astype(dtype)
+    return gradient
+
+
+def sum_to(gradient: Any, shape: tuple) -> Any:
+    """The transpose of broadcasting `shape` to the gradient's shape."""
+    if type(gradient) is not np.ndarray and not isinstance(gradient, np.generic):
+        return _sum_tensor_to(gradient, shape)
+    extra = gradient.ndim - len(shape)
+    if extra < 0 or any(want not in (1, have) for want, have in zip(shape, gradient.shape[extra:], strict=True)):
+        return np.broadcast_to(gradient, shape)  # a constant rule, such as the derivative of a sum
+    axes = (*range(extra), *(i + extra for i, want in enumerate(shape) if want == 1 != gradient.shape[i + extra]))
+    if axes:
+        kind = gradient.dtype
+        if kind.char == "e" or kind.kind == "V":  # half precision: sum in float32, as torch does
+            gradient = add_reduce(gradient.astype(np.float32), axis=axes, keepdims=True).astype(kind)
+        else:
+            gradient = add_reduce(gradient, axis=axes, keepdims=True)
+    return gradient.reshape(shape)
+
+
+def _sum_tensor_to(gradient: Any, shape: tuple) -> Any:
+    from ..ops.reductions import sum_axes
+    from ..ops.shape import expand, reshape
+
+    have = tuple(gradient.shape)
+    extra = len(have) - len(shape)
+    if extra < 0 or any(want not in (1, size) for want, size in zip(shape, have[extra:], strict=True)):
+        return expand(gradient, shape=tuple(shape))
+    axes = (*range(extra), *(i + extra for i, want in enumerate(shape) if want == 1 != have[i + extra]))
+    if axes:
+        gradient = sum_axes(gradient, axis=axes, keepdims=True)
+    return reshape(gradient, shape=tuple(shape)) if extra else gradient
+
+
+def fit_tensor(gradient: Any, shape: tuple, dtype: Any) -> Any:
+    """`fit_array` for a recorded pass."""
+    from ..ops.casting import cast, real
+    from ..tensor import Tensor
+
+    if not isinstance(gradient, Tensor):
+        from .tape import wrap
+
+        gradient = wrap(np.asarray(gradient))
+    array = gradient._array
+    if array.shape != shape:
+        gradient = _sum_tensor_to(gradient, shape)
+    if array.dtype != dtype:
+        if array.dtype.kind == "c" and dtype.kind != "c":
+            gradient = real(gradient)
+        gradient = cast(gradient, dtype=dtype)
+    return gradient
+
+
+def zeros_array(shape: tuple, dtype: Any) -> Any:
+    return np.zeros(shape, dtype)
+
+
+def zeros_tensor(shape: tuple, dtype: Any) -> Any:
+    from .tape import wrap
+
+    return wrap(np.zeros(shape, dtype))

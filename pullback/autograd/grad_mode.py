@@ -1,0 +1,189 @@
+"""The public switches of grad mode: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`.
+
+Each is a context manager and a decorator (of functions, generators and coroutines). The state they switch is in
+`mode.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, TypeVar
+
+from .mode import NO_GRAD, RECORD, current_mode, set_mode
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_GENERATOR, _COROUTINE = 0x20, 0x80  # code flags, spelled out so that `inspect` is not imported
+
+
+class ModeSwitch:
+    """A context manager that is a decorator too. Subclasses say what changes in `_switch`."""
+
+    _previous: Any = None
+
+    def _changes(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _restores(self) -> dict[str, Any]:
+        previous = self._previous
+        return {name: getattr(previous, name) for name in self._changes()}
+
+    def clone(self) -> ModeSwitch:
+        return self.__class__()
+
+    def __enter__(self) -> Any:
+        self._previous = current_mode()
+        set_mode(self._previous.replace(**self._changes()))
+        return None
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        set_mode(current_mode().replace(**self._restores()))
+
+    def __call__(self, function: F) -> F:
+        return _decorate(self.clone, function)
+
+
+def _decorate(make_context: Callable[[], Any], function: Any) -> Any:
+    code: CodeType | None = getattr(function, "__code__", None)
+    if isinstance(function, type):
+        raise RuntimeError(
+            f"Cannot decorate classes; it is ambiguous whether {function.__name__}'s methods or its constructor are "
+            "meant. Decorate the methods you want, or use the context manager."
+        )
+    if code is not None and code.co_flags & _GENERATOR:
+        return _decorate_generator(make_context, function)
+    if code is not None and code.co_flags & _COROUTINE:
+
+        @functools.wraps(function)
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
+            with make_context():
+                return await function(*args, **kwargs)
+
+        return coroutine
+
+    @functools.wraps(function)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        with make_context():
+            return function(*args, **kwargs)
+
+    return decorated
+
+
+def _decorate_generator(make_context: Callable[[], Any], function: Any) -> Any:
+    @functools.wraps(function)
+    def generator(*args: Any, **kwargs: Any) -> Any:
+        """Every step of the body runs in the mode; between steps the caller has its own back."""
+        inner = function(*args, **kwargs)
+        try:
+            with make_context():
+                value = inner.send(None)
+            while True:
+                try:
+                    sent = yield value
+                except GeneratorExit:
+                    with make_context():
+                        inner.close()
+                    raise
+                except BaseException as error:
+                    with make_context():
+                        value = inner.throw(error)
+                else:
+                    with make_context():
+                        value = inner.send(sent)
+        except StopIteration as stop:
+            return stop.value
+
+    return generator
+
+
+class no_grad(ModeSwitch):
+    """Operations inside are not recorded: `with no_grad(): ...`, `@no_grad()` or `@no_grad`."""
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        if orig_func is None:
+            return object.__new__(cls)
+        return _decorate(cls, orig_func)
+
+    def __enter__(self) -> None:
+        previous = self._previous = current_mode()
+        set_mode(NO_GRAD if previous is RECORD else previous.replace(grad=False))
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        mode = current_mode()
+        previous = self._previous
+        set_mode(previous if mode is NO_GRAD and not previous.special else mode.replace(grad=previous.grad))
+
+
+class enable_grad(ModeSwitch):
+    """Operations inside are recorded even within `no_grad`."""
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        if orig_func is None:
+            return object.__new__(cls)
+        return _decorate(cls, orig_func)
+
+    def _changes(self) -> dict[str, Any]:
+        return {"grad": True}
+
+
+class set_grad_enabled(ModeSwitch):
+    """Switch recording on or off: takes effect at once, and as a context manager undoes itself at the end."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+        self._previous = current_mode()
+        set_mode(self._previous.replace(grad=self.mode))
+
+    def _changes(self) -> dict[str, Any]:
+        return {"grad": self.mode}
+
+    def __enter__(self) -> None:
+        set_mode(current_mode().replace(grad=self.mode))
+
+    def clone(self) -> set_grad_enabled:
+        return self.__class__(self.mode)
+
+    def __call__(self, function: F) -> F:
+        set_mode(current_mode().replace(grad=self._previous.grad))
+        return super().__call__(function)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(mode={self.mode})"
+
+
+class inference_mode(ModeSwitch):
+    """Like `no_grad`, and the tensors made inside can never take part in recording."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        if isinstance(mode, bool):
+            return object.__new__(cls)
+        return _decorate(cls, mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+
+    def _changes(self) -> dict[str, Any]:
+        if not self.mode:
+            return {"inference": False, "grad": True}
+        return {"inference": True, "grad": False, "dual_level": 0}
+
+    def clone(self) -> inference_mode:
+        return self.__class__(self.mode)
+
+
+class set_multithreading_enabled(ModeSwitch):
+    """Accepted for compatibility: a backward pass here runs in the thread that asked for it."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        return None
+
+    def clone(self) -> set_multithreading_enabled:
+        return self.__class__(self.mode)

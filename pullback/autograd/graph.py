@@ -1,0 +1,253 @@
+"""`torch.autograd.graph`: the graph as an object one can look at, hook into and point at.
+
+Edges, accumulators of leaves, saved-tensor hooks and multi-tensor hooks. Nodes are in `node.py`; how hooks are run in
+`hooks.py`.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ..tensor import Anchor, Tensor, anchor_of
+from .mode import current_mode, set_mode
+from .node import Node, RemovableHandle, add_hook
+
+__all__ = [
+    "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook",
+    "allow_mutation_on_saved_tensors", "Node", "GradientEdge", "get_gradient_edge", "increment_version",
+]  # fmt: skip
+
+
+class GradientEdge(NamedTuple):
+    """A place in the graph: output `output_nr` of `node`. Holds the graph, not the tensor's data."""
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+
+class AccumulateGrad:
+    """What stands for a leaf in `next_functions`: its `variable` is the leaf tensor."""
+
+    __slots__ = ("anchor", "_revived", "__weakref__")
+    is_accumulate_grad = True
+
+    def __init__(self, anchor: Anchor) -> None:
+        self.anchor = anchor
+        self._revived: Tensor | None = None
+
+    @property
+    def variable(self) -> Tensor:
+        leaf = self.anchor.owner()
+        if leaf is None:  # nobody has the leaf any more: show one with the same memory
+            leaf = self._revived = object.__new__(Tensor)
+            leaf._array, leaf._requires_grad = self.anchor._array, True
+            leaf._storage, leaf._anchor = self.anchor._storage, self.anchor
+            self.anchor._owner = weakref.ref(leaf)
+        return leaf
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+    @property
+    def next_functions(self) -> tuple:
+        return ()
+
+    @property
+    def metadata(self) -> dict:
+        return self.anchor.__dict__.setdefault("_metadata", {})
+
+    def _sequence_nr(self) -> int:
+        return 2**64 - 1
+
+    def register_hook(self, fn: Callable) -> RemovableHandle:
+        return add_hook(self._hooks().post, fn)
+
+    def register_prehook(self, fn: Callable) -> RemovableHandle:
+        return add_hook(self._hooks().pre, fn)
+
+    def _hooks(self) -> Any:
+        from ..tensor import leaf_hooks
+
+        return leaf_hooks(self.anchor)
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {id(self):#x}>"
+
+
+def accumulator_of(anchor: Anchor) -> AccumulateGrad:
+    """The AccumulateGrad of a leaf; the same object as long as somebody has it."""
+    reference = anchor.__dict__.get("_accumulator")
+    accumulator = reference() if reference is not None else None
+    if accumulator is None:
+        accumulator = AccumulateGrad(anchor)
+        anchor.__dict__["_accumulator"] = weakref.ref(accumulator)
+    return accumulator
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The place of a tensor in the graph, usable as input or output of `autograd.grad` and `backward`."""
+    if not tensor.requires_grad:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    if tensor._node is None:
+        return GradientEdge(accumulator_of(anchor_of(tensor)), 0, tensor)
+    return GradientEdge(tensor._node, tensor._output_nr, None)
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Tell autograd that the memory of these tensors was written by other means."""
+    from .views import bump, storage_of
+
+    for item in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if not item._inference:
+            bump(storage_of(item))
+
+
+# --- saved tensors ---------------------------------------------------------------------------------------------------
+
+
+class saved_tensors_hooks:
+    """Inside, every saved tensor is replaced by `pack_hook(tensor)` and got back by `unpack_hook(packed)`."""
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        if _disabled.message is not None:
+            raise RuntimeError(_disabled.message)
+        mode = current_mode()
+        set_mode(mode.replace(saved_hooks=(*mode.saved_hooks, (self.pack_hook, self.unpack_hook))))
+
+    def __exit__(self, *args: object) -> None:
+        mode = current_mode()
+        set_mode(mode.replace(saved_hooks=mode.saved_hooks[:-1]))
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Saved tensors are kept in main memory. On the CPU they are there already: each is copied aside."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        def pack(tensor: Tensor) -> Any:
+            from .tape import wrap
+
+            return wrap(tensor._array.copy())
+
+        super().__init__(pack, lambda packed: packed)
+
+
+class _Disabled(threading.local):
+    message: str | None = None
+
+
+_disabled = _Disabled()
+
+
+class disable_saved_tensors_hooks:
+    """Inside, using saved-tensor hooks is an error with the given message."""
+
+    def __init__(self, error_message: str) -> None:
+        self.error_message = error_message
+
+    def __enter__(self) -> None:
+        self.previous = _disabled.message
+        if current_mode().saved_hooks:
+            raise RuntimeError(self.error_message)
+        _disabled.message = self.error_message
+
+    def __exit__(self, *args: object) -> None:
+        _disabled.message = self.previous
+
+    def __call__(self, function: Callable) -> Callable:
+        import functools
+
+        @functools.wraps(function)
+        def decorated(*args: Any, **kwargs: Any) -> Any:
+            with disable_saved_tensors_hooks(self.error_message):
+                return function(*args, **kwargs)
+
+        return decorated
+
+
+class _MutationContext:
+    """Keeps copies of saved values that were written to after they were saved."""
+
+    def __init__(self) -> None:
+        self.copies: dict[int, Any] = {}
+
+    def clear(self) -> None:
+        self.copies.clear()
+
+
+class allow_mutation_on_saved_tensors:
+    """Inside, saved tensors may be written in place: backward sees the values of the time they were saved."""
+
+    _active = False
+
+    def __enter__(self) -> _MutationContext:
+        if allow_mutation_on_saved_tensors._active:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        allow_mutation_on_saved_tensors._active = True
+        self._context = context = _MutationContext()
+        self._hooks = saved_tensors_hooks(
+            lambda tensor: _snapshot(tensor, context), lambda key: _restored(key, context)
+        )
+        self._hooks.__enter__()
+        return context
+
+    def __exit__(self, *args: object) -> None:
+        self._hooks.__exit__(*args)
+        self._context.clear()
+        allow_mutation_on_saved_tensors._active = False
+
+
+class _Key:
+    """Stands for a saved tensor inside `allow_mutation_on_saved_tensors`."""
+
+
+def _snapshot(tensor: Tensor, context: _MutationContext) -> _Key:
+    from .tape import wrap
+
+    key = _Key()
+    context.copies[id(key)] = (key, wrap(tensor._array.copy()))
+    return key
+
+
+def _restored(key: _Key, context: _MutationContext) -> Tensor:
+    if id(key) not in context.copies:
+        raise RuntimeError(
+            "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+            "in which the graph was originally recorded."
+        )
+    return context.copies[id(key)][1]
+
+
+# --- hooks on several tensors ----------------------------------------------------------------------------------------
+
+
+class _MultiHandle:
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
+        self.handles = tuple(handles)
+
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self) -> _MultiHandle:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable, *, mode: str = "all") -> _MultiHandle:
+    """Call `fn` once a pass: with all gradients when the last is there ("all"), or with the first one ("any")."""
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    from .multi_hooks import MultiGradHook
+
+    hook = MultiGradHook(tuple(tensors), fn, mode)
+    return _MultiHandle([tensor.register_hook(hook.receiver(position)) for position, tensor in enumerate(tensors)])

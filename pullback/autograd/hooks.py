@@ -1,0 +1,142 @@
+"""Running hooks during a backward pass: on tensors, on nodes, and gradients retained for non-leaf tensors.
+
+Order, as in torch: tensor hooks, then retained gradients, then the node's pre-hooks, then the node, then its
+post-hooks. Hooks see tensors; in an ordinary pass the arrays are wrapped for them and unwrapped after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor
+from .node import Node, NodeHooks
+from .tape import wrap
+
+
+def _name_of(hook: Callable) -> str:
+    return getattr(hook, "__name__", None) or type(hook).__name__
+
+
+def run_tensor_hooks(sweep: Any, hooks: dict | None, gradient: Any) -> Any:
+    """Pass a gradient through tensor hooks; each may replace it by one of the same shape and dtype."""
+    if not hooks:
+        return gradient
+    tensor = gradient if sweep.record else wrap(np.array(gradient) if _is_plain(gradient) else gradient)
+    for hook in list(hooks.values()):
+        result = hook(tensor)
+        if result is not None:
+            check_replacement(hook, tensor, result)
+            tensor = result
+    return tensor if sweep.record else tensor._array
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, np.generic))
+
+
+def check_replacement(hook: Callable, old: Tensor, new: Any) -> None:
+    if not isinstance(new, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    if new._array.shape != old._array.shape:
+        raise RuntimeError(
+            f"hook '{_name_of(hook)}' has changed the size of value (was {list(old.shape)}, got {list(new.shape)})"
+        )
+    if new.dtype is not old.dtype:
+        raise RuntimeError(
+            f"hook '{_name_of(hook)}' has changed the type of value (was torch.{old.dtype.type_name}Tensor got "
+            f"torch.{new.dtype.type_name}Tensor)"
+        )
+
+
+def run_before(sweep: Any, node: Node, cotangent: Any) -> Any:
+    """Everything that happens to a node's cotangents before its rules run."""
+    hooks = node.hooks
+    several = node.outputs is not None
+    parts = list(cotangent) if several else [cotangent]
+    for slot, tensor_hooks in hooks.tensor_hooks.items():
+        if parts[slot] is not None:
+            parts[slot] = run_tensor_hooks(sweep, tensor_hooks, parts[slot])
+    for slot, reference in hooks.retained.items():
+        tensor = reference()
+        if tensor is not None and parts[slot] is not None:
+            retain(sweep, tensor, parts[slot])
+    if hooks.pre:
+        parts = run_pre_hooks(sweep, hooks, parts)
+    return parts if several else parts[0]
+
+
+def retain(sweep: Any, tensor: Tensor, gradient: Any) -> None:
+    """Put the gradient of a non-leaf tensor that asked for it into its `.grad`."""
+    value = gradient if sweep.record else wrap(np.array(gradient) if _is_plain(gradient) else gradient)
+    if tensor._grad is None:
+        tensor._grad = value
+    elif sweep.record:
+        from ..ops.pointwise import add
+
+        tensor._grad = add(tensor._grad, value)
+    else:
+        tensor._grad = wrap(tensor._grad._array + value._array)
+
+
+def run_pre_hooks(sweep: Any, hooks: NodeHooks, parts: list) -> list:
+    for hook in list(hooks.pre.values()):
+        given = tuple(_tensor(part) for part in parts)
+        result = hook(given)
+        if result is not None:
+            parts = [_inside(sweep, part) for part in _checked_tuple(hook, result, given)]
+    return parts
+
+
+def run_leaf_hooks(sweep: Any, hooks: NodeHooks, gradient: Any) -> Any:
+    """Tensor hooks and node pre-hooks of a leaf."""
+    gradient = run_tensor_hooks(sweep, hooks.tensor_hooks.get(0), gradient)
+    if hooks.pre:
+        gradient = run_pre_hooks(sweep, hooks, [gradient])[0]
+    return gradient
+
+
+def run_after(sweep: Any, node: Node, results: list, cotangent: Any) -> list:
+    """Post-hooks of a node: they see what went out and what came in, and may replace what goes out."""
+    came_in = tuple(_tensor(part) for part in (cotangent if node.outputs is not None else (cotangent,)))
+    for hook in list(node.hooks.post.values()):
+        going_out = tuple(
+            _tensor(sweep.fit(part, *_metadata(node, position)) if part is not None and node.edges[position] is not None else part)
+            for position, part in enumerate(results)
+        )
+        replaced = hook(going_out, came_in)
+        if replaced is not None:
+            results = [_inside(sweep, part) for part in _checked_tuple(hook, replaced, going_out)]
+    return results
+
+
+def _metadata(node: Node, position: int) -> tuple:
+    from .engine import metadata_of
+
+    return metadata_of(node.edges[position], node.slots[position] if node.slots else 0)
+
+
+def _checked_tuple(hook: Callable, result: Any, expected: tuple) -> tuple:
+    if not isinstance(result, tuple):
+        result = (result,)
+    if len(result) != len(expected):
+        raise RuntimeError(
+            f"hook '{_name_of(hook)}' has returned an incorrect number of values (got {len(result)}, but expected "
+            f"{len(expected)})"
+        )
+    for old, new in zip(expected, result, strict=True):
+        if new is not None and not isinstance(new, Tensor):
+            raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+        if old is not None and new is not None:
+            check_replacement(hook, old, new)
+    return result
+
+
+def _tensor(part: Any) -> Any:
+    return part if part is None or isinstance(part, Tensor) else wrap(part)
+
+
+def _inside(sweep: Any, part: Any) -> Any:
+    return part if part is None or sweep.record else part._array

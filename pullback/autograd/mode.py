@@ -1,0 +1,65 @@
+"""What the tape does right now: the `Mode` of the current context.
+
+Grad mode, inference mode, anomaly mode, saved-tensor hooks and the forward-mode level live in one immutable object
+behind one context variable, so an operation asks one question on its fast path ("is this the default mode?") and
+`no_grad` never leaks into another thread or asyncio task. The public switches are in `grad_mode.py`.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any
+
+_FIELDS = ("grad", "inference", "anomaly", "saved_hooks", "dual_level", "profiler")
+
+
+class Mode:
+    """One combination of switches. Equal combinations are the same object."""
+
+    __slots__ = (*_FIELDS, "special")
+
+    grad: bool
+    inference: bool
+    anomaly: Any  # None, or the Anomaly settings
+    saved_hooks: tuple  # pairs (pack, unpack), innermost last
+    dual_level: int  # 0 outside forward mode
+    profiler: Any  # None, or the object that is told about each operation
+    special: bool  # anything but plain grad/no_grad: operations take the general path
+
+    def replace(self, **changes: Any) -> Mode:
+        values = tuple(changes[name] if name in changes else getattr(self, name) for name in _FIELDS)
+        return _intern(values)
+
+
+_interned: dict[tuple, Mode] = {}
+
+
+def _intern(values: tuple) -> Mode:
+    mode = _interned.get(values)
+    if mode is None:
+        mode = Mode()
+        for name, value in zip(_FIELDS, values, strict=True):
+            setattr(mode, name, value)
+        mode.special = any(values[1:])
+        if mode.anomaly is None and not mode.saved_hooks and mode.profiler is None:
+            _interned[values] = mode  # the others hold user objects and must not be kept alive here
+    return mode
+
+
+RECORD = _intern((True, False, None, (), 0, None))
+NO_GRAD = _intern((False, False, None, (), 0, None))
+
+_current: ContextVar[Mode] = ContextVar("pullback_mode", default=RECORD)
+
+current_mode = _current.get
+set_mode = _current.set
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are being recorded in this context."""
+    return _current.get().grad
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether `inference_mode` is on in this context."""
+    return _current.get().inference

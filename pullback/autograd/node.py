@@ -1,0 +1,208 @@
+"""`Node`: one recorded application of an operation, and `Storage`, the version counter that views share.
+
+A node knows where cotangents go next (`edges`), what its rules need (`saved`) and what its output looked like. It
+never refers to its output tensor, so a graph is a tree of plain references and dies with its last tensor. Edges of
+leaves point at the leaf tensor itself. How nodes are made is in `tape.py`, how they are run in `engine.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+next_order = count(1).__next__
+
+
+class Storage:
+    """The life of one piece of memory: how often it was written, and how often its history was rebased."""
+
+    __slots__ = ("version", "history", "writer", "__weakref__")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.history = 0
+        self.writer: str | None = None  # in anomaly mode: the line that last wrote here
+
+
+class Freed(tuple):
+    """Stands for the saved values of a node after a backward pass that did not retain the graph."""
+
+
+FREED = Freed()
+
+
+class NodeHooks:
+    """Hooks of one node; most nodes have none."""
+
+    __slots__ = ("tensor_hooks", "retained", "pre", "post", "accumulated")
+
+    def __init__(self) -> None:
+        self.tensor_hooks: dict[int, dict[int, Callable]] = {}  # by output number
+        self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor that retains its gradient
+        self.pre: dict[int, Callable] = {}
+        self.post: dict[int, Callable] = {}
+        self.accumulated: dict[int, Callable] = {}  # of leaves: called when `.grad` has been written
+
+
+class RemovableHandle:
+    """What registering a hook returns: `handle.remove()` takes the hook away; usable in a `with` block."""
+
+    next_id = 0
+
+    def __init__(self, hooks: dict, extra_dict: Any = None) -> None:
+        self.hooks: dict | None = hooks
+        self.extra: tuple = extra_dict if isinstance(extra_dict, (list, tuple)) else (extra_dict,) if extra_dict is not None else ()
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+
+    def remove(self) -> None:
+        if self.hooks is not None:
+            self.hooks.pop(self.id, None)
+        for other in self.extra:
+            other.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        self.remove()
+
+    def __getstate__(self) -> tuple:
+        return (None, self.id)
+
+    def __setstate__(self, state: tuple) -> None:
+        self.hooks, self.id = state[0], state[1]
+        self.extra = ()
+
+
+def add_hook(hooks: dict, function: Callable) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = function
+    return handle
+
+
+class InputMetadata:
+    """Shape and type of one cotangent a node receives."""
+
+    def __init__(self, shape: Any, dtype: Any, device: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.device = device
+        self.is_nested_tensor = False
+        self.is_cpp_nested_tensor = False
+        self.is_tensor_subclass = False
+
+
+class NodeType(type):
+    """Node classes are named after the operation: `MulBackward0`."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or (
+            cls is Node and getattr(type(instance), "is_accumulate_grad", False)
+        )
+
+
+class Node(metaclass=NodeType):
+    """One recorded operation. Subclasses, one for each kind of operation, carry the operation as `op`."""
+
+    __slots__ = (
+        "edges", "slots", "saved", "params", "plan", "order", "shape", "dtype", "outputs", "hooks", "versions",
+        "output_storages", "notes", "__weakref__",
+    )  # fmt: skip
+
+    is_node = True
+    op: Any = None
+
+    def __init__(self, edges: tuple, saved: tuple, params: dict | None, plan: Any, shape: tuple, dtype: Any) -> None:
+        self.edges = edges  # for each input: a Node, a leaf Tensor, or None where no gradient is wanted
+        self.slots = None  # output numbers the edges point to; None when all are 0
+        self.saved = saved
+        self.params = params
+        self.plan = plan  # which rules to run with which saved values (see ops/rule.py)
+        self.order = next_order()
+        self.shape = shape
+        self.dtype = dtype
+        self.outputs = None  # (shape, dtype) of every output, for operations with several
+        self.hooks: NodeHooks | None = None
+        self.versions = None  # versions of saved inputs at the time, where not all 0
+        self.output_storages = None  # {output number: (Storage, version)} of saved outputs that others can write
+        self.notes: dict | None = None  # metadata, forward traceback in anomaly mode
+
+    # --- what users and tests look at ---
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple:
+        from .graph import accumulator_of  # a leaf's AccumulateGrad is made when somebody looks
+
+        slots = self.slots or (0,) * len(self.edges)
+        return tuple(
+            (None, 0) if target is None else (target, slot) if target.is_node else (accumulator_of(target), 0)
+            for target, slot in zip(self.edges, slots, strict=True)
+        )
+
+    @property
+    def metadata(self) -> dict:
+        if self.notes is None:
+            self.notes = {}
+        return self.notes.setdefault("metadata", {})
+
+    @property
+    def _input_metadata(self) -> list[InputMetadata]:
+        from ..device import cpu
+        from ..dtypes import from_numpy_dtype
+        from ..size import Size
+
+        outputs = self.outputs or ((self.shape, self.dtype),)
+        return [InputMetadata(Size(shape), from_numpy_dtype(dtype), cpu) for shape, dtype in outputs]
+
+    def _sequence_nr(self) -> int:
+        return self.order
+
+    def register_hook(self, fn: Callable) -> RemovableHandle:
+        """Call `fn(grad_inputs, grad_outputs)` after this node has run; it may return new grad_inputs."""
+        return add_hook(self.ensure_hooks().post, fn)
+
+    def register_prehook(self, fn: Callable) -> RemovableHandle:
+        """Call `fn(grad_outputs)` before this node runs; it may return new grad_outputs."""
+        return add_hook(self.ensure_hooks().pre, fn)
+
+    def _register_hook_dict(self, hooks: dict) -> None:
+        self.ensure_hooks().post = hooks
+
+    def ensure_hooks(self) -> NodeHooks:
+        if self.hooks is None:
+            self.hooks = NodeHooks()
+        return self.hooks
+
+    def __call__(self, *grads: Any) -> Any:
+        from .engine import call_node
+
+        return call_node(self, grads)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_") or name.startswith("_raw_saved_"):
+            from .saved import saved_attribute
+
+            return saved_attribute(self, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+_CLASSES: dict[str, type[Node]] = {}
+
+
+def node_class(name: str, op: Any) -> type[Node]:
+    """The Node subclass for one operation, made when it is first recorded."""
+    return NodeType(name, (Node,), {"__slots__": (), "op": op, "__module__": "torch.autograd"})
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, np.generic))

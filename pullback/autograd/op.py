@@ -1,0 +1,214 @@
+"""`Op`: an operation's forward function and the rules that carry cotangents back through it.
+
+Three kinds (see docs/add_an_op.md): `elementwise` gives partial derivatives, `linear` gives transposes, `op` gives
+pullbacks. What a rule names is what is saved: an input, `out`, `x_shape` (the shape of input x) or a parameter; a
+name that is none of these fails at import. Calling an Op works on ndarrays, on batched arrays and on Tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .node import Node, node_class
+
+REGISTRY: dict[str, Op] = {}  # every Op by the name of its variable-like key, for tests and coverage tables
+
+
+class Plan:
+    """For one combination of inputs that need gradients: what to save, and which rule gets which of it."""
+
+    __slots__ = ("saves", "calls", "keeps_output", "joint", "needs", "undefined_allowed")
+
+    def __init__(self, saves: tuple, calls: tuple, keeps_output: bool, joint: Any, needs: tuple[bool, ...]) -> None:
+        self.saves = saves  # input number, -1 - output number, ('shape', input number) or a name such as 'arrays'
+        self.calls = calls  # (input number, rule, sources): a source is a position in `saves` or a parameter's name
+        self.keeps_output = keeps_output
+        self.joint = joint  # (rule, sources) of a rule shared by all inputs, else None
+        self.needs = needs
+        self.undefined_allowed = False  # whether rules take None for outputs nothing was computed from
+
+
+class Op:
+    """One differentiable operation on arrays."""
+
+    def __init__(
+        self,
+        node_name: str,
+        forward: Callable,
+        *,
+        inputs: tuple[str, ...],
+        rules: dict[str, Callable | None],
+        joint: Callable | None = None,
+        kind: str = "op",
+        partials: dict[str, Callable | None] | None = None,
+        pushforward: Callable | None = None,
+        batch: Callable | None = None,
+        view: bool = False,
+        outputs: int = 1,
+        variadic: bool = False,
+    ) -> None:
+        self.node_name = node_name
+        self.name = node_name.split("Backward")[0]
+        self.forward = forward
+        self.inputs = inputs
+        self.rules = rules
+        self.joint = joint
+        self.kind = kind  # 'elementwise', 'linear', 'bilinear' or 'op': how forward mode and vmap treat it
+        self.partials = partials
+        self.pushforward = pushforward
+        self.batch = batch
+        self.view = view  # the result shares memory with the first input
+        self.outputs = outputs  # 1, or 0 for "a tuple of outputs"
+        self.variadic = variadic
+        self.plans: dict[int, Plan] = {}
+        self._node_type: type[Node] | None = None
+        for rule in (*rules.values(), joint):
+            if rule is not None:
+                self._check_names(rule)
+
+    @property
+    def node_type(self) -> type[Node]:
+        if self._node_type is None:
+            self._node_type = node_class(self.node_name, self)
+        return self._node_type
+
+    def differentiable(self, position: int) -> bool:
+        """Whether a gradient can flow to the input at this position."""
+        if self.joint is not None or self.variadic:
+            return True
+        return self.rules.get(self.inputs[position]) is not None
+
+    # --- plans ---
+
+    def _check_names(self, rule: Callable) -> None:
+        parameters = _parameter_names(self.forward)
+        for name in _rule_names(rule):
+            known = (
+                name in self.inputs or name in ("out", "outs", "needs", "shapes", "arrays", "dtypes")
+                or name.endswith("_shape") and name[:-6] in self.inputs
+                or parameters is None or name in parameters
+            )  # fmt: skip
+            if not known:
+                raise TypeError(f"a rule of {self.node_name} asks for {name!r}, which is no input, output or parameter")
+
+    def plan(self, mask: int, count: int) -> Plan:
+        """The plan when the inputs in the bit set `mask` need gradients (`count` inputs in all)."""
+        key = mask if not self.variadic else (mask, count)
+        plan = self.plans.get(key)
+        if plan is None:
+            plan = self.plans[key] = self._make_plan(mask, count)
+        return plan
+
+    def _make_plan(self, mask: int, count: int) -> Plan:
+        saves: list[Any] = []
+        needs = tuple(bool(mask >> i & 1) for i in range(count))
+
+        def sources_of(rule: Callable) -> tuple:
+            sources: list[Any] = []
+            for name in _rule_names(rule):
+                code = self._save_code(name, count)
+                if code is None:
+                    sources.append(name)
+                    continue
+                if code not in saves:
+                    saves.append(code)
+                sources.append(saves.index(code))
+            return tuple(sources)
+
+        if self.joint is not None:
+            joint = (self.joint, sources_of(self.joint))
+            calls: tuple = ()
+        else:
+            joint = None
+            calls = tuple(
+                (i, self.rules[name], sources_of(self.rules[name]))
+                for i, name in enumerate(self.inputs)
+                if i < count and needs[i] and self.rules.get(name) is not None
+            )
+        keeps_output = any(type(code) is int and code < 0 or code == "outs" for code in saves)
+        return Plan(tuple(saves), calls, keeps_output, joint, needs)
+
+    def _save_code(self, name: str, count: int) -> Any:
+        if name in self.inputs:
+            return self.inputs.index(name)
+        if name == "out":
+            return -1
+        if name in ("shapes", "arrays", "outs", "dtypes"):
+            return name
+        if name.endswith("_shape") and name[:-6] in self.inputs:
+            return ("shape", self.inputs.index(name[:-6]))
+        return None  # a parameter, or `needs`
+
+    # --- calling ---
+
+    def __call__(self, *inputs: Any, **params: Any) -> Any:
+        for value in inputs:
+            if type(value) is not np.ndarray and hasattr(value, "_pullback_apply"):
+                return value._pullback_apply(self, inputs, params)
+        return self.forward(*inputs, **params)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+
+def _rule_names(rule: Callable) -> tuple[str, ...]:
+    code = rule.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return names[1:]
+
+
+def _parameter_names(forward: Callable) -> tuple[str, ...] | None:
+    code = getattr(forward, "__code__", None)
+    if code is None:
+        return None
+    if code.co_flags & 0x08:  # **params: anything goes
+        return None
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def conjugate(value: Any) -> Any:
+    """conj for complex values; real ones (and Python numbers) as they are."""
+    if getattr(value, "dtype", None) is not None and value.dtype.kind == "c":
+        return np.conj(value)
+    return value
+
+
+def _times_partial(partial: Callable) -> Callable:
+    """The pullback of an elementwise operation from its partial derivative; keeps the partial's parameter names."""
+    names = ", ".join(("g", *partial.__code__.co_varnames[: partial.__code__.co_argcount]))
+    arguments = names[3:]
+    source = f"lambda {names}: g * conjugate(partial({arguments}))"
+    return eval(source, {"partial": partial, "conjugate": conjugate})  # noqa: S307 - our own text
+
+
+def elementwise(node_name: str, forward: Callable, **partials: Callable | None) -> Op:
+    """An operation on single elements, given by its partial derivatives (functions of what they name)."""
+    rules = {name: None if partial is None else _times_partial(partial) for name, partial in partials.items()}
+    return Op(node_name, forward, inputs=tuple(partials), rules=rules, kind="elementwise", partials=partials)
+
+
+def linear(
+    node_name: str, forward: Callable, *, view: bool = False, batch: Callable | None = None,
+    joint: Callable | None = None, variadic: bool = False, outputs: int = 1, inputs: tuple[str, ...] | None = None,
+    **transposes: Callable | None,
+) -> Op:  # fmt: skip
+    """An operation linear in all its array inputs together, given by its transposes."""
+    return Op(
+        node_name, forward, inputs=inputs or tuple(transposes), rules=transposes, joint=joint, kind="linear", view=view,
+        batch=batch, variadic=variadic, outputs=outputs,
+    )  # fmt: skip
+
+
+def op(
+    node_name: str, forward: Callable, *, kind: str = "op", view: bool = False, batch: Callable | None = None,
+    joint: Callable | None = None, variadic: bool = False, outputs: int = 1, inputs: tuple[str, ...] | None = None,
+    pushforward: Callable | None = None, **pullbacks: Callable | None,
+) -> Op:  # fmt: skip
+    """Any other operation, given by its pullbacks (one for each input, or one `joint` rule that is told `needs`)."""
+    return Op(
+        node_name, forward, inputs=inputs or tuple(pullbacks), rules=pullbacks, joint=joint, kind=kind, view=view,
+        batch=batch, variadic=variadic, outputs=outputs, pushforward=pushforward,
+    )  # fmt: skip

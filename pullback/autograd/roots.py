@@ -1,0 +1,327 @@
+"""`backward` and `grad`: where a pass starts, with which weights, and where it goes.
+
+The founding question of this library lives here: a root with one element has the implicit weight 1; any other needs
+`gradient`, weights of exactly its shape.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import from_numpy_dtype
+from ..tensor import Anchor, Tensor, anchor_of
+from .engine import backward_to_inputs, backward_to_leaves, metadata_of
+from .graph import AccumulateGrad, GradientEdge
+from .node import Node
+from .tape import wrap
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of the given tensors, weighted by `grad_tensors`, to `.grad` of the leaves.
+
+    With `inputs`, only to the `.grad` of these (leaves or not). A failing pass changes nothing.
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`.")
+        grad_tensors = grad_variables
+    targets = _backward_inputs(inputs)
+    outputs = _as_tuple(tensors)
+    weights = _weights_for(outputs, grad_tensors, isinstance(tensors, (Tensor, GradientEdge)))
+    record = bool(create_graph)
+    retain = record if retain_graph is None else bool(retain_graph)
+    roots, cotangents = _roots(outputs, weights, record)
+    if record and inputs is None:
+        _warn_cycle()
+    if targets is None:
+        backward_to_leaves(roots, cotangents, retain, record)
+        return
+    keys = [_edge_of(target) for target in targets]
+    gradients = backward_to_inputs(roots, cotangents, keys, retain, record)
+    _accumulate_inputs(targets, keys, gradients, record)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
+    """The gradients of `outputs`, weighted by `grad_outputs`, with respect to `inputs`; `.grad` is not touched."""
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
+            "parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    names, targets = _grad_inputs(inputs)
+    given = _as_tuple(outputs)
+    weights = _weights_for(given, grad_outputs, isinstance(outputs, (Tensor, GradientEdge)))
+    record = bool(create_graph)
+    retain = record if retain_graph is None else bool(retain_graph)
+    if is_grads_batched:
+        from .batched_grad import batched_cotangents, unbatched
+
+        roots, cotangents, size = batched_cotangents(given, weights, record)
+    else:
+        roots, cotangents = _roots(given, weights, record)
+    keys = [_edge_of(target) for target in targets]
+    gradients = backward_to_inputs(roots, cotangents, keys, retain, record)
+    if is_grads_batched:
+        gradients = [unbatched(gradient, size) for gradient in gradients]
+    answers = tuple(
+        _answer(gradient, key, target, position, allow_unused, materialize_grads, record, size if is_grads_batched else None)
+        for position, (gradient, key, target) in enumerate(zip(gradients, keys, targets, strict=True))
+    )
+    return answers if names is None else dict(zip(names, answers, strict=True))
+
+
+# --- roots and weights -----------------------------------------------------------------------------------------------
+
+
+def _as_tuple(tensors: Any) -> tuple:
+    if isinstance(tensors, (Tensor, GradientEdge)):
+        return (tensors,)
+    return tuple(tensors)
+
+
+def _weights_for(outputs: tuple, weights: Any, single: bool) -> tuple:
+    """One weight, or None, for each output. For a single output, anything that makes a tensor will do."""
+    if weights is None:
+        return (None,) * len(outputs)
+    if isinstance(weights, Tensor):
+        weights = (weights,)
+    elif single and not (isinstance(weights, (list, tuple)) and len(weights) == 1 and isinstance(weights[0], Tensor)):
+        if isinstance(weights, (list, tuple)) and (not weights or weights[0] is None or isinstance(weights[0], Tensor)):
+            weights = tuple(weights)
+        else:
+            weights = (weights,)
+    else:
+        weights = tuple(weights)
+    if len(weights) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(weights)} gradients")
+    return weights
+
+
+def _roots(outputs: tuple, weights: tuple, record: bool) -> tuple[list, list]:
+    roots, cotangents = [], []
+    for position, (output, weight) in enumerate(zip(outputs, weights, strict=True)):
+        target, slot = root_of(output, position, weight)
+        shape, dtype = metadata_of(target, slot)
+        if weight is None:
+            cotangent = _implicit_one(output, shape, dtype)
+        else:
+            cotangent = _weight_array(weight, shape, dtype, position)
+        roots.append((target, slot))
+        if record:
+            cotangents.append(cotangent if isinstance(cotangent, Tensor) else wrap(cotangent))
+        else:
+            cotangents.append(cotangent._array if isinstance(cotangent, Tensor) else cotangent)
+    return roots, cotangents
+
+
+def root_of(output: Any, position: int, weight: Any) -> tuple:
+    """The edge a root stands for."""
+    if isinstance(output, GradientEdge):
+        return _edge_of(output)
+    if not isinstance(output, Tensor):
+        raise TypeError(f"expected tensors to differentiate, but element {position} is a {type(output).__name__}")
+    if not output.requires_grad:
+        if weight is not None and isinstance(weight, Tensor) and weight._array.shape != output._array.shape:
+            _shape_mismatch(weight._array.shape, output._array.shape, position)
+        raise RuntimeError(
+            f"element {position} of tensors does not require grad and does not have a grad_fn. It was computed without "
+            "gradients: from leaves that do not have requires_grad=True, under no_grad(), after detach(), or by an "
+            "operation with integer or boolean results."
+        )
+    if output._node is None:
+        return anchor_of(output), 0
+    return output._node, output._output_nr
+
+
+def _implicit_one(output: Any, shape: tuple, dtype: Any) -> Any:
+    if shape == ():
+        if dtype.kind != "c":
+            return dtype.type(1)
+    elif int(np.prod(shape)) != 1:
+        raise needs_weights(output, shape)
+    if dtype.kind == "c":
+        raise RuntimeError(
+            f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(dtype)!r}. "
+            "Pass gradient=..., or take a real function of the result such as .abs()."
+        )
+    return np.ones(shape, dtype)
+
+
+def needs_weights(output: Any, shape: tuple) -> RuntimeError:
+    """The founding error. Its text is torch's to the letter; the way out is a note, which tracebacks show below it."""
+    error = RuntimeError("grad can be implicitly created only for scalar outputs")
+    node = getattr(output, "_node", None)
+    made_by = "" if node is None else f" [made by {node.name()}]"
+    named = f" named {output._name!r}" if isinstance(output, Tensor) and output._name else ""
+    error.add_note(
+        f"This tensor{named} has shape {shape}{made_by}. Weight its elements with backward(gradient=<tensor of shape {shape}>), "
+        "or reduce it first: .sum(), .mean()."
+    )
+    return error
+
+
+def _weight_array(weight: Any, shape: tuple, dtype: Any, position: int) -> Any:
+    """A given weight as tensor or array of exactly the output's shape, in its dtype."""
+    from ..ops.casting import cast
+
+    tensor = weight if isinstance(weight, Tensor) else _foreign_weight(weight, dtype)
+    array = tensor._array
+    if array.shape != shape:
+        _shape_mismatch(array.shape, shape, position)
+    if (array.dtype.kind == "c") != (dtype.kind == "c"):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{position}] has a dtype of {from_numpy_dtype(array.dtype)!r} and output[{position}] has a dtype of "
+            f"{from_numpy_dtype(dtype)!r}."
+        )
+    return tensor if array.dtype == dtype else cast(tensor, dtype=dtype)
+
+
+def _foreign_weight(weight: Any, dtype: Any) -> Tensor:
+    """Weights given as a number, a list or an ndarray: torch refuses them, we do not."""
+    array = np.asarray(weight)
+    if array.dtype.kind not in "biufcV":
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
+    if array.dtype.kind != "c" or dtype.kind == "c":
+        array = array.astype(dtype)
+    return wrap(array)
+
+
+def _shape_mismatch(given: tuple, wanted: tuple, position: int) -> None:
+    raise RuntimeError(
+        f"Mismatch in shape: grad_output[{position}] has a shape of torch.Size({list(given)}) and output[{position}] has a "
+        f"shape of torch.Size({list(wanted)}). The weights need exactly the output's shape, without broadcasting: "
+        "expand them first, as in gradient.expand_as(output)."
+    )
+
+
+def _warn_cycle() -> None:
+    warnings.warn(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+        "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+        "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
+        "cycle and avoid the leak.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+# --- inputs ----------------------------------------------------------------------------------------------------------
+
+
+def _backward_inputs(inputs: Any) -> list | None:
+    if inputs is None:
+        return None
+    if isinstance(inputs, dict):
+        inputs = _plain_dict(inputs, "backward").values()
+    targets = [inputs] if isinstance(inputs, (Tensor, GradientEdge)) else list(inputs)
+    if not targets:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    for target in targets:
+        if isinstance(target, Tensor):
+            if not target.requires_grad:
+                raise RuntimeError(
+                    "One of the differentiated Tensors does not require grad"
+                    if target._node is not None
+                    else "can't retain_grad on Tensor that has requires_grad=False"
+                )
+            if target._node is not None:
+                target.retain_grad()
+    return targets
+
+
+def _grad_inputs(inputs: Any) -> tuple[list | None, list]:
+    names = None
+    if isinstance(inputs, dict) or hasattr(inputs, "keys") and not isinstance(inputs, Tensor):
+        inputs = _plain_dict(inputs, "grad")
+        names = list(inputs)
+        inputs = list(inputs.values())
+    targets = [inputs] if isinstance(inputs, (Tensor, GradientEdge)) else list(inputs)
+    if not targets:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    return names, targets
+
+
+def _plain_dict(inputs: Any, function: str) -> dict:
+    if type(inputs) is not dict:
+        raise TypeError(
+            f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not "
+            "supported."
+        )
+    return inputs
+
+
+def _edge_of(target: Any) -> tuple:
+    """(node or leaf anchor, output number) of a tensor or a GradientEdge."""
+    if isinstance(target, GradientEdge):
+        node = target.node
+        return (node.anchor, 0) if isinstance(node, AccumulateGrad) else (node, target.output_nr)
+    if not isinstance(target, Tensor):
+        raise TypeError(f"expected a Tensor or GradientEdge to differentiate with respect to, got {type(target).__name__}")
+    if not target.requires_grad:
+        raise RuntimeError(
+            "One of the differentiated Tensors does not require grad. Call requires_grad_() on it before the forward pass."
+        )
+    return (anchor_of(target), 0) if target._node is None else (target._node, target._output_nr)
+
+
+def _answer(
+    gradient: Any, key: tuple, target: Any, position: int, allow_unused: bool, materialize: bool, record: bool, size: Any
+) -> Tensor | None:
+    if gradient is not None:
+        return gradient
+    if not allow_unused:
+        raise RuntimeError(
+            f"The differentiated Tensor at index {position} appears to not have been used in the graph. Set "
+            "allow_unused=True if this is the desired behavior."
+        )
+    if not materialize:
+        return None
+    shape, dtype = metadata_of(*key)
+    zeros = wrap(np.zeros(shape if size is None else (size, *shape), dtype))
+    zeros._requires_grad = record
+    return zeros
+
+
+def _accumulate_inputs(targets: list, keys: list, gradients: list, record: bool) -> None:
+    from .accumulate import commit
+
+    collected = {}
+    for key, gradient in zip(keys, gradients, strict=True):
+        if gradient is not None and isinstance(key[0], Anchor):
+            collected[key[0]] = gradient if record else gradient._array
+    commit(collected, set(collected), record)
+
+
+def as_sequence(value: Any) -> Sequence:
+    return (value,) if isinstance(value, (Tensor, GradientEdge, Node)) else tuple(value)

@@ -1,0 +1,261 @@
+"""Saved values on their way out of a node: version checks, unpacking, and the `_saved_*` attributes.
+
+Two forms of unpacking: as arrays, for an ordinary backward pass, and as tensors with their history, for one that is
+itself recorded (`create_graph=True`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensor import Tensor
+from .mode import current_mode
+from .node import FREED, Node
+from .tape import SavedList, wrap
+
+SECOND_TIME = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+
+
+class SavedTensor:
+    """A saved value that went through a pack hook."""
+
+    __slots__ = ("packed", "unpack", "original")
+
+    def __init__(self, packed: Any, unpack: Any, original: Any = None) -> None:
+        self.packed = packed
+        self.unpack = unpack
+        self.original = original
+
+    def value(self) -> Tensor:
+        result = self.unpack(self.packed)
+        if not isinstance(result, Tensor):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(result).__name__}"
+            )
+        return result
+
+
+def arrays_of(node: Node) -> list:
+    """The node's saved values as arrays, checked for writes since they were saved."""
+    saved = node.saved
+    if not saved:
+        if saved is FREED:
+            raise RuntimeError(SECOND_TIME)
+        return saved
+    if node.output_storages is not None:
+        check_outputs(node)
+    values = []
+    for position, value in enumerate(saved):
+        if isinstance(value, Tensor):
+            if value._storage is not None:
+                check_input(node, position, value)
+            values.append(value._array)
+        elif type(value) is SavedList:
+            values.append(tuple(_array(node, position, item) for item in value))
+        elif type(value) is SavedTensor:
+            values.append(value.value()._array)
+        else:
+            values.append(value)
+    return values
+
+
+def _array(node: Node, position: int, value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value._array
+    if type(value) is SavedTensor:
+        return value.value()._array
+    return value
+
+
+def tensors_of(node: Node) -> list:
+    """The node's saved values as tensors with their history."""
+    saved = node.saved
+    if saved is FREED:
+        raise RuntimeError(SECOND_TIME)
+    if node.output_storages is not None:
+        check_outputs(node)
+    return [_with_history(node, position, value) for position, value in enumerate(saved)]
+
+
+def _with_history(node: Node, position: int, value: Any) -> Any:
+    code = node.plan.saves[position]
+    if isinstance(value, Tensor):
+        if value._storage is not None:
+            check_input(node, position, value)
+        return value
+    if type(value) is SavedTensor:
+        unpacked = value.value()
+        if type(code) is int and code < 0:
+            return _as_output(node, -1 - code, unpacked._array)
+        if value.original is not None:  # the history of an input, which hooks do not see
+            return _as_input(value.original, unpacked)
+        return unpacked
+    if type(value) is SavedList:
+        if code == "outs":
+            return tuple(_as_output(node, number, item) for number, item in enumerate(value))
+        return tuple(value)
+    if type(code) is int and code < 0:
+        return _as_output(node, -1 - code, value)
+    return value
+
+
+def _as_output(node: Node, number: int, array: Any) -> Tensor:
+    tensor = wrap(array)
+    if array.dtype.kind in "fcV":
+        tensor._node, tensor._output_nr, tensor._requires_grad = node, number, True
+    return tensor
+
+
+def _as_input(history: tuple, unpacked: Tensor) -> Tensor:
+    target, slot = history
+    if target is None:
+        return unpacked
+    if not target.is_node:
+        return unpacked if unpacked._requires_grad else target if unpacked._array is target._array else _linked(unpacked, target)
+    tensor = wrap(unpacked._array)
+    tensor._node, tensor._output_nr, tensor._requires_grad = target, slot, True
+    return tensor
+
+
+def _linked(unpacked: Tensor, leaf: Tensor) -> Tensor:
+    """An unpacked copy of a leaf's value whose gradient goes to the leaf."""
+    from ..ops.pointwise import identity_of
+
+    return identity_of(unpacked, leaf)
+
+
+def check_input(node: Node, position: int, value: Tensor) -> None:
+    code = node.plan.saves[position]
+    expected = 0 if node.versions is None else node.versions.get(code, 0)
+    if value._storage.version != expected:
+        raise RuntimeError(_modified(value._array, value._node, value._output_nr, value._storage, expected, value._name, node))
+
+
+def check_outputs(node: Node) -> None:
+    for number, (storage, expected) in node.output_storages.items():
+        if storage.version != expected:
+            shape, dtype = node.outputs[number] if node.outputs else (node.shape, node.dtype)
+            raise RuntimeError(_modified(_Meta(shape, dtype), node, number, storage, expected, None, node))
+
+
+class _Meta:
+    def __init__(self, shape: tuple, dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+
+def _modified(array: Any, producer: Any, output_nr: int, storage: Any, expected: int, name: str | None, node: Node) -> str:
+    from ..dtypes import from_numpy_dtype
+
+    kind = from_numpy_dtype(array.dtype).type_name
+    origin = "" if producer is None else f", which is output {output_nr} of {producer.name().split('Backward')[0]},"
+    called = "" if name is None else f" (named {name!r})"
+    text = (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{kind}Tensor {list(array.shape)}]{called}{origin} is at version {storage.version}; expected version "
+        f"{expected} instead."
+    )
+    if current_mode().anomaly is not None:
+        text += (
+            " Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable "
+            "in question was changed in there or anywhere later. Good luck!"
+        )
+        if storage.writer is not None:
+            text += f" It was last written at {storage.writer}."
+        return text
+    return text + (
+        " Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        f"torch.autograd.set_detect_anomaly(True, check_nan=False). It was saved by {node.name()}; make the write out "
+        "of place (y = y + 1 instead of y += 1), or do it on a clone()."
+    )
+
+
+# --- attributes of nodes ---------------------------------------------------------------------------------------------
+
+# Torch's names of saved values where ours say it in other words.
+_TORCH_NAMES = {"x": "self", "a": "self", "b": "other", "out": "result"}
+
+
+def saved_attribute(node: Node, name: str) -> Any:
+    """`node._saved_self`, `_saved_other`, `_saved_result`, parameters, and `_raw_saved_*` objects with hooks."""
+    raw = name.startswith("_raw_saved_")
+    wanted = name[len("_raw_saved_") :] if raw else name[len("_saved_") :]
+    op = node.op
+    for position, code in enumerate(node.plan.saves):
+        own = ("out" if code < 0 else op.inputs[code]) if type(code) is int else code
+        if wanted in (own, _TORCH_NAMES.get(own, own), "result" if own == "out" else own):
+            if node.saved is FREED:
+                raise RuntimeError(SECOND_TIME)
+            return RawSaved(node, position) if raw else tensors_of(node)[position]
+    if node.params and wanted in node.params and not raw:
+        return node.params[wanted]
+    raise AttributeError(f"{type(node).__name__!r} object has no attribute {name!r}")
+
+
+class RawSaved:
+    """A saved value in its place, to which a pair of hooks can be given afterwards."""
+
+    def __init__(self, node: Node, position: int) -> None:
+        self._node = node
+        self._position = position
+
+    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
+        node, position = self._node, self._position
+        if node.saved is FREED:
+            raise RuntimeError(SECOND_TIME)
+        value = node.saved[position]
+        if type(value) is SavedTensor:
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set.")
+        tensor = value if isinstance(value, Tensor) else wrap(value)
+        packed = pack(pack_hook, tensor)
+        entry = SavedTensor(packed, unpack_hook, _history_of(value) if isinstance(value, Tensor) else None)
+        node.saved = (*node.saved[:position], entry, *node.saved[position + 1 :])
+
+
+def _history_of(tensor: Tensor) -> tuple:
+    if not tensor._requires_grad:
+        return (None, 0)
+    return (tensor, 0) if tensor._node is None else (tensor._node, tensor._output_nr)
+
+
+def pack(pack_hook: Any, tensor: Tensor) -> Any:
+    """Run a pack hook; it may not write to what it is given."""
+    before = 0 if tensor._storage is None else tensor._storage.version
+    from .grad_mode import no_grad
+
+    with no_grad():
+        packed = pack_hook(tensor)
+    after = 0 if tensor._storage is None else tensor._storage.version
+    if after != before:
+        raise RuntimeError(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+            "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
+            "need to perform in-place operations on the input to a pack hook."
+        )
+    return packed
+
+
+def pack_saved(node: Node, hooks: tuple, detached_outputs: bool = True) -> None:
+    """Pass every saved tensor of a new node through the innermost pair of saved-tensor hooks."""
+    pack_hook, unpack_hook = hooks
+    entries = []
+    for code, value in zip(node.plan.saves, node.saved, strict=True):
+        if isinstance(value, Tensor):
+            entries.append(SavedTensor(pack(pack_hook, value), unpack_hook, _history_of(value)))
+        elif type(code) is int and code < 0:
+            entries.append(SavedTensor(pack(pack_hook, wrap(value)), unpack_hook))
+        elif type(value) is SavedList and code == "arrays":
+            items = [
+                SavedTensor(pack(pack_hook, item), unpack_hook, _history_of(item)) if isinstance(item, Tensor) else item
+                for item in value
+            ]
+            entries.append(SavedList(items))
+        else:
+            entries.append(value)
+    node.saved = tuple(entries)

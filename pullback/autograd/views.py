@@ -1,0 +1,328 @@
+"""Views and in-place writes: who shares memory with whom, and what a write does to history.
+
+A view remembers its base and the steps that lead from the base to it. A write through a view rebases the history of
+the base (`CopySlices`); every other view of that base finds out when it is next used (`refresh`) and replays its
+steps on the new history. Version counters live on the `Storage` that all of them share.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor, anchor_of
+from .mode import Mode, current_mode
+from .node import Storage
+from .op import Op, linear
+
+
+class View:
+    """How a tensor looks at the memory of its base."""
+
+    __slots__ = ("base", "steps", "history", "origin")
+
+    def __init__(self, base: Tensor, steps: tuple, history: int, origin: str) -> None:
+        self.base = base
+        self.steps = steps  # ((op, params), ...) from the base to this view
+        self.history = history  # the storage's history count that the view's node belongs to
+        self.origin = origin  # 'default', 'no_grad', 'inference', or the message name of a many-output operation
+
+
+def storage_of(tensor: Tensor) -> Storage:
+    """The version counter of a tensor's memory, made when the memory is first shared or written."""
+    storage = tensor._storage
+    if storage is None:
+        storage = tensor._storage = Storage()
+        node = tensor._node
+        if node is not None and node.plan.keeps_output:
+            if node.output_storages is None:
+                node.output_storages = {}
+            node.output_storages[tensor._output_nr] = (storage, 0)
+    return storage
+
+
+def link(result: Tensor, source: Tensor, op: Op, params: dict | None, mode: Mode) -> None:
+    """Make `result` a view of `source` (or of what `source` is a view of)."""
+    _link(result, source, (op, params), "default" if mode.grad else "inference" if mode.inference else "no_grad")
+
+
+def link_output(result: Tensor, source: Tensor, op: Op, params: dict | None, number: int) -> None:
+    """Make `result` a view that is output `number` of an operation with several views as outputs."""
+    step = op.output_step(params, number, source._array.shape)  # type: ignore[attr-defined]
+    origin = f"Output {number} of {op.name}" if current_mode().grad else "no_grad"
+    _link(result, source, step, origin)
+
+
+def _link(result: Tensor, source: Tensor, step: tuple, origin: str) -> None:
+    storage = storage_of(source)
+    parent = source._view
+    result._storage = storage
+    if parent is None:
+        if source._requires_grad and source._node is None:
+            source = anchor_of(source)
+        result._view = View(source, (step,), storage.history, origin)
+    else:
+        if parent.origin != "default" and origin == "default":
+            origin = parent.origin
+        result._view = View(parent.base, (*parent.steps, step), storage.history, origin)
+    if origin != "default":
+        if origin == "no_grad" and source._requires_grad:
+            # Torch lets such a view lose its gradient silently. Here it follows the base: `refresh` will give it
+            # a node when it is first used with grad mode on.
+            result._requires_grad = True
+            result._view.history = -1
+        if source._inference:
+            result._inference = True
+
+
+def refresh(tensor: Tensor) -> None:
+    """Bring a view's node up to date with what has been written to its base."""
+    view = tensor._view
+    storage = tensor._storage
+    if view.history == storage.history:
+        return
+    base = view.base
+    if base._requires_grad:
+        replay_on(base, tensor)
+    elif tensor._node is not None:
+        tensor._node = None
+        tensor._requires_grad = False
+    view.history = storage.history
+
+
+def replay_on(base: Tensor, tensor: Tensor) -> None:
+    """Give `tensor` a node that leads from the base's present history through the view's steps."""
+    steps = with_shapes(tensor._view.steps, base._array)
+    plan = replay.plan(1, 1)
+    node = replay.node_type((anchor_of(base) if base._node is None else base._node,), (), {"steps": steps}, plan, (), None)
+    if base._node is not None and base._output_nr:
+        node.slots = (base._output_nr,)
+    node.shape, node.dtype = tensor._array.shape, tensor._array.dtype
+    tensor._node, tensor._output_nr, tensor._requires_grad = node, 0, True
+
+
+def with_shapes(steps: tuple, array: Any) -> tuple:
+    """The steps with the shape and dtype of what each is applied to, which their transposes need."""
+    described = []
+    for op, params in steps:
+        described.append((op, params, array.shape))
+        array = op.forward(array, **(params or {}))
+    return tuple(described)
+
+
+# --- the operations on histories -------------------------------------------------------------------------------------
+
+
+def _replay(x: Any, steps: tuple) -> Any:
+    for op, params, _ in steps:
+        x = op(x, **(params or {}))
+    return x
+
+
+def _replay_transpose(g: Any, steps: tuple) -> Any:
+    for op, params, shape in reversed(steps):
+        names = op.rules[op.inputs[0]].__code__.co_varnames[1 : op.rules[op.inputs[0]].__code__.co_argcount]
+        given = {"x_shape": shape, **(params or {})}
+        g = op.rules[op.inputs[0]](g, *[given[name] for name in names])
+    return g
+
+
+replay = linear("AsStridedBackward0", _replay, x=lambda g, steps: _replay_transpose(g, steps))
+
+
+def _without_region(x: Any, steps: tuple) -> Any:
+    out = np.array(x)
+    region = _replay(out, steps)
+    region[...] = 0
+    return out
+
+
+without_region = linear("CopySlices", _without_region, x=lambda g, steps: without_region(g, steps=steps))
+
+
+def _with_region(base: Any, value: Any, steps: tuple) -> Any:
+    out = np.array(base)
+    region = _replay(out, steps)
+    region[...] = value
+    return out
+
+
+copy_slices = linear(
+    "CopySlices",
+    _with_region,
+    base=lambda g, steps: without_region(g, steps=steps),
+    value=lambda g, steps: replay(g, steps=steps),
+)
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
+    """RuntimeError, with torch's words, where a write in place is not allowed."""
+    if tensor._inference and not mode.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed."
+            "You can make a clone to get a normal tensor before doing inplace update."
+            "See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+    view = tensor._view
+    if view is not None:
+        refresh(tensor)
+    if not recording:
+        return
+    if view is not None:
+        base = view.base
+        if view.origin == "no_grad" and (base._requires_grad or tensor._requires_grad):
+            raise RuntimeError(
+                "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that "
+                "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+                "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
+                "tracked) or both outside (if you want the inplace to be tracked)."
+            )
+        if view.origin == "inference":
+            raise RuntimeError(
+                "A view was created in inference mode and is being modified inplace in normal mode. "
+                "Clone it first, or do both in the same mode."
+            )
+        if view.origin.startswith("Output"):
+            raise RuntimeError(
+                f"{view.origin} is a view and is being modified inplace. This view is the output of a function that "
+                "returns multiple views. Such functions do not allow the output views to be modified inplace. You "
+                "should replace the inplace operation by an out-of-place one."
+            )
+        if base._requires_grad and base._node is None:
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation. "
+                "Update the data under torch.no_grad(), or work on a copy: x.clone()."
+            )
+    if tensor._requires_grad and tensor._node is None:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation. "
+            "Update it under torch.no_grad() (as optimizers do), or work on a copy: x.clone()."
+        )
+
+
+def check_no_overlap(array: Any) -> None:
+    for size, stride in zip(array.shape, array.strides, strict=True):
+        if stride == 0 and size > 1:
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                "location. Please clone() the tensor before performing the operation."
+            )
+
+
+def alias_of(tensor: Tensor) -> Tensor:
+    """A second tensor object on the same memory and history: what an in-place operation reads from."""
+    alias = object.__new__(Tensor)
+    alias._array = tensor._array
+    alias._node = tensor._node
+    alias._output_nr = tensor._output_nr
+    alias._requires_grad = tensor._requires_grad
+    alias._storage = tensor._storage
+    if tensor._tangent is not None:
+        alias._tangent = tensor._tangent
+    return alias
+
+
+def in_place(tensor: Tensor, function: Callable, *args: Any, **kwargs: Any) -> Tensor:
+    """Compute `function(tensor, ...)` and write the result over `tensor`, keeping history right."""
+    mode = current_mode()
+    check_no_overlap(tensor.memory())
+    check_writable(tensor, mode, mode.grad and tensor._requires_grad)
+    storage = storage_of(tensor)
+    if not mode.grad and not mode.special:
+        result = function(tensor, *args, **kwargs)
+        write(tensor, result, storage)
+        return tensor
+    if tensor._requires_grad and tensor._node is None:
+        alias = tensor.detach()  # no_grad with forward mode: a leaf may be written
+    else:
+        alias = alias_of(tensor)
+    result = function(alias, *args, **kwargs)
+    check_result(tensor, result)
+    recording = mode.grad and result._requires_grad
+    if recording:
+        check_writable(tensor, mode, True)
+    kept = weakref.ref(alias)
+    del alias
+    saved = kept()
+    if saved is not None and saved is not result:
+        # A rule wants the old value: it gets a copy, and this write does not count against it.
+        saved._array = np.array(saved._array)
+        saved._storage = None
+    write(tensor, result, storage)
+    if result._tangent is not None or tensor._tangent is not None:
+        tensor._tangent = result._tangent
+    if recording:
+        rebase(tensor, result)
+    return tensor
+
+
+def check_result(tensor: Tensor, result: Tensor) -> None:
+    """The result of an in-place operation must fit where it is to be written."""
+    from ..dtypes import can_cast, from_numpy_dtype
+
+    target, value = tensor._array, result._array
+    if value.shape != target.shape:
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(value.shape)}"
+        )
+    if value.dtype is not target.dtype and value.dtype != target.dtype:
+        have, want = from_numpy_dtype(value.dtype), from_numpy_dtype(target.dtype)
+        if not can_cast(have, want):
+            raise RuntimeError(
+                f"result type {have.type_name} can't be cast to the desired output type {want.type_name}"
+            )
+
+
+def write(tensor: Tensor, result: Tensor, storage: Storage) -> None:
+    check_result(tensor, result)
+    if result._array is not tensor._array:
+        np.copyto(tensor.memory(), result._array, casting="unsafe")
+    bump(storage)
+
+
+def bump(storage: Storage) -> None:
+    """Count a write. In anomaly mode, remember which line did it."""
+    storage.version += 1
+    if current_mode().anomaly is not None:
+        from .anomaly_mode import user_line
+
+        storage.writer = user_line()
+
+
+def rebase(tensor: Tensor, result: Tensor) -> None:
+    """Make the history of `result` that of `tensor`, and of the base it is a view of."""
+    storage = tensor._storage
+    view = tensor._view
+    if view is None:
+        adopt_history(tensor, result._node, result._output_nr)
+        storage.history += 1
+        return
+    base = view.base
+    steps = with_shapes(view.steps, base._array)
+    mask = (1 if base._requires_grad else 0) | 2
+    plan = copy_slices.plan(mask, 2)
+    edges = (None if not base._requires_grad else base._node or anchor_of(base), result._node)
+    node = copy_slices.node_type(edges, (), {"steps": steps}, plan, (), None)
+    node.slots = (base._output_nr if base._node is not None else 0, result._output_nr)
+    node.shape, node.dtype = base._array.shape, base._array.dtype
+    adopt_history(base, node, 0)
+    storage.history += 1
+    refresh(tensor)
+
+
+def adopt_history(tensor: Tensor, node: Any, output_nr: int) -> None:
+    """Move a tensor to a new node. A tensor that retains its gradient goes on retaining it."""
+    old = tensor._node
+    tensor._node, tensor._output_nr, tensor._requires_grad = node, output_nr, True
+    if old is not None and old.hooks is not None:
+        retained = old.hooks.retained
+        for number, reference in list(retained.items()):
+            if reference() is tensor:
+                del retained[number]
+                node.ensure_hooks().retained[output_nr] = reference

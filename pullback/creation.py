@@ -1,0 +1,432 @@
+"""Making tensors: `tensor`, `zeros`, `arange`, `*_like`, `new_*`, and conversion from data.
+
+Random tensors are in `random.py`; sharing memory with other libraries in `interop.py`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .autograd.mode import current_mode
+from .autograd.tape import new_object, wrap
+from .device import require_cpu
+from .dtypes import as_dtype, default_dtype, dtype as dtype_type, from_numpy_dtype
+from .functional.operands import sizes_of
+from .functional.registry import FUNCTIONS, METHODS
+from .tensor import Tensor
+
+_PYTHON_TYPES = {float: None, int: np.dtype(np.int64), bool: np.dtype(np.bool_)}
+
+
+def finish(
+    array: np.ndarray, requires_grad: bool = False, device: Any = None, pin_memory: bool = False, layout: Any = None
+) -> Tensor:
+    """Wrap a fresh array as a leaf."""
+    if device is not None:
+        require_cpu(device)
+    if layout is not None:
+        from .layout import require_strided
+
+        require_strided(layout)
+    result = new_object(Tensor)
+    result._array = array
+    if requires_grad:
+        if array.dtype.kind not in "fcV":
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients. "
+                f"This one would have dtype {from_numpy_dtype(array.dtype)!r}: pass dtype=torch.float32, or write 1. instead of 1."
+            )
+        result._requires_grad = True
+    if current_mode().inference:
+        result._inference = True
+    return result
+
+
+def numpy_dtype(dtype: Any) -> np.dtype:
+    return default_dtype().numpy if dtype is None else as_dtype(dtype).numpy
+
+
+# --- from data ---
+
+
+def tensor(
+    data: Any, *, dtype: dtype_type | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
+    """A new tensor that copies `data`: a number, nested lists, an array."""
+    if isinstance(data, Tensor):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
+    return finish(array_from(data, dtype), requires_grad, device)
+
+
+def array_from(data: Any, dtype: Any = None) -> np.ndarray:
+    """A fresh array in torch's idea of the data's dtype."""
+    kind = type(data)
+    if kind is list and dtype is None and data and type(data[0]) is float:
+        try:
+            return np.array(data, default_dtype().numpy)
+        except (TypeError, ValueError):
+            pass  # mixed or nested: the careful way below says what is wrong
+    if kind is float:
+        return np.array(data, default_dtype().numpy if dtype is None else as_dtype(dtype).numpy)
+    if isinstance(data, Tensor):
+        array = np.array(data._array)
+    elif isinstance(data, (np.ndarray, np.generic)):
+        from_numpy_dtype(data.dtype)
+        array = np.array(data, order="C")
+    else:
+        array = _from_python(data)
+    if dtype is not None:
+        wanted = as_dtype(dtype).numpy
+        if array.dtype.kind == "c" and wanted.kind not in "cb":
+            raise RuntimeError("value cannot be converted to type without overflow: complex numbers have an imaginary part")
+        if array.dtype.kind == "O":
+            return _checked_integers(array, wanted)
+        array = array.astype(wanted, copy=False)
+    elif array.dtype.kind == "O":
+        raise RuntimeError("Overflow when unpacking long long: the number does not fit in int64")
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _checked_integers(array: np.ndarray, wanted: np.dtype) -> np.ndarray:
+    try:
+        return array.astype(wanted)
+    except OverflowError:
+        raise RuntimeError(f"value cannot be converted to type {wanted.name} without overflow") from None
+
+
+def _from_python(data: Any) -> np.ndarray:
+    """Nested sequences of numbers (or of tensors), checked level by level."""
+    if isinstance(data, (bool, int, float, complex)):
+        return _typed(np.array(data))
+    if isinstance(data, str) or data is None or not hasattr(data, "__len__"):
+        if hasattr(data, "__array__") or hasattr(data, "__dlpack__") or hasattr(data, "__array_interface__"):
+            return np.array(np.asarray(data))
+        if isinstance(data, str):
+            raise TypeError("new(): invalid data type 'str'")
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    shape = _shape_of(data)
+    flat: list[Any] = []
+    _flatten(data, shape, 0, flat)
+    if not flat:
+        return np.empty(shape, default_dtype().numpy)
+    if any(isinstance(item, (np.ndarray, np.generic)) for item in flat):
+        return np.array([np.asarray(item) for item in flat]).reshape(shape)
+    return _typed(np.array(flat).reshape(shape))
+
+
+def _typed(array: np.ndarray) -> np.ndarray:
+    """Python floats and complex numbers take the default dtype."""
+    if array.dtype.kind == "f":
+        return array.astype(default_dtype().numpy)
+    if array.dtype.kind == "c":
+        return array.astype(default_dtype().to_complex().numpy)
+    if array.dtype.kind in "US":
+        raise ValueError("too many dimensions 'str'")
+    return array
+
+
+def _shape_of(data: Any) -> tuple:
+    shape = []
+    while not isinstance(data, (str, bytes, np.generic)) and hasattr(data, "__len__"):
+        if isinstance(data, (Tensor, np.ndarray)):
+            shape.extend(data.shape)
+            break
+        shape.append(len(data))
+        if len(data) == 0:
+            break
+        data = data[0]
+    return tuple(shape)
+
+
+def _flatten(data: Any, shape: tuple, depth: int, out: list) -> None:
+    if isinstance(data, str):
+        raise ValueError("too many dimensions 'str'")
+    if depth == len(shape):
+        if isinstance(data, Tensor):
+            data = data._array[()] if data._array.ndim == 0 else data._array
+        if data is None:
+            raise RuntimeError("Could not infer dtype of NoneType")
+        if not isinstance(data, (bool, int, float, complex, np.generic)):
+            if hasattr(data, "__len__"):
+                raise TypeError(f"not a sequence of numbers: {type(data).__name__} at depth {depth}")
+            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+        out.append(data)
+        return
+    if not hasattr(data, "__len__"):
+        raise TypeError(f"not a sequence: expected a sequence of length {shape[depth]} at dim {depth}, got {type(data).__name__}")
+    if len(data) != shape[depth]:
+        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
+    if isinstance(data, Tensor):
+        data = data._array
+    for item in data:
+        _flatten(item, shape, depth + 1, out)
+
+
+def as_tensor(data: Any, dtype: dtype_type | None = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, sharing memory where possible."""
+    if device is not None:
+        require_cpu(device)
+    if isinstance(data, Tensor):
+        return data if dtype is None or data.dtype is dtype else data.to(dtype)
+    if isinstance(data, np.ndarray):
+        from .interop import from_numpy
+
+        result = from_numpy(data)
+        return result if dtype is None else result.to(dtype)
+    if hasattr(data, "__dlpack__"):
+        from .interop import from_dlpack
+
+        result = from_dlpack(data)
+        return result if dtype is None else result.to(dtype)
+    return tensor(data, dtype=dtype)
+
+
+def asarray(
+    obj: Any, *, dtype: dtype_type | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
+    """`obj` as a tensor; `copy=True` never shares memory, `copy=False` must."""
+    if copy:
+        result = tensor(obj.detach() if isinstance(obj, Tensor) else obj, dtype=dtype) if not isinstance(obj, Tensor) else obj.detach().clone()
+        result = result if dtype is None else result.to(dtype)
+    else:
+        result = as_tensor(obj, dtype, device)
+        if copy is False and not (isinstance(obj, Tensor) and result is obj) and not hasattr(obj, "__dlpack__"):
+            raise ValueError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__} has no memory to share")
+    if requires_grad and not result.requires_grad:
+        result = result.detach() if result is obj else result
+        result.requires_grad_()
+    return result
+
+
+def scalar_tensor(s: Any, *, dtype: dtype_type | None = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+    """A 0-d tensor of the default dtype."""
+    return finish(np.array(s).astype(numpy_dtype(dtype)), requires_grad, device)
+
+
+def legacy_tensor(cls: type, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor(2, 3)` (sizes), `Tensor([1, 2])` (data) or `Tensor()`."""
+    kwargs.pop("device", None)
+    kind = default_dtype().numpy
+    if not args or all(isinstance(a, int) and not isinstance(a, bool) for a in args):
+        array = np.empty(args or (0,), kind)
+    elif len(args) == 1 and type(args[0]).__name__ == "Size":
+        array = np.empty(tuple(args[0]), kind)
+    elif len(args) == 1 and isinstance(args[0], Tensor):
+        array = args[0]._array
+    elif len(args) == 1:
+        if isinstance(args[0], (float, str)) or args[0] is None:
+            raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
+        array = array_from(args[0]).astype(kind)
+    else:
+        raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})")
+    result = object.__new__(cls)
+    result._array = array
+    return result
+
+
+# --- filled ---
+
+
+def _checked(args: tuple, size: Any) -> tuple:
+    sizes = sizes_of((size,) if size is not None else args)
+    for n in sizes:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(sizes)}")
+    return sizes
+
+
+def allocate(function: Any, sizes: tuple, dtype: Any, *fill: Any) -> np.ndarray:
+    """Call a NumPy creation function; an absurd size is a clear error."""
+    try:
+        return function(sizes, *fill, numpy_dtype(dtype))
+    except (ValueError, OverflowError):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)}: no machine has that much memory") from None
+
+
+def zeros(*args: Any, size: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None, names: Any = None) -> Tensor:
+    """A tensor of zeros."""
+    return _into(out, finish(allocate(np.zeros, _checked(args, size), _dtype_for(dtype, out)), requires_grad, device, layout=layout))
+
+
+def ones(*args: Any, size: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None, names: Any = None) -> Tensor:
+    """A tensor of ones."""
+    return _into(out, finish(allocate(np.ones, _checked(args, size), _dtype_for(dtype, out)), requires_grad, device, layout=layout))
+
+
+def empty(*args: Any, size: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None, out: Tensor | None = None, names: Any = None) -> Tensor:
+    """A tensor whose elements are whatever was in memory."""
+    return _into(out, finish(allocate(np.empty, _checked(args, size), _dtype_for(dtype, out)), requires_grad, device, layout=layout))
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None, names: Any = None) -> Tensor:
+    """A tensor of one value; its dtype follows the value."""
+    value = fill_value.item() if isinstance(fill_value, (Tensor, np.generic)) else fill_value
+    if dtype is None and out is None:
+        dtype = from_numpy_dtype(_typed(np.array(value)).dtype)
+    sizes = _checked((size,) if not isinstance(size, int) else ((size,),), None)
+    return _into(out, finish(np.full(sizes, value, numpy_dtype(_dtype_for(dtype, out))), requires_grad, device, layout=layout))
+
+
+def _dtype_for(dtype: Any, out: Tensor | None) -> Any:
+    return out.dtype if dtype is None and out is not None else dtype
+
+
+def _into(out: Tensor | None, result: Tensor) -> Tensor:
+    if out is None:
+        return result
+    from .functional.registry import write_out
+
+    write_out("creation", out, result)
+    return out
+
+
+def _like(function: Any, input: Tensor, dtype: Any, requires_grad: bool, device: Any, memory_format: Any) -> Tensor:
+    array = input._array
+    wanted = array.dtype if dtype is None else as_dtype(dtype).numpy
+    if isinstance(array, (np.ndarray, np.generic)):
+        return finish(function(array, dtype=wanted), requires_grad, device)
+    return finish(function(np.empty(array.shape, wanted)), requires_grad, device)
+
+
+def zeros_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
+    """Zeros in the shape and dtype of another tensor."""
+    return _like(np.zeros_like, input, dtype, requires_grad, device, memory_format)
+
+
+def ones_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
+    """Ones in the shape and dtype of another tensor."""
+    return _like(np.ones_like, input, dtype, requires_grad, device, memory_format)
+
+
+def empty_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
+    """An uninitialised tensor in the shape and dtype of another."""
+    return _like(np.empty_like, input, dtype, requires_grad, device, memory_format)
+
+
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
+    """One value in the shape and dtype of another tensor."""
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    return _like(lambda array, dtype=None: np.full_like(array, value, dtype=dtype), input, dtype, requires_grad, device, memory_format)
+
+
+# --- ranges and matrices ---
+
+
+def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None) -> Tensor:
+    """Numbers from `start` (0) up to, not including, `end`, in steps."""
+    if end is None:
+        start, end = 0, start
+    start, end, step = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, end, step))
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: start={start}, end={end}, step={step}")
+    if dtype is None and out is None and all(isinstance(v, int) for v in (start, end, step)):
+        return _into(out, finish(np.arange(start, end, step, np.int64), requires_grad, device))
+    kind = numpy_dtype(_dtype_for(dtype, out))
+    if kind.kind in "iu":
+        array = np.arange(start, end, step).astype(kind)
+    else:
+        count = max(0, int(np.ceil((end - start) / step)))
+        array = (np.arange(count, dtype=np.float64) * step + start).astype(kind)
+    return _into(out, finish(array, requires_grad, device))
+
+
+def range_(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, **_: Any) -> Tensor:
+    """Like `arange`, but including the end (deprecated in torch, kept for old programs)."""
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
+        "range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    count = int(np.floor((end - start) / step)) + 1
+    return finish((np.arange(count, dtype=np.float64) * step + start).astype(numpy_dtype(dtype)), requires_grad, device)
+
+
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None) -> Tensor:
+    """`steps` evenly spaced numbers from `start` to `end`, both included."""
+    first, last = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, end))
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    if dtype is None and (isinstance(first, complex) or isinstance(last, complex)):
+        dtype = default_dtype().to_complex()
+    kind = numpy_dtype(_dtype_for(dtype, out))
+    return _into(out, finish(_evenly(first, last, steps, kind), requires_grad, device))
+
+
+def _evenly(first: Any, last: Any, steps: int, kind: np.dtype) -> np.ndarray:
+    """Torch counts from both ends, in the dtype itself, so that the ends are exact and the middle symmetric."""
+    if steps == 1:
+        return np.array([first]).astype(kind)
+    if kind.kind in "iu":
+        step = (float(last) - float(first)) / max(steps - 1, 1)
+        index = np.arange(steps)
+        values = np.where(index < steps // 2, first + step * index, last - step * (steps - 1 - index))
+        return np.trunc(values).astype(kind)
+    work = kind if kind.itemsize >= 4 and kind.kind != "V" else np.dtype(np.float32)
+    first, last = work.type(first), work.type(last)
+    step = (last - first) / work.type(max(steps - 1, 1))
+    index = np.arange(steps).astype(work)
+    values = np.where(index.real < steps // 2, first + step * index, last - step * (work.type(steps - 1) - index))
+    return values.astype(kind)
+
+
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Tensor | None = None, **_: Any) -> Tensor:
+    """`base` to the powers that `linspace` gives."""
+    kind = numpy_dtype(_dtype_for(dtype, out))
+    first, last = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    exponents = _evenly(first, last, steps, np.dtype(np.complex128 if kind.kind == "c" else np.float64))
+    return _into(out, finish(np.power(float(base), exponents).astype(kind), requires_grad, device))
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None) -> Tensor:
+    """The identity matrix (n by m)."""
+    if n < 0 or (m is not None and m < 0):
+        raise RuntimeError(f"n must be greater or equal to 0, got {n}" if n < 0 else f"m must be greater or equal to 0, got {m}")
+    return _into(out, finish(np.eye(n, m, dtype=numpy_dtype(_dtype_for(dtype, out))), requires_grad, device))
+
+
+# --- methods that make tensors of the same kind ---
+
+
+def _new(creator: Any) -> Any:
+    def method(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kwargs: Any) -> Tensor:
+        kwargs.pop("layout", None), kwargs.pop("pin_memory", None)
+        return creator(*args, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad, **kwargs)
+
+    method.__name__ = f"new_{creator.__name__}"
+    return method
+
+
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+    """A tensor from data, in the dtype of this one."""
+    return tensor(data, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
+
+
+for _function in (zeros, ones, empty, full):
+    METHODS[f"new_{_function.__name__}"] = _new(_function)
+METHODS["new_tensor"] = new_tensor
+METHODS["new"] = lambda self, *args, **kwargs: legacy_tensor(Tensor, *args, **kwargs).to(self.dtype)
+FUNCTIONS.update(
+    {
+        f.__name__: f
+        for f in (
+            tensor, as_tensor, asarray, scalar_tensor, zeros, ones, empty, full, zeros_like, ones_like, empty_like, full_like,
+            arange, linspace, logspace, eye,
+        )
+    }
+)  # fmt: skip
+FUNCTIONS["range"] = range_
+
+
+def wrap_array(array: Any) -> Tensor:
+    return wrap(array)

@@ -1,0 +1,310 @@
+"""Element types and the rules that combine them.
+
+`dtype` objects carry torch's names and NumPy's types; `promote_types` and `result_type` are torch's promotion
+rules (0-d tensors and Python numbers are weak). bfloat16 comes from the optional package `ml_dtypes`, imported
+when somebody first asks for it. Nothing here knows about tensors.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+_BOOL, _INTEGER, _FLOAT, _COMPLEX = range(4)
+
+
+class dtype:
+    """The type of a tensor's elements: `float32`, `int64`, `bool`, ..."""
+
+    __slots__ = ("name", "short_name", "type_name", "category", "itemsize", "is_signed", "_numpy")
+
+    def __init__(self, name: str, type_name: str, short_name: str, category: int, itemsize: int, signed: bool) -> None:
+        self.name = name
+        self.type_name = type_name  # 'Float' of torch.FloatTensor, as error messages spell it
+        self.short_name = short_name  # 'float', the legacy alias some messages use
+        self.category = category
+        self.itemsize = itemsize
+        self.is_signed = signed
+        self._numpy: np.dtype | None = None if name in _FROM_ML_DTYPES else np.dtype(name)
+
+    @property
+    def numpy(self) -> np.dtype:
+        """The NumPy type that holds these elements."""
+        if self._numpy is None:
+            self._numpy = _load_extension_dtype(self)
+        return self._numpy
+
+    @property
+    def kind(self) -> str:
+        """NumPy's letter for the category, so that rules can ask arrays and tensors alike."""
+        return "fV"[self.name in _FROM_ML_DTYPES] if self.category == _FLOAT else self.numpy.kind
+
+    @property
+    def is_floating_point(self) -> bool:
+        return self.category == _FLOAT
+
+    @property
+    def is_complex(self) -> bool:
+        return self.category == _COMPLEX
+
+    def to_real(self) -> dtype:
+        return _REAL_OF.get(self, self)
+
+    def to_complex(self) -> dtype:
+        return _COMPLEX_OF.get(self, self)
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple:
+        return _dtype_by_name, (self.name,)
+
+    def __copy__(self) -> dtype:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> dtype:
+        return self
+
+
+_FROM_ML_DTYPES = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
+
+bool_ = dtype("bool", "Bool", "bool", _BOOL, 1, False)
+uint8 = dtype("uint8", "Byte", "unsigned char", _INTEGER, 1, False)
+uint16 = dtype("uint16", "UInt16", "uint16_t", _INTEGER, 2, False)
+uint32 = dtype("uint32", "UInt32", "uint32_t", _INTEGER, 4, False)
+uint64 = dtype("uint64", "UInt64", "uint64_t", _INTEGER, 8, False)
+int8 = dtype("int8", "Char", "signed char", _INTEGER, 1, True)
+int16 = dtype("int16", "Short", "short int", _INTEGER, 2, True)
+int32 = dtype("int32", "Int", "int", _INTEGER, 4, True)
+int64 = dtype("int64", "Long", "long int", _INTEGER, 8, True)
+float16 = dtype("float16", "Half", "c10::Half", _FLOAT, 2, True)
+bfloat16 = dtype("bfloat16", "BFloat16", "c10::BFloat16", _FLOAT, 2, True)
+float32 = dtype("float32", "Float", "float", _FLOAT, 4, True)
+float64 = dtype("float64", "Double", "double", _FLOAT, 8, True)
+complex64 = dtype("complex64", "ComplexFloat", "c10::complex<float>", _COMPLEX, 8, True)
+complex128 = dtype("complex128", "ComplexDouble", "c10::complex<double>", _COMPLEX, 16, True)
+float8_e4m3fn = dtype("float8_e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", _FLOAT, 1, True)
+float8_e5m2 = dtype("float8_e5m2", "Float8_e5m2", "c10::Float8_e5m2", _FLOAT, 1, True)
+
+ALL_DTYPES = (
+    bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32, float64,
+    complex64, complex128, float8_e4m3fn, float8_e5m2,
+)  # fmt: skip
+
+ALIASES = {
+    "bool": bool_, "half": float16, "float": float32, "double": float64, "cfloat": complex64, "cdouble": complex128,
+    "short": int16, "int": int32, "long": int64,
+}  # fmt: skip
+
+_BY_NAME = {d.name: d for d in ALL_DTYPES}
+_BY_NUMPY: dict[np.dtype, dtype] = {d._numpy: d for d in ALL_DTYPES if d._numpy is not None}
+_REAL_OF = {complex64: float32, complex128: float64}
+_COMPLEX_OF = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
+
+
+def _dtype_by_name(name: str) -> dtype:
+    return _BY_NAME[name]
+
+
+def _load_extension_dtype(wanted: dtype) -> np.dtype:
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise RuntimeError(
+            f"{wanted!r} needs the optional package ml_dtypes. Install it with: pip install 'pullback[bfloat16]'."
+        ) from None
+    numpy_dtype = np.dtype(getattr(ml_dtypes, wanted.name))
+    _BY_NUMPY[numpy_dtype] = wanted
+    return numpy_dtype
+
+
+def from_numpy_dtype(numpy_dtype: np.dtype) -> dtype:
+    """The dtype of an array's elements; TypeError when torch has no such type."""
+    found = _BY_NUMPY.get(numpy_dtype)
+    if found is not None:
+        return found
+    native = numpy_dtype.newbyteorder("=")
+    if native in _BY_NUMPY:
+        return _BY_NUMPY[native]
+    by_name = _BY_NAME.get(numpy_dtype.name)
+    if by_name is not None and by_name.numpy == numpy_dtype:
+        return by_name
+    raise TypeError(
+        f"can't convert np.ndarray of type numpy.{numpy_dtype.name}_. The only supported types are: float64, float32, "
+        "float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
+    )
+
+
+def as_dtype(value: object) -> dtype:
+    """Accept a dtype, a Python type (`float`, `int`, `bool`, `complex`) or anything NumPy calls a dtype."""
+    if type(value) is dtype:
+        return value
+    if value is float:
+        return default_dtype()
+    if value is complex:
+        return default_dtype().to_complex()
+    if value is int:
+        return int64
+    if value is bool:
+        return bool_
+    if isinstance(value, (np.dtype, type)):
+        return from_numpy_dtype(np.dtype(value))
+    raise TypeError(f"dtype must be a torch.dtype such as torch.float32, not {type(value).__name__}")
+
+
+# --- default dtype --------------------------------------------------------------------------------------------------
+
+_default = float32
+
+
+def default_dtype() -> dtype:
+    return _default
+
+
+def get_default_dtype() -> dtype:
+    """The dtype that Python floats become: float32 unless changed by `set_default_dtype`."""
+    return _default
+
+
+def set_default_dtype(d: dtype, /) -> None:
+    """Make `d` (a floating point dtype) the type of tensors built from Python floats."""
+    global _default
+    d = as_dtype(d)
+    if not d.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, but got {d!r}")
+    _default = d
+    _result_types.clear()
+
+
+# --- promotion ------------------------------------------------------------------------------------------------------
+
+
+def _promote_integers(a: dtype, b: dtype) -> dtype:
+    if a.is_signed == b.is_signed:
+        return a if a.itemsize >= b.itemsize else b
+    signed, unsigned = (a, b) if a.is_signed else (b, a)
+    if unsigned is not uint8:
+        raise RuntimeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+            f"{a.type_name} and {b.type_name}. Convert one of them first, for example with .to(torch.int64)."
+        )
+    return signed if signed.itemsize > 1 else int16
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that both can be converted to, by torch's table."""
+    if type1 is type2:
+        return type1
+    low, high = (type1, type2) if type1.category <= type2.category else (type2, type1)
+    if low.category == high.category:
+        if low.category == _INTEGER:
+            return _promote_integers(type1, type2)
+        if {low, high} == {float16, bfloat16}:
+            return float32
+        return low if low.itemsize >= high.itemsize else high
+    if high.category == _COMPLEX and low.category == _FLOAT:
+        return promote_types(high.to_real(), low).to_complex()
+    return high
+
+
+def scalar_dtype(value: object) -> dtype:
+    """The dtype a Python number has when it stands alone."""
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    if isinstance(value, float):
+        return _default
+    if isinstance(value, complex):
+        return _default.to_complex()
+    raise TypeError(f"expected a number, got {type(value).__name__}")
+
+
+def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
+    """Let a group of weaker operands change the category of the stronger group's type, never its width."""
+    if higher is None:
+        return lower
+    if lower is None or lower.category <= higher.category and higher.category != _BOOL:
+        return higher
+    if higher.category == _FLOAT and lower.category == _COMPLEX:
+        return higher.to_complex()
+    return promote_types(higher, lower)
+
+
+_result_types: dict[tuple, dtype] = {}
+
+
+def result_dtype(*operands: tuple[dtype, int]) -> dtype:
+    """Torch's result type for operands given as (dtype, strength): 2 = has dimensions, 1 = 0-d, 0 = Python number."""
+    cached = _result_types.get(operands)
+    if cached is not None:
+        return cached
+    groups: list[dtype | None] = [None, None, None]
+    for operand, strength in operands:
+        present = groups[strength]
+        groups[strength] = operand if present is None else promote_types(present, operand)
+    result = _combine(groups[2], _combine(groups[1], groups[0]))
+    assert result is not None
+    _result_types[operands] = result
+    return result
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether torch's casting rules let a result of type `from_` be stored in an output of type `to`."""
+    if from_.category == _COMPLEX and to.category != _COMPLEX:
+        return False
+    if from_.category == _FLOAT and to.category < _FLOAT:
+        return False
+    return not (from_.category == _INTEGER and to.category == _BOOL)
+
+
+# --- limits ---------------------------------------------------------------------------------------------------------
+
+
+class finfo:
+    """Machine limits of a floating point dtype."""
+
+    def __init__(self, type: dtype | None = None) -> None:
+        d = _default if type is None else as_dtype(type)
+        if d.category < _FLOAT:
+            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle {d!r}")
+        real = d.to_real()
+        numbers = np.finfo(real.numpy) if real not in (bfloat16, float8_e4m3fn, float8_e5m2) else _ml_finfo(real)
+        self.bits: int = real.itemsize * 8
+        self.eps = float(numbers.eps)
+        self.max = float(numbers.max)
+        self.min = float(numbers.min)
+        self.tiny = float(numbers.tiny)
+        self.smallest_normal = self.tiny
+        self.resolution = float(numbers.resolution)
+        self.dtype: str = real.name
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+        )
+
+
+def _ml_finfo(real: dtype):  # noqa: ANN202 - ml_dtypes.finfo, an optional type
+    import ml_dtypes
+
+    return ml_dtypes.finfo(real.numpy)
+
+
+class iinfo:
+    """Limits of an integer dtype."""
+
+    def __init__(self, type: dtype) -> None:
+        d = as_dtype(type)
+        if d.category > _INTEGER:
+            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle {d!r}")
+        if d is bool_:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        limits = np.iinfo(d.numpy)
+        self.bits: int = limits.bits
+        self.min = int(limits.min)
+        self.max = int(limits.max)
+        self.dtype: str = d.name
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -1,0 +1,331 @@
+"""The operators: + - * / ** and their function, method, reflected and in-place forms.
+
+`binary_operator` builds the fast path that Tensor's operators use: operands of one floating dtype, or a Python
+number, go straight to the tape; anything else is promoted first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..autograd import views
+from ..autograd.mode import NO_GRAD, RECORD, current_mode
+from ..autograd.op import Op
+from ..autograd.tape import apply, new_object
+from ..ops import pointwise as ops
+from ..tensor import Tensor, anchor_of
+from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, promote
+from .registry import public
+
+
+def binary_operator(op: Op, floating: bool = False) -> Callable[[Tensor, Any], Tensor]:
+    """A function of a tensor and anything: the form behind `Tensor.__mul__` and friends."""
+    forward = op.forward
+    plans = op.plans
+
+    def operator(a: Any, b: Any) -> Any:
+        mode = current_mode()
+        if mode.special or not isinstance(a, Tensor):
+            return slow(a, b)
+        x = a._array
+        kind = x.dtype
+        if isinstance(b, Tensor):
+            y = b._array
+            if y.dtype is not kind or kind.kind != "f" and (floating or kind.kind != "c"):
+                return slow(a, b)
+            second_needs = b._requires_grad
+            if b._view is not None:
+                views.refresh(b)
+                second_needs = b._requires_grad
+        elif (type(b) is float or type(b) is int) and kind.kind == "f":
+            y = b
+            second_needs = False
+        else:
+            return slow(a, b)
+        try:
+            out = forward(x, y)
+        except ValueError:
+            raise broadcast_error(x.shape, y.shape) from None
+        result = new_object(Tensor)
+        result._array = out
+        if mode is NO_GRAD:
+            return result
+        if a._view is not None:
+            views.refresh(a)
+        mask = (1 if a._requires_grad else 0) | (2 if second_needs else 0)
+        if not mask:
+            return result
+        plan = plans.get(mask)
+        if plan is None:
+            plan = op.plan(mask, 2)
+        record_binary(op, plan, a, b, mask, out, result)
+        return result
+
+    def slow(a: Any, b: Any) -> Any:
+        first, second = as_operand(a), as_operand(b)
+        if first is None or second is None:
+            return NotImplemented
+        first, second = promote(first, second, floating=floating)
+        try:
+            return apply(op, (first, second))
+        except ValueError as error:
+            if "broadcast" in str(error):
+                raise broadcast_error(_shape(first), _shape(second)) from None
+            raise
+
+    return operator
+
+
+def record_binary(op: Op, plan: Any, a: Tensor, b: Any, mask: int, out: Any, result: Tensor) -> None:
+    """`tape.record` for two operands, spelled out because everything else waits on it."""
+    if a._output_nr or mask & 2 and b._output_nr or a._inference or isinstance(b, Tensor) and b._inference:
+        from ..autograd.tape import record
+
+        record(op, (a, b), None, mask, result, out)
+        return
+    first = None
+    if mask & 1:
+        first = a._node or anchor_of(a)
+    second = None
+    if mask & 2:
+        second = b._node or anchor_of(b)
+    saves = plan.saves
+    versions = None
+    if saves:
+        saved = []
+        for code in saves:
+            if code < 0:
+                saved.append(out)
+                continue
+            value = b if code else a
+            if isinstance(value, Tensor):
+                if value._node is None and value._requires_grad:
+                    value = anchor_of(value)
+                storage = value._storage
+                if storage is not None and storage.version:
+                    versions = {code: storage.version} if versions is None else {**versions, code: storage.version}
+            saved.append(value)
+        saved = tuple(saved)
+    else:
+        saved = ()
+    node = op.node_type((first, second), saved, None, plan, out.shape, out.dtype)
+    node.versions = versions
+    result._node = node
+    result._requires_grad = True
+
+
+def _shape(value: Any) -> tuple:
+    return value._array.shape if isinstance(value, Tensor) else ()
+
+
+_add = binary_operator(ops.add)
+_subtract = binary_operator(ops.subtract)
+_reverse_subtract = binary_operator(ops.reverse_subtract)
+_multiply = binary_operator(ops.multiply)
+_divide = binary_operator(ops.divide, floating=True)
+
+
+def _boolean_subtraction(a: Any, b: Any) -> None:
+    if all(isinstance(v, bool) or isinstance(v, Tensor) and v._array.dtype.kind == "b" for v in (a, b)):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+            "instead."
+        )
+
+
+def _needed(result: Any, function: str, value: Any) -> Tensor:
+    if result is NotImplemented:
+        raise TypeError(f"{function}(): argument 'other' (position 2) must be Tensor, not {type(value).__name__}")
+    return result
+
+
+def _scaled(op: Op, a: Any, b: Any, alpha: Any, function: str) -> Tensor:
+    first, second = promote(as_tensor(a), as_operand(b))
+    if isinstance(alpha, float) and first._array.dtype.kind in "iu":
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, bool) and first._array.dtype.kind != "b":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    return apply(op, (first, second), {"alpha": alpha})
+
+
+@public(in_place=True, out=True)
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """`input + alpha * other`."""
+    if alpha == 1:
+        return _needed(_add(input if isinstance(input, Tensor) else as_tensor(input), other), "add", other)
+    return _scaled(ops.add_scaled, input, other, alpha, "add")
+
+
+@public("subtract", in_place=True, out=True)
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """`input - alpha * other`."""
+    _boolean_subtraction(input, other)
+    if alpha == 1:
+        return _needed(_subtract(input if isinstance(input, Tensor) else as_tensor(input), other), "sub", other)
+    return _scaled(ops.subtract_scaled, input, other, alpha, "sub")
+
+
+@public()
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """`other - alpha * input`."""
+    _boolean_subtraction(input, other)
+    if alpha == 1:
+        return _needed(_reverse_subtract(as_tensor(input), other), "rsub", other)
+    return _scaled(ops.reverse_subtract_scaled, input, other, alpha, "rsub")
+
+
+@public("multiply", in_place=True, out=True)
+def mul(input: Any, other: Any) -> Tensor:
+    """`input * other`."""
+    return _needed(_multiply(input if isinstance(input, Tensor) else as_tensor(input), other), "mul", other)
+
+
+@public("divide", in_place=True, out=True)
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """`input / other`, optionally rounded towards zero ("trunc") or down ("floor")."""
+    if rounding_mode is None:
+        return _needed(_divide(input if isinstance(input, Tensor) else as_tensor(input), other), "div", other)
+    from .division import rounded_division
+
+    return rounded_division(input, other, rounding_mode)
+
+
+@public(in_place=True, out=True)
+def true_divide(input: Any, other: Any) -> Tensor:
+    """`input / other`."""
+    return div(input, other)
+
+
+@public(in_place=True, out=True)
+def pow(input: Any, exponent: Any) -> Tensor:
+    """`input ** exponent`; either may be a number."""
+    if isinstance(exponent, np.generic):
+        exponent = exponent.item()
+    if isinstance(exponent, NUMBERS) and isinstance(input, Tensor):
+        return _power_of_tensor(input, exponent)
+    if isinstance(input, NUMBERS):
+        base, x = promote(input, as_tensor(exponent))
+        if base == 1 and not isinstance(base, complex):
+            base = 1.0 if x._array.dtype.kind == "f" else base
+        return apply(ops.power_of_scalar, (x,), {"base": base})
+    a, b = promote(as_tensor(input), as_operand(exponent))
+    if a._array.dtype.kind in "iu" and np.any(b._array < 0):
+        return _negative_integer_powers(a, b)
+    return apply(ops.power, (a, b))
+
+
+def _power_of_tensor(x: Tensor, exponent: Any) -> Tensor:
+    kind = x._array.dtype.kind
+    if kind in "biu":
+        if isinstance(exponent, int) and exponent < 0 and kind != "b":
+            raise RuntimeError(
+                "Integers to negative integer powers are not allowed. Convert the tensor first: x.float() ** -1."
+            )
+        (x,) = promote(x, exponent)[:1]
+    elif isinstance(exponent, complex) and kind != "c":
+        (x,) = promote(x, exponent)[:1]
+    return apply(ops.power_scalar, (x,), {"exponent": exponent})
+
+
+def _negative_integer_powers(a: Tensor, b: Tensor) -> Tensor:
+    """Integer tensors to negative powers: 0 except for bases 1 and -1 (as torch's kernel does)."""
+    from ..autograd.tape import wrap
+
+    base, exponent = np.broadcast_arrays(a._array, b._array)
+    signs = np.where(exponent % 2 == 0, 1, -1)
+    small = np.where(base == 1, 1, np.where(base == -1, signs, 0)).astype(base.dtype)
+    return wrap(np.where(exponent < 0, small, np.power(base, np.maximum(exponent, 0))))
+
+
+@public("negative", in_place=True, out=True)
+def neg(input: Any) -> Tensor:
+    """`-input`."""
+    x = as_tensor(input)
+    if x._array.dtype.kind == "b":
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead."
+        )
+    return apply(ops.negative, (x,))
+
+
+@public(method=True)
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself; bool tensors have no sign."""
+    if input._array.dtype.kind == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+# --- operators of Tensor ---
+
+
+def reverse_divide(x: Tensor, number: Any) -> Tensor:
+    """`number / x` (torch records it as reciprocal, then product)."""
+    other = as_operand(number)
+    if other is None:
+        return NotImplemented
+    if isinstance(other, Tensor):
+        return _divide(other, x)
+    from .operands import float_operand
+
+    return _multiply(apply(ops.reciprocal, (float_operand(x),)), other)
+
+
+def reverse_power(x: Tensor, base: Any) -> Tensor:
+    base = as_operand(base)
+    return NotImplemented if base is None else pow(base, x)
+
+
+def in_place_operator(op: Op, function: Callable, floating: bool = False) -> Callable:
+    """`x += y` and the like: straight into memory when nothing is recorded, through `views.in_place` otherwise."""
+    ufunc = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.true_divide}[op.name]
+
+    def operator(a: Tensor, b: Any) -> Tensor:
+        mode = current_mode()
+        x = a._array
+        if (mode is NO_GRAD or mode is RECORD and not a._requires_grad) and type(x) is np.ndarray and x.dtype.kind == "f":
+            y = b._array if isinstance(b, Tensor) else b
+            plain = type(b) in (int, float) or (
+                isinstance(b, Tensor) and y.dtype is x.dtype and (mode is NO_GRAD or not b.requires_grad)
+            )
+            if plain and a._view is None and not a._inference and 0 not in x.strides:
+                try:
+                    ufunc(x, y, x)
+                except ValueError:
+                    pass  # a shape that does not fit: the general form says so in torch's words
+                else:
+                    views.bump(a._storage or views.storage_of(a))
+                    return a
+        return views.in_place(a, function, b)
+
+    return operator
+
+
+add_in_place = in_place_operator(ops.add, add)
+subtract_in_place = in_place_operator(ops.subtract, sub)
+multiply_in_place = in_place_operator(ops.multiply, mul)
+divide_in_place = in_place_operator(ops.divide, div)
+
+OPERATORS: dict[str, Callable] = {
+    "__add__": _add,
+    "__radd__": _add,
+    "__sub__": lambda a, b: _boolean_subtraction(a, b) or _subtract(a, b),
+    "__rsub__": lambda a, b: _boolean_subtraction(a, b) or _reverse_subtract(a, b),
+    "__mul__": _multiply,
+    "__rmul__": _multiply,
+    "__truediv__": _divide,
+    "__rtruediv__": reverse_divide,
+    "__pow__": pow,
+    "__rpow__": reverse_power,
+    "__neg__": neg,
+    "__pos__": positive,
+    "__iadd__": add_in_place,
+    "__isub__": subtract_in_place,
+    "__imul__": multiply_in_place,
+    "__itruediv__": divide_in_place,
+    "__ipow__": lambda a, b: views.in_place(a, pow, b),
+}

@@ -1,0 +1,169 @@
+"""Comparisons, logic and tests on elements: results are boolean and carry no gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tape import wrap
+from ..dtypes import result_dtype
+from ..tensor import Tensor
+from .operands import _strength, as_operand, as_tensor, broadcast_error
+from .registry import IN_PLACE, METHODS, public, with_out, FUNCTIONS
+
+
+def _values(a: Any, b: Any) -> tuple | None:
+    """The arrays of two operands in a common dtype."""
+    first, second = as_operand(a), as_operand(b)
+    if first is None or second is None:
+        return None
+    x = first._array if isinstance(first, Tensor) else first
+    y = second._array if isinstance(second, Tensor) else second
+    if getattr(x, "dtype", None) is not getattr(y, "dtype", None):
+        common = result_dtype(_strength(first), _strength(second)).numpy
+        if isinstance(first, Tensor) and x.dtype != common:
+            x = x.astype(common)
+        if isinstance(second, Tensor) and y.dtype != common:
+            y = y.astype(common)
+    return x, y
+
+
+def comparison(name: str, ufunc: np.ufunc, *aliases: str) -> Callable:
+    """A comparison as function, method, operator and in-place method."""
+
+    def operator(input: Any, other: Any) -> Any:
+        values = _values(input, other)
+        if values is None:
+            return NotImplemented
+        try:
+            return wrap(ufunc(*values))
+        except ValueError:
+            raise broadcast_error(np.shape(values[0]), np.shape(values[1])) from None
+
+    def function(input: Any, other: Any) -> Tensor:
+        result = operator(as_tensor(input), other)
+        if result is NotImplemented:
+            raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+        return result
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Elementwise comparison: {name}."
+    for each in (name, *aliases):
+        FUNCTIONS[each] = METHODS[each] = with_out(function)
+        IN_PLACE[each + "_"] = in_dtype_of_input(function)
+    return operator
+
+
+def in_dtype_of_input(function: Callable) -> Callable:
+    """In-place comparisons keep the tensor's dtype: True becomes 1."""
+
+    def compare(input: Tensor, other: Any) -> Tensor:
+        return wrap(function(input, other)._array.astype(input._array.dtype))
+
+    return compare
+
+
+OPERATORS = {
+    "__eq__": comparison("eq", np.equal),
+    "__ne__": comparison("ne", np.not_equal, "not_equal"),
+    "__lt__": comparison("lt", np.less, "less"),
+    "__le__": comparison("le", np.less_equal, "less_equal"),
+    "__gt__": comparison("gt", np.greater, "greater"),
+    "__ge__": comparison("ge", np.greater_equal, "greater_equal"),
+}
+
+
+@public()
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape and elements."""
+    return input._array.shape == other._array.shape and bool(np.array_equal(input._array, other._array))
+
+
+def _logical(name: str, ufunc: np.ufunc) -> Callable:
+    def function(input: Any, other: Any) -> Tensor:
+        values = _values(as_tensor(input), other)
+        assert values is not None
+        return wrap(ufunc(*values))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Elementwise {name.replace('_', ' ')} of two tensors, as booleans."
+    IN_PLACE[name + "_"] = in_dtype_of_input(function)
+    return public(out=True)(function)
+
+
+logical_and = _logical("logical_and", np.logical_and)
+logical_or = _logical("logical_or", np.logical_or)
+logical_xor = _logical("logical_xor", np.logical_xor)
+
+
+@public(out=True)
+def logical_not(input: Any) -> Tensor:
+    """Elementwise negation, as booleans."""
+    return wrap(np.logical_not(as_tensor(input)._array))
+
+
+IN_PLACE["logical_not_"] = lambda input: wrap(np.logical_not(input._array).astype(input._array.dtype))
+
+
+def _test(name: str, check: Callable, *, integers: bool) -> Callable:
+    """A test of each element; `integers` is the answer for integer tensors."""
+
+    def function(input: Any) -> Tensor:
+        array = as_tensor(input)._array
+        if array.dtype.kind in "biu":
+            return wrap(np.full(array.shape, integers))
+        return wrap(check(array))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Elementwise {name}."
+    return public()(function)
+
+
+isnan = _test("isnan", np.isnan, integers=False)
+isinf = _test("isinf", np.isinf, integers=False)
+isfinite = _test("isfinite", np.isfinite, integers=True)
+
+
+def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
+    def operator(input: Any, other: Any) -> Any:
+        values = _values(input, other)
+        if values is None:
+            return NotImplemented
+        if any(getattr(value, "dtype", np.dtype(int)).kind not in "biu" or isinstance(value, float) for value in values):
+            raise RuntimeError(f"{name} is only implemented for integer and boolean tensors")
+        return wrap(ufunc(*values))
+
+    def function(input: Any, other: Any) -> Tensor:
+        return operator(as_tensor(input) if not isinstance(other, Tensor) else input, other)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Elementwise {name.replace('_', ' ')} of integers or booleans."
+    public(in_place=True, out=True)(function)
+    return operator
+
+
+bitwise_and = _bitwise("bitwise_and", np.bitwise_and)
+bitwise_or = _bitwise("bitwise_or", np.bitwise_or)
+bitwise_xor = _bitwise("bitwise_xor", np.bitwise_xor)
+bitwise_left_shift = _bitwise("bitwise_left_shift", np.left_shift)
+bitwise_right_shift = _bitwise("bitwise_right_shift", np.right_shift)
+
+
+@public(in_place=True, out=True)
+def bitwise_not(input: Any) -> Tensor:
+    """Elementwise complement of integers or booleans."""
+    array = as_tensor(input)._array
+    if array.dtype.kind not in "biu":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return wrap(np.invert(array))
+
+
+for _name, _operator in {
+    "and": bitwise_and, "or": bitwise_or, "xor": bitwise_xor, "lshift": bitwise_left_shift, "rshift": bitwise_right_shift,
+}.items():  # fmt: skip
+    OPERATORS[f"__{_name}__"] = OPERATORS[f"__r{_name}__"] = _operator
+OPERATORS["__rlshift__"] = lambda a, b: bitwise_left_shift(as_tensor(b), a)
+OPERATORS["__rrshift__"] = lambda a, b: bitwise_right_shift(as_tensor(b), a)
+OPERATORS["__invert__"] = bitwise_not

@@ -1,0 +1,158 @@
+"""Operands on their way in: anything a user may pass becomes tensors of one dtype, or weak Python numbers.
+
+The helpers every family module uses: `as_operand`, `promote`, `float_operand`, and checks of dims and shapes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tape import wrap
+from ..dtypes import default_dtype, dtype, from_numpy_dtype, result_dtype, scalar_dtype
+from ..ops.casting import cast
+from ..tensor import Tensor
+
+NUMBERS = (int, float, complex)  # bool is an int
+
+
+def as_tensor(value: Any, name: str = "input", function: str = "operation") -> Tensor:
+    """A tensor from a tensor, a number, an ndarray or a list (torch accepts only the first)."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (*NUMBERS, np.ndarray, np.generic, list, tuple)):
+        from ..creation import tensor
+
+        return tensor(value)
+    raise TypeError(
+        f"{function}(): argument '{name}' (position 1) must be Tensor, not {type(value).__name__}. "
+        "Numbers, lists and NumPy arrays are converted; other objects are not."
+    )
+
+
+def as_operand(value: Any) -> Any:
+    """A tensor or a Python number; None if it can be neither."""
+    if isinstance(value, (Tensor, *NUMBERS)):
+        return value
+    if isinstance(value, np.generic):
+        return value.item() if value.dtype.kind in "biufc" else None
+    if isinstance(value, (np.ndarray, list, tuple)):
+        from ..creation import tensor
+
+        return tensor(value)
+    if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
+        from ..creation import as_tensor as convert
+
+        return convert(value)
+    return None
+
+
+def _strength(value: Any) -> tuple[dtype, int]:
+    if isinstance(value, Tensor):
+        return from_numpy_dtype(value._array.dtype), 2 if value._array.ndim else 1
+    return scalar_dtype(value), 0
+
+
+def result_type(*values: Any) -> dtype:
+    """The dtype an operation on these tensors and numbers gives."""
+    return result_dtype(*[_strength(value) for value in values])
+
+
+def promote(*values: Any, floating: bool = False) -> tuple:
+    """Tensors cast to the common dtype; Python numbers stay weak where that dtype can hold them."""
+    common = result_type(*values)
+    if floating and common.category < 2:
+        common = default_dtype()
+    wanted = common.numpy
+    return tuple(_converted(value, wanted, common) for value in values)
+
+
+def _converted(value: Any, wanted: np.dtype, common: dtype) -> Any:
+    if isinstance(value, Tensor):
+        return value if value._array.dtype == wanted else cast(value, dtype=wanted)
+    if common.category == 1 and not isinstance(value, bool):
+        return np.asarray(value).astype(wanted)[()]  # a number too large wraps, as in torch
+    if wanted.kind == "V":  # bfloat16 is not weak to NumPy
+        return np.asarray(value).astype(wanted)[()]
+    return value
+
+
+def float_operand(value: Any, name: str = "input", function: str = "operation") -> Tensor:
+    """A tensor of floating point or complex dtype: integers become the default dtype."""
+    tensor = value if isinstance(value, Tensor) else as_tensor(value, name, function)
+    if tensor._array.dtype.kind in "biu":
+        return cast(tensor, dtype=default_dtype().numpy)
+    return tensor
+
+
+def number_tensor(value: Any, like: Tensor) -> Tensor:
+    """A Python number as a 0-d tensor in the dtype of another."""
+    return wrap(np.asarray(value).astype(like._array.dtype))
+
+
+# --- dims and shapes ---
+
+
+def wrap_dim(dim: Any, ndim: int, scalar_ok: bool = True) -> int:
+    """A dim as a non-negative number; IndexError in torch's words if there is no such dim."""
+    if type(dim) is not int:
+        dim = _index(dim)
+    size = ndim if ndim or not scalar_ok else 1
+    if not -size <= dim < size:
+        if size == 0:
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})")
+    return dim + size if dim < 0 else dim
+
+
+def _index(value: Any) -> int:
+    try:
+        return value.__index__()
+    except AttributeError:
+        raise TypeError(f"dim must be an int, not {type(value).__name__}") from None
+
+
+def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...]:
+    """A dim, several, or None (all) as a tuple of distinct non-negative dims."""
+    if dim is None:
+        return tuple(range(ndim))
+    if isinstance(dim, (tuple, list)):
+        dims = tuple(wrap_dim(d, ndim) for d in dim)
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"dim {_repeated(dims)} appears multiple times in the list of dims")
+        if ndim == 0:
+            return ()
+        return dims or tuple(range(ndim))
+    one = wrap_dim(dim, ndim)
+    return (one,) if ndim else ()
+
+
+def _repeated(dims: tuple) -> int:
+    return next(d for i, d in enumerate(dims) if d in dims[:i])
+
+
+def sizes_of(args: tuple) -> tuple[int, ...]:
+    """Sizes given as separate numbers or as one sequence."""
+    if len(args) == 1 and isinstance(args[0], (tuple, list, np.ndarray)):
+        args = tuple(args[0])
+    elif len(args) == 1 and isinstance(args[0], Tensor) and args[0]._array.ndim == 1:
+        args = tuple(args[0].tolist())
+    try:
+        return tuple(n if type(n) is int else n.__index__() for n in args)
+    except (AttributeError, TypeError):
+        bad = next(n for n in args if not hasattr(n, "__index__"))
+        raise TypeError(f"sizes must be ints, but got {type(bad).__name__}") from None
+
+
+def broadcast_error(a: tuple, b: tuple) -> RuntimeError:
+    """Torch's complaint about two shapes that do not broadcast."""
+    for back in range(1, min(len(a), len(b)) + 1):
+        x, y = a[-back], b[-back]
+        if x != y and 1 not in (x, y):
+            dim = max(len(a), len(b)) - back
+            return RuntimeError(
+                f"The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension {dim}. "
+                f"The shapes are {tuple(a)} and {tuple(b)}."
+            )
+    return RuntimeError(f"shapes {tuple(a)} and {tuple(b)} cannot be combined")

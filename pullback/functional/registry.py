@@ -1,0 +1,150 @@
+"""Where torch-level functions are announced: as names of the package, as Tensor methods, as in-place methods.
+
+`@public()` marks a function of a family module; `methods.py` and the package's `__init__` read the tables.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..tensor import Tensor
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FUNCTIONS: dict[str, Callable] = {}  # torch.name
+METHODS: dict[str, Callable] = {}  # Tensor.name
+IN_PLACE: dict[str, Callable] = {}  # Tensor.name_, given as the out-of-place function
+
+# NumPy's spellings, which torch accepts as well.
+_RENAMED = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+
+
+def public(
+    *names: str, function: bool = True, method: bool = True, in_place: bool = False, out: bool = False, wrap: bool = True
+) -> Callable[[F], F]:
+    """Announce a function under its own name and `names`.
+
+    `in_place` adds the method with a trailing underscore; `out` lets callers pass `out=` a tensor for the result.
+    """
+
+    def announce(f: F) -> F:
+        exposed: Callable = f
+        if out:
+            exposed = with_out(f)
+        elif wrap:
+            exposed = with_numpy_names(f)
+        for name in (f.__name__.rstrip("_") if f.__name__.endswith("_") and not f.__name__.endswith("__") else f.__name__, *names):
+            if function:
+                FUNCTIONS[name] = exposed
+            if method:
+                METHODS[name] = exposed
+            if in_place:
+                IN_PLACE[name + "_"] = f
+        return f
+
+    return announce
+
+
+def with_numpy_names(f: Callable) -> Callable:
+    """Accept `axis=` for `dim=`, `keepdims=` for `keepdim=`, and so on."""
+
+    @functools.wraps(f)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            kwargs = renamed(f, kwargs)
+        return f(*args, **kwargs)
+
+    return function
+
+
+def renamed(f: Callable, kwargs: dict) -> dict:
+    names = f.__code__.co_varnames[: f.__code__.co_argcount + f.__code__.co_kwonlyargcount]
+    return {
+        _RENAMED[key] if key in _RENAMED and key not in names and _RENAMED[key] in names else key: value
+        for key, value in kwargs.items()
+    }
+
+
+def with_out(f: Callable) -> Callable:
+    """Add `out=` to a function: the result is written there, with torch's checks."""
+
+    @functools.wraps(f)
+    def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            kwargs = renamed(f, kwargs)
+        if out is None:
+            return f(*args, **kwargs)
+        return store(f.__name__, f, args, kwargs, out)
+
+    return function
+
+
+def store(name: str, f: Callable, args: tuple, kwargs: dict, out: Any) -> Any:
+    """Compute without recording and write the result(s) into `out`."""
+    from ..autograd.grad_mode import no_grad
+    from ..autograd.mode import is_grad_enabled
+
+    targets = out if isinstance(out, (tuple, list)) else (out,)
+    if is_grad_enabled() and any(
+        isinstance(value, Tensor) and value.requires_grad for value in (*_flat(args), *kwargs.values(), *targets)
+    ):
+        raise RuntimeError(
+            f"{name.rstrip('_')}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    with no_grad():
+        result = f(*args, **kwargs)
+    results = result if isinstance(result, tuple) else (result,)
+    for target, value in zip(targets, results, strict=True):
+        write_out(name, target, value)
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return type(result)(*targets)
+    return out
+
+
+def _flat(args: tuple) -> list:
+    values: list[Any] = []
+    for value in args:
+        values.extend(value) if isinstance(value, (tuple, list)) else values.append(value)
+    return values
+
+
+def write_out(name: str, target: Any, value: Tensor) -> None:
+    import numpy as np
+
+    from ..autograd.views import bump, storage_of
+    from ..dtypes import can_cast
+
+    if not isinstance(target, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
+    if not can_cast(value.dtype, target.dtype):
+        raise RuntimeError(
+            f"result type {value.dtype.type_name} can't be cast to the desired output type {target.dtype.type_name}"
+        )
+    if target._array.shape != value._array.shape:
+        if target._array.size != 0:
+            import warnings
+
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does not "
+                f"match the required output shape {list(value.shape)}. This behavior is deprecated, and in a future PyTorch "
+                "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t "
+                "by resizing it, inplace, to zero elements with t.resize_(0).",
+                UserWarning,
+                stacklevel=4,
+            )
+        target._array = np.empty(value._array.shape, target._array.dtype)
+    np.copyto(target.memory(), value._array, casting="unsafe")
+    bump(storage_of(target))
+
+
+def alias(function: Callable, *names: str, method: bool = True, in_place: bool = False) -> None:
+    """Further names for a function that is already announced."""
+    for name in names:
+        FUNCTIONS[name] = function
+        if method:
+            METHODS[name] = function
+        if in_place:
+            IN_PLACE[name + "_"] = function

@@ -1,0 +1,101 @@
+"""At home where arrays are: NumPy's protocols, DLPack, and sharing memory.
+
+`np.sin(t)`, `np.concatenate([t, u])` and `array + t` reach the functions of `functional/` and stay in the graph; the
+rules of recorded passes come through the same door. Converting a tensor that requires grad to a bare array is
+refused, as in torch, so that no gradient is lost silently.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .autograd.tape import wrap
+from .dtypes import from_numpy_dtype
+from .tensor import Tensor
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor that shares the memory of an ndarray."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    from_numpy_dtype(array.dtype)
+    if not array.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
+    if not array.flags.writeable:
+        import warnings
+
+        warnings.warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
+            "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
+            "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return wrap(array)
+
+
+def to_numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
+    """An ndarray that shares this tensor's memory."""
+    if self._array.dtype.kind == "V":
+        raise TypeError(
+            f"Got unsupported ScalarType {self.dtype.type_name}. Convert first, as in x.float().numpy()."
+        )
+    if not force and self.requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if self._storage is None:
+        from .autograd.views import storage_of
+
+        storage_of(self)
+    return self.memory()
+
+
+def array_protocol(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    array = to_numpy(self)
+    if dtype is not None and array.dtype != dtype:
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def from_dlpack(ext_tensor: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor that shares the memory of any object that speaks DLPack."""
+    if isinstance(ext_tensor, Tensor):
+        return ext_tensor
+    return wrap(np.from_dlpack(ext_tensor))
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """A DLPack capsule of a tensor."""
+    return tensor.__dlpack__()
+
+
+def dlpack(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    return self.memory().__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+def dlpack_device(self: Tensor) -> tuple[int, int]:
+    return (1, 0)
+
+
+def ufunc_protocol(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    from .numpy_functions import call_ufunc
+
+    return call_ufunc(ufunc, method, inputs, kwargs)
+
+
+def function_protocol(self: Tensor, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+    from .numpy_functions import call_function
+
+    return call_function(function, types, args, kwargs)
+
+
+def attach() -> None:
+    Tensor.numpy = to_numpy
+    Tensor.__array__ = array_protocol
+    Tensor.__dlpack__ = dlpack
+    Tensor.__dlpack_device__ = dlpack_device
+    Tensor.__array_ufunc__ = ufunc_protocol
+    Tensor.__array_function__ = function_protocol

@@ -1,0 +1,345 @@
+"""The parts of Tensor that need operations: operators, methods, indexing, conversion to Python, printing, pickling.
+
+Importing this module completes the class. Functions announced in `functional/` become methods as they are.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .autograd import views
+from .autograd.tape import apply
+from .functional import arithmetic, comparison, division, elementary, matmul, reductions, shape  # noqa: F401
+from .functional import copying, indexing
+from .functional.registry import IN_PLACE, METHODS
+from .ops import casting, pointwise
+from .size import Size
+from .tensor import Tensor
+
+
+def _in_place_method(name: str, function: Callable) -> Callable:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return views.in_place(self, function, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"`{name[:-1]}`, written over this tensor."
+    return method
+
+
+def attach() -> None:
+    """Give Tensor the operators and methods announced so far."""
+    for table in (arithmetic.OPERATORS, comparison.OPERATORS, matmul.OPERATORS, division.OPERATORS):
+        for name, function in table.items():
+            setattr(Tensor, name, function)
+    for name, function in METHODS.items():
+        if name not in Tensor.__dict__:
+            setattr(Tensor, name, function)
+    for name, function in IN_PLACE.items():
+        if name not in Tensor.__dict__:
+            setattr(Tensor, name, _in_place_method(name, function))
+    for name, function in PROTOCOL.items():
+        setattr(Tensor, name, function)
+
+
+# --- sizes ---
+
+
+def size(self: Tensor, dim: int | None = None) -> Any:
+    """The shape, or the size of one dim."""
+    if dim is None:
+        return self.shape
+    from .functional.operands import wrap_dim
+
+    return self._array.shape[wrap_dim(dim, self._array.ndim, scalar_ok=False)]
+
+
+def numel(self: Tensor) -> int:
+    """The number of elements."""
+    return int(self._array.size)
+
+
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """How many elements apart neighbours lie in memory, for each dim."""
+    array = self.memory()
+    strides = tuple(step // array.itemsize for step in array.strides)
+    if array.size == 0 or any(n == 1 for n in array.shape):
+        strides = _plain_strides(array, strides)
+    return strides if dim is None else strides[dim]
+
+
+def _plain_strides(array: np.ndarray, strides: tuple) -> tuple:
+    """NumPy leaves strides of size-1 and empty dims undefined; contiguous arrays get the textbook ones."""
+    if not array.flags.c_contiguous:
+        return strides
+    result, step = [], 1
+    for n in reversed(array.shape):
+        result.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(result))
+
+
+def owner_of(array: np.ndarray) -> np.ndarray:
+    """The array that owns the memory another looks at."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def storage_offset(self: Tensor) -> int:
+    """Where in its memory the first element lies."""
+    array = self.memory()
+    owner = owner_of(array)
+    return (array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]) // array.itemsize
+
+
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Whether the elements lie in memory in order."""
+    array = self._array
+    return isinstance(array, np.generic) or bool(array.flags.c_contiguous)
+
+
+# --- Python numbers ---
+
+
+def item(self: Tensor) -> Any:
+    """The one element as a Python number."""
+    if self._array.size != 1:
+        raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+    array = self._array
+    return array.item() if array.dtype.kind != "V" else float(array.astype(np.float32).item())
+
+
+def tolist(self: Tensor) -> Any:
+    """Nested lists of Python numbers."""
+    array = self._array
+    return array.tolist() if array.dtype.kind != "V" else array.astype(np.float32).tolist()
+
+
+def _scalar(self: Tensor, kind: Callable) -> Any:
+    if self._array.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    if self._requires_grad:
+        warnings.warn(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+            "Consider using tensor.detach() first.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return kind(item(self))
+
+
+def to_bool(self: Tensor) -> bool:
+    count = self._array.size
+    if count != 1:
+        which = "no values" if count == 0 else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {which} is ambiguous")
+    return bool(item(self))
+
+
+def to_index(self: Tensor) -> int:
+    if self._array.size != 1 or self._array.dtype.kind not in "iub":
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(self._array.item())
+
+
+def length(self: Tensor) -> int:
+    if not self._array.ndim:
+        raise TypeError("len() of a 0-d tensor")
+    return self._array.shape[0]
+
+
+def iterate(self: Tensor) -> Iterator[Tensor]:
+    if not self._array.ndim:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(shape.unbind(self, 0))
+
+
+def contains(self: Tensor, element: Any) -> bool:
+    if isinstance(element, (Tensor, int, float, complex, bool)):
+        return bool(np.any((self == element)._array))
+    raise RuntimeError(
+        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+    )
+
+
+# --- text, copies ---
+
+
+def text(self: Tensor) -> str:
+    from .dtypes import get_default_dtype
+    from .printing import tensor_text
+
+    node = self.grad_fn
+    tangent = None
+    if self._tangent:
+        tangent = f"{self._tangent[max(self._tangent)]}"
+    array = self._array
+    if not isinstance(array, (np.ndarray, np.generic)):
+        return repr(array)
+    return tensor_text(
+        np.asarray(array), self.dtype.name, requires_grad=self._requires_grad and node is None,
+        grad_fn_name=None if node is None else node.name().split("::")[-1], tangent=tangent, default_dtype_name=get_default_dtype().name,
+        prefix="tensor(" if type(self) in (Tensor,) or not _named_in_text(self) else f"{type(self).__name__}(",
+    )  # fmt: skip
+
+
+def _named_in_text(self: Tensor) -> bool:
+    return type(self).__name__ not in ("Tensor", "Parameter", "Anchor")
+
+
+def formatted(self: Tensor, specification: str) -> str:
+    if self._array.ndim == 0 and type(self) is Tensor and not self._tangent:
+        return item(self).__format__(specification)
+    return object.__format__(self, specification)
+
+
+def deepcopy(self: Tensor, memo: dict) -> Tensor:
+    if id(self) in memo:
+        return memo[id(self)]
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    import copy
+
+    result = object.__new__(type(self))
+    result._array = np.array(self._array, order="K")
+    result._requires_grad = self._requires_grad
+    memo[id(self)] = result
+    if self._grad is not None:
+        result._grad = deepcopy(self._grad, memo)
+    for name, value in self.__dict__.items():
+        if not name.startswith("_"):
+            setattr(result, name, copy.deepcopy(value, memo))
+    return result
+
+
+def reduce_(self: Tensor, protocol: int) -> tuple:
+    return rebuild, (type(self), np.array(self._array), self.requires_grad, self._user_attributes())
+
+
+def user_attributes(self: Tensor) -> dict:
+    return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
+
+def rebuild(cls: type, array: np.ndarray, requires_grad: bool, attributes: dict | None = None) -> Tensor:
+    """A pickled tensor again."""
+    result = object.__new__(cls)
+    result._array = array
+    result._requires_grad = requires_grad
+    if attributes:
+        result.__dict__.update(attributes)
+    return result
+
+
+# --- complex parts ---
+
+
+def real(self: Tensor) -> Tensor:
+    """The real part: a view of complex tensors, real ones as they are."""
+    return apply(casting.real, (self,)) if self._array.dtype.kind == "c" else self
+
+
+def imag(self: Tensor) -> Tensor:
+    """The imaginary part of a complex tensor, as a view."""
+    if self._array.dtype.kind != "c":
+        raise RuntimeError(f"imag is not implemented for tensors with non-complex dtypes. Got dtype {self.dtype!r}.")
+    return apply(casting.imag, (self,))
+
+
+def transposed(self: Tensor) -> Tensor:
+    """All dims reversed."""
+    ndim = self._array.ndim
+    if ndim not in (0, 2):
+        warnings.warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+            "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - "
+            "1, -1, -1))` to reverse the dimensions of a tensor.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return shape.permute(self, tuple(range(ndim - 1, -1, -1)))
+
+
+def matrix_transposed(self: Tensor) -> Tensor:
+    """The last two dims exchanged."""
+    if self._array.ndim < 2:
+        raise RuntimeError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {self._array.ndim}-D tensor."
+        )
+    return shape.transpose(self, -2, -1)
+
+
+def adjoint(self: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix (or of a batch of them)."""
+    result = matrix_transposed(self)
+    return apply(casting.conj, (result,)) if self._array.dtype.kind == "c" else result
+
+
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """The legacy name of the tensor's type, or the tensor in another type."""
+    from .dtypes import ALL_DTYPES, dtype as dtype_type
+
+    if dtype is None:
+        return f"torch.{self.dtype.type_name}Tensor"
+    if isinstance(dtype, dtype_type):
+        return copying.to_dtype(self, dtype)
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", "")
+    for known in ALL_DTYPES:
+        if name.split(".")[-1] == f"{known.type_name}Tensor":
+            return copying.to_dtype(self, known)
+    raise ValueError(f"invalid type: {dtype!r}")
+
+
+PROTOCOL: dict[str, Any] = {
+    "size": size, "numel": numel, "nelement": numel, "stride": stride, "storage_offset": storage_offset,
+    "is_contiguous": is_contiguous, "item": item, "tolist": tolist, "type": type_,
+    "dim": lambda self: self._array.ndim, "ndimension": lambda self: self._array.ndim,
+    "element_size": lambda self: self._array.dtype.itemsize,
+    "data_ptr": lambda self: self.memory().__array_interface__["data"][0],
+    "itemsize": property(lambda self: self._array.dtype.itemsize),
+    "nbytes": property(lambda self: self._array.nbytes),
+    "is_floating_point": lambda self: self._array.dtype.kind in "fV",
+    "is_complex": lambda self: self._array.dtype.kind == "c",
+    "is_signed": lambda self: self._array.dtype.kind not in "bu",
+    "is_conj": lambda self: False, "is_neg": lambda self: False,
+    "is_cuda": property(lambda self: False), "is_cpu": property(lambda self: True),
+    "is_sparse": property(lambda self: False), "is_quantized": property(lambda self: False),
+    "is_meta": property(lambda self: False), "is_mkldnn": property(lambda self: False), "is_nested": property(lambda self: False),
+    "is_mps": property(lambda self: False), "is_xpu": property(lambda self: False),
+    "get_device": lambda self: -1, "is_pinned": lambda self, device=None: False, "is_shared": lambda self: False,
+    "pin_memory": lambda self, device=None: self, "share_memory_": lambda self: self,
+    "cpu": lambda self, memory_format=None: self,
+    "resolve_conj": lambda self: self, "resolve_neg": lambda self: self,
+    "T": property(transposed), "mT": property(matrix_transposed), "mH": property(adjoint), "H": property(adjoint),
+    "real": property(real), "imag": property(imag),
+    "__getitem__": indexing.getitem, "__setitem__": indexing.setitem, "__len__": length, "__iter__": iterate,
+    "__contains__": contains, "__bool__": to_bool, "__index__": to_index,
+    "__float__": lambda self: _scalar(self, float), "__int__": lambda self: _scalar(self, int),
+    "__complex__": lambda self: _scalar(self, complex),
+    "__repr__": text, "__str__": text, "__format__": formatted, "__deepcopy__": deepcopy, "__reduce_ex__": reduce_,
+    "__abs__": elementary.abs, "__floor__": elementary.floor, "__ceil__": elementary.ceil, "__trunc__": elementary.trunc,
+    "__copy__": lambda self: self if type(self) is Tensor and self._node is not None else _shallow(self),
+    "_user_attributes": user_attributes,
+}  # fmt: skip
+
+
+def _shallow(self: Tensor) -> Tensor:
+    result = object.__new__(type(self))
+    result.__dict__.update({name: value for name, value in self.__dict__.items() if name != "_anchor"})
+    return result
+
+
+def alias_of(x: Tensor) -> Tensor:
+    """A view of the whole tensor."""
+    return apply(pointwise.identity, (x,))
+
+
+def shape_of(x: Tensor) -> Size:
+    return x.shape

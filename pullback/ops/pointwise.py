@@ -1,0 +1,250 @@
+"""Arithmetic and elementary functions: one element in, one element out.
+
+Operands arrive promoted to one dtype (Python numbers stay as they are: NumPy treats them as weak, as torch does).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import conjugate, elementwise, linear, op
+
+# --- arithmetic ---
+
+add = linear("AddBackward0", operator.add, a=lambda g: g, b=lambda g: g)
+subtract = linear("SubBackward0", operator.sub, a=lambda g: g, b=lambda g: -g)
+reverse_subtract = linear("RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=lambda g: g)
+add_scaled = linear(
+    "AddBackward0", lambda a, b, alpha: a + b * alpha, a=lambda g: g, b=lambda g, alpha: g * np.conj(alpha)
+)
+subtract_scaled = linear(
+    "SubBackward0", lambda a, b, alpha: a - b * alpha, a=lambda g: g, b=lambda g, alpha: -g * np.conj(alpha)
+)
+reverse_subtract_scaled = linear(
+    "RsubBackward1", lambda a, b, alpha: b - a * alpha, a=lambda g, alpha: -g * np.conj(alpha), b=lambda g: g
+)
+multiply = elementwise("MulBackward0", operator.mul, a=lambda b: b, b=lambda a: a)
+divide = op(
+    "DivBackward0",
+    operator.truediv,
+    kind="elementwise_pull",
+    a=lambda g, b: g / conjugate(b),
+    b=lambda g, a, b: -g * conjugate((a / b) / b),
+)
+negative = linear("NegBackward0", operator.neg, x=lambda g: -g)
+reciprocal = elementwise("ReciprocalBackward0", lambda x: 1 / x, x=lambda out: -out * out)
+identity = linear("AliasBackward0", lambda x: x, view=True, x=lambda g: g)
+
+
+def identity_of(value: Any, leaf: Any) -> Any:
+    """A tensor with the memory of `value` whose gradient goes to `leaf`."""
+    from ..autograd.tape import apply, wrap
+
+    result = apply(identity, (leaf,))
+    linked = wrap(value._array)
+    linked._node, linked._requires_grad = result._node, True
+    return linked
+
+
+# --- powers ---
+
+
+def _scalar_power_partial(x: Any, exponent: Any) -> Any:
+    if exponent == 0:
+        return 0
+    if exponent == 1:
+        return 1
+    if exponent == 2:
+        return 2 * x
+    return exponent * x ** (exponent - 1)
+
+
+def _power_scalar(x: Any, exponent: Any) -> Any:
+    if exponent == 2:  # np.power is several times slower than a product, and less accurate
+        return x * x
+    if exponent == 0.5:
+        return np.sqrt(x)
+    return x**exponent
+
+
+power_scalar = elementwise("PowBackward0", _power_scalar, x=_scalar_power_partial)
+power = op(
+    "PowBackward1",
+    np.power,
+    kind="elementwise_pull",
+    a=lambda g, a, b: g * conjugate(np.where(b == 0, 0, b * a ** np.where(b == 0, 1, b - 1))),
+    b=lambda g, a, b, out: g * conjugate(np.where((a == 0) & (np.real(b) >= 0), 0, out * np.log(np.where(a == 0, 1, a)))),
+)
+power_of_scalar = op(
+    "PowBackward2",
+    lambda x, base: np.power(np.asarray(base, dtype=x.dtype), x),
+    kind="elementwise_pull",
+    x=lambda g, out, x, base: g * conjugate(_power_base_partial(out, x, base)),
+)
+
+
+def _power_base_partial(out: Any, x: Any, base: Any) -> Any:
+    if base == 0:
+        return np.where(np.real(x) >= 0, 0 * out, out * -math.inf)
+    logarithm = math.log(base) if not isinstance(base, complex) and base > 0 else complex(np.log(complex(base)))
+    if isinstance(logarithm, complex) and getattr(out.dtype, "kind", "f") != "c":
+        return out * math.nan
+    return out * logarithm
+
+
+square = elementwise("PowBackward0", lambda x: x * x, x=lambda x: 2 * x)
+sqrt = elementwise("SqrtBackward0", np.sqrt, x=lambda out: 0.5 / out)
+rsqrt = elementwise("RsqrtBackward0", lambda x: 1 / np.sqrt(x), x=lambda out: -0.5 * out * out * out)
+
+# --- exponentials and logarithms ---
+
+exp = elementwise("ExpBackward0", np.exp, x=lambda out: out)
+exp2 = elementwise("Exp2Backward0", np.exp2, x=lambda out: out * math.log(2))
+expm1 = elementwise("Expm1Backward0", np.expm1, x=lambda out: out + 1)
+log = elementwise("LogBackward0", np.log, x=lambda x: 1 / x)
+log2 = elementwise("Log2Backward0", np.log2, x=lambda x: 1 / (x * math.log(2)))
+log10 = elementwise("Log10Backward0", np.log10, x=lambda x: 1 / (x * math.log(10)))
+log1p = elementwise("Log1PBackward0", np.log1p, x=lambda x: 1 / (x + 1))
+
+# --- trigonometric and hyperbolic ---
+
+sin = elementwise("SinBackward0", np.sin, x=lambda x: np.cos(x))
+cos = elementwise("CosBackward0", np.cos, x=lambda x: -np.sin(x))
+tan = elementwise("TanBackward0", np.tan, x=lambda out: 1 + out * out)
+asin = elementwise("AsinBackward0", np.arcsin, x=lambda x: 1 / np.sqrt(1 - x * x))
+acos = elementwise("AcosBackward0", np.arccos, x=lambda x: -1 / np.sqrt(1 - x * x))
+atan = elementwise("AtanBackward0", np.arctan, x=lambda x: 1 / (1 + x * x))
+sinh = elementwise("SinhBackward0", np.sinh, x=lambda x: np.cosh(x))
+cosh = elementwise("CoshBackward0", np.cosh, x=lambda x: np.sinh(x))
+tanh = elementwise("TanhBackward0", np.tanh, x=lambda out: 1 - out * out)
+asinh = elementwise("AsinhBackward0", np.arcsinh, x=lambda x: 1 / np.sqrt(x * x + 1))
+acosh = elementwise("AcoshBackward0", np.arccosh, x=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))
+atanh = elementwise("AtanhBackward0", np.arctanh, x=lambda x: 1 / (1 - x * x))
+
+
+def _sigmoid(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
+    half = 0.5 * x  # (1 + tanh(x/2)) / 2 neither overflows nor loses small values' sign
+    out = np.tanh(half)
+    return 0.5 * (out + 1) if x.dtype.itemsize > 2 else (0.5 * (out + 1)).astype(x.dtype)
+
+
+def _accurate_sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x)) without overflow and accurate in both tails."""
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-x))
+
+
+sigmoid = elementwise("SigmoidBackward0", _accurate_sigmoid, x=lambda out: out * (1 - out))
+
+# --- signs, rounding: derivative zero almost everywhere ---
+
+
+def _zero_partial() -> Any:
+    return 0
+
+
+def _abs_pullback(g: Any, x: Any) -> Any:
+    return g * sign(x) if x.dtype.kind != "c" else g * sgn(x)
+
+
+absolute = op("AbsBackward0", np.abs, kind="real_pull", x=_abs_pullback)
+sign = elementwise("SignBackward0", np.sign, x=_zero_partial)
+
+
+def _sgn(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.sign(x)
+    size = np.abs(x)
+    return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype)
+
+
+def _sgn_pullback(g: Any, x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return g * 0
+    size = np.abs(x)
+    safe = np.where(size == 0, 1, size)
+    unit = x / safe
+    return np.where(size == 0, 0, (g - np.real(np.conj(unit) * g) * unit) / safe)
+
+
+sgn = op("SgnBackward0", _sgn, kind="real_pull", x=_sgn_pullback)
+ceil = elementwise("CeilBackward0", np.ceil, x=_zero_partial)
+floor = elementwise("FloorBackward0", np.floor, x=_zero_partial)
+round_ = elementwise("RoundBackward0", np.round, x=_zero_partial)
+trunc = elementwise("TruncBackward0", np.trunc, x=_zero_partial)
+frac = elementwise("FracBackward0", lambda x: x - np.trunc(x), x=lambda: 1)
+
+# --- kinks ---
+
+
+def _relu(x: Any) -> Any:
+    return np.maximum(x, x.dtype.type(0))
+
+
+relu = op("ReluBackward0", _relu, kind="elementwise_pull", x=lambda g, out: np.where(out > 0, g, 0))
+maximum = op(
+    "MaximumBackward0",
+    np.maximum,
+    kind="elementwise_pull",
+    a=lambda g, a, b: g * _share(a, b),
+    b=lambda g, a, b: g * _share(b, a),
+)
+minimum = op(
+    "MinimumBackward0",
+    np.minimum,
+    kind="elementwise_pull",
+    a=lambda g, a, b: g * _share(b, a),
+    b=lambda g, a, b: g * _share(a, b),
+)
+
+
+def _share(winner: Any, other: Any) -> Any:
+    """1 where the first is larger, a half where they tie, 0 elsewhere."""
+    return np.where(winner == other, 0.5, np.where(winner > other, 1.0, 0.0))
+
+
+def _clamp(x: Any, minimum: Any, maximum: Any) -> Any:
+    if minimum is not None:
+        x = np.maximum(x, minimum)
+    return x if maximum is None else np.minimum(x, maximum)
+
+
+def _inside(x: Any, minimum: Any, maximum: Any) -> Any:
+    if maximum is None:
+        return x >= minimum
+    return x <= maximum if minimum is None else (x >= minimum) & (x <= maximum)
+
+
+clamp_scalar = op(
+    "ClampBackward1",
+    _clamp,
+    kind="elementwise_pull",
+    x=lambda g, x, minimum, maximum: np.where(_inside(x, minimum, maximum), g, 0),
+)
+where = op(
+    "WhereBackward0",
+    np.where,
+    kind="elementwise_pull",
+    condition=None,
+    a=lambda g, condition: np.where(condition, g, 0),
+    b=lambda g, condition: np.where(condition, 0, g),
+)
+
+# --- filling: the old value is forgotten ---
+
+fill = op("FillBackward2", lambda x, value: np.full(x.shape, value, x.dtype), kind="elementwise_pull", x=lambda g: g * 0)
+fill_from = op(
+    "FillBackward3",
+    lambda x, value: np.full(x.shape, value, x.dtype),
+    x=lambda g: g * 0,
+    value=lambda g: np.sum(g),
+)
+zero = op("ZeroBackward0", lambda x: np.zeros_like(x), kind="elementwise_pull", x=lambda g: g * 0)

@@ -1,0 +1,380 @@
+"""`Tensor`: an array with a place in the graph. The fields, and how they behave as torch's attributes do.
+
+Operations are not here: the functions of `functional/` become methods in `methods.py`, conversion to other libraries
+is in `interop.py`. The array inside may be a NumPy scalar while nobody looks (0-d arithmetic is several times
+faster on scalars); `memory()` turns it into a real 0-d array, and everything that shows or shares memory calls it.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .device import cpu, device
+from .dtypes import dtype, from_numpy_dtype
+from .size import Size
+
+if TYPE_CHECKING:
+    from .autograd.node import Node, RemovableHandle, Storage
+
+
+class Tensor:
+    """A multi-dimensional array that can be differentiated through."""
+
+    # Class-level defaults keep the construction of a result down to two or three assignments.
+    _array: Any  # numpy.ndarray, a NumPy scalar, or another array type (batched)
+    _requires_grad: bool = False
+    _node: Node | None = None  # the operation that made this tensor; None for leaves
+    _output_nr: int = 0
+    _grad: Tensor | None = None
+    _grad_dtype: Any = False  # False: the tensor's own dtype; None: any
+    _storage: Storage | None = None  # version counter, once memory is shared or written
+    _view: Any = None  # autograd.views.View of tensors that look at another's memory
+    _anchor: Anchor | None = None  # a leaf's stand-in in graphs, once one refers to it
+    _tangent: Any = None  # forward mode: {level: tangent}
+    _inference: bool = False
+    _name: str | None = None
+
+    is_node = False
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        from .creation import legacy_tensor
+
+        return legacy_tensor(cls, *args, **kwargs)
+
+    # --- memory ---
+
+    def memory(self) -> Any:
+        """The array as real memory that views can look at and operations can write to."""
+        array = self._array
+        if isinstance(array, np.generic):
+            array = self._array = np.array(array)
+        return array
+
+    @property
+    def shape(self) -> Size:
+        return tuple.__new__(Size, self._array.shape)
+
+    @property
+    def dtype(self) -> dtype:
+        return from_numpy_dtype(self._array.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return self._array.ndim
+
+    @property
+    def device(self) -> device:
+        return cpu
+
+    @property
+    def name(self) -> str | None:
+        """A name of your choice that error messages and `explain` use."""
+        return self._name
+
+    @name.setter
+    def name(self, value: str | None) -> None:
+        self._name = value
+
+    # --- place in the graph ---
+
+    @property
+    def requires_grad(self) -> bool:
+        if self._view is not None:
+            _refresh(self)
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if type(value) is not bool:
+            raise RuntimeError("requires_grad must be a bool")
+        self._set_requires_grad(value, "only Tensors of floating point and complex dtype can require gradients")
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Ask for gradients (or stop asking) and return this tensor."""
+        self._set_requires_grad(bool(requires_grad), "only Tensors of floating point dtype can require gradients")
+        return self
+
+    def _set_requires_grad(self, value: bool, complaint: str) -> None:
+        if self._view is not None:
+            _refresh(self)
+        if self._node is not None:
+            if value:
+                return
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        if value and self._array.dtype.kind not in "fcV":
+            raise RuntimeError(f"{complaint}. This tensor has dtype {self.dtype!r}: convert it first, as in x.float().")
+        if value and self._inference:
+            from .autograd.mode import is_inference_mode_enabled
+
+            if not is_inference_mode_enabled():
+                raise RuntimeError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. "
+                    "Make a normal tensor of it first: x.clone()."
+                )
+        self._requires_grad = value
+        if self._anchor is not None:
+            self._anchor._requires_grad = value
+
+    @property
+    def is_leaf(self) -> bool:
+        if self._view is not None:
+            _refresh(self)
+        return self._node is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        if self._view is not None:
+            _refresh(self)
+        return self._node
+
+    @property
+    def output_nr(self) -> int:
+        return self._output_nr
+
+    @property
+    def grad(self) -> Tensor | None:
+        if self._grad is None and self._node is not None and not self.retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
+                "be populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
+                "non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+                "mistake, make sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for "
+                "more information.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            self._check_grad(value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def _check_grad(self, value: Any) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+            )
+        if value is self:
+            raise RuntimeError("can't assign Variable as its own grad")
+        wanted = self.grad_dtype
+        if wanted is not None and value.dtype is not wanted:
+            raise RuntimeError(
+                f"attempting to assign a gradient with dtype '{value.dtype.short_name}' to a tensor with grad_dtype "
+                f"'{wanted.type_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). "
+                "You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set "
+                "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems "
+                "that assume they match."
+            )
+        if value._array.shape != self._array.shape:
+            raise RuntimeError(
+                f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
+            )
+
+    @property
+    def grad_dtype(self) -> Any:
+        return self.dtype if self._grad_dtype is False else self._grad_dtype
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: Any) -> None:
+        if self._node is not None:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        if self._grad is not None and value is not None and self._grad.dtype is not value:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{value.type_name}' because there is already a gradient with dtype "
+                f"'{self._grad.dtype.short_name}'. Set .grad to None first."
+            )
+        self._grad_dtype = value
+
+    @property
+    def retains_grad(self) -> bool:
+        if self._view is not None:
+            _refresh(self)
+        node = self._node
+        if node is None or node.hooks is None:
+            return False
+        reference = node.hooks.retained.get(self._output_nr)
+        return reference is not None and reference() is self
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf tensor in `.grad` when a backward pass computes it."""
+        if not self.requires_grad:
+            raise RuntimeError(
+                "can't retain_grad on Tensor that has requires_grad=False. "
+                "Make it part of a graph first: ask for gradients of a leaf it is computed from."
+            )
+        if self._node is not None and not self.retains_grad:
+            self._node.ensure_hooks().retained[self._output_nr] = weakref.ref(self)
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call `hook(grad)` whenever the gradient of this tensor is computed; what it returns replaces the gradient."""
+        from .autograd.node import add_hook
+
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node is None:
+            return add_hook(leaf_hooks(self).tensor_hooks.setdefault(0, {}), hook)
+        return add_hook(self._node.ensure_hooks().tensor_hooks.setdefault(self._output_nr, {}), hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call `hook(tensor)` right after a backward pass has updated `.grad` of this leaf."""
+        from .autograd.node import add_hook
+
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return add_hook(leaf_hooks(self).accumulated, hook)
+
+    @property
+    def _version(self) -> int:
+        if self._inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return 0 if self._storage is None else self._storage.version
+
+    @property
+    def _base(self) -> Tensor | None:
+        if self._view is None:
+            return None
+        base = self._view.base
+        return base.owner_or_self() if type(base) is Anchor else base
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    def is_inference(self) -> bool:
+        return self._inference
+
+    def detach(self) -> Tensor:
+        """The same memory without the history. Writes to it count as writes to this tensor."""
+        from .autograd.views import storage_of
+
+        result = object.__new__(Tensor)
+        result._array = self.memory()
+        result._storage = storage_of(self)
+        if self._inference:
+            result._inference = True
+        return result
+
+    def detach_(self) -> Tensor:
+        """Forget this tensor's history."""
+        if self._view is not None:
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+            )
+        self._node = None
+        self._output_nr = 0
+        self._requires_grad = False
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without history and with a version counter of its own (writes to it are not noticed)."""
+        result = object.__new__(Tensor)
+        result._array = self.memory()
+        return result
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self._requires_grad and value._array.dtype.kind not in "fcV":
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        self._array = value.memory()
+        if self._anchor is not None:
+            self._anchor._array = self._array
+
+    def backward(
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    ) -> None:
+        """Add the gradients of this tensor's elements, weighted by `gradient`, to the `.grad` of the leaves.
+
+        A tensor with one element needs no `gradient` (the weight is 1). Any other needs weights of its own shape:
+        the result is the vector-Jacobian product of `gradient` with the Jacobian of this tensor.
+        """
+        from .autograd import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def _pullback_apply(self, op: Any, inputs: tuple, params: dict) -> Any:
+        from .autograd.tape import apply
+
+        return apply(op, inputs, params)
+
+
+class Anchor(Tensor):
+    """A leaf as graphs know it: its array and version counter, and a weak reference to the tensor itself.
+
+    Graphs hold the anchor, never the leaf. So a `.grad` that has a history (`create_graph=True`) does not keep its
+    own leaf alive, and there are no reference cycles to collect.
+    """
+
+    _owner: Any
+    _hooks: Any = None
+
+    def owner(self) -> Tensor | None:
+        """The leaf tensor, if anybody still has it."""
+        return self._owner()
+
+    def owner_or_self(self) -> Tensor:
+        leaf = self._owner()
+        return self if leaf is None else leaf
+
+
+def anchor_of(leaf: Tensor) -> Anchor:
+    """The stand-in of a leaf, made the first time a graph needs it."""
+    anchor = leaf._anchor
+    if anchor is None:
+        if type(leaf) is Anchor:
+            return leaf
+        anchor = object.__new__(Anchor)
+        anchor._array = leaf.memory()
+        anchor._requires_grad = leaf._requires_grad
+        anchor._owner = weakref.ref(leaf)
+        anchor._storage = _storage_of(leaf)
+        if leaf._name is not None:
+            anchor._name = leaf._name
+        leaf._anchor = anchor
+    return anchor
+
+
+def leaf_hooks(leaf: Tensor) -> Any:
+    from .autograd.engine import LeafHooks
+    from .autograd.node import NodeHooks
+
+    anchor = anchor_of(leaf)
+    if anchor._hooks is None:
+        anchor._hooks = NodeHooks()
+    LeafHooks.in_use = True
+    return anchor._hooks
+
+
+def _storage_of(tensor: Tensor) -> Any:
+    from .autograd.views import storage_of
+
+    return storage_of(tensor)
+
+
+def _refresh(tensor: Tensor) -> None:
+    from .autograd.views import refresh
+
+    refresh(tensor)

@@ -70,8 +70,12 @@ class ExceptionWrapper:
             error = self.kind(text)
         except Exception:
             # Not every exception type can be made from one string.
-            raise RuntimeError(text) from None
-        raise error
+            error = RuntimeError(text)
+        try:
+            raise error
+        finally:
+            # The traceback holds this frame: without the name there is no cycle, and the iterator ends at once.
+            del error
 
 
 def make_fetcher(is_stream: bool, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> Any:

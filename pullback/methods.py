@@ -13,8 +13,7 @@ import numpy as np
 
 from .autograd import views
 from .autograd.tape import apply
-from .functional import arithmetic, comparison, division, elementary, matmul, reductions, shape  # noqa: F401
-from .functional import copying, indexing
+from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape
 from .functional.registry import IN_PLACE, METHODS
 from .ops import casting, pointwise
 from .size import Size

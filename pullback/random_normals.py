@@ -3,7 +3,7 @@
 torch evaluates log, sin and cos of float32 normals with short polynomials in fused multiply-adds, not with the
 C library, so bit-equal samples need the same polynomials with a single rounding for each fused step. NumPy has no
 fused multiply-add: here a step is taken in float64, where a product of two float32 numbers is exact, and rounded
-once to float32. Inputs are 24-bit integers, so every identity below was checked on all 2**24 of them.
+once to float32. Inputs are 24-bit integers, so the polynomials were checked on all 2**24 of them.
 Lives here: that arithmetic, block by block in buffers that stay in the cache, and exact fused multiply-adds for
 whole arrays. Does not live here: drawing bits and choosing which normal algorithm applies.
 """
@@ -15,7 +15,6 @@ import threading
 import numpy as np
 
 _PAIRS_PER_BLOCK = 1 << 14  # the buffers of a block together fit a level-2 cache
-_FUSED_BLOCK = 1 << 12  # small enough for the temporaries of whole-array formulas
 _EIGHT_WORDS = np.dtype("V32")  # moves eight 4-byte values at once
 
 
@@ -235,11 +234,29 @@ def fused_multiply_add(a: np.ndarray, b: float, c: float, dtype: np.dtype) -> np
     """a * b + c with a single rounding, for one-dimensional ``a``; ``b`` and ``c`` are already of the dtype."""
     if c == 0 and np.isfinite(b):
         return a * dtype.type(b) + dtype.type(0)
-    fused = _fused_float64 if dtype == np.float64 else _fused_float32
-    out = np.empty(a.size, dtype)
-    for start in range(0, a.size, _FUSED_BLOCK):
-        out[start : start + _FUSED_BLOCK] = fused(a[start : start + _FUSED_BLOCK], b, c)
-    return out
+    emulated = _fused_float64 if dtype == np.float64 else _fused_float32
+    if dtype not in _complex_product_fuses:
+        probe = np.sqrt(np.arange(2, 700), dtype=dtype) % dtype.type(1)
+        _complex_product_fuses[dtype] = all(
+            np.array_equal(emulated(part, dtype.type(0.7), dtype.type(0.3)), _complex_product(part, 0.7, 0.3, dtype))
+            for part in (probe, probe[:1], probe[:2], probe[3:10])
+        )
+    return _complex_product(a, b, c, dtype) if _complex_product_fuses[dtype] else emulated(a, b, c)
+
+
+# Found out on first use for each dtype: on processors with fused multiply-adds NumPy multiplies complex numbers so.
+_complex_product_fuses: dict[np.dtype, bool] = {}
+
+
+def _complex_product(a: np.ndarray, b: float, c: float, dtype: np.dtype) -> np.ndarray:
+    """a * b + c as the imaginary part of (b + i)(c + a i): NumPy rounds 1 * c, exact, and then the sum once."""
+    pairs = np.empty(a.size, np.complex128 if dtype == np.float64 else np.complex64)
+    pairs.real = c
+    pairs.imag = a
+    factor = pairs.dtype.type(complex(b, 1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.multiply(factor, pairs, out=pairs)
+    return pairs.imag.copy()
 
 
 def _fused_float32(a: np.ndarray, b: float, c: float) -> np.ndarray:

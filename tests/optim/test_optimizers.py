@@ -128,7 +128,10 @@ def test_complex_parameters_follow_torch(name, options, dtype):
         close(a.detach().numpy(), b.detach().numpy(), dtype)
 
 
-@pytest.mark.parametrize(("name", "options"), [("Adam", {}), ("SGD", {"momentum": 0.9}), ("RMSprop", {}), ("Rprop", {})])
+LR_CASES = [("Adam", {}), ("SGD", {"momentum": 0.9}), ("RMSprop", {}), ("Rprop", {})]
+
+
+@pytest.mark.parametrize(("name", "options"), LR_CASES)
 def test_learning_rate_may_be_a_tensor(name, options):
     for dtype in ("float32", "float64"):
         results = []
@@ -174,7 +177,8 @@ def rosenbrock(params):
 
 @pytest.mark.parametrize(
     "options",
-    [{"lr": 0.1}, {"line_search_fn": "strong_wolfe"}, {"line_search_fn": "strong_wolfe", "history_size": 3, "max_iter": 7},
+    [{"lr": 0.1}, {"line_search_fn": "strong_wolfe"},
+     {"line_search_fn": "strong_wolfe", "history_size": 3, "max_iter": 7},
      {"line_search_fn": "strong_wolfe", "max_eval": 4}, {"lr": 0.01, "max_iter": 4}],
 )  # fmt: skip
 def test_lbfgs_follows_torch(options):

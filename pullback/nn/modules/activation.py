@@ -1,4 +1,4 @@
-"""Activation functions as modules. `MultiheadAttention` lives in `_attention` and is importable from here as in torch."""
+"""Activation functions as modules. `MultiheadAttention`, written in `_attention`, is importable from here too."""
 
 from __future__ import annotations
 

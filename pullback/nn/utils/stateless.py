@@ -1,0 +1,108 @@
+"""Calling a module with other tensors in place of its parameters and buffers."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import pullback
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pullback import Tensor
+
+    from ..modules.module import Module
+
+__all__ = ["functional_call"]
+
+
+def functional_call(module: Module, parameters_and_buffers: dict[str, Tensor], args: Any = None,
+                    kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False) -> Any:
+    """Deprecated place of `func.functional_call`."""
+    warnings.warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in "
+                  "a future version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in "
+                  "replacement.", FutureWarning, stacklevel=2)
+    return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
+
+
+def _functional_call(module: Module, parameters_and_buffers: dict[str, Tensor], args: Any = None,
+                     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False) -> Any:
+    if args is None:
+        args = ()
+    elif not isinstance(args, tuple):
+        args = (args,)
+    with _reparametrize_module(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict):
+        return module(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def _reparametrize_module(module: Module, parameters_and_buffers: dict[str, Tensor], tie_weights: bool = False,
+                          strict: bool = False) -> Iterator[None]:
+    """Within the context the module has these tensors; afterwards its own again, whatever happened.
+
+    A buffer that the call replaced (rather than changed in place) is handed back in `parameters_and_buffers`.
+    """
+    given = _with_tied_names(module, parameters_and_buffers) if tie_weights else parameters_and_buffers
+    if strict:
+        _check_keys(module, given)
+    places = {name: place for name in given if (place := _place_of(module, name)) is not None}
+    own = {name: registry[key] for name, (registry, key) in places.items()}
+    try:
+        for name, (registry, key) in places.items():
+            registry[key] = given[name]
+        yield
+    finally:
+        for name, (registry, key) in places.items():
+            if name in parameters_and_buffers and key in registry:
+                parameters_and_buffers[name] = registry[key]
+            registry[key] = own[name]
+
+
+def _place_of(module: Module, name: str) -> tuple[dict[str, Any], str] | None:
+    """The dictionary and key that hold the tensor of this dotted name; None if the module has none."""
+    owner_name, _, key = name.rpartition(".")
+    owner: Any = module
+    for part in owner_name.split(".") if owner_name else ():
+        owner = owner._modules.get(part)
+        if owner is None:
+            return None
+    for registry in (owner._parameters, owner._buffers):
+        if key in registry:
+            return registry, key
+    if isinstance(owner.__dict__.get(key), pullback.Tensor):
+        return owner.__dict__, key
+    return None
+
+
+def _all_tensors(module: Module) -> dict[str, Tensor]:
+    return {**dict(module.named_parameters(remove_duplicate=False)),
+            **dict(module.named_buffers(remove_duplicate=False))}
+
+
+def _check_keys(module: Module, given: dict[str, Tensor]) -> None:
+    expected = _all_tensors(module)
+    problems = []
+    for kind, names in (("Unexpected", [name for name in given if name not in expected]),
+                        ("Missing", [name for name in expected if name not in given])):
+        if names:
+            problems.append(f"{kind} key(s): {', '.join(map(repr, names))}.")
+    if problems:
+        raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(problems))
+
+
+def _with_tied_names(module: Module, given: dict[str, Tensor]) -> dict[str, Tensor]:
+    """`given` with every other name of a tensor that the module has under several names."""
+    names_of: dict[int, list[str]] = {}
+    for name, tensor in _all_tensors(module).items():
+        names_of.setdefault(id(tensor), []).append(name)
+    result = dict(given)
+    for names in names_of.values():
+        values = {id(given[name]): given[name] for name in names if name in given}
+        if len(values) > 1:
+            raise ValueError(f"functional_call got multiple values for keys {sorted(names)}, which are tied. "
+                             "Consider using tie_weights=False")
+        for value in values.values():
+            result.update(dict.fromkeys(names, value))
+    return result

@@ -232,6 +232,19 @@ def test_abandoned_iterators_end_their_workers():
     assert time.monotonic() - start < 4
 
 
+def test_two_loaders_end_independently():
+    dataset = pullback.utils.data.TensorDataset(pullback.zeros(64, 20000))
+    iterators = [iter(pullback.utils.data.DataLoader(dataset, batch_size=8, num_workers=2)) for _ in range(2)]
+    for iterator in iterators:
+        next(iterator)
+    start = time.monotonic()
+    workers = iterators[0]._workers
+    del iterator
+    del iterators[0]
+    assert time.monotonic() - start < 1.5 and not any(worker.is_alive() for worker in workers)
+    assert len(list(iterators[0])) == 7
+
+
 def test_out_of_order():
     loader = pullback.utils.data.DataLoader(range(12), batch_size=2, num_workers=2, in_order=False)
     assert sorted(v for batch in loader for v in batch.tolist()) == list(range(12))

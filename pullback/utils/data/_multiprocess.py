@@ -1,7 +1,7 @@
 """The loader's iterator over worker processes: hand out requests in turn, put the answers back in order.
 
-Every worker has a queue for requests (whose own thread feeds it, so handing out never blocks) and a pipe for
-answers. Waiting on the pipes together with the processes themselves shows at once when a worker dies.
+Every worker has a pipe for requests and one for answers. Waiting on the answers together with the processes
+themselves shows at once when a worker dies.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import pickle
 import time
 import warnings
+from contextlib import suppress
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -26,8 +27,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._workers: list[Any] = []
-        self._queues: list[Any] = []
-        self._pipes: list[Any] = []
+        self._requests: list[Any] = []
+        self._answers: list[Any] = []
         self._process_id = os.getpid()
         super().__init__(loader)
         self._prefetch_factor = loader.prefetch_factor
@@ -41,15 +42,13 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._reset(loader, first_iter=True)
 
     def _start(self, context: Any, worker_id: int, worker_init_fn: Any) -> None:
-        requests = context.Queue()
-        # Requests that nobody will read any more must not keep this process from ending.
-        requests.cancel_join_thread()
-        receiver, sender = context.Pipe(duplex=False)
+        requests, request_writer = context.Pipe(duplex=False)
+        answer_reader, answers = context.Pipe(duplex=False)
         process = context.Process(
             target=worker_loop,
             args=(
-                self._fetcher_arguments, requests, sender, receiver, self._base_seed, worker_init_fn, worker_id,
-                self._num_workers,
+                self._fetcher_arguments, requests, answers, (request_writer, answer_reader), self._base_seed,
+                worker_init_fn, worker_id, self._num_workers,
             ),  # fmt: skip
             daemon=True,
         )
@@ -63,10 +62,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 stacklevel=6,
             )
             raise
-        sender.close()
+        requests.close()
+        answers.close()
         self._workers.append(process)
-        self._queues.append(requests)
-        self._pipes.append(receiver)
+        self._requests.append(request_writer)
+        self._answers.append(answer_reader)
 
     def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
         super()._reset(loader, first_iter)
@@ -84,8 +84,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _restart_workers(self) -> None:
         """Have persistent workers begin again, and drop what they still had to say about the last epoch."""
-        for requests in self._queues:
-            requests.put(NewEpoch())
+        for requests in self._requests:
+            requests.send(NewEpoch())
         waiting = self._num_workers
         while waiting:
             task, _, _ = self._receive()
@@ -107,7 +107,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 break
         else:
             return
-        self._queues[worker].put((self._sent, index))
+        try:
+            self._requests[worker].send((self._sent, index))
+        except OSError:
+            self._check_alive()
+            raise
         self._owner[self._sent] = worker
         self._load[worker] += 1
         self._sent += 1
@@ -120,10 +124,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         sentinels = [worker.sentinel for worker in self._workers]
         while True:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            ready = wait([*self._pipes, *sentinels], left)
+            ready = wait([*self._answers, *sentinels], left)
             if not ready:
                 raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
-            for number, pipe in enumerate(self._pipes):
+            for number, pipe in enumerate(self._answers):
                 if pipe in ready:
                     try:
                         return (*pickle.loads(pipe.recv_bytes()), number)
@@ -178,21 +182,34 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _shutdown_workers(self) -> None:
         workers, self._workers = self._workers, []
-        for requests in self._queues:
-            requests.put(None)
-        # A worker may be waiting to get rid of its answer: closing our end lets it notice and stop.
-        for pipe in self._pipes:
+        # Other loaders' workers may hold copies of these pipes, so closing them would not be noticed.
+        for requests in self._requests:
+            with suppress(OSError):
+                requests.send(None)
+        _drain([pipe for pipe in self._answers if not pipe.closed], workers)
+        for pipe in [*self._requests, *self._answers]:
             pipe.close()
         for worker in workers:
-            worker.join(JOIN_SECONDS)
             if worker.is_alive():
                 worker.terminate()
-                worker.join(JOIN_SECONDS)
-        for requests in self._queues:
-            requests.close()
-        self._queues, self._pipes = [], []
+            worker.join(JOIN_SECONDS)
+        self._requests, self._answers = [], []
 
     def __del__(self) -> None:
         # A forked process gets a copy of this iterator, whose workers are not its own to stop.
         if self._workers and self._process_id == os.getpid():
             self._shutdown_workers()
+
+
+def _drain(answers: list[Any], workers: list[Any]) -> None:
+    """Throw answers away until the workers have ended, or had time enough: one that is sending cannot stop."""
+    deadline = time.monotonic() + JOIN_SECONDS
+    while alive := [worker.sentinel for worker in workers if worker.is_alive()]:
+        ready = wait([*answers, *alive], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            return
+        for pipe in [pipe for pipe in answers if pipe in ready]:
+            try:
+                pipe.recv_bytes()
+            except (EOFError, OSError):
+                answers.remove(pipe)

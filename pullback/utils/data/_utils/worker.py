@@ -1,13 +1,15 @@
 """What runs in a worker process: seed everything, then answer requests for data until told to stop.
 
-A worker takes requests from its queue and sends answers through its own pipe. Answers are pickled before they are
-sent, so that data that cannot be pickled becomes an error in the main process and not silence.
+A worker has one pipe for requests and one for answers. A thread empties the first all the time, so that the main
+process never waits to make a request, and its end means that the main process has gone. Answers are pickled before
+they are sent, so that data that cannot be pickled becomes an error in the main process and not silence.
 """
 
 from __future__ import annotations
 
 import queue
 import random
+import threading
 import traceback
 from typing import Any, NamedTuple
 
@@ -15,9 +17,6 @@ import numpy as np
 
 import pullback
 from pullback.utils.data._utils.fetch import IterableFetcher, MapFetcher
-
-POLL_SECONDS = 5.0
-"""How often an idle worker looks whether its parent is still there."""
 
 
 class WorkerInfo(NamedTuple):
@@ -98,7 +97,7 @@ def worker_loop(
     fetcher_arguments: tuple[Any, ...],
     requests: Any,
     answers: Any,
-    other_end: Any,
+    other_ends: tuple[Any, ...],
     base_seed: int,
     worker_init_fn: Any,
     worker_id: int,
@@ -109,8 +108,11 @@ def worker_loop(
     from pullback.kernels.threads import set_num_threads
 
     try:
-        # With our copy of the reading end closed, writing fails once the main process has closed its own.
-        other_end.close()
+        # With our copies of the other ends closed, a pipe is broken once the main process has closed its own.
+        for end in other_ends:
+            end.close()
+        inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        threading.Thread(target=_listen, args=(requests, inbox), daemon=True).start()
         set_num_threads(1)
         seed = seed_everything(base_seed, worker_id)
         _worker_info = WorkerInfo(worker_id, num_workers, seed, fetcher_arguments[1])
@@ -123,7 +125,7 @@ def worker_loop(
             fetcher = make_fetcher(*fetcher_arguments)
         except Exception as error:
             failure = ExceptionWrapper(error, where)
-        while (request := _next_request(requests)) is not None:
+        while (request := inbox.get()) is not None:
             if isinstance(request, NewEpoch):
                 fetcher = make_fetcher(*fetcher_arguments)
                 answers.send((request, None))
@@ -139,17 +141,13 @@ def worker_loop(
         pass
 
 
-def _next_request(requests: Any) -> Any:
-    """The next request; None to stop, also when the main process has gone."""
-    import multiprocessing
-
-    parent = multiprocessing.parent_process()
-    while True:
-        try:
-            return requests.get(timeout=POLL_SECONDS)
-        except queue.Empty:
-            if parent is not None and not parent.is_alive():
-                return None
+def _listen(requests: Any, inbox: queue.SimpleQueue[Any]) -> None:
+    """Move requests to where they wait without filling the pipe; None at its end."""
+    try:
+        while True:
+            inbox.put(requests.recv())
+    except (EOFError, OSError):
+        inbox.put(None)
 
 
 def _answer(fetcher: Any, index: Any, where: str) -> Any:

@@ -51,7 +51,7 @@ class Transcript:
     def text(text):
         text = text.replace("pullback", "torch")
         text = re.sub(r"0x[0-9a-f]+", "0x", text)
-        return re.sub(r" (See:?|Refer to)\s*https?://\S+.*", "", text)
+        return re.sub(r"[.]? (See:?|Refer to|and see)\s*https?://\S+.*", ".", text)
 
 
 def same(ours, theirs):

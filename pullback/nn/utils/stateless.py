@@ -82,10 +82,9 @@ def _all_tensors(module: Module) -> dict[str, Tensor]:
 
 
 def _check_keys(module: Module, given: dict[str, Tensor]) -> None:
-    expected = _all_tensors(module)
+    expected = _all_tensors(module).keys()
     problems = []
-    for kind, names in (("Unexpected", [name for name in given if name not in expected]),
-                        ("Missing", [name for name in expected if name not in given])):
+    for kind, names in (("Unexpected", sorted(given.keys() - expected)), ("Missing", sorted(expected - given.keys()))):
         if names:
             problems.append(f"{kind} key(s): {', '.join(map(repr, names))}.")
     if problems:

@@ -239,7 +239,7 @@ def fused_multiply_add(a: np.ndarray, b: float, c: float, dtype: np.dtype) -> np
         probe = np.sqrt(np.arange(2, 700), dtype=dtype) % dtype.type(1)
         _complex_product_fuses[dtype] = all(
             np.array_equal(emulated(part, dtype.type(0.7), dtype.type(0.3)), _complex_product(part, 0.7, 0.3, dtype))
-            for part in (probe, probe[:1], probe[:2], probe[3:10])
+            for part in (probe, *(probe[n * n : n * n + n] for n in range(1, 20)))
         )
     return _complex_product(a, b, c, dtype) if _complex_product_fuses[dtype] else emulated(a, b, c)
 
@@ -250,13 +250,13 @@ _complex_product_fuses: dict[np.dtype, bool] = {}
 
 def _complex_product(a: np.ndarray, b: float, c: float, dtype: np.dtype) -> np.ndarray:
     """a * b + c as the imaginary part of (b + i)(c + a i): NumPy rounds 1 * c, exact, and then the sum once."""
-    pairs = np.empty(a.size, np.complex128 if dtype == np.float64 else np.complex64)
-    pairs.real = c
-    pairs.imag = a
+    # NumPy treats one number alone apart, without fusing: there are always two.
+    pairs = np.full(max(a.size, 2), c, np.complex128 if dtype == np.float64 else np.complex64)
+    pairs.imag[: a.size] = a
     factor = pairs.dtype.type(complex(b, 1))
     with np.errstate(over="ignore", invalid="ignore"):
         np.multiply(factor, pairs, out=pairs)
-    return pairs.imag.copy()
+    return pairs.imag[: a.size].copy()
 
 
 def _fused_float32(a: np.ndarray, b: float, c: float) -> np.ndarray:

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from pullback import random_discrete as discrete
-from pullback import random_normals as normals
-from pullback import random_rejection as rejection
-from pullback import random_streams as streams
+import pullback.random_discrete as discrete
+import pullback.random_normals as normals
+import pullback.random_rejection as rejection
+import pullback.random_streams as streams
 from pullback.random_engine import DEFAULT_SEED, STATE_SIZE, Generator, default_generator
 
 torch = pytest.importorskip("torch")
@@ -38,10 +38,13 @@ FLOATS = HALF + WIDE
 INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 
 
+GENERATOR = Generator()
+
+
 def start(seed: int) -> Generator:
     """Ours and torch's global generator at the beginning of one stream."""
-    torch.manual_seed(seed)
-    return Generator().manual_seed(seed)
+    torch.default_generator.manual_seed(seed)
+    return GENERATOR.manual_seed(seed)
 
 
 def assert_same(theirs: torch.Tensor, ours: np.ndarray, generator: Generator | None = None) -> None:

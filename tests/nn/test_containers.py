@@ -37,9 +37,11 @@ say(nn.Sequential()(5), nn.Sequential(nn.Flatten(0))(torch.ones(2, 2)))
 """,
     "module list": """
 l = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2), nn.ReLU()])
-say(l, len(l), l[0], l[-1], l[1:], nn.ModuleList(), nn.ModuleList([nn.Sequential(nn.ReLU()), nn.Sequential(nn.ReLU())]))
+say(l, len(l), l[0], l[-1], l[1:], nn.ModuleList(), nn.ModuleList([nn.Sequential(nn.ReLU()),
+        nn.Sequential(nn.ReLU())]))
 say(l.append(nn.Tanh()) is l, l.extend([nn.GELU()]) is l, l + [nn.ReLU()]); l += [nn.SiLU()]; say(l)
-l.insert(1, nn.Identity()); say(l); say(l.pop(1), l.pop(-1), l); del l[0]; say(l); del l[:2]; say(l); l[0] = nn.Mish(); say(l)
+l.insert(1, nn.Identity()); say(l); say(l.pop(1), l.pop(-1), l); del l[0]; say(l); del l[:2]; say(l); l[0] = nn.Mish()
+say(l)
 attempt(lambda: l[9]); attempt(lambda: l.extend(3)); attempt(lambda: nn.ModuleList([3])); attempt(lambda: l.append(3))
 say(list(nn.ModuleList([nn.Linear(1, 1)]).state_dict()))
 """,
@@ -48,14 +50,16 @@ d = nn.ModuleDict({"a": nn.ReLU(), "b": nn.Linear(1, 1)})
 say(d, len(d), "a" in d, list(d), list(d.keys()), [type(m).__name__ for m in d.values()], [k for k, _ in d.items()])
 d["c"] = nn.Tanh(); d.update([("e", nn.GELU()), ["f", nn.SiLU()]]); d.update(nn.ModuleDict({"a": nn.Mish()})); say(d)
 say(d.pop("a"), d); del d["b"]; say(d); d.clear(); say(d, len(d))
-attempt(lambda: d["none"]); attempt(lambda: d.update(3)); attempt(lambda: d.update([3])); attempt(lambda: d.update([(1, 2, 3)]))
+attempt(lambda: d["none"]); attempt(lambda: d.update(3)); attempt(lambda: d.update([3]))
+attempt(lambda: d.update([(1, 2, 3)]))
 attempt(lambda: d.update({"x": 3})); attempt(lambda: d.pop("none")); attempt(lambda: nn.ModuleDict({"a.b": nn.ReLU()}))
 attempt(lambda: nn.ModuleDict({"keys": nn.ReLU()}))
 """,
     "parameter list": """
 p = nn.ParameterList([torch.zeros(2), nn.Parameter(torch.ones(1, 3)), 5, "s"])
 say(p, len(p), p[0], p[-1], type(p[0]).__name__, len(p[1:]), list(p.state_dict()))
-p.append(torch.ones(1)); p += [torch.zeros(1)]; p[0] = torch.full((2,), 7.0); say(p, p[0], [n for n, _ in p.named_parameters()])
+p.append(torch.ones(1)); p += [torch.zeros(1)]; p[0] = torch.full((2,), 7.0)
+say(p, p[0], [n for n, _ in p.named_parameters()])
 attempt(lambda: p[9]); attempt(lambda: p.extend(torch.ones(2))); attempt(lambda: p.extend(3)); attempt(lambda: p())
 """,
     "parameter dict": """
@@ -68,7 +72,8 @@ say(p.popitem()[0], list(p), list(p.copy()), list(p.fromkeys(["k"], torch.ones(1
 q = nn.ParameterDict({"a": torch.zeros(1), "new": torch.zeros(1)})
 say(list(p | q), list(q | p), (p | q)["a"]); p |= q; say(list(p)); del p["a"]; say(list(p)); p.clear(); say(list(p))
 attempt(lambda: p["none"]); attempt(lambda: p.update(3)); attempt(lambda: p.update([(1,)])); attempt(lambda: p(1))
-attempt(lambda: [v for v in p.values()]); attempt(lambda: dict(p.items())); attempt(lambda: p.update([("keys", torch.ones(1))]))
+attempt(lambda: [v for v in p.values()]); attempt(lambda: dict(p.items()))
+attempt(lambda: p.update([("keys", torch.ones(1))]))
 """,
     "container": "attempt(lambda: nn.Container(a=nn.ReLU()))",
 }

@@ -32,13 +32,18 @@ def _int32(*values: int) -> tuple[np.ndarray, ...]:
     return tuple(np.array(value, np.int32) for value in values)
 
 
-def _on_grid(constant: float, exponent: int) -> tuple[np.ndarray, np.ndarray]:
-    """(constant + grid, grid): adding one and subtracting the other adds the constant and rounds to float32.
+def _column(*values: float) -> np.ndarray:
+    """Float32 constants as a column, one for each row of a pair of arrays."""
+    return np.array([[np.float32(value)] for value in values], np.float64)
+
+
+def _on_grid(constants: np.ndarray, *exponents: int) -> tuple[np.ndarray, np.ndarray]:
+    """(constants + grid, grid): adding one and subtracting the other adds a constant and rounds to float32.
 
     The grid 1.5 * 2**(exponent + 29) has float32's spacing for sums of magnitude [2**exponent, 2**(exponent + 1)).
     """
-    grid = np.array(1.5 * 2.0 ** (exponent + 29))
-    return np.array(np.float32(constant) + grid), grid
+    grid = np.array([[1.5 * 2.0 ** (exponent + 29)] for exponent in exponents])
+    return constants + grid, grid
 
 
 _LOG_COEFFICIENTS = _float64(
@@ -46,14 +51,15 @@ _LOG_COEFFICIENTS = _float64(
     -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
 )  # fmt: skip
 _LOG2_HIGH, _LOG2_LOW = _float32(0.693359375, -2.12194440e-4)
-_COS_LEADING, _SIN_LEADING = _float64(2.443315711809948e-5, -1.9515295891e-4)
-_COS_SECOND, _COS_THIRD = _on_grid(-1.388731625493765e-3, -10), _on_grid(4.166664568298827e-2, -5)
-_SIN_SECOND, _SIN_THIRD = _on_grid(8.3321608736e-3, -7), _on_grid(-1.6666654611e-1, -3)
+# Of the cosine and of the sine, in this order.
+_LEADING = _column(2.443315711809948e-5, -1.9515295891e-4)
+_SECOND = _on_grid(_column(-1.388731625493765e-3, 8.3321608736e-3), -10, -7)
+_THIRD = _on_grid(_column(4.166664568298827e-2, -1.6666654611e-1), -5, -3)
+_LAST = _column(-0.5, 1.0)
 _QUARTER_PI_HIGH, _QUARTER_PI_MIDDLE = _float32(0.78515625, 2.4187564849853515625e-4)
 (_QUARTER_PI_LOW,) = _float64(3.77489497744594108e-8)
 _FOUR_OVER_PI, _ANGLE_PER_UNIT = _float32(1.27323954473516, np.float32(2.0 * np.pi) * 2.0**-24)
 _EXPONENT_OFFSET, _ZERO, _HALF, _ONE, _MINUS_TWO = _float32(127 + 24, 0, 0.5, 1, -2)  # 24: of k in k * 2**-24
-(_WIDE_HALF,) = _float64(0.5)
 _SQRT_HALF, _SQRT_HALF_TO_ONE, _MANTISSA, _LOW_24_BITS, _TWO_TO_24 = _int32(
     0x3F3504F3, 0x3F800000 - 0x3F3504F3, 0x7FFFFF, 2**24 - 1, 2**24
 )
@@ -61,12 +67,17 @@ _TO_EVEN, _INT_1, _INT_2, _INT_4, _INT_23, _INT_29, _INT_30, _INT_31 = _int32(-2
 
 
 class _Workspace:
-    """Scratch arrays that one thread reuses for every block."""
+    """Scratch arrays that one thread reuses for every block; pairs hold a cosine's row and a sine's row."""
 
     def __init__(self) -> None:
-        self.float64 = [np.empty(_PAIRS_PER_BLOCK, np.float64) for _ in range(3)]
-        self.float32 = [np.empty(_PAIRS_PER_BLOCK, np.float32) for _ in range(6)]
-        self.int32 = [np.empty(_PAIRS_PER_BLOCK, np.int32) for _ in range(4)]
+        n = _PAIRS_PER_BLOCK
+        self.float64 = np.empty((2, n), np.float64)
+        self.float32 = np.empty((4, n), np.float32)
+        self.int32 = np.empty((3, n), np.int32)
+        self.units = np.empty((2, n), np.int32)
+        self.results = np.empty((2, n), np.float32)
+        self.wide_results = np.empty((2, n), np.float64)
+        self.wide_factors = np.empty((2, n), np.float64)
 
 
 _thread = threading.local()
@@ -83,21 +94,16 @@ def float32_box_muller(bits: np.ndarray) -> None:
     groups = bits.view(_EIGHT_WORDS).reshape(-1, 2)
     rows = _PAIRS_PER_BLOCK // 8
     for start in range(0, len(groups), rows):
-        block = groups[start : start + rows]
-        units = work.int32[3][: 8 * len(block)]
-        np.copyto(units.view(_EIGHT_WORDS), block[:, 0])
+        block = groups[start : start + rows].T
+        units = work.units[:, : 8 * block.shape[1]]
+        np.copyto(units.view(_EIGHT_WORDS), block)
         np.bitwise_and(units, _LOW_24_BITS, out=units)
-        np.subtract(_TWO_TO_24, units, out=units)  # 1 - u, never zero
-        radius = _radius(units, work)
-        np.copyto(units.view(_EIGHT_WORDS), block[:, 1])
-        np.bitwise_and(units, _LOW_24_BITS, out=units)
-        sine, cosine = _sine_and_cosine(units, work)
-        np.multiply(radius, cosine, out=cosine)
-        np.multiply(radius, sine, out=sine)
-        np.add(cosine, _ZERO, out=cosine)  # -0.0 becomes 0.0, as when a mean of zero is added
-        np.add(sine, _ZERO, out=sine)
-        np.copyto(block[:, 0], cosine.view(_EIGHT_WORDS))
-        np.copyto(block[:, 1], sine.view(_EIGHT_WORDS))
+        np.subtract(_TWO_TO_24, units[0], out=units[0])  # 1 - u, never zero
+        radius = _radius(units[0], work)
+        normals = _cosine_and_sine(units[1], work)
+        np.multiply(normals, radius, out=normals)
+        np.add(normals, _ZERO, out=normals)  # -0.0 becomes 0.0, as when a mean of zero is added
+        np.copyto(block, normals.view(_EIGHT_WORDS))
 
 
 def _round_to_float32(wide: np.ndarray, narrow: np.ndarray) -> None:
@@ -109,9 +115,9 @@ def _round_to_float32(wide: np.ndarray, narrow: np.ndarray) -> None:
 def _radius(units: np.ndarray, work: _Workspace) -> np.ndarray:
     """sqrt(-2 log(k * 2**-24)) for int32 k in [1, 2**24]."""
     n = units.size
-    mantissa, exponent, square = (a[:n] for a in work.float32[:3])
-    wide, x = (a[:n] for a in work.float64[:2])
-    bits = work.int32[0][:n]
+    mantissa, exponent, square = work.float32[:3, :n]
+    wide, x = work.float64[:, :n]
+    bits = work.int32[0, :n]
     rounded = bits.view(np.float32)
     # Split into 2**exponent * (1 + x) with x in [sqrt(1/2) - 1, sqrt(2) - 1); all of it is exact.
     np.copyto(mantissa, units, casting="unsafe")
@@ -149,12 +155,13 @@ def _radius(units: np.ndarray, work: _Workspace) -> np.ndarray:
     return np.sqrt(mantissa, out=mantissa)
 
 
-def _sine_and_cosine(units: np.ndarray, work: _Workspace) -> tuple[np.ndarray, np.ndarray]:
-    """sin and cos of the float32 angle 2 pi k 2**-24 for int32 k in [0, 2**24)."""
+def _cosine_and_sine(units: np.ndarray, work: _Workspace) -> np.ndarray:
+    """Rows of cos and sin of the float32 angle 2 pi k 2**-24 for int32 k in [0, 2**24)."""
     n = units.size
-    x, square, sine, cosine = (a[:n] for a in work.float32[2:6])
-    wide, wide_x, wide_square = (a[:n] for a in work.float64)
-    octant, swap, sign = (a[:n] for a in work.int32[:3])
+    x, square, part = work.float32[1:, :n]
+    results, wide, factors = work.results[:, :n], work.wide_results[:, :n], work.wide_factors[:, :n]
+    wide_square, wide_x = factors
+    octant = work.int32[0, :n]
     np.copyto(x, units, casting="unsafe")
     np.multiply(x, _ANGLE_PER_UNIT, out=x)
     np.multiply(x, _FOUR_OVER_PI, out=square)
@@ -163,64 +170,46 @@ def _sine_and_cosine(units: np.ndarray, work: _Workspace) -> tuple[np.ndarray, n
     np.bitwise_and(octant, _TO_EVEN, out=octant)
     # Take octant * pi/4 away in three parts; the first two products are exact in float32, the third is not.
     np.copyto(square, octant, casting="unsafe")
-    np.multiply(square, _QUARTER_PI_HIGH, out=sine)
-    np.subtract(x, sine, out=x)
-    np.multiply(square, _QUARTER_PI_MIDDLE, out=sine)
-    np.subtract(x, sine, out=x)
+    np.multiply(square, _QUARTER_PI_HIGH, out=part)
+    np.subtract(x, part, out=x)
+    np.multiply(square, _QUARTER_PI_MIDDLE, out=part)
+    np.subtract(x, part, out=x)
     np.copyto(wide_x, x)
-    np.copyto(wide, square)
-    np.multiply(wide, _QUARTER_PI_LOW, out=wide)
-    np.subtract(wide_x, wide, out=wide_x)
+    np.copyto(wide_square, square)
+    np.multiply(wide_square, _QUARTER_PI_LOW, out=wide_square)
+    np.subtract(wide_x, wide_square, out=wide_x)
     _round_to_float32(wide_x, x)
     np.multiply(x, x, out=square)
     np.copyto(wide_square, square)
-    _cosine_polynomial(wide_square, wide, cosine)
-    _sine_polynomial(wide_square, wide_x, wide, sine)
-    _rotate_by_octant(octant, swap, sign, sine.view(np.int32), cosine.view(np.int32))
-    return sine, cosine
-
-
-def _cosine_polynomial(square: np.ndarray, wide: np.ndarray, out: np.ndarray) -> None:
-    np.multiply(square, _COS_LEADING, out=wide)
-    _add_on_grid(wide, *_COS_SECOND)
-    np.multiply(wide, square, out=wide)
-    _add_on_grid(wide, *_COS_THIRD)
-    np.multiply(wide, square, out=wide)
-    _round_to_float32(wide, out)
-    np.subtract(wide, _WIDE_HALF, out=wide)
-    np.multiply(wide, square, out=wide)
-    np.copyto(out, wide, casting="same_kind")
-    np.add(out, _ONE, out=out)
-
-
-def _sine_polynomial(square: np.ndarray, x: np.ndarray, wide: np.ndarray, out: np.ndarray) -> None:
-    np.multiply(square, _SIN_LEADING, out=wide)
-    _add_on_grid(wide, *_SIN_SECOND)
-    np.multiply(wide, square, out=wide)
-    _add_on_grid(wide, *_SIN_THIRD)
-    np.multiply(wide, square, out=wide)
-    _round_to_float32(wide, out)
-    np.multiply(wide, x, out=wide)
-    np.add(wide, x, out=wide)
-    np.copyto(out, wide, casting="same_kind")
+    # Both polynomials at once: cos = 1 + (p - 1/2) x^2 and sin = (p + 1) x, with p of degree 2 in x^2, times x^2.
+    np.multiply(wide_square, _LEADING, out=wide)
+    _add_on_grid(wide, *_SECOND)
+    np.multiply(wide, wide_square, out=wide)
+    _add_on_grid(wide, *_THIRD)
+    np.multiply(wide, wide_square, out=wide)
+    _round_to_float32(wide, results)
+    np.add(wide, _LAST, out=wide)
+    np.multiply(wide, factors, out=wide)
+    np.copyto(results, wide, casting="same_kind")
+    np.add(results[0], _ONE, out=results[0])
+    _rotate_by_octant(results.view(np.int32), octant, *work.int32[1:, :n])
+    return results
 
 
 def _add_on_grid(wide: np.ndarray, constant_and_grid: np.ndarray, grid: np.ndarray) -> None:
-    """wide + constant rounded to float32, where all the sums share one exponent; see ``_on_grid``."""
+    """wide + constant rounded to float32, where all the sums of a row share one exponent; see ``_on_grid``."""
     np.add(wide, constant_and_grid, out=wide)
     np.subtract(wide, grid, out=wide)
 
 
-def _rotate_by_octant(
-    octant: np.ndarray, swap: np.ndarray, sign: np.ndarray, sine: np.ndarray, cosine: np.ndarray
-) -> None:
-    """Swap and negate, as bits, the sine and cosine of the reduced angle; octant is 0, 2, 4, 6 or 8."""
+def _rotate_by_octant(results: np.ndarray, octant: np.ndarray, swap: np.ndarray, sign: np.ndarray) -> None:
+    """Swap and negate, as bits, the cosine and sine of the reduced angle; octant is 0, 2, 4, 6 or 8."""
+    cosine, sine = results
     np.left_shift(octant, _INT_30, out=swap)
     np.right_shift(swap, _INT_31, out=swap)  # all ones where octant is 2 or 6
     np.bitwise_xor(sine, cosine, out=sign)
     np.bitwise_and(sign, swap, out=swap)
-    np.bitwise_xor(sine, swap, out=sine)
-    np.bitwise_xor(cosine, swap, out=cosine)
+    np.bitwise_xor(results, swap, out=results)
     np.bitwise_and(octant, _INT_4, out=sign)
     np.left_shift(sign, _INT_29, out=sign)
     np.bitwise_xor(sine, sign, out=sine)

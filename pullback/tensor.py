@@ -17,9 +17,10 @@ import numpy as np
 from .device import cpu, device
 from .dtypes import dtype, from_numpy_dtype
 from .size import Size
+from .storage import Storage, storage_of
 
 if TYPE_CHECKING:
-    from .autograd.node import Node, RemovableHandle, Storage
+    from .autograd.node import Node, RemovableHandle
 
 
 class Tensor:
@@ -263,8 +264,6 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """The same memory without the history. Writes to it count as writes to this tensor."""
-        from .autograd.views import storage_of
-
         result = object.__new__(Tensor)
         result._array = self.memory()
         result._storage = storage_of(self)
@@ -311,9 +310,7 @@ class Tensor:
         A tensor with one element needs no `gradient` (the weight is 1). Any other needs weights of its own shape:
         the result is the vector-Jacobian product of `gradient` with the Jacobian of this tensor.
         """
-        from .autograd import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        _run_backward(self, gradient, retain_graph, create_graph, inputs)
 
     def _pullback_apply(self, op: Any, inputs: tuple, params: dict) -> Any:
         from .autograd.tape import apply
@@ -350,7 +347,7 @@ def anchor_of(leaf: Tensor) -> Anchor:
         anchor._array = leaf.memory()
         anchor._requires_grad = leaf._requires_grad
         anchor._owner = weakref.ref(leaf)
-        anchor._storage = _storage_of(leaf)
+        anchor._storage = storage_of(leaf)
         if leaf._name is not None:
             anchor._name = leaf._name
         leaf._anchor = anchor
@@ -368,13 +365,6 @@ def leaf_hooks(leaf: Tensor) -> Any:
     return anchor._hooks
 
 
-def _storage_of(tensor: Tensor) -> Any:
-    from .autograd.views import storage_of
-
-    return storage_of(tensor)
-
-
-def _refresh(tensor: Tensor) -> None:
-    from .autograd.views import refresh
-
-    refresh(tensor)
+# Set by the tape when it is imported, which needs this module first.
+_refresh: Callable[[Tensor], None]
+_run_backward: Callable[..., None]

@@ -12,7 +12,9 @@ from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
+from ..storage import storage_of
 from ..tensor import Anchor, Tensor
 from .tape import wrap
 
@@ -24,36 +26,30 @@ def commit(gradients: dict[Anchor, Any], owned: set, record: bool) -> None:
     leaves, values, sums, additions = [], [], [], []
     with _lock:
         for anchor, gradient in gradients.items():
-            leaf = anchor.owner()
+            leaf = anchor._owner()
             if leaf is None or not leaf._requires_grad:
                 continue
             present = leaf._grad
             if record:
-                leaves.append(leaf)
-                values.append(recorded_sum(present, gradient, leaf))
-                continue
-            if leaf._grad_dtype is not False:
-                gradient = cast_to_grad_dtype(gradient, leaf)
-            if present is None:
-                leaves.append(leaf)
-                values.append(wrap(gradient if anchor in owned and fits(gradient, leaf) else fresh_copy(gradient, leaf)))
+                value = recorded_sum(present, gradient, leaf)
             else:
-                sums.append(present.memory())
-                additions.append(gradient)
-                if present._storage is not None:
-                    present._storage.version += 1
-                else:
-                    from .views import storage_of
-
+                if leaf._grad_dtype is not False:
+                    gradient = cast_to_grad_dtype(gradient, leaf)
+                if present is not None:
+                    sums.append(present.memory())
+                    additions.append(gradient)
                     storage_of(present).version += 1
-        deque(
-            chain(map(np.add, sums, additions, sums), map(setattr, leaves, repeat("_grad"), values)), maxlen=0
-        )
-
-
-def fits(gradient: Any, leaf: Tensor) -> bool:
-    """Whether an array can be the `.grad` as it is: real memory with the strides of the leaf."""
-    return type(gradient) is np.ndarray and gradient.strides == leaf._array.strides
+                    continue
+                if anchor in owned and type(gradient) is ndarray and gradient.strides == leaf._array.strides:
+                    value = wrap(gradient)
+                else:
+                    value = wrap(fresh_copy(gradient, leaf))
+            leaves.append(leaf)
+            values.append(value)
+        if sums:
+            deque(chain(map(np.add, sums, additions, sums), map(setattr, leaves, repeat("_grad"), values)), maxlen=0)
+        else:
+            deque(map(setattr, leaves, repeat("_grad"), values), maxlen=0)
 
 
 def fresh_copy(gradient: Any, leaf: Tensor) -> Any:

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from ..quiet import restore, silence
 from ..tensor import Anchor, Tensor
 from .accumulate import commit
 from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
-from .mode import current_mode, set_mode
+from .mode import NO_GRAD, RECORD, current_mode, set_mode
 from .node import FREED, Node
 from .saved import arrays_of, tensors_of
 from .tape import wrap
@@ -41,7 +42,6 @@ class Sweep:
         self.owned: set[Anchor] = set()  # leaves whose collected gradient is referred to by nobody else
         self.arrivals: dict[Anchor, int] | None = None  # cotangents each leaf still waits for, if any has hooks
         self.executed: list[Node] = []
-        self.unpack = tensors_of if record else arrays_of
         self.fit = fit_tensor if record else fit_array
         self.zeros = zeros_tensor if record else zeros_array
         self.anomaly = current_mode().anomaly
@@ -51,32 +51,47 @@ class Sweep:
     def run(self, roots: list, cotangents: list) -> None:
         for (target, slot), cotangent in zip(roots, cotangents, strict=True):
             self.deliver(target, slot, cotangent, False)
-        heap = self.heap
-        cotangents_at = self.cotangents
-        executed = self.executed
+        heap, waiting, executed, reach = self.heap, self.cotangents, self.executed, self.reach
+        record, fit, deliver_leaf = self.record, self.fit, self.deliver_leaf
         plain = not self.captures and self.anomaly is None
         while heap:
             node = heappop(heap)[1]
-            cotangent = cotangents_at.pop(node)
-            if plain and node.hooks is None and node.outputs is None and node.plan.joint is None:
-                self.step(node, cotangent)
-            elif not self.step_generally(node, cotangent):
+            cotangent = waiting.pop(node)
+            plan = node.plan
+            if not plain or plan.joint is not None or node.hooks is not None or node.outputs is not None:
+                if self.step_generally(node, cotangent):
+                    executed.append(node)
                 continue
+            # The rest is `gradients` and `deliver` written out for a node with one output and no hooks:
+            # nearly all nodes are such, and this loop is where a small program spends its time.
             executed.append(node)
-
-    def step(self, node: Node, cotangent: Any) -> None:
-        """Run the rules of a node without hooks that has one output, and pass the results on."""
-        values = self.unpack(node)
-        edges, slots, params, reach = node.edges, node.slots, node.params, self.reach
-        for position, rule, sources in node.plan.calls:
-            target = edges[position]
-            if reach is not None and target not in reach:
-                continue
-            if sources:
-                gradient = rule(cotangent, *[values[s] if type(s) is int else params[s] for s in sources])
-            else:
-                gradient = rule(cotangent)
-            self.deliver(target, 0 if slots is None else slots[position], gradient, gradient is not cotangent)
+            values = tensors_of(node) if record else arrays_of(node)
+            edges, slots, params = node.edges, node.slots, node.params
+            for position, rule, sources in plan.calls:
+                target = edges[position]
+                if reach is not None and target not in reach:
+                    continue
+                if not sources:
+                    gradient = rule(cotangent)
+                elif params is None:
+                    gradient = rule(cotangent, values[sources[0]]) if len(sources) == 1 else rule(
+                        cotangent, *[values[s] for s in sources]
+                    )
+                else:
+                    gradient = rule(cotangent, *[values[s] if type(s) is int else params[s] for s in sources])
+                if not target.is_node:
+                    deliver_leaf(target, gradient, gradient is not cotangent)
+                elif target.outputs is not None:
+                    self.deliver_slot(target, 0 if slots is None else slots[position], gradient)
+                else:
+                    if gradient.shape != target.shape or gradient.dtype is not target.dtype:
+                        gradient = fit(gradient, target.shape, target.dtype)
+                    present = waiting.get(target)
+                    if present is None:
+                        waiting[target] = gradient
+                        heappush(heap, (-target.order, target))
+                    else:
+                        waiting[target] = present + gradient
 
     def step_generally(self, node: Node, cotangent: Any) -> bool:
         """The complete form of `step`: several outputs, joint rules, hooks, captures, anomaly mode."""
@@ -116,8 +131,10 @@ class Sweep:
         return self.call_rules(node, cotangent)
 
     def call_rules(self, node: Node, cotangent: Any) -> list:
+        if node.op is None:
+            return node.run(self, cotangent)  # a custom function
         plan, params, edges = node.plan, node.params, node.edges
-        values = self.unpack(node)
+        values = tensors_of(node) if self.record else arrays_of(node)
         reach = self.reach
         if plan.joint is not None:
             rule, sources = plan.joint
@@ -280,16 +297,17 @@ def sweep_back(sweep: Sweep, roots: list, cotangents: list) -> dict:
     if LeafHooks.in_use:
         sweep.count_arrivals()
     mode = current_mode()
+    set_mode(NO_GRAD if mode is RECORD and not sweep.record else mode.replace(grad=sweep.record, inference=False))
     outer = _running.get()
     _running.set(sweep)
-    set_mode(mode.replace(grad=sweep.record, inference=False))
+    warnings_token = silence()
     try:
-        with np.errstate(all="ignore"):
-            sweep.run(roots, cotangents)
-            return sweep.finish()
+        sweep.run(roots, cotangents)
+        return sweep.finish()
     finally:
-        set_mode(mode)
+        restore(warnings_token)
         _running.set(outer)
+        set_mode(mode)
 
 
 def backward_to_leaves(roots: list, cotangents: list, retain: bool, record: bool) -> None:

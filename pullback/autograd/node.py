@@ -1,4 +1,4 @@
-"""`Node`: one recorded application of an operation, and `Storage`, the version counter that views share.
+"""`Node`: one recorded application of an operation.
 
 A node knows where cotangents go next (`edges`), what its rules need (`saved`) and what its output looked like. It
 never refers to its output tensor, so a graph is a tree of plain references and dies with its last tensor. Edges of
@@ -11,20 +11,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-import numpy as np
-
 next_order = count(1).__next__
-
-
-class Storage:
-    """The life of one piece of memory: how often it was written, and how often its history was rebased."""
-
-    __slots__ = ("version", "history", "writer", "__weakref__")
-
-    def __init__(self) -> None:
-        self.version = 0
-        self.history = 0
-        self.writer: str | None = None  # in anomaly mode: the line that last wrote here
 
 
 class Freed(tuple):
@@ -108,28 +95,32 @@ class NodeType(type):
 class Node(metaclass=NodeType):
     """One recorded operation. Subclasses, one for each kind of operation, carry the operation as `op`."""
 
-    __slots__ = (
-        "edges", "slots", "saved", "params", "plan", "order", "shape", "dtype", "outputs", "hooks", "versions",
-        "output_storages", "notes", "__weakref__",
-    )  # fmt: skip
-
     is_node = True
     op: Any = None
 
+    # Class-level defaults, so that recording an operation sets only what is particular to it.
+    edges: tuple  # for each input: a Node, the Anchor of a leaf, or None where no gradient is wanted
+    saved: tuple = ()
+    plan: Any  # which rules to run with which saved values (see op.py)
+    order: int
+    shape: tuple = ()  # of the output, and so of the cotangent
+    dtype: Any = None
+    slots: tuple | None = None  # output numbers the edges point to; None when all are 0
+    params: dict | None = None
+    outputs: tuple | None = None  # (shape, dtype) of every output, for operations with several
+    hooks: NodeHooks | None = None
+    versions: dict | None = None  # versions of saved inputs at the time, where not all 0
+    output_storages: dict | None = None  # {output number: (Storage, version)} of saved outputs that others can write
+    notes: dict | None = None  # metadata, forward traceback in anomaly mode
+
     def __init__(self, edges: tuple, saved: tuple, params: dict | None, plan: Any, shape: tuple, dtype: Any) -> None:
-        self.edges = edges  # for each input: a Node, a leaf Tensor, or None where no gradient is wanted
-        self.slots = None  # output numbers the edges point to; None when all are 0
+        self.edges = edges
         self.saved = saved
         self.params = params
-        self.plan = plan  # which rules to run with which saved values (see ops/rule.py)
+        self.plan = plan
         self.order = next_order()
         self.shape = shape
         self.dtype = dtype
-        self.outputs = None  # (shape, dtype) of every output, for operations with several
-        self.hooks: NodeHooks | None = None
-        self.versions = None  # versions of saved inputs at the time, where not all 0
-        self.output_storages = None  # {output number: (Storage, version)} of saved outputs that others can write
-        self.notes: dict | None = None  # metadata, forward traceback in anomaly mode
 
     # --- what users and tests look at ---
 
@@ -196,13 +187,6 @@ class Node(metaclass=NodeType):
         return f"<{self.name()} object at {id(self):#x}>"
 
 
-_CLASSES: dict[str, type[Node]] = {}
-
-
 def node_class(name: str, op: Any) -> type[Node]:
     """The Node subclass for one operation, made when it is first recorded."""
-    return NodeType(name, (Node,), {"__slots__": (), "op": op, "__module__": "torch.autograd"})
-
-
-def is_array(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, np.generic))
+    return NodeType(name, (Node,), {"op": op, "__module__": "torch.autograd"})

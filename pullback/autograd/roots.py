@@ -12,12 +12,37 @@ from typing import Any
 
 import numpy as np
 
+from .. import tensor as _tensor
 from ..dtypes import from_numpy_dtype
 from ..tensor import Anchor, Tensor, anchor_of
 from .engine import backward_to_inputs, backward_to_leaves, metadata_of
 from .graph import AccumulateGrad, GradientEdge
 from .node import Node
 from .tape import wrap
+
+
+def backward_from(
+    root: Tensor, gradient: Any, retain_graph: bool | None, create_graph: bool, inputs: Any
+) -> None:
+    """`Tensor.backward`: the common case, one root and plain arguments, without detours."""
+    if create_graph or inputs is not None or root._view is not None or not root._requires_grad:
+        backward(root, gradient, retain_graph, create_graph, inputs=inputs)
+        return
+    target = root._node
+    if target is None:
+        target = anchor_of(root)
+        shape, dtype = root._array.shape, root._array.dtype
+    else:
+        array = root._array
+        shape, dtype = array.shape, array.dtype
+    if gradient is None:
+        cotangent = _implicit_one(root, shape, dtype)
+    elif type(gradient) is Tensor and gradient._array.dtype is dtype and gradient._array.shape == shape:
+        cotangent = gradient._array
+    else:
+        (weight,) = _weights_for((root,), gradient, True)
+        cotangent = _implicit_one(root, shape, dtype) if weight is None else _weight_array(weight, shape, dtype, 0)._array
+    backward_to_leaves([(target, root._output_nr)], [cotangent], bool(retain_graph), False)
 
 
 def backward(
@@ -325,3 +350,6 @@ def _accumulate_inputs(targets: list, keys: list, gradients: list, record: bool)
 
 def as_sequence(value: Any) -> Sequence:
     return (value,) if isinstance(value, (Tensor, GradientEdge, Node)) else tuple(value)
+
+
+_tensor._run_backward = backward_from

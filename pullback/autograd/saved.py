@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy import ndarray
+
 from ..tensor import Tensor
 from .mode import current_mode
 from .node import FREED, Node
@@ -51,11 +53,16 @@ def arrays_of(node: Node) -> list:
     if node.output_storages is not None:
         check_outputs(node)
     values = []
-    for position, value in enumerate(saved):
+    position = -1
+    for value in saved:
+        position += 1
         if isinstance(value, Tensor):
-            if value._storage is not None:
+            storage = value._storage
+            if storage is not None and (storage.version or node.versions):
                 check_input(node, position, value)
             values.append(value._array)
+        elif type(value) is ndarray:
+            values.append(value)
         elif type(value) is SavedList:
             values.append(tuple(_array(node, position, item) for item in value))
         elif type(value) is SavedTensor:

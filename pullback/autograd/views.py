@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import tensor as _tensor
+from ..storage import Storage, storage_of
 from ..tensor import Tensor, anchor_of
 from .mode import Mode, current_mode
-from .node import Storage
 from .op import Op, linear
 
 
@@ -29,19 +30,6 @@ class View:
         self.steps = steps  # ((op, params), ...) from the base to this view
         self.history = history  # the storage's history count that the view's node belongs to
         self.origin = origin  # 'default', 'no_grad', 'inference', or the message name of a many-output operation
-
-
-def storage_of(tensor: Tensor) -> Storage:
-    """The version counter of a tensor's memory, made when the memory is first shared or written."""
-    storage = tensor._storage
-    if storage is None:
-        storage = tensor._storage = Storage()
-        node = tensor._node
-        if node is not None and node.plan.keeps_output:
-            if node.output_storages is None:
-                node.output_storages = {}
-            node.output_storages[tensor._output_nr] = (storage, 0)
-    return storage
 
 
 def link(result: Tensor, source: Tensor, op: Op, params: dict | None, mode: Mode) -> None:
@@ -326,3 +314,6 @@ def adopt_history(tensor: Tensor, node: Any, output_nr: int) -> None:
             if reference() is tensor:
                 del retained[number]
                 node.ensure_hooks().retained[output_nr] = reference
+
+
+_tensor._refresh = refresh

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd import views
 from ..autograd.mode import NO_GRAD, RECORD, current_mode
+from ..autograd.node import next_order
 from ..autograd.op import Op
 from ..autograd.tape import apply, new_object
 from ..ops import pointwise as ops
@@ -108,11 +109,16 @@ def record_binary(op: Op, plan: Any, a: Tensor, b: Any, mask: int, out: Any, res
                 if storage is not None and storage.version:
                     versions = {code: storage.version} if versions is None else {**versions, code: storage.version}
             saved.append(value)
-        saved = tuple(saved)
-    else:
-        saved = ()
-    node = op.node_type((first, second), saved, None, plan, out.shape, out.dtype)
-    node.versions = versions
+    node = new_object(op.node_type)
+    node.edges = (first, second)
+    node.plan = plan
+    node.order = next_order()
+    node.shape = out.shape
+    node.dtype = out.dtype
+    if saves:
+        node.saved = saved
+        if versions is not None:
+            node.versions = versions
     result._node = node
     result._requires_grad = True
 

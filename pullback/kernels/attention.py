@@ -8,13 +8,20 @@ Grouped heads and broadcasting of leading axes are the caller's; all leading axe
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .threads import get_num_threads, parallel_tasks, prepare_broadcast
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 SCORE_BYTES = 1 << 20
 """Scores computed at a time by one thread."""
+
+INLINE_SCORES = 1 << 16
+"""Fewer scores than this are not worth waking a thread."""
 
 
 def _heads(x: np.ndarray) -> np.ndarray:
@@ -63,7 +70,9 @@ class _Problem:
         """Blocks (head range, query range) of about SCORE_BYTES; one block a head range where heads must be whole."""
         row = self.keys * self.dtype.itemsize
         head = max(self.queries * row, 1)
-        step = max(min(SCORE_BYTES // head, -(-self.heads // get_num_threads())), 1)
+        step = max(SCORE_BYTES // head, 1)
+        if self.heads * self.queries * self.keys >= INLINE_SCORES:
+            step = min(step, -(-self.heads // get_num_threads()))
         rows = self.queries if step > 1 or whole_heads else min(max(SCORE_BYTES // max(row, 1), 32), self.queries)
         return [
             (first, min(first + step, self.heads), start, min(start + rows, self.queries))
@@ -86,6 +95,16 @@ class _Problem:
             future = np.arange(self.keys) > np.arange(start, stop)[:, None]
             np.copyto(scores, -np.inf, where=future)
         return scores
+
+
+def _run(piece: Callable[..., None], pieces: list[tuple], problem: _Problem) -> None:
+    """Run pieces on all threads, or here where their scores are too few to pay for waking one."""
+    if problem.heads * problem.queries * problem.keys < INLINE_SCORES:
+        with np.errstate(all="ignore"):
+            for item in pieces:
+                piece(*item)
+    else:
+        parallel_tasks(piece, pieces, products=True)
 
 
 def attention(
@@ -124,7 +143,7 @@ def attention(
         np.divide(result, total, out=result)
 
     if out.size and problem.keys:
-        parallel_tasks(piece, problem.pieces(whole_heads=False), products=True)
+        _run(piece, problem.pieces(whole_heads=False), problem)
     return out.reshape(shape).astype(query.dtype, copy=False), logsumexp.reshape(shape[:-1])
 
 
@@ -179,7 +198,7 @@ def attention_backward(
         grad_key[first:last] *= scale
 
     if problem.query.size and problem.keys:
-        parallel_tasks(piece, problem.pieces(whole_heads=True), products=True)
+        _run(piece, problem.pieces(whole_heads=True), problem)
     return (
         grad_query.reshape(query.shape).astype(query.dtype, copy=False),
         grad_key.reshape(key.shape).astype(key.dtype, copy=False),

@@ -7,6 +7,7 @@ Every function here is linear in its array except `lp_pool`. Arrays are (n, chan
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -41,21 +42,38 @@ def _window_counts(
     return np.minimum(stops, size) - np.maximum(starts, 0)
 
 
-def _divisor(
-    spatial: Ints, output: Ints, kernel: Ints, stride: Ints, padding: Ints, include_padding: bool, override: int | None
-) -> np.ndarray | int:
-    """Divisor of each position, as an int where it is the same for all."""
-    if override is not None:
-        if override == 0:
-            raise RuntimeError("divisor must be not zero")
-        return override
-    total: np.ndarray | int = 1
-    for axis, sizes in enumerate(zip(spatial, output, kernel, stride, padding)):
-        counts = _window_counts(*sizes, include_padding)
-        shape = [1] * len(output)
-        shape[axis] = len(counts)
-        total = total * counts.reshape(shape)
-    return int(total.flat[0]) if total.size and (total == total.flat[0]).all() else total
+class _Plan:
+    """Tap ranges of each axis and the divisor of each position, an int where it is the same for all."""
+
+    def __init__(
+        self,
+        spatial: Ints,
+        output: Ints,
+        kernel: Ints,
+        stride: Ints,
+        padding: Ints,
+        include_padding: bool,
+        override: int | None,
+        dtype: np.dtype,
+    ) -> None:
+        axes = list(zip(spatial, output, kernel, stride, padding))
+        self.ranges = [_tap_ranges(*sizes) for sizes in axes]
+        if override is not None:
+            if override == 0:
+                raise RuntimeError("divisor must be not zero")
+            self.divisor: np.ndarray | int = override
+            return
+        total = np.ones((1,) * len(output), np.int64)
+        for axis, sizes in enumerate(axes):
+            counts = _window_counts(*sizes, include_padding)
+            shape = [1] * len(output)
+            shape[axis] = len(counts)
+            total = total * counts.reshape(shape)
+        same = total.size > 0 and bool((total == total.flat[0]).all())
+        self.divisor = int(total.flat[0]) if same else total.astype(dtype)
+
+
+_plan = functools.lru_cache(maxsize=128)(_Plan)
 
 
 def _along(axis: int, part: slice) -> tuple:
@@ -80,18 +98,16 @@ def avg_pool(
     axes = len(kernel)
     spatial, lead = x.shape[x.ndim - axes :], x.shape[: x.ndim - axes]
     output = pooled_shape(spatial, kernel, stride, padding, (1,) * axes, ceil_mode=ceil_mode)
-    divisor = _divisor(spatial, output, kernel, stride, padding, count_include_pad, divisor_override)
     dtype = _compute_type(x.dtype)
+    plan = _plan(spatial, output, kernel, stride, padding, count_include_pad, divisor_override, dtype)
     planes = x.reshape(math.prod(lead), *spatial).astype(dtype, copy=False)
-    divisor = divisor if isinstance(divisor, int) else divisor.astype(dtype)
     out = np.empty((len(planes), *output), dtype)
-    ranges = [_tap_ranges(*sizes) for sizes in zip(spatial, output, kernel, stride, padding)]
 
     def block(start: int, stop: int) -> None:
         part = planes[start:stop]
-        for axis, taps in enumerate(ranges, 1):
+        for axis, taps in enumerate(plan.ranges, 1):
             part = _sum_taps(part, axis, output[axis - 1], taps)
-        np.divide(part, divisor, out=out[start:stop])
+        np.divide(part, plan.divisor, out=out[start:stop])
 
     if out.size:
         parallel_rows(block, len(planes), math.prod(spatial) * dtype.itemsize * 3)
@@ -122,21 +138,19 @@ def avg_pool_transpose(
     """Transpose of `avg_pool` from a cotangent (n, channels, *output) to (n, channels, *spatial)."""
     axes = len(kernel)
     output, lead = gradient.shape[gradient.ndim - axes :], gradient.shape[: gradient.ndim - axes]
-    divisor = _divisor(spatial, output, kernel, stride, padding, count_include_pad, divisor_override)
     dtype = _compute_type(gradient.dtype)
+    plan = _plan(spatial, output, kernel, stride, padding, count_include_pad, divisor_override, dtype)
     planes = gradient.reshape(math.prod(lead), *output).astype(dtype, copy=False)
-    divisor = divisor if isinstance(divisor, int) else divisor.astype(dtype)
     out = np.empty((len(planes), *spatial), dtype)
-    ranges = [_tap_ranges(*sizes) for sizes in zip(spatial, output, kernel, stride, padding)]
 
     def block(start: int, stop: int) -> None:
-        part = np.divide(planes[start:stop], divisor)
+        part = np.divide(planes[start:stop], plan.divisor)
         for axis in range(axes, 0, -1):
             shape = list(part.shape)
             shape[axis] = spatial[axis - 1]
             spread = out[start:stop] if axis == 1 else np.empty(shape, dtype)
             spread.fill(0)
-            for positions, coordinates in ranges[axis - 1]:
+            for positions, coordinates in plan.ranges[axis - 1]:
                 target = spread[_along(axis, coordinates)]
                 np.add(target, part[_along(axis, positions)], out=target)
             part = spread

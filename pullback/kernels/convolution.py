@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .threads import get_num_threads, parallel_tasks
-from .windows import Windows
+from .windows import Windows, windows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -213,7 +213,7 @@ def convolution(
     wide_type = _widened(dtype)
     x, weight = x.astype(wide_type, copy=False), weight.astype(wide_type, copy=False)
     n, outputs = x.shape[0], weight.shape[0]
-    windows = Windows(x.shape[2:], weight.shape[2:], stride, padding, dilation)
+    windows = windows_of(x.shape[2:], weight.shape[2:], stride, padding, dilation)
     out = np.empty((n, outputs, *windows.output), wide_type)
     if out.size == 0:
         return out.astype(dtype, copy=False)
@@ -283,7 +283,7 @@ def convolution_input(
     gradient, weight = gradient.astype(wide_type, copy=False), weight.astype(wide_type, copy=False)
     n, outputs = gradient.shape[:2]
     channels = weight.shape[1] * groups
-    windows = Windows(spatial, weight.shape[2:], stride, padding, dilation, gradient.shape[2:])
+    windows = windows_of(spatial, weight.shape[2:], stride, padding, dilation, gradient.shape[2:])
     if gradient.size == 0 or channels == 0:
         out = np.zeros((n, channels, *spatial), wide_type)
     elif _pointwise(windows):
@@ -377,7 +377,7 @@ def convolution_weight(
     gradient, x = gradient.astype(wide_type, copy=False), x.astype(wide_type, copy=False)
     n, outputs = gradient.shape[:2]
     channels = x.shape[1]
-    windows = Windows(x.shape[2:], kernel, stride, padding, dilation, gradient.shape[2:])
+    windows = windows_of(x.shape[2:], kernel, stride, padding, dilation, gradient.shape[2:])
     shape = (outputs, channels // groups, *kernel)
     if gradient.size == 0 or x.size == 0:
         return np.zeros(shape, dtype)

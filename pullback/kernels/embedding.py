@@ -25,7 +25,9 @@ def stable_order(indices: np.ndarray, bound: int) -> np.ndarray:
 def scatter_add_rows(indices: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:
     """Array of `size` rows where row i is the sum of `rows[k]` over all k with `indices[k] == i`."""
     out = np.zeros((size, *rows.shape[1:]), rows.dtype)
-    if indices.size == 0 or rows.size == 0:
+    if rows.size <= 1024:
+        # Too few to sort.
+        np.add.at(out, indices, rows)
         return out
     order = stable_order(indices, size)
     ordered = indices[order]

@@ -7,13 +7,14 @@ reads them, each the transpose of the other. Arrays are (n, channels, *spatial);
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
 import numpy as np
 
 from .threads import parallel_rows
-from .windows import Windows
+from .windows import Windows, windows_of
 
 Ints = tuple[int, ...]
 
@@ -86,16 +87,12 @@ def max_pool(
     axes = len(kernel)
     spatial = x.shape[x.ndim - axes :]
     output = pooled_shape(spatial, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
-    windows = Windows(spatial, kernel, stride, padding, dilation, output)
+    windows = windows_of(spatial, kernel, stride, padding, dilation, output)
     planes = _planes(x, axes)
     lead = x.shape[: x.ndim - axes]
     out = np.empty((len(planes), *output), x.dtype)
     found = np.empty((len(planes), *output), np.int64) if indices else None
-    steps = _steps(spatial)
-    tap_offsets = np.array(
-        [sum(t * d * s for t, d, s in zip(taps, dilation, steps)) for taps in itertools.product(*map(range, kernel))]
-    )
-    base = _window_starts(output, stride, padding, steps)
+    tap_offsets, base = _index_tables(windows) if indices else (None, None)
 
     def block(start: int, stop: int) -> None:
         part = planes[start:stop].reshape(stop - start, 1, *spatial)
@@ -137,14 +134,23 @@ def _first_match(views: list[np.ndarray], best: np.ndarray) -> np.ndarray:
     return tap
 
 
-def _window_starts(output: Ints, stride: Ints, padding: Ints, steps: Ints) -> np.ndarray:
-    """Flat index of each window's first tap, outside the plane where it is padding."""
-    base = np.zeros(output, np.int64)
-    for axis, (count, stride_step, pad, step) in enumerate(zip(output, stride, padding, steps)):
-        shape = [1] * len(output)
+@functools.lru_cache(maxsize=64)
+def _index_tables(windows: Windows) -> tuple[np.ndarray, np.ndarray]:
+    """Flat index of each tap relative to its window's first tap, and of each window's first tap.
+
+    Where the first tap is padding its index lies outside the plane; the sum of the two is always inside.
+    """
+    steps = _steps(windows.spatial)
+    offsets = [
+        sum(tap * spread * step for tap, spread, step in zip(taps, windows.dilation, steps))
+        for taps in itertools.product(*map(range, windows.kernel))
+    ]
+    starts = np.zeros(windows.output, np.int64)
+    for axis, (count, stride, pad, step) in enumerate(zip(windows.output, windows.stride, windows.padding, steps)):
+        shape = [1] * len(windows.output)
         shape[axis] = count
-        base = base + ((np.arange(count) * stride_step - pad) * step).reshape(shape)
-    return base
+        starts = starts + ((np.arange(count) * stride - pad) * step).reshape(shape)
+    return np.array(offsets), starts
 
 
 def _repair_indices(planes: np.ndarray, windows: Windows, out: np.ndarray, found: np.ndarray) -> None:

@@ -31,6 +31,14 @@ def _compute_type(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32) if dtype == np.float16 else dtype
 
 
+SMALL = 1 << 12
+"""Up to this many elements the plain formula, without folding and blocks, is faster."""
+
+
+def _is_small(x: np.ndarray) -> bool:
+    return 0 < x.size <= SMALL and x.ndim > 0 and x.dtype != np.float16
+
+
 def _over_rows(block: Callable[..., None], axis: int, *arrays: np.ndarray) -> np.ndarray:
     """Run `block(*views)` over pieces of `arrays` (one shape) and a new result; rows of the last axis come as 2-d."""
     first = arrays[0]
@@ -75,6 +83,12 @@ def _exponentials(x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def softmax(x: np.ndarray, *, axis: int) -> np.ndarray:
     """exp(x) / sum(exp(x)) over `axis`."""
+    if _is_small(x):
+        with np.errstate(all="ignore"):
+            out = x - np.maximum.reduce(x, axis=axis, keepdims=True)
+            np.exp(out, out=out)
+            out /= np.add.reduce(out, axis=axis, keepdims=True)
+        return out
 
     def block(x: np.ndarray, out: np.ndarray) -> None:
         _, total = _exponentials(x, out)
@@ -85,6 +99,11 @@ def softmax(x: np.ndarray, *, axis: int) -> np.ndarray:
 
 def softmax_backward(gradient: np.ndarray, out: np.ndarray, *, axis: int) -> np.ndarray:
     """Cotangent of the input from that of the output and the output."""
+    if _is_small(out):
+        with np.errstate(all="ignore"):
+            product = gradient * out
+            product -= out * np.add.reduce(product, axis=axis, keepdims=True)
+        return product
 
     def block(gradient: np.ndarray, out: np.ndarray, result: np.ndarray) -> None:
         prepare_broadcast(out.shape[-1])
@@ -96,6 +115,11 @@ def softmax_backward(gradient: np.ndarray, out: np.ndarray, *, axis: int) -> np.
 
 def log_softmax(x: np.ndarray, *, axis: int) -> np.ndarray:
     """x - log(sum(exp(x))) over `axis`."""
+    if _is_small(x):
+        with np.errstate(all="ignore"):
+            out = x - np.maximum.reduce(x, axis=axis, keepdims=True)
+            out -= np.log(np.add.reduce(np.exp(out), axis=axis, keepdims=True))
+        return out
 
     def block(x: np.ndarray, out: np.ndarray) -> None:
         top, total = _exponentials(x, out)
@@ -107,6 +131,9 @@ def log_softmax(x: np.ndarray, *, axis: int) -> np.ndarray:
 
 def log_softmax_backward(gradient: np.ndarray, out: np.ndarray, *, axis: int) -> np.ndarray:
     """Cotangent of the input from that of the output and the output."""
+    if _is_small(out):
+        with np.errstate(all="ignore"):
+            return gradient - np.exp(out) * np.add.reduce(gradient, axis=axis, keepdims=True)
 
     def block(gradient: np.ndarray, out: np.ndarray, result: np.ndarray) -> None:
         prepare_broadcast(out.shape[-1])
@@ -126,10 +153,28 @@ def _class_rows(x: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def check_targets(target: np.ndarray, classes: int, ignore_index: int) -> np.ndarray:
     """Boolean mask of the targets that count; raises torch's error for one that is no class."""
     kept = target != ignore_index
+    if _all_classes(target, classes):
+        return kept
     wrong = kept & ((target < 0) | (target >= classes))
     if wrong.any():
         raise IndexError(f"Target {int(target[wrong].flat[0])} is out of bounds. Classes are 0 to {classes - 1}.")
     return kept
+
+
+def _all_classes(target: np.ndarray, classes: int) -> bool:
+    if target.size == 0:
+        return False
+    return bool(np.minimum.reduce(target, axis=None) >= 0 and np.maximum.reduce(target, axis=None) < classes)
+
+
+def _small_cross_entropy(x: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The plain formula for (n, classes) and targets that are all classes."""
+    with np.errstate(all="ignore"):
+        top = np.maximum.reduce(x, axis=1, keepdims=True)
+        shifted = x - top
+        total = np.log(np.add.reduce(np.exp(shifted), axis=1))
+        losses = total - shifted[np.arange(len(target)), target]
+        return losses, np.add(top[:, 0], total, dtype=np.float64)
 
 
 def cross_entropy(
@@ -144,6 +189,9 @@ def cross_entropy(
 
     An ignored target has loss 0. Losses are weighted; a mean divides their sum by `target_weights(...)`.
     """
+    if weight is None and not label_smoothing and ignore_index < 0 and x.ndim == 2 and _is_small(x):
+        if _all_classes(target, x.shape[1]):
+            return _small_cross_entropy(x, target)
     logits, wanted = _class_rows(x, target)
     logits = logits.astype(_compute_type(x.dtype), copy=False)
     samples, classes, inner = logits.shape
@@ -205,6 +253,13 @@ def cross_entropy_backward(
     label_smoothing: float = 0.0,
 ) -> np.ndarray:
     """Cotangent of the logits from that of each loss, `gradient` (of the targets' shape, or one number for all)."""
+    if weight is None and not label_smoothing and ignore_index < 0 and x.ndim == 2 and _is_small(x):
+        if np.minimum.reduce(target) >= 0:
+            with np.errstate(all="ignore"):
+                out = np.exp(x - logsumexp[:, None])
+                out[np.arange(len(target)), target] -= 1
+                out *= gradient[:, None] if np.ndim(gradient) else gradient
+            return out.astype(x.dtype, copy=False)
     logits, wanted = _class_rows(x, target)
     dtype = _compute_type(x.dtype)
     logits = logits.astype(dtype, copy=False)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .threads import parallel_rows
-from .windows import Windows
+from .windows import Windows, windows_of
 
 Ints = tuple[int, ...]
 
@@ -18,7 +18,7 @@ def _geometry(spatial: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation
             raise RuntimeError(f"{name} should be greater than zero, but got {values}")
     if any(value < 0 for value in padding):
         raise RuntimeError(f"padding should be non-negative, but got {padding}")
-    return Windows(spatial, kernel, stride, padding, dilation, flat=False)
+    return windows_of(spatial, kernel, stride, padding, dilation, flat=False)
 
 
 def unfold(x: np.ndarray, *, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> np.ndarray:

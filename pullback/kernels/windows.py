@@ -7,6 +7,7 @@ columns back into a padded buffer, which is the transpose. Arithmetic on the val
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import TYPE_CHECKING
@@ -138,3 +139,18 @@ class Windows:
         shape = (*buffer.shape[:-1], *self.output)
         for offset in self.offsets:
             yield np.ndarray(shape, buffer.dtype, buffer, offset * size, strides)
+
+
+@functools.lru_cache(maxsize=256)
+def windows_of(
+    spatial: tuple[int, ...],
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+    output: tuple[int, ...] | None = None,
+    *,
+    flat: bool = True,
+) -> Windows:
+    """A `Windows`, kept for the next call: a model asks for the same few geometries at every step."""
+    return Windows(spatial, kernel, stride, padding, dilation, output, flat=flat)

@@ -48,14 +48,24 @@ def storage_from_array(array: np.ndarray, location: str) -> Any:
 
 def shares_memory(storage: Any, array: np.ndarray) -> bool:
     """Whether a tensor made by `storage_from_array` is a view of `array`."""
-    return storage.device.type == "cpu" and np.shares_memory(storage.detach().numpy(), array)
+    return storage.device.type == "cpu" and np.shares_memory(storage.memory(), array)
 
 
 def tensor_from_parts(
     storage: Any, offset: int, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool
 ) -> Any:
-    """A view of what `storage_from_array` gave; offsets and strides count elements and are in bounds."""
-    tensor = storage.as_strided(size, stride, offset).detach()  # shares memory, but is nobody's view
+    """A tensor over part of what `storage_from_array` gave; offsets and strides count elements and are in bounds.
+
+    It shares memory and version counter with the storage, but is no view in the eyes of autograd.
+    """
+    from pullback.autograd.views import storage_of
+
+    array = storage.memory()
+    tensor = storage.detach()
+    # Through bytes, because NumPy does not lend the buffer of a bfloat16 array.
+    steps = tuple(step * array.itemsize for step in stride)
+    tensor._array = np.ndarray(size, array.dtype, array.view(np.uint8), offset * array.itemsize, steps)
+    tensor._storage = storage_of(storage)
     return tensor.requires_grad_() if requires_grad else tensor
 
 
@@ -82,46 +92,43 @@ def is_tensor(value: Any) -> bool:
 
 
 def parts_of_tensor(tensor: Any) -> TensorParts:
-    """Take a tensor apart; tensors that share memory give arrays that begin at the same address."""
+    """Take a tensor apart; tensors that share memory give the same storage.
+
+    As in torch, the storage is all of the memory that a view looks into.
+    """
     import pullback
 
-    array = tensor.detach().numpy(force=True)
-    offset, stride = tensor.storage_offset(), tuple(tensor.stride())
-    storage = whole_storage(array, offset)
-    if storage is not None and hasattr(tensor, "untyped_storage"):
-        # The array behind a tensor made by from_numpy(a[:3]) goes on beyond the tensor's own storage.
-        storage = storage[: tensor.untyped_storage().nbytes()]
-    if storage is None or not _is_view(array, storage, offset, stride):
+    array = tensor.detach().memory()
+    storage = whole_storage(array)
+    if storage is None:
         array = np.array(array, order="C")
-        offset, stride = 0, tuple(step // array.itemsize for step in array.strides)
         storage = array.reshape(-1).view(np.uint8)
+    offset = (_address(array) - _address(storage)) // array.itemsize
+    stride = tensor.stride() if array.flags.c_contiguous else [step // array.itemsize for step in array.strides]
     return TensorParts(
-        storage, dtype_name(array.dtype), offset, tuple(array.shape), stride, bool(tensor.requires_grad),
+        storage, dtype_name(array.dtype), offset, tuple(array.shape), tuple(stride), bool(tensor.requires_grad),
         isinstance(tensor, pullback.nn.Parameter),
     )  # fmt: skip
 
 
-def whole_storage(array: np.ndarray, offset: int) -> np.ndarray | None:
-    """All bytes of the memory that `array` views `offset` elements into; None where it is not one run of memory."""
+def whole_storage(array: np.ndarray) -> np.ndarray | None:
+    """All bytes of the memory that `array` looks into; None where a file could not describe the way it does."""
     owner: Any = array
     while getattr(owner, "base", None) is not None and hasattr(owner.base, "__array_interface__"):
         owner = owner.base
     if not isinstance(owner, np.ndarray) or not (owner.flags.c_contiguous or owner.flags.f_contiguous):
         return None
     flat = owner.ravel(order="K").view(np.uint8)
-    begin = flat.__array_interface__["data"][0]
-    skipped = array.__array_interface__["data"][0] - offset * array.itemsize - begin
-    return flat[skipped:] if 0 <= skipped <= flat.nbytes else None
+    skipped = _address(array) - _address(flat)
+    steps = [(length, step) for length, step in zip(array.shape, array.strides) if length > 1]
+    if skipped % array.itemsize or any(step < 0 or step % array.itemsize for _, step in steps):
+        return None
+    extent = 0 if array.size == 0 else array.itemsize + sum((length - 1) * step for length, step in steps)
+    return flat if 0 <= skipped <= skipped + extent <= flat.nbytes else None
 
 
-def _is_view(array: np.ndarray, storage: np.ndarray, offset: int, stride: tuple[int, ...]) -> bool:
-    """Whether offset and strides find the elements of `array` inside `storage`."""
-    if array.size == 0:
-        return offset * array.itemsize <= storage.nbytes
-    steps = [(length, step, have) for length, step, have in zip(array.shape, stride, array.strides) if length > 1]
-    extent = 1 + offset + sum((length - 1) * step for length, step, _ in steps)
-    agrees = all(step >= 0 and step * array.itemsize == have for _, step, have in steps)
-    return agrees and extent * array.itemsize <= storage.nbytes
+def _address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
 
 
 def dtype_from_name(name: str) -> Any:

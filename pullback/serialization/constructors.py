@@ -253,7 +253,10 @@ def _device(kind: str, index: int | None = None) -> Any:
 def _layout(name: str) -> Any:
     if name != "torch.strided":
         raise CheckpointError(f"Tensors with layout {name!r:.50} are not supported here.")
-    return bridge.layout_from_name("strided")
+    try:
+        return bridge.layout_from_name("strided")
+    except AttributeError as error:
+        raise CheckpointError(str(error)) from error
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -115,10 +115,11 @@ def _elements(name: str, value: Any) -> tuple[np.ndarray, int]:
     if type(name) is not str or name == "__metadata__":
         raise TypeError(f"The names of tensors must be text other than '__metadata__', not {name!r}.")
     if isinstance(value, np.ndarray):
-        array, storage = value, bridge.whole_storage(value, 0)
+        array, storage = value, bridge.whole_storage(value)
     elif bridge.is_tensor(value):
-        array = value.detach().numpy(force=True)
-        storage = bridge.parts_of_tensor(value).storage
+        parts = bridge.parts_of_tensor(value)
+        storage = parts.storage
+        array = _array_of(parts)
     else:
         raise TypeError(f"Only tensors can be saved, but {name!r} is a {type(value).__name__}.")
     if array.dtype.name not in _NAMES:
@@ -127,6 +128,12 @@ def _elements(name: str, value: Any) -> tuple[np.ndarray, int]:
     if sys.byteorder == "big" or not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("<"))
     return np.ascontiguousarray(array).reshape(array.shape), address
+
+
+def _array_of(parts: bridge.TensorParts) -> np.ndarray:
+    kind = numpy_dtype(parts.dtype)
+    steps = tuple(step * kind.itemsize for step in parts.stride)
+    return np.ndarray(parts.size, kind, parts.storage, parts.offset * kind.itemsize, steps)
 
 
 def _refuse_shared(addresses: dict[str, int]) -> None:

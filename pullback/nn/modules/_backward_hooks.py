@@ -105,7 +105,7 @@ class BackwardProbe:
 
 def _tap(values: tuple, on_gradients: Callable[[tuple], tuple]) -> tuple[tuple, list[int] | None]:
     """`values` with its tensors replaced by tapped ones, and their positions (None when nothing needs a gradient)."""
-    positions = [index for index, value in enumerate(values) if isinstance(value, pullback.Tensor)]
+    positions: list[int] = [index for index, value in enumerate(values) if isinstance(value, pullback.Tensor)]
     if not (pullback.is_grad_enabled() and any(values[index].requires_grad for index in positions)):
         return values, None
     tapped = list(values)

@@ -21,6 +21,20 @@ if TYPE_CHECKING:
 class HookMixin:
     """Registration of every kind of hook, and the call that honours them."""
 
+    _backward_pre_hooks: HookDict
+    _backward_hooks: HookDict
+    _forward_hooks: HookDict
+    _forward_hooks_with_kwargs: HookDict
+    _forward_hooks_always_called: HookDict
+    _forward_pre_hooks: HookDict
+    _forward_pre_hooks_with_kwargs: HookDict
+    _state_dict_hooks: HookDict
+    _state_dict_hooks_public: HookDict
+    _state_dict_pre_hooks: HookDict
+    _load_state_dict_pre_hooks: HookDict
+    _load_state_dict_post_hooks: HookDict
+    _is_full_backward_hook: bool | None
+
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
                                   with_kwargs: bool = False) -> RemovableHandle:
         """Call `hook(module, args)` (or `hook(module, args, kwargs)`) before forward; a result replaces the inputs."""

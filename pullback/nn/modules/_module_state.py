@@ -18,6 +18,8 @@ from ..parameter import Parameter, is_lazy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ._hooks import HookDict
+
 EXTRA_STATE_KEY = "_extra_state"
 
 
@@ -66,6 +68,14 @@ class StateDictMixin:
     """`state_dict`, `load_state_dict` and what a subclass may override about them."""
 
     _version: int = 1
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+    _modules: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
+    _state_dict_pre_hooks: HookDict
+    _state_dict_hooks: HookDict
+    _state_dict_hooks_public: HookDict
+    _load_state_dict_pre_hooks: HookDict
 
     def get_extra_state(self) -> Any:
         """Override together with `set_extra_state` to store something besides tensors in the state dict."""

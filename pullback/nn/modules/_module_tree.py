@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 class TreeMixin:
     """`parameters`, `named_modules` and relatives; `get_submodule` and relatives."""
 
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+    _modules: dict[str, Any]
+
     def _named_members(self, get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]], prefix: str = "",
                        recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pullback
 
 from ..parameter import UninitializedParameter, is_lazy
 
+if TYPE_CHECKING:
+    from .module import Module as _Mixed  # what the mixin is mixed with
+else:
+    _Mixed = object
+
 __all__ = ["LazyModuleMixin"]
 
 
-class LazyModuleMixin:
+class LazyModuleMixin(_Mixed):
     """Base, placed before a module class, of that class's lazy version.
 
     A subclass registers uninitialized parameters and defines `initialize_parameters(*args)`, which is called with the

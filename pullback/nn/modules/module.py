@@ -84,17 +84,16 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        compiled = self._compiled_call_impl
-        if compiled is not None:
-            return compiled(*args, **kwargs)
-        return self._call_impl(*args, **kwargs)
-
-    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         if (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
                 or _global_forward_hooks or _global_forward_pre_hooks or _global_backward_hooks
-                or _global_backward_pre_hooks):
+                or _global_backward_pre_hooks or self._compiled_call_impl is not None):
+            if self._compiled_call_impl is not None:
+                return self._compiled_call_impl(*args, **kwargs)
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call_with_hooks(args, kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Make every later call go through `compile`, in place."""

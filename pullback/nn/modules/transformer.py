@@ -40,15 +40,15 @@ class Transformer(Module):
         super().__init__()
         options = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first,
                    bias, device, dtype)
+
+        def norm() -> LayerNorm:
+            return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
+
         if custom_encoder is None:
-            layer = TransformerEncoderLayer(*options)
-            norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
-            custom_encoder = TransformerEncoder(layer, num_encoder_layers, norm)
+            custom_encoder = TransformerEncoder(TransformerEncoderLayer(*options), num_encoder_layers, norm())
         self.encoder = custom_encoder
         if custom_decoder is None:
-            layer = TransformerDecoderLayer(*options)
-            norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
-            custom_decoder = TransformerDecoder(layer, num_decoder_layers, norm)
+            custom_decoder = TransformerDecoder(TransformerDecoderLayer(*options), num_decoder_layers, norm())
         self.decoder = custom_decoder
         self._reset_parameters()
         self.d_model = d_model

@@ -146,9 +146,11 @@ class Generator:
 
     def clone_state(self) -> Generator:
         """An independent generator that will produce the same numbers."""
-        clone = type(self)(self.device)
-        clone.load_state_bytes(self.state_bytes())
-        return clone
+        return _restored(type(self), self.device, self.state_bytes())
+
+    def __reduce__(self) -> tuple[Callable[..., Generator], tuple[object, ...]]:
+        """Copies and pickles carry the state, as torch's do."""
+        return _restored, (type(self), self.device, self.state_bytes())
 
     # ------------------------------------------------------------------ draws
 
@@ -226,6 +228,12 @@ class _ReadAhead:
         if self._waiting:
             self._generator._bits.state = self._before
             self._generator.bits64(self._chunk - len(self._waiting))
+
+
+def _restored(kind: type[Generator], device: object, state: np.ndarray) -> Generator:
+    generator = kind(device)
+    generator.load_state_bytes(state)
+    return generator
 
 
 def _checked_device(device: object) -> str:

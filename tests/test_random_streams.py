@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import threading
 from collections.abc import Callable
 
@@ -24,7 +26,7 @@ SEEDS = (0, 1, 42, 2**32 - 1)
 SIZES = (0, 1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 100, 1000, 32768, 65537)
 DTYPES: dict[str, np.dtype] = {
     name: np.dtype(name)
-    for name in ("float16", "float32", "float64", "bool", "uint8", "int8", "int16", "int32", "int64")
+    for name in "float16 float32 float64 bool uint8 int8 int16 int32 int64 uint16 uint32 uint64".split()
 }
 try:
     import ml_dtypes
@@ -36,6 +38,7 @@ HALF = tuple(name for name in ("float16", "bfloat16") if name in DTYPES)
 WIDE = ("float32", "float64")
 FLOATS = HALF + WIDE
 INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
+UNSIGNED = ("uint16", "uint32", "uint64")
 
 
 GENERATOR = Generator()
@@ -79,6 +82,7 @@ CASES: list[Case] = [
      lambda *a: streams.log_normal(*a, 0, 0.3)),
     ("geometric", FLOATS + INTEGERS, lambda n, d: empty(n, d).geometric_(0.6), lambda *a: streams.geometric(*a, 0.6)),
     ("random", FLOATS + INTEGERS + ("bool",), lambda n, d: empty(n, d).random_(), discrete.random),
+    ("random 3, 50", UNSIGNED, lambda n, d: empty(n, d).random_(3, 50), lambda *a: discrete.randint(*a, 3, 50)),
     ("random 3..", FLOATS + INTEGERS, lambda n, d: empty(n, d).random_(3, None),
      lambda *a: discrete.randint(*a, 3, None)),
     ("random all bits", ("int64", "float32", "float64"), lambda n, d: empty(n, d).random_(-(2**63), None),
@@ -337,23 +341,24 @@ def test_state_moves_between_torch_and_here(draws: int, normals_drawn: int) -> N
     taken, given = Generator(), torch.Generator()
     taken.load_state_bytes(torch.get_rng_state().numpy())
     given.set_state(torch.from_numpy(state))
-    for copy in (taken, generator.clone_state()):
-        assert copy.initial_seed() == 9
+    copies = (generator.clone_state(), copy.copy(generator), copy.deepcopy(generator), pickle.loads(pickle.dumps(taken)))
+    for again in (taken, *copies):
+        assert again.initial_seed() == 9
         assert_same(
             torch.cat([torch.randn(3, generator=given.clone_state()), torch.rand(700, generator=_after_three(given))]),
             np.concatenate(
                 [
-                    streams.standard_normal(copy, 3, DTYPES["float32"]),
-                    streams.uniform(copy, 700, DTYPES["float32"]),
+                    streams.standard_normal(again, 3, DTYPES["float32"]),
+                    streams.uniform(again, 700, DTYPES["float32"]),
                 ]
             ),
         )
 
 
 def _after_three(generator: torch.Generator) -> torch.Generator:
-    copy = generator.clone_state()
-    torch.randn(3, generator=copy)
-    return copy
+    again = generator.clone_state()
+    torch.randn(3, generator=again)
+    return again
 
 
 def test_bad_states_are_refused() -> None:

@@ -7,6 +7,7 @@ importing the serialization package costs nothing and a test can put other funct
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -71,9 +72,9 @@ def tensor_from_parts(
 
 def parameter_from_tensor(tensor: Any, requires_grad: bool) -> Any:
     """A parameter that shares the memory of `tensor`."""
-    import pullback
+    from pullback.nn.parameter import Parameter
 
-    return pullback.nn.Parameter(tensor.detach(), requires_grad)
+    return Parameter(tensor.detach(), requires_grad)
 
 
 def is_available(kind: str) -> bool:
@@ -96,8 +97,6 @@ def parts_of_tensor(tensor: Any) -> TensorParts:
 
     As in torch, the storage is all of the memory that a view looks into.
     """
-    import pullback
-
     array = tensor.detach().memory()
     storage = whole_storage(array)
     if storage is None:
@@ -107,8 +106,13 @@ def parts_of_tensor(tensor: Any) -> TensorParts:
     stride = tensor.stride() if array.flags.c_contiguous else [step // array.itemsize for step in array.strides]
     return TensorParts(
         storage, dtype_name(array.dtype), offset, tuple(array.shape), tuple(stride), bool(tensor.requires_grad),
-        isinstance(tensor, pullback.nn.Parameter),
+        _is_parameter(tensor),
     )  # fmt: skip
+
+
+def _is_parameter(tensor: Any) -> bool:
+    module = sys.modules.get("pullback.nn.parameter")  # unless it is loaded, there are no parameters
+    return module is not None and isinstance(tensor, module.Parameter)
 
 
 def whole_storage(array: np.ndarray) -> np.ndarray | None:

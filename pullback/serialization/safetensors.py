@@ -82,14 +82,13 @@ def _prepare(tensors: dict[str, Any], metadata: dict[str, str] | None) -> tuple[
     for key, value in metadata.items():
         if type(key) is not str or type(value) is not str or key in (_TENSOR_SUMS, _HEADER_SUM):
             raise TypeError(f"metadata must map text to text, but the entry {key!r} does not (or is reserved).")
-    parts = {name: _elements(name, value) for name, value in tensors.items()}
-    _refuse_shared({name: address for name, (_, address) in parts.items()})
-    named = [(name, array) for name, (array, _) in parts.items()]
-    named.sort(key=lambda item: (-item[1].itemsize, item[0]))
+    sources = {name: _elements(name, value) for name, value in tensors.items()}
+    _refuse_shared(sources)
+    named = sorted(sources.items(), key=lambda item: (-item[1].itemsize, item[0]))
     entries: dict[str, Any] = {}
     arrays, sums, position = [], {}, 0
     for name, array in named:
-        flat = array.reshape(-1).view(np.uint8)
+        flat = _packed(array)
         code = _NAMES[array.dtype.name]
         entries[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": [position, position + flat.nbytes]}
         position += flat.nbytes
@@ -110,24 +109,24 @@ def _sealed(header: bytes, checksum: str, present: str = _NO_SUM) -> bytes:
     return header.replace((field % present).encode(), (field % checksum).encode(), 1)
 
 
-def _elements(name: str, value: Any) -> tuple[np.ndarray, int]:
-    """A contiguous little-endian array, and the address of the storage it is part of."""
+def _elements(name: str, value: Any) -> np.ndarray:
+    """The array behind a tensor (or the array itself), if the format can hold it."""
     if type(name) is not str or name == "__metadata__":
         raise TypeError(f"The names of tensors must be text other than '__metadata__', not {name!r}.")
-    if isinstance(value, np.ndarray):
-        array, storage = value, bridge.whole_storage(value)
-    elif bridge.is_tensor(value):
-        parts = bridge.parts_of_tensor(value)
-        storage = parts.storage
-        array = _array_of(parts)
-    else:
-        raise TypeError(f"Only tensors can be saved, but {name!r} is a {type(value).__name__}.")
-    if array.dtype.name not in _NAMES:
-        raise TypeError(f"The safetensors format has no elements of type {array.dtype.name}, which {name!r} has.")
-    address = 0 if storage is None or not array.size else storage.__array_interface__["data"][0]
+    if not isinstance(value, np.ndarray):
+        if not bridge.is_tensor(value):
+            raise TypeError(f"Only tensors can be saved, but {name!r} is a {type(value).__name__}.")
+        value = _array_of(bridge.parts_of_tensor(value))
+    if value.dtype.name not in _NAMES:
+        raise TypeError(f"The safetensors format has no elements of type {value.dtype.name}, which {name!r} has.")
+    return value
+
+
+def _packed(array: np.ndarray) -> np.ndarray:
+    """The elements in order, little-endian, as bytes."""
     if sys.byteorder == "big" or not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("<"))
-    return np.ascontiguousarray(array).reshape(array.shape), address
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def _array_of(parts: bridge.TensorParts) -> np.ndarray:
@@ -136,15 +135,15 @@ def _array_of(parts: bridge.TensorParts) -> np.ndarray:
     return np.ndarray(parts.size, kind, parts.storage, parts.offset * kind.itemsize, steps)
 
 
-def _refuse_shared(addresses: dict[str, int]) -> None:
-    first: dict[int, str] = {}
-    for name, address in addresses.items():
-        if address and address in first:
+def _refuse_shared(arrays: dict[str, np.ndarray]) -> None:
+    """Tensors that overlap would be written twice and come back apart."""
+    ranges = sorted((*np.lib.array_utils.byte_bounds(array), name) for name, array in arrays.items() if array.size)
+    for (_, end, first), (begin, _, second) in zip(ranges, ranges[1:]):
+        if begin < end:
             raise RuntimeError(
                 "Some tensors share memory, this will lead to duplicate memory on disk and potential differences "
-                f"when loading them again: [{{{first[address]!r}, {name!r}}}]. Save one of them, or a clone()."
+                f"when loading them again: [{{{first!r}, {second!r}}}]. Save one of them, or a clone()."
             )
-        first[address] = name
 
 
 def _load(source: Source, device: Any) -> dict[str, Any]:

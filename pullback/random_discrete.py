@@ -9,6 +9,7 @@ argument checks and Tensors.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -185,7 +186,7 @@ def dropout_mask(generator: Generator, shape: Shape, dtype: np.dtype, p: float) 
     return np.multiply(mask, cast(np.divide(work.type(1), work.type(1.0 - p)), dtype), out=mask)
 
 
-def feature_noise_shape(shape: Shape) -> tuple[int, ...]:
+def feature_noise_shape(shape: Sequence[int]) -> tuple[int, ...]:
     """The shape of a mask that drops whole channels of an (N, C, ...) input."""
     return (*tuple(shape)[:2], *(1,) * (len(shape) - 2))
 
@@ -252,7 +253,7 @@ def _race(generator: Generator, rows: np.ndarray, samples: int) -> np.ndarray:
 def _inverse_cumulative(generator: Generator, rows: np.ndarray, samples: int) -> np.ndarray:
     work = _FLOAT64 if rows.dtype == _FLOAT64 else _FLOAT32
     cumulative = np.cumsum(rows, axis=-1, dtype=work)
-    cumulative /= cumulative[:, -1:].copy()
+    cumulative = cumulative / cumulative[:, -1:]
     cumulative[:, -1] = 1
     chosen = np.empty((len(rows), samples), np.int64)
     with generator.lock:

@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,8 +56,7 @@ class Generator:
         self.lock = threading.RLock()
         self.cached_normal: float | None = None
         self._seed: int | None = DEFAULT_SEED
-        self._engine: RandomState | None = None
-        self._bits: MT19937 | None = None
+        self._engines: tuple[MT19937, RandomState] | None = None
 
     # ------------------------------------------------------------------ seeding
 
@@ -77,8 +76,8 @@ class Generator:
         with self.lock:
             self._seed = seed % 2**64
             self.cached_normal = None
-            if self._engine is not None:
-                self._engine.seed(self._seed & 0xFFFFFFFF)
+            if self._engines is not None:
+                self._engines[1].seed(self._seed & 0xFFFFFFFF)
         return self
 
     def seed(self) -> int:
@@ -99,15 +98,14 @@ class Generator:
     def state_bytes(self) -> np.ndarray:
         """The whole state as 5056 bytes in torch's layout."""
         with self.lock:
-            self._start()
-            state = self._bits.state["state"]
-            words, position = state["key"], int(state["pos"])
+            state: Any = self._started()[0].state["state"]
+            words, position, seed = state["key"], int(state["pos"]), self.initial_seed()
             record = np.zeros((), _STATE_LAYOUT)
-            record["seed"] = self._seed
+            record["seed"] = seed
             record["seeded"] = 1
             record["words"] = words
             # torch writes position 0 for a stream nobody has drawn from; its first word is then the seed itself.
-            untouched = position == _WORDS and int(words[0]) == self._seed & 0xFFFFFFFF
+            untouched = position == _WORDS and int(words[0]) == seed & 0xFFFFFFFF
             record["next"] = 0 if untouched else position
             record["left"] = 1 if untouched else _WORDS + 1 - position
             if self.cached_normal is not None:
@@ -136,9 +134,8 @@ class Generator:
             )
         with self.lock:
             self._seed = int(record["seed"])
-            self._start()
             # With one draw left torch renews its words first, wherever the position stands.
-            self._bits.state = {
+            self._started()[0].state = {
                 "bit_generator": "MT19937",
                 "state": {"key": record["words"].astype(np.uint32), "pos": _WORDS if left == 1 else position},
             }
@@ -157,19 +154,19 @@ class Generator:
     def bits32(self, count: int) -> np.ndarray:
         """``count`` words of the stream, uint32."""
         with self.lock:
-            self._start()
+            bits, engine = self._started()
             if count < _SMALL:
-                return self._bits.random_raw(count).astype(np.uint32)
-            return self._engine.randint(0, 2**32, size=count, dtype=np.uint32)
+                return bits.random_raw(count).astype(np.uint32)
+            return engine.randint(0, 2**32, size=count, dtype=np.uint32)
 
     def bits64(self, count: int) -> np.ndarray:
         """``count`` pairs of words, uint64; the first word of a pair is the high half."""
         with self.lock:
-            self._start()
+            bits, engine = self._started()
             if count < _SMALL:
-                words = self._bits.random_raw(2 * count)
+                words = bits.random_raw(2 * count)
                 return (words[0::2] << np.uint64(32)) | words[1::2]
-            return self._engine.randint(0, 2**64, size=count, dtype=np.uint64)
+            return engine.randint(0, 2**64, size=count, dtype=np.uint64)
 
     def doubles(self, count: int) -> np.ndarray:
         """``count`` float64 uniforms in [0, 1) of 53 bits; each takes two words."""
@@ -185,7 +182,6 @@ class Generator:
         Many are drawn ahead when many are expected; those not used are put back at the end.
         """
         with self.lock:
-            self._start()
             if expected < 64:
                 yield self._next_double
                 return
@@ -196,17 +192,19 @@ class Generator:
                 reader.put_back()
 
     def _next_double(self) -> float:
-        raw = self._bits.random_raw
+        raw = self._started()[0].random_raw
         high = raw()
         return (((high << 32) | raw()) & (2**53 - 1)) * 2.0**-53
 
-    def _start(self) -> None:
-        if self._engine is None:
+    def _started(self) -> tuple[MT19937, RandomState]:
+        """The bit generator, quick for a few words, and the RandomState on top of it, quick for many."""
+        if self._engines is None:
             from numpy.random import MT19937, RandomState
 
-            self._bits = MT19937(0)
-            self._engine = RandomState(self._bits)
-            self._engine.seed(self.initial_seed() & 0xFFFFFFFF)
+            bits = MT19937(0)
+            self._engines = bits, RandomState(bits)
+            self._engines[1].seed(self.initial_seed() & 0xFFFFFFFF)
+        return self._engines
 
 
 class _ReadAhead:
@@ -216,17 +214,17 @@ class _ReadAhead:
         self._generator = generator
         self._chunk = chunk
         self._waiting: list[float] = []
-        self._before: dict | None = None
+        self._before: Any = None
 
     def next(self) -> float:
         if not self._waiting:
-            self._before = self._generator._bits.state
+            self._before = self._generator._started()[0].state
             self._waiting = self._generator.doubles(self._chunk)[::-1].tolist()
         return self._waiting.pop()
 
     def put_back(self) -> None:
         if self._waiting:
-            self._generator._bits.state = self._before
+            self._generator._started()[0].state = self._before
             self._generator.bits64(self._chunk - len(self._waiting))
 
 

@@ -11,8 +11,11 @@ whole arrays. Does not live here: drawing bits and choosing which normal algorit
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
+
+Number = float | np.floating
 
 _PAIRS_PER_BLOCK = 1 << 14  # the buffers of a block together fit a level-2 cache
 _EIGHT_WORDS = np.dtype("V32")  # moves eight 4-byte values at once
@@ -58,7 +61,7 @@ _THIRD = _on_grid(_column(4.166664568298827e-2, -1.6666654611e-1), -5, -3)
 _LAST = _column(-0.5, 1.0)
 _QUARTER_PI_HIGH, _QUARTER_PI_MIDDLE = _float32(0.78515625, 2.4187564849853515625e-4)
 (_QUARTER_PI_LOW,) = _float64(3.77489497744594108e-8)
-_FOUR_OVER_PI, _ANGLE_PER_UNIT = _float32(1.27323954473516, np.float32(2.0 * np.pi) * 2.0**-24)
+_FOUR_OVER_PI, _ANGLE_PER_UNIT = _float32(1.27323954473516, 2.0 * np.pi * 2.0**-24)
 _EXPONENT_OFFSET, _ZERO, _HALF, _ONE, _MINUS_TWO = _float32(127 + 24, 0, 0.5, 1, -2)  # 24: of k in k * 2**-24
 _SQRT_HALF, _SQRT_HALF_TO_ONE, _MANTISSA, _LOW_24_BITS, _TWO_TO_24 = _int32(
     0x3F3504F3, 0x3F800000 - 0x3F3504F3, 0x7FFFFF, 2**24 - 1, 2**24
@@ -219,7 +222,7 @@ def _rotate_by_octant(results: np.ndarray, octant: np.ndarray, swap: np.ndarray,
     np.bitwise_xor(cosine, sign, out=cosine)
 
 
-def fused_multiply_add(a: np.ndarray, b: float, c: float, dtype: np.dtype) -> np.ndarray:
+def fused_multiply_add(a: np.ndarray, b: Number, c: Number, dtype: np.dtype) -> np.ndarray:
     """a * b + c with a single rounding, for one-dimensional ``a``; ``b`` and ``c`` are already of the dtype."""
     if c == 0 and np.isfinite(b):
         return a * dtype.type(b) + dtype.type(0)
@@ -237,7 +240,7 @@ def fused_multiply_add(a: np.ndarray, b: float, c: float, dtype: np.dtype) -> np
 _complex_product_fuses: dict[np.dtype, bool] = {}
 
 
-def _complex_product(a: np.ndarray, b: float, c: float, dtype: np.dtype) -> np.ndarray:
+def _complex_product(a: np.ndarray, b: Number, c: Number, dtype: np.dtype) -> np.ndarray:
     """a * b + c as the imaginary part of (b + i)(c + a i): NumPy rounds 1 * c, exact, and then the sum once."""
     # NumPy treats one number alone apart, without fusing: there are always two.
     pairs = np.full(max(a.size, 2), c, np.complex128 if dtype == np.float64 else np.complex64)
@@ -248,7 +251,7 @@ def _complex_product(a: np.ndarray, b: float, c: float, dtype: np.dtype) -> np.n
     return pairs.imag[: a.size].copy()
 
 
-def _fused_float32(a: np.ndarray, b: float, c: float) -> np.ndarray:
+def _fused_float32(a: np.ndarray, b: Number, c: Number) -> np.ndarray:
     total = a.astype(np.float64)
     np.multiply(total, b, out=total)  # exact: 24 bits times 24 bits
     np.add(total, c, out=total)
@@ -259,7 +262,7 @@ def _fused_float32(a: np.ndarray, b: float, c: float) -> np.ndarray:
     return total.astype(np.float32)
 
 
-def _fused_float64(a: np.ndarray, b: float, c: float) -> np.ndarray:
+def _fused_float64(a: np.ndarray, b: Number, c: Number) -> np.ndarray:
     """Boldo and Melquiond's emulation: the product and two sums without error, one addition rounded to odd."""
     high = a * b
     a_high, a_low = _split(a)
@@ -270,21 +273,21 @@ def _fused_float64(a: np.ndarray, b: float, c: float) -> np.ndarray:
     return total_high + _round_to_odd_sum(sum_low, total_low)
 
 
-def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     """The rounded sum and its exact error."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
-def _split(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _split(a: Any) -> tuple[Any, Any]:
     """Two halves of 26 bits whose products are exact."""
     scaled = a * 134217729.0
     high = scaled - (scaled - a)
     return high, a - high
 
 
-def _round_to_odd_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _round_to_odd_sum(a: Any, b: Any) -> np.ndarray:
     """a + b where an inexact sum takes the neighbour with an odd last bit, so that a later rounding is right."""
     total, error = _two_sum(a, b)
     bits = total.view(np.int64)

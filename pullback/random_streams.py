@@ -62,18 +62,17 @@ def uniform(
 ) -> np.ndarray:
     """Uniform numbers in [low, high); a value that rounds up to ``high`` becomes ``low``."""
     work = _FLOAT64 if dtype == _FLOAT64 else _FLOAT32
-    low, high = work.type(low), work.type(high)
-    span = high - low
-    low_value, high_value = dtype.type(low), dtype.type(high)
-    unit_interval = low == 0 and high == 1
+    start, end = work.type(low), work.type(high)
+    start_value, end_value = dtype.type(start), dtype.type(end)
+    unit_interval = start == 0 and end == 1
 
     def fill(block: np.ndarray) -> None:
         values = uniforms(generator, block.size, dtype)
         if not unit_interval:
-            values = fused_multiply_add(values, span, low, work)
+            values = fused_multiply_add(values, end - start, start, work)
         np.copyto(block, values, casting="same_kind" if dtype == work else "unsafe")
         if not (unit_interval and dtype == work):
-            block[block == high_value] = low_value
+            block[block == end_value] = start_value
 
     return in_blocks(generator, size_of(shape), dtype, fill).reshape(shape)
 
@@ -173,7 +172,7 @@ def _paired_box_muller(draws: np.ndarray) -> np.ndarray:
 
 def _few_paired_box_muller(draws: list[float]) -> list[float]:
     """The same for a handful, where calling NumPy would cost more than the arithmetic."""
-    values = []
+    values: list[float] = []
     for turn, tail in zip(draws[0::2], draws[1::2]):
         angle = 2.0 * math.pi * turn
         radius = math.sqrt(-2.0 * math.log1p(-tail))

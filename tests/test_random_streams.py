@@ -341,8 +341,8 @@ def test_state_moves_between_torch_and_here(draws: int, normals_drawn: int) -> N
     taken, given = Generator(), torch.Generator()
     taken.load_state_bytes(torch.get_rng_state().numpy())
     given.set_state(torch.from_numpy(state))
-    copies = (generator.clone_state(), copy.copy(generator), copy.deepcopy(generator), pickle.loads(pickle.dumps(taken)))
-    for again in (taken, *copies):
+    pickled = pickle.loads(pickle.dumps(generator))
+    for again in (taken, generator.clone_state(), copy.copy(generator), copy.deepcopy(generator), pickled):
         assert again.initial_seed() == 9
         assert_same(
             torch.cat([torch.randn(3, generator=given.clone_state()), torch.rand(700, generator=_after_three(given))]),

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import functional, init, modules, parameter, utils
+from . import attention, functional, init, modules, parallel, parameter, utils
 from .modules import *  # noqa: F403
 from .modules import __all__ as _module_names
+from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
-    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "factory_kwargs", "functional", "init",
-    "modules", "parameter", "utils", *_module_names,
+    "Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter", "attention",
+    "factory_kwargs", "functional", "init", "modules", "parallel", "parameter", "utils", *_module_names,
 ]
 
 

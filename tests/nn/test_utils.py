@@ -242,6 +242,16 @@ t = nn.Transformer(4, 2, 1, 1, 8, dropout=0.0); y = torch.randn(3, 2, 4)
 say(t(y, y, tgt_mask=t.generate_square_subsequent_mask(3)), t.generate_square_subsequent_mask(2, dtype=torch.float64))
 attempt(lambda: t(y, y[:, :1])); attempt(lambda: t(y[..., :2], y))
 """,
+    "data parallel": """
+d = nn.DataParallel(nn.Linear(2, 2)); say(d, list(d.state_dict()), d(torch.ones(1, 2)), d.module)
+""",
+    "attention kernels": """
+A = nn.attention
+with A.sdpa_kernel([A.SDPBackend.MATH, A.SDPBackend.FLASH_ATTENTION]):
+    say(int(A.SDPBackend.MATH), A.SDPBackend.MATH.name)
+with A.sdpa_kernel(A.SDPBackend.MATH): say(int(A.SDPBackend.CUDNN_ATTENTION))
+attempt(lambda: A.sdpa_kernel("x").__enter__())
+""",
     "ctc": """
 lp = torch.log_softmax(torch.linspace(-1, 1, 60).reshape(5, 3, 4), 2).requires_grad_()
 loss = nn.CTCLoss(blank=1, zero_infinity=True)(lp, torch.tensor([[0, 2], [3, 0], [2, 2]]), torch.tensor([5, 4, 3]),

@@ -1,0 +1,34 @@
+"""`DataParallel`, which on one device is what torch makes of it there: the module itself, with a prefix in its keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..modules.module import Module
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["DataParallel", "data_parallel"]
+
+
+class DataParallel(Module):
+    """Calls `module`; its parameters are named `module.<name>`."""
+
+    def __init__(self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None,
+                 dim: int = 0) -> None:
+        super().__init__()
+        self.module = module
+        self.device_ids: list[Any] = []
+        self.output_device = output_device
+        self.dim = dim
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        return self.module(*inputs, **kwargs)
+
+
+def data_parallel(module: Module, inputs: Any, device_ids: Sequence[Any] | None = None, output_device: Any = None,
+                  dim: int = 0, module_kwargs: dict[str, Any] | None = None) -> Any:
+    """Call `module` on the inputs, given as one or as a tuple."""
+    arguments = inputs if isinstance(inputs, tuple) else (inputs,)
+    return module(*arguments, **(module_kwargs or {}))

@@ -252,8 +252,8 @@ def _race(generator: Generator, rows: np.ndarray, samples: int) -> np.ndarray:
 
 def _inverse_cumulative(generator: Generator, rows: np.ndarray, samples: int) -> np.ndarray:
     work = _FLOAT64 if rows.dtype == _FLOAT64 else _FLOAT32
-    cumulative = np.cumsum(rows, axis=-1, dtype=work)
-    cumulative = cumulative / cumulative[:, -1:]
+    cumulative: np.ndarray = np.cumsum(rows, axis=-1, dtype=work)
+    cumulative = np.divide(cumulative, cumulative[:, -1:])
     cumulative[:, -1] = 1
     chosen = np.empty((len(rows), samples), np.int64)
     with generator.lock:

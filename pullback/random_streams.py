@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pullback.kernels.threads import parallel_tasks
 from pullback.random_engine import Generator
 from pullback.random_normals import float32_box_muller, fused_multiply_add
 
@@ -109,7 +108,7 @@ def normal(
 def _normals_by_16(
     generator: Generator, count: int, dtype: np.dtype, work: np.dtype, mean: np.floating, std: np.floating
 ) -> np.ndarray:
-    """Normals in blocks of 16, at least one block; drawn in order, then transformed in place on all cores.
+    """Normals in blocks of 16, at least one block; drawn together, then transformed in place.
 
     A last block that is not full makes torch write 16 new normals over the last 16 places. By then float32 and
     float64 have drawn a uniform for every element, the half types only for the elements of full blocks.
@@ -121,13 +120,11 @@ def _normals_by_16(
         if rest:
             draws = np.concatenate((draws[: count - rest], draw(16)))
     values = draws.view(work)
-
-    def fill(start: int, stop: int) -> None:
-        transform(draws[start:stop])
+    for start in range(0, draws.size, _BLOCK):
+        transform(draws[start : start + _BLOCK])
         if mean != 0 or std != 1:
-            values[start:stop] = fused_multiply_add(values[start:stop], std, mean, work)
-
-    parallel_tasks(fill, [(start, min(start + _BLOCK, draws.size)) for start in range(0, draws.size, _BLOCK)])
+            block = values[start : start + _BLOCK]
+            block[...] = fused_multiply_add(block, std, mean, work)
     if not rest:
         return values.astype(dtype, copy=False)
     out = np.empty(count, dtype)

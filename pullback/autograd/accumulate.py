@@ -38,7 +38,7 @@ def commit(gradients: dict[Anchor, Any], owned: set, record: bool) -> None:
                 if present is not None:
                     sums.append(present.memory())
                     additions.append(gradient)
-                    storage_of(present).version += 1
+                    storage_of(present).bump()
                     continue
                 if anchor in owned and type(gradient) is ndarray and gradient.strides == leaf._array.strides:
                     value = wrap(gradient)

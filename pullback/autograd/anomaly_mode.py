@@ -228,7 +228,7 @@ def check_fingerprints(node: Node) -> None:
     now = fingerprints(node)
     for position, mark in notes["fingerprints"].items():
         value = node.saved[position]
-        if now.get(position) != mark and (value._storage is None or value._storage.version == (node.versions or {}).get(node.plan.saves[position], 0)):
+        if now.get(position) != mark and (value._storage is None or value._storage.written < node.order):
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation: "
                 f"[torch.{value.dtype.type_name}Tensor {list(value.shape)}] was changed through memory it shares with NumPy "

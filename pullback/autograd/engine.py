@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..quiet import restore, silence
+from ..storage import LastWrite
 from ..tensor import Anchor, Tensor
 from .accumulate import commit
 from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
@@ -54,6 +55,7 @@ class Sweep:
         heap, waiting, executed, reach = self.heap, self.cotangents, self.executed, self.reach
         record, fit, deliver_leaf = self.record, self.fit, self.deliver_leaf
         plain = not self.captures and self.anomaly is None
+        last_write = LastWrite.order
         while heap:
             node = heappop(heap)[1]
             cotangent = waiting.pop(node)
@@ -65,7 +67,13 @@ class Sweep:
             # The rest is `gradients` and `deliver` written out for a node with one output and no hooks:
             # nearly all nodes are such, and this loop is where a small program spends its time.
             executed.append(node)
-            values = tensors_of(node) if record else arrays_of(node)
+            saved = node.saved
+            if record:
+                values = tensors_of(node)
+            elif saved and plan.quick and node.order > last_write and not node.packed:
+                values = [value._array if isinstance(value, Tensor) else value for value in saved]
+            else:
+                values = arrays_of(node) if plan.saves else saved
             edges, slots, params = node.edges, node.slots, node.params
             for position, rule, sources in plan.calls:
                 target = edges[position]

@@ -8,10 +8,10 @@ leaves point at the leaf tensor itself. How nodes are made is in `tape.py`, how 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from typing import Any
 
-next_order = count(1).__next__
+from ..storage import next_order
+
 
 
 class Freed(tuple):
@@ -109,8 +109,8 @@ class Node(metaclass=NodeType):
     params: dict | None = None
     outputs: tuple | None = None  # (shape, dtype) of every output, for operations with several
     hooks: NodeHooks | None = None
-    versions: dict | None = None  # versions of saved inputs at the time, where not all 0
-    output_storages: dict | None = None  # {output number: (Storage, version)} of saved outputs that others can write
+    output_storages: dict | None = None  # {output number: Storage} of saved outputs that others can write
+    packed = False  # whether saved values went through saved-tensor hooks
     notes: dict | None = None  # metadata, forward traceback in anomaly mode
 
     def __init__(self, edges: tuple, saved: tuple, params: dict | None, plan: Any, shape: tuple, dtype: Any) -> None:

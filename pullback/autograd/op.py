@@ -20,7 +20,7 @@ REGISTRY: dict[str, Op] = {}  # every Op by the name of its variable-like key, f
 class Plan:
     """For one combination of inputs that need gradients: what to save, and which rule gets which of it."""
 
-    __slots__ = ("saves", "calls", "keeps_output", "joint", "needs", "undefined_allowed")
+    __slots__ = ("saves", "calls", "keeps_output", "joint", "needs", "undefined_allowed", "quick")
 
     def __init__(self, saves: tuple, calls: tuple, keeps_output: bool, joint: Any, needs: tuple[bool, ...]) -> None:
         self.saves = saves  # input number, -1 - output number, ('shape', input number) or a name such as 'arrays'
@@ -29,6 +29,7 @@ class Plan:
         self.joint = joint  # (rule, sources) of a rule shared by all inputs, else None
         self.needs = needs
         self.undefined_allowed = False  # whether rules take None for outputs nothing was computed from
+        self.quick = all(type(code) is not str for code in saves)  # saved values are plain arrays, tensors or shapes
 
 
 class Op:
@@ -41,6 +42,7 @@ class Op:
         *,
         inputs: tuple[str, ...],
         rules: dict[str, Callable | None],
+        real_rules: dict[str, Callable | None] | None = None,
         joint: Callable | None = None,
         kind: str = "op",
         partials: dict[str, Callable | None] | None = None,
@@ -55,6 +57,7 @@ class Op:
         self.forward = forward
         self.inputs = inputs
         self.rules = rules
+        self.real_rules = real_rules or rules  # the same without complex conjugates, for real results
         self.joint = joint
         self.kind = kind  # 'elementwise', 'linear', 'bilinear' or 'op': how forward mode and vmap treat it
         self.partials = partials
@@ -63,7 +66,9 @@ class Op:
         self.view = view  # the result shares memory with the first input
         self.outputs = outputs  # 1, or 0 for "a tuple of outputs"
         self.variadic = variadic
-        self.plans: dict[int, Plan] = {}
+        self.plans: dict[int, Plan] = {}  # for real results, by the set of inputs that need gradients
+        self.complex_plans: dict[int, Plan] = {}
+        self.always_differentiable = joint is not None or variadic or all(rules.get(name) is not None for name in inputs)
         self._node_type: type[Node] | None = None
         for rule in (*rules.values(), joint):
             if rule is not None:
@@ -94,15 +99,16 @@ class Op:
             if not known:
                 raise TypeError(f"a rule of {self.node_name} asks for {name!r}, which is no input, output or parameter")
 
-    def plan(self, mask: int, count: int) -> Plan:
+    def plan(self, mask: int, count: int, complex_: bool = False) -> Plan:
         """The plan when the inputs in the bit set `mask` need gradients (`count` inputs in all)."""
         key = mask if not self.variadic else (mask, count)
-        plan = self.plans.get(key)
+        plans = self.complex_plans if complex_ else self.plans
+        plan = plans.get(key)
         if plan is None:
-            plan = self.plans[key] = self._make_plan(mask, count)
+            plan = plans[key] = self._make_plan(mask, count, self.rules if complex_ else self.real_rules)
         return plan
 
-    def _make_plan(self, mask: int, count: int) -> Plan:
+    def _make_plan(self, mask: int, count: int, rules: dict) -> Plan:
         saves: list[Any] = []
         needs = tuple(bool(mask >> i & 1) for i in range(count))
 
@@ -124,9 +130,9 @@ class Op:
         else:
             joint = None
             calls = tuple(
-                (i, self.rules[name], sources_of(self.rules[name]))
+                (i, rules[name], sources_of(rules[name]))
                 for i, name in enumerate(self.inputs)
-                if i < count and needs[i] and self.rules.get(name) is not None
+                if i < count and needs[i] and rules.get(name) is not None
             )
         keeps_output = any(type(code) is int and code < 0 or code == "outs" for code in saves)
         return Plan(tuple(saves), calls, keeps_output, joint, needs)
@@ -176,18 +182,22 @@ def conjugate(value: Any) -> Any:
     return value
 
 
-def _times_partial(partial: Callable) -> Callable:
+def _times_partial(partial: Callable, conjugated: bool) -> Callable:
     """The pullback of an elementwise operation from its partial derivative; keeps the partial's parameter names."""
-    names = ", ".join(("g", *partial.__code__.co_varnames[: partial.__code__.co_argcount]))
-    arguments = names[3:]
-    source = f"lambda {names}: g * conjugate(partial({arguments}))"
+    names = partial.__code__.co_varnames[: partial.__code__.co_argcount]
+    arguments = ", ".join(names)
+    derivative = f"conjugate(partial({arguments}))" if conjugated else f"partial({arguments})"
+    source = f"lambda {', '.join(('g', *names))}: g * {derivative}"
     return eval(source, {"partial": partial, "conjugate": conjugate})  # noqa: S307 - our own text
 
 
 def elementwise(node_name: str, forward: Callable, **partials: Callable | None) -> Op:
     """An operation on single elements, given by its partial derivatives (functions of what they name)."""
-    rules = {name: None if partial is None else _times_partial(partial) for name, partial in partials.items()}
-    return Op(node_name, forward, inputs=tuple(partials), rules=rules, kind="elementwise", partials=partials)
+    rules = {name: None if partial is None else _times_partial(partial, True) for name, partial in partials.items()}
+    real = {name: None if partial is None else _times_partial(partial, False) for name, partial in partials.items()}
+    return Op(
+        node_name, forward, inputs=tuple(partials), rules=rules, real_rules=real, kind="elementwise", partials=partials
+    )
 
 
 def linear(

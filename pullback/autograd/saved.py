@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy import ndarray
-
 from ..tensor import Tensor
 from .mode import current_mode
 from .node import FREED, Node
@@ -52,19 +50,15 @@ def arrays_of(node: Node) -> list:
         return saved
     if node.output_storages is not None:
         check_outputs(node)
+    order = node.order
     values = []
-    position = -1
     for value in saved:
-        position += 1
         if isinstance(value, Tensor):
-            storage = value._storage
-            if storage is not None and (storage.version or node.versions):
-                check_input(node, position, value)
+            if value._storage is not None and value._storage.written > order:
+                raise RuntimeError(modified(value, node))
             values.append(value._array)
-        elif type(value) is ndarray:
-            values.append(value)
         elif type(value) is SavedList:
-            values.append(tuple(_array(node, position, item) for item in value))
+            values.append(tuple(_array(node, item) for item in value))
         elif type(value) is SavedTensor:
             values.append(value.value()._array)
         else:
@@ -72,12 +66,12 @@ def arrays_of(node: Node) -> list:
     return values
 
 
-def _array(node: Node, position: int, value: Any) -> Any:
+def _array(node: Node, value: Any) -> Any:
     if isinstance(value, Tensor):
+        if value._storage is not None and value._storage.written > node.order:
+            raise RuntimeError(modified(value, node))
         return value._array
-    if type(value) is SavedTensor:
-        return value.value()._array
-    return value
+    return value.value()._array if type(value) is SavedTensor else value
 
 
 def tensors_of(node: Node) -> list:
@@ -93,8 +87,8 @@ def tensors_of(node: Node) -> list:
 def _with_history(node: Node, position: int, value: Any) -> Any:
     code = node.plan.saves[position]
     if isinstance(value, Tensor):
-        if value._storage is not None:
-            check_input(node, position, value)
+        if value._storage is not None and value._storage.written > node.order:
+            raise RuntimeError(modified(value, node))
         return value
     if type(value) is SavedTensor:
         unpacked = value.value()
@@ -137,18 +131,18 @@ def _linked(unpacked: Tensor, leaf: Tensor) -> Tensor:
     return identity_of(unpacked, leaf)
 
 
-def check_input(node: Node, position: int, value: Tensor) -> None:
-    code = node.plan.saves[position]
-    expected = 0 if node.versions is None else node.versions.get(code, 0)
-    if value._storage.version != expected:
-        raise RuntimeError(_modified(value._array, value._node, value._output_nr, value._storage, expected, value._name, node))
+def modified(value: Tensor, node: Node) -> str:
+    """The complaint about a saved input that was written after it was saved."""
+    expected = value._storage.version_at(node.order)
+    return describe_write(value._array, value._node, value._output_nr, value._storage, expected, value._name, node)
 
 
 def check_outputs(node: Node) -> None:
-    for number, (storage, expected) in node.output_storages.items():
-        if storage.version != expected:
+    for number, storage in node.output_storages.items():
+        if storage.written > node.order:
             shape, dtype = node.outputs[number] if node.outputs else (node.shape, node.dtype)
-            raise RuntimeError(_modified(_Meta(shape, dtype), node, number, storage, expected, None, node))
+            expected = storage.version_at(node.order)
+            raise RuntimeError(describe_write(_Meta(shape, dtype), node, number, storage, expected, None, node))
 
 
 class _Meta:
@@ -157,7 +151,7 @@ class _Meta:
         self.dtype = dtype
 
 
-def _modified(array: Any, producer: Any, output_nr: int, storage: Any, expected: int, name: str | None, node: Node) -> str:
+def describe_write(array: Any, producer: Any, output_nr: int, storage: Any, expected: int, name: str | None, node: Node) -> str:
     from ..dtypes import from_numpy_dtype
 
     kind = from_numpy_dtype(array.dtype).type_name
@@ -223,6 +217,7 @@ class RawSaved:
         packed = pack(pack_hook, tensor)
         entry = SavedTensor(packed, unpack_hook, _history_of(value) if isinstance(value, Tensor) else None)
         node.saved = (*node.saved[:position], entry, *node.saved[position + 1 :])
+        node.packed = True
 
 
 def _history_of(tensor: Tensor) -> tuple:
@@ -266,3 +261,4 @@ def pack_saved(node: Node, hooks: tuple, detached_outputs: bool = True) -> None:
         else:
             entries.append(value)
     node.saved = tuple(entries)
+    node.packed = True

@@ -1,24 +1,23 @@
 """The tape: run an operation on the arrays inside tensors, and record a `Node` when somebody will want its gradient.
 
-`apply` is the one door for every operation. In the plain modes (recording, or not) it is a short straight line;
-anomaly mode, saved-tensor hooks, forward mode, inference mode and profiling take `general.apply`. Promotion and argument checks
-belong to `functional/`; views and in-place writes to `views.py`.
+`apply` is the door for every operation; `apply_unary` and `apply_binary` are the same for one and two tensors, written
+out because everything waits on them. In the plain modes (recording, or not) each is a short straight line; anomaly
+mode, saved-tensor hooks, forward mode, inference mode and profiling take `general.apply_special`. Promotion and
+argument checks belong to `functional/`; views and in-place writes to `views.py`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ..storage import next_order
 from ..tensor import Tensor, anchor_of
 from . import views
-from .mode import current_mode
+from .mode import RECORD, current_mode
 from .node import Node
 from .op import Op
 
 new_object = object.__new__
-ndarray = np.ndarray
 
 
 def wrap(array: Any) -> Tensor:
@@ -52,14 +51,108 @@ def apply(op: Op, inputs: tuple, params: dict | None = None) -> Any:
     return result
 
 
+def apply_unary(op: Op, x: Tensor, params: dict | None = None) -> Tensor:
+    """`apply` for an operation of one tensor that is no view and always differentiable."""
+    mode = current_mode()
+    if mode.special:
+        return apply(op, (x,), params)
+    out = op.forward(x._array, **params) if params else op.forward(x._array)
+    result = new_object(Tensor)
+    result._array = out
+    if mode is RECORD:
+        if x._view is not None:
+            views.refresh(x)
+        if x._requires_grad and out.dtype.kind in "fcV":
+            plans = op.plans if out.dtype.kind == "f" else op.complex_plans
+            plan = plans.get(1) or op.plan(1, 1, out.dtype.kind == "c")
+            node = new_object(op.node_type)
+            source = x._node
+            edge = anchor_of(x) if source is None else source
+            node.edges = (edge,)
+            if x._output_nr:
+                node.slots = (x._output_nr,)
+            node.plan = plan
+            node.order = next_order()
+            node.shape = out.shape
+            node.dtype = out.dtype
+            if params:
+                node.params = params
+            if plan.saves:
+                value = edge if source is None else x
+                node.saved = tuple(
+                    [value if code == 0 else out if code == -1 else saved_value(code, (x,), (out,)) for code in plan.saves]
+                )
+                if value._inference:
+                    refuse_inference()
+            result._node = node
+            result._requires_grad = True
+    return result
+
+
+def apply_binary(op: Op, a: Tensor, b: Tensor) -> Tensor:
+    """`apply` for a differentiable operation of two tensors without parameters that is no view."""
+    mode = current_mode()
+    if mode.special:
+        return apply(op, (a, b))
+    out = op.forward(a._array, b._array)
+    result = new_object(Tensor)
+    result._array = out
+    if mode is RECORD:
+        if a._view is not None:
+            views.refresh(a)
+        if b._view is not None:
+            views.refresh(b)
+        mask = (1 if a._requires_grad else 0) | (2 if b._requires_grad else 0)
+        if mask:
+            record_binary(op, mask, a, b, out, result)
+    return result
+
+
+def record_binary(op: Op, mask: int, a: Tensor, b: Any, out: Any, result: Tensor) -> None:
+    """Make the node of an operation on two operands; the second may be a number."""
+    kind = out.dtype
+    plans = op.plans if kind.kind == "f" else op.complex_plans
+    plan = plans.get(mask)
+    if plan is None:
+        if kind.kind not in "fcV":
+            return
+        plan = op.plan(mask, 2, kind.kind == "c")
+    first = second = None
+    if mask & 1:
+        first = a._node
+        if first is None:
+            a = first = anchor_of(a)
+    if mask & 2:
+        second = b._node
+        if second is None:
+            b = second = anchor_of(b)
+    node = new_object(op.node_type)
+    node.edges = (first, second)
+    node.plan = plan
+    node.order = next_order()
+    node.shape = out.shape
+    node.dtype = kind
+    if plan.saves:
+        node.saved = tuple(
+            [a if code == 0 else b if code == 1 else out if code == -1 else saved_value(code, (a, b), (out,)) for code in plan.saves]
+        )
+        if a._inference or isinstance(b, Tensor) and b._inference:
+            refuse_inference()
+    if mask & 1 and a._output_nr or mask & 2 and b._output_nr:
+        node.slots = (a._output_nr if mask & 1 else 0, b._output_nr if mask & 2 else 0)
+    result._node = node
+    result._requires_grad = True
+
+
 def needs_gradient(op: Op, inputs: tuple) -> int:
     """The inputs that require grad and can have one, as a bit set."""
     mask = 0
+    always = op.always_differentiable
     for position, value in enumerate(inputs):
         if isinstance(value, Tensor):
             if value._view is not None:
                 views.refresh(value)
-            if value._requires_grad and op.differentiable(position):
+            if value._requires_grad and (always or op.differentiable(position)):
                 mask |= 1 << position
     return mask
 
@@ -77,20 +170,17 @@ def record(op: Op, inputs: tuple, params: dict | None, mask: int, result: Tensor
 
 
 def make_node(op: Op, inputs: tuple, params: dict | None, mask: int, outs: tuple) -> Node:
-    plan = op.plans.get(mask) if not op.variadic else None
-    if plan is None:
-        plan = op.plan(mask, len(inputs))
+    plan = op.plan(mask, len(inputs), outs[0].dtype.kind == "c")
     edges, slots = edges_of(inputs, plan.needs)
     saved = save(plan, inputs, outs) if plan.saves else ()
     node = op.node_type(edges, saved, params, plan, (), None)
-    node.slots = slots
-    if saved:
-        note_versions(node, plan, inputs)
+    if slots is not None:
+        node.slots = slots
     return node
 
 
 def edges_of(inputs: tuple, needs: tuple) -> tuple[tuple, tuple | None]:
-    """Where the cotangents of the inputs go. A leaf tensor stands for its own accumulator."""
+    """Where the cotangents of the inputs go: to the node that made each, or to the anchor of a leaf."""
     edges = []
     slots = None
     for position, value in enumerate(inputs):
@@ -106,21 +196,32 @@ def edges_of(inputs: tuple, needs: tuple) -> tuple[tuple, tuple | None]:
     return tuple(edges), None if slots is None else tuple(slots)
 
 
+# --- saving ---
+
+
+class SavedList(tuple):
+    """Several saved values under one name (`arrays`, `outs`)."""
+
+
 def save(plan: Any, inputs: tuple, outs: tuple) -> tuple:
     """Gather what the rules of `plan` named."""
-    saved: list[Any] = []
-    for code in plan.saves:
-        if type(code) is int:
-            saved.append(kept(inputs[code]) if code >= 0 else outs[-1 - code])
-        elif type(code) is tuple:
-            saved.append(shape_of(inputs[code[1]]))
-        elif code == "shapes":
-            saved.append(tuple(shape_of(value) for value in inputs))
-        elif code == "dtypes":
-            saved.append(tuple(getattr(getattr(value, "_array", value), "dtype", None) for value in inputs))
-        else:  # 'arrays' or 'outs'
-            saved.append(SavedList(map(kept, inputs) if code == "arrays" else outs))
-    return tuple(saved)
+    for value in inputs:
+        if isinstance(value, Tensor) and value._inference:
+            refuse_inference()
+    return tuple([saved_value(code, inputs, outs) for code in plan.saves])
+
+
+def saved_value(code: Any, inputs: tuple, outs: tuple) -> Any:
+    """What one code of a plan stands for."""
+    if type(code) is int:
+        return kept(inputs[code]) if code >= 0 else outs[-1 - code]
+    if type(code) is tuple:
+        return shape_of(inputs[code[1]])
+    if code == "shapes":
+        return tuple(shape_of(value) for value in inputs)
+    if code == "dtypes":
+        return tuple(getattr(getattr(value, "_array", value), "dtype", None) for value in inputs)
+    return SavedList(map(kept, inputs) if code == "arrays" else outs)
 
 
 def kept(value: Any) -> Any:
@@ -134,26 +235,15 @@ def shape_of(value: Any) -> tuple:
     return getattr(getattr(value, "_array", value), "shape", ())
 
 
-class SavedList(tuple):
-    """Several saved values under one name (`arrays`, `outs`)."""
+def refuse_inference() -> None:
+    raise RuntimeError(
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+        "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+        "`torch.no_grad()` instead of `torch.inference_mode()`."
+    )
 
 
-def note_versions(node: Node, plan: Any, inputs: tuple) -> None:
-    """Remember the version of each saved input that has been written before; the rest are at 0."""
-    versions = None
-    for position, value in enumerate(inputs):
-        if isinstance(value, Tensor):
-            if value._inference:
-                raise RuntimeError(
-                    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference "
-                    "mode in computation tracked by autograd. To work around this, you can make a clone to get a "
-                    "normal tensor and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
-                )
-            if value._storage is not None and value._storage.version:
-                if versions is None:
-                    versions = {}
-                versions[position] = value._storage.version
-    node.versions = versions
+# --- several outputs ---
 
 
 def finish_many(op: Op, inputs: tuple, params: dict | None, outs: Any, recording: bool) -> tuple:

@@ -276,7 +276,7 @@ def write(tensor: Tensor, result: Tensor, storage: Storage) -> None:
 
 def bump(storage: Storage) -> None:
     """Count a write. In anomaly mode, remember which line did it."""
-    storage.version += 1
+    storage.bump()
     if current_mode().anomaly is not None:
         from .anomaly_mode import user_line
 

@@ -13,11 +13,10 @@ import numpy as np
 
 from ..autograd import views
 from ..autograd.mode import NO_GRAD, RECORD, current_mode
-from ..autograd.node import next_order
 from ..autograd.op import Op
-from ..autograd.tape import apply, new_object
+from ..autograd.tape import apply, apply_unary, new_object, record_binary
 from ..ops import pointwise as ops
-from ..tensor import Tensor, anchor_of
+from ..tensor import Tensor
 from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, promote
 from .registry import public
 
@@ -25,7 +24,6 @@ from .registry import public
 def binary_operator(op: Op, floating: bool = False) -> Callable[[Tensor, Any], Tensor]:
     """A function of a tensor and anything: the form behind `Tensor.__mul__` and friends."""
     forward = op.forward
-    plans = op.plans
 
     def operator(a: Any, b: Any) -> Any:
         mode = current_mode()
@@ -35,15 +33,14 @@ def binary_operator(op: Op, floating: bool = False) -> Callable[[Tensor, Any], T
         kind = x.dtype
         if isinstance(b, Tensor):
             y = b._array
-            if y.dtype is not kind or kind.kind != "f" and (floating or kind.kind != "c"):
+            if y.dtype is not kind or kind.kind not in "fc":
                 return slow(a, b)
-            second_needs = b._requires_grad
             if b._view is not None:
                 views.refresh(b)
-                second_needs = b._requires_grad
+            mask = 2 if b._requires_grad else 0
         elif (type(b) is float or type(b) is int) and kind.kind == "f":
             y = b
-            second_needs = False
+            mask = 0
         else:
             return slow(a, b)
         try:
@@ -52,17 +49,13 @@ def binary_operator(op: Op, floating: bool = False) -> Callable[[Tensor, Any], T
             raise broadcast_error(x.shape, y.shape) from None
         result = new_object(Tensor)
         result._array = out
-        if mode is NO_GRAD:
-            return result
-        if a._view is not None:
-            views.refresh(a)
-        mask = (1 if a._requires_grad else 0) | (2 if second_needs else 0)
-        if not mask:
-            return result
-        plan = plans.get(mask)
-        if plan is None:
-            plan = op.plan(mask, 2)
-        record_binary(op, plan, a, b, mask, out, result)
+        if mode is RECORD:
+            if a._view is not None:
+                views.refresh(a)
+            if a._requires_grad:
+                mask |= 1
+            if mask:
+                record_binary(op, mask, a, b, out, result)
         return result
 
     def slow(a: Any, b: Any) -> Any:
@@ -78,49 +71,6 @@ def binary_operator(op: Op, floating: bool = False) -> Callable[[Tensor, Any], T
             raise
 
     return operator
-
-
-def record_binary(op: Op, plan: Any, a: Tensor, b: Any, mask: int, out: Any, result: Tensor) -> None:
-    """`tape.record` for two operands, spelled out because everything else waits on it."""
-    if a._output_nr or mask & 2 and b._output_nr or a._inference or isinstance(b, Tensor) and b._inference:
-        from ..autograd.tape import record
-
-        record(op, (a, b), None, mask, result, out)
-        return
-    first = None
-    if mask & 1:
-        first = a._node or anchor_of(a)
-    second = None
-    if mask & 2:
-        second = b._node or anchor_of(b)
-    saves = plan.saves
-    versions = None
-    if saves:
-        saved = []
-        for code in saves:
-            if code < 0:
-                saved.append(out)
-                continue
-            value = b if code else a
-            if isinstance(value, Tensor):
-                if value._node is None and value._requires_grad:
-                    value = anchor_of(value)
-                storage = value._storage
-                if storage is not None and storage.version:
-                    versions = {code: storage.version} if versions is None else {**versions, code: storage.version}
-            saved.append(value)
-    node = new_object(op.node_type)
-    node.edges = (first, second)
-    node.plan = plan
-    node.order = next_order()
-    node.shape = out.shape
-    node.dtype = out.dtype
-    if saves:
-        node.saved = saved
-        if versions is not None:
-            node.versions = versions
-    result._node = node
-    result._requires_grad = True
 
 
 def _shape(value: Any) -> tuple:
@@ -233,7 +183,7 @@ def _power_of_tensor(x: Tensor, exponent: Any) -> Tensor:
         (x,) = promote(x, exponent)[:1]
     elif isinstance(exponent, complex) and kind != "c":
         (x,) = promote(x, exponent)[:1]
-    return apply(ops.power_scalar, (x,), {"exponent": exponent})
+    return apply_unary(ops.power_scalar, x, {"exponent": exponent})
 
 
 def _negative_integer_powers(a: Tensor, b: Tensor) -> Tensor:

@@ -10,33 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.mode import NO_GRAD, RECORD, current_mode
 from ..autograd.op import Op
-from ..autograd.tape import apply, new_object, record, wrap
+from ..autograd.tape import apply, apply_unary, wrap
 from ..ops import pointwise as ops
 from ..tensor import Tensor
 from .operands import as_operand, as_tensor, float_operand, promote
 from .registry import FUNCTIONS, IN_PLACE, METHODS, public, store
 
-_PLAIN = (RECORD, NO_GRAD)
-
 
 def unary(name: str, op: Op, *aliases: str, floating: bool = True, in_place: bool = True, doc: str = "") -> Callable:
     """A torch function of one tensor. `floating`: integers become floats first."""
-    forward = op.forward
-
     def function(input: Any, *, out: Tensor | None = None) -> Tensor:
         if out is not None:
             return store(name, function, (input,), {}, out)
-        mode = current_mode()
-        if mode in _PLAIN and type(input) is Tensor and input._array.dtype.kind == "f" and input._view is None:
-            result = new_object(Tensor)
-            array = result._array = forward(input._array)
-            if input._requires_grad and mode is RECORD:
-                record(op, (input,), None, 1, result, array)
-            return result
-        x = float_operand(input, "input", name) if floating else as_tensor(input, "input", name)
-        return apply(op, (x,))
+        if not isinstance(input, Tensor) or floating and input._array.dtype.kind in "biu":
+            input = float_operand(input, "input", name) if floating else as_tensor(input, "input", name)
+        return apply_unary(op, input)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc or f"Elementwise {name}."

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.tape import apply
+import numpy as np
+
+from ..autograd.tape import apply, apply_binary
 from ..ops import matmul as ops
+from ..ops import pointwise
 from ..ops import shape as shapes
 from ..tensor import Tensor
+from .operands import as_operand, as_tensor, broadcast_error, promote
 from .registry import public
 
 
-def _same_dtype(a: Tensor, b: Tensor, function: str) -> None:
+def _same_dtype(a: Tensor, b: Tensor, names: str = "m1 and m2") -> None:
     if a._array.dtype is not b._array.dtype and a._array.dtype != b._array.dtype:
         raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {a.dtype.short_name} != {b.dtype.short_name}. "
+            f"expected {names} to have the same dtype, but got: {a.dtype.short_name} != {b.dtype.short_name}. "
             f"Convert one of them, as in b.to(a.dtype)."
         )
 
@@ -22,36 +26,37 @@ def _same_dtype(a: Tensor, b: Tensor, function: str) -> None:
 @public("__matmul__", out=True)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product; 1-d tensors are vectors, leading dims are batches."""
-    return multiply(input, other)
+    result = multiply(input, other)
+    if result is NotImplemented:
+        raise TypeError(f"matmul(): arguments must be Tensors, not {type(input).__name__} and {type(other).__name__}")
+    return result
 
 
 def multiply(a: Any, b: Any) -> Any:
     """`a @ b`."""
     if not isinstance(b, Tensor) or not isinstance(a, Tensor):
-        from .operands import as_operand
-
         a, b = as_operand(a), as_operand(b)
         if not isinstance(b, Tensor) or not isinstance(a, Tensor):
             return NotImplemented
     x, y = a._array, b._array
     if x.dtype is not y.dtype:
-        _same_dtype(a, b, "matmul")
-    rows, columns = x.ndim, y.ndim
-    if rows == 2 and columns == 2:
+        _same_dtype(a, b)
+    if x.ndim == 2 and y.ndim == 2:
         if x.shape[1] != y.shape[0]:
             raise _mismatch(x.shape, y.shape)
-        return apply(ops.mm, (a, b))
+        return apply_binary(ops.mm, a, b)
+    return _multiply_others(a, b, x, y)
+
+
+def _multiply_others(a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
+    """Everything but two matrices."""
+    rows, columns = x.ndim, y.ndim
     if rows == 0 or columns == 0:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {rows}D and {columns}D. Use * for scalars."
         )
     if rows == 1 and columns == 1:
-        if x.shape != y.shape:
-            raise RuntimeError(
-                f"inconsistent tensor size, expected tensor [{x.shape[0]}] and src [{y.shape[0]}] to have the same number of "
-                f"elements, but got {x.shape[0]} and {y.shape[0]} elements respectively"
-            )
-        return apply(ops.dot, (a, b))
+        return dot(a, b)
     if columns == 1:
         if x.shape[-1] != y.shape[0]:
             raise RuntimeError(f"size mismatch, got input ({x.shape[-2]}), mat ({x.shape[-2]}x{x.shape[-1]}), vec ({y.shape[0]})")
@@ -60,7 +65,7 @@ def multiply(a: Any, b: Any) -> Any:
         if x.shape[0] != y.shape[-2]:
             raise _mismatch((1, x.shape[0]), y.shape)
         product = multiply(apply(shapes.unsqueeze, (a,), {"axis": 0}), b)
-        return apply(shapes.squeeze, (product,), {"shape": product._array.shape[:-2] + product._array.shape[-1:]})
+        return apply(shapes.select, (product,), {"index": (*(slice(None),) * (product._array.ndim - 2), 0)})
     if x.shape[-1] != y.shape[-2]:
         if rows == columns == 3:
             raise RuntimeError(
@@ -68,12 +73,12 @@ def multiply(a: Any, b: Any) -> Any:
                 f"[{y.shape[0]}, {y.shape[1]}]."
             )
         raise _mismatch((x.size // max(x.shape[-1], 1), x.shape[-1]), y.shape)
-    try:
-        return apply(ops.matmul, (a, b))
-    except ValueError:
-        from .operands import broadcast_error
-
-        raise broadcast_error(x.shape[:-2], y.shape[:-2]) from None
+    if columns > 2 and x.shape[:-2] != y.shape[:-2]:
+        try:
+            np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        except ValueError:
+            raise broadcast_error(x.shape[:-2], y.shape[:-2]) from None
+    return apply(ops.matmul, (a, b))
 
 
 def _mismatch(a: tuple, b: tuple) -> RuntimeError:
@@ -87,3 +92,258 @@ def reverse_multiply(a: Tensor, b: Any) -> Any:
 
 
 OPERATORS = {"__matmul__": multiply, "__rmatmul__": reverse_multiply}
+
+
+# --- products of given ranks ---
+
+
+def _rank(x: Tensor, ndim: int, name: str) -> None:
+    if x._array.ndim != ndim:
+        what = {1: "a vector", 2: "a matrix", 3: "a batch of matrices (3D)"}[ndim]
+        raise RuntimeError(f"{name} must be {what}, got {x._array.ndim}-D tensor. It must be a {ndim}D tensor.")
+
+
+def _no_bool(x: Tensor, kernel: str) -> None:
+    if x._array.dtype.kind == "b":
+        raise RuntimeError(f'"{kernel}" not implemented for \'Bool\'. Convert first, as in x.int().')
+
+
+@public(out=True)
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Product of two matrices."""
+    if input._array.ndim != 2:
+        raise RuntimeError("self must be a matrix")
+    if mat2._array.ndim != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    _no_bool(input, "addmm_impl_cpu_")
+    return multiply(input, mat2)
+
+
+def _batches(a: Tensor, b: Tensor) -> None:
+    x, y = a._array, b._array
+    _rank(a, 3, "batch1")
+    _rank(b, 3, "batch2")
+    if x.shape[0] != y.shape[0] or x.shape[2] != y.shape[1]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{x.shape[0]}, {x.shape[2]}] but got: "
+            f"[{y.shape[0]}, {y.shape[1]}]."
+        )
+    _same_dtype(a, b, "batch1 and batch2")
+    _no_bool(a, "baddbmm")
+
+
+@public(out=True)
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Products of two batches of matrices."""
+    _batches(input, mat2)
+    return apply(ops.bmm, (input, mat2))
+
+
+@public(out=True)
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """A matrix times a vector."""
+    if input._array.ndim != 2 or vec._array.ndim != 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got 1, {input._array.ndim}, {vec._array.ndim}. mv takes a matrix and a vector."
+        )
+    _same_dtype(input, vec, "mat and vec")
+    _no_bool(input, "addmv_impl_cpu")
+    return multiply(input, vec)
+
+
+def _vectors(a: Tensor, b: Tensor, function: str) -> None:
+    x, y = a._array, b._array
+    if x.ndim != 1 or y.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors. {function}() takes two vectors.")
+    if x.dtype != y.dtype:
+        raise RuntimeError(
+            f"{function} : expected both vectors to have same dtype, but found {a.dtype.type_name} and {b.dtype.type_name}"
+        )
+    if x.shape != y.shape:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{x.shape[0]}] and src [{y.shape[0]}] to have the same number of "
+            f"elements, but got {x.shape[0]} and {y.shape[0]} elements respectively"
+        )
+    _no_bool(a, function)
+
+
+@public(out=True)
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """Sum of the products of two vectors' elements (no conjugation)."""
+    _vectors(input, tensor, "dot")
+    return apply(ops.dot, (input, tensor))
+
+
+@public(out=True)
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """Inner product of two vectors: the first is conjugated."""
+    _vectors(input, other, "vdot")
+    return apply(ops.vdot if input._array.dtype.kind == "c" else ops.dot, (input, other))
+
+
+@public(out=True)
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Sums of products over the last dims of both."""
+    x, y = input._array, other._array
+    if not x.ndim or not y.ndim:
+        from .arithmetic import mul
+
+        return mul(input, other)
+    if x.shape[-1] != y.shape[-1]:
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(x.shape)} and {list(y.shape)}"
+        )
+    _same_dtype(input, other)
+    if x.ndim == 1 and y.ndim == 1:
+        return dot(input, other)
+    last = x.ndim - 1
+    left, right = tuple(range(x.ndim)), (*range(x.ndim, x.ndim + y.ndim - 1), last)
+    return apply(ops.contract, (input, other), {"labels": (left, right, (*left[:-1], *right[:-1]))})
+
+
+@public("ger", out=True)
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """All products of the elements of two vectors."""
+    for number, x in enumerate((input, vec2), 1):
+        if x._array.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {'self' if number == 1 else 'vec2'}, but got {x._array.ndim}-D")
+    input, vec2 = promote(input, vec2)
+    return apply(pointwise.multiply, (apply(shapes.unsqueeze, (input,), {"axis": 1}), vec2))
+
+
+# --- beta * input + alpha * product ---
+
+
+def _factors(x: Tensor, beta: Any, alpha: Any) -> dict:
+    for name, value in (("beta", beta), ("alpha", alpha)):
+        if isinstance(value, float) and x._array.dtype.kind in "iu":
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+        if isinstance(value, complex) and x._array.dtype.kind != "c":
+            raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")
+    return {"beta": _plain(beta), "alpha": _plain(alpha)}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, (Tensor, np.generic)) else value
+
+
+def _expandable(x: Tensor, shape: tuple) -> None:
+    have = x._array.shape
+    if have == shape:
+        return
+    extra = len(shape) - len(have)
+    if extra < 0:
+        raise RuntimeError(
+            f"expand({{{list(have)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be greater or equal "
+            f"to the number of dimensions in the tensor ({len(have)})"
+        )
+    for i, size in enumerate(have):
+        if size not in (1, shape[i + extra]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({shape[i + extra]}) must match the existing size ({size}) at non-singleton "
+                f"dimension {i + extra}.  Target sizes: {list(shape)}.  Tensor sizes: {list(have)}"
+            )
+
+
+def _added(x: Tensor, a: Tensor) -> None:
+    if x._array.dtype != a._array.dtype:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {x.dtype.type_name} and {a.dtype.type_name}. Input dtypes must be "
+            "the same: convert one of them, as in b.to(a.dtype)."
+        )
+
+
+@public(in_place=True, out=True)
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * (mat1 @ mat2)."""
+    x, y = mat1._array, mat2._array
+    _rank(mat1, 2, "mat1")
+    _rank(mat2, 2, "mat2")
+    if x.shape[1] != y.shape[0]:
+        raise _mismatch(x.shape, y.shape)
+    _same_dtype(mat1, mat2)
+    _added(input, mat1)
+    _expandable(input, (x.shape[0], y.shape[1]))
+    _no_bool(mat1, "addmm_impl_cpu_")
+    return apply(ops.addmm, (input, mat1, mat2), _factors(input, beta, alpha))
+
+
+@public(in_place=True, out=True)
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * (sum of the products of two batches)."""
+    _batches(batch1, batch2)
+    _added(input, batch1)
+    _expandable(input, (batch1._array.shape[1], batch2._array.shape[2]))
+    return apply(ops.addbmm, (input, batch1, batch2), _factors(input, beta, alpha))
+
+
+@public(in_place=True, out=True)
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * (products of two batches)."""
+    _batches(batch1, batch2)
+    _added(input, batch1)
+    _expandable(input, (*batch1._array.shape[:2], batch2._array.shape[2]))
+    return apply(ops.baddbmm, (input, batch1, batch2), _factors(input, beta, alpha))
+
+
+@public(in_place=True, out=True)
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * (mat @ vec)."""
+    x, y = mat._array, vec._array
+    if x.ndim != 2 or y.ndim != 1 or input._array.ndim > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {input._array.ndim}, {x.ndim}, {y.ndim}")
+    if x.shape[1] != y.shape[0]:
+        raise RuntimeError(f"size mismatch, got input ({x.shape[0]}), mat ({x.shape[0]}x{x.shape[1]}), vec ({y.shape[0]})")
+    _same_dtype(mat, vec, "mat and vec")
+    _added(input, mat)
+    _expandable(input, (x.shape[0],))
+    _no_bool(mat, "addmv_impl_cpu")
+    return apply(ops.addmv, (input, mat, vec), _factors(input, beta, alpha))
+
+
+@public(in_place=True, out=True)
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * (outer product of two vectors)."""
+    for x in (vec1, vec2):
+        if x._array.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument vec, but got {x._array.ndim}-D")
+    _expandable(input, (vec1._array.shape[0], vec2._array.shape[0]))
+    factors = _factors(input, beta, alpha)
+    input, vec1, vec2 = promote(input, vec1, vec2)
+    return apply(ops.addr, (input, vec1, vec2), factors)
+
+
+@public(method=False, function=False)
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input @ weight.T + bias, for weights stored as (out, in)."""
+    x, w = input._array, weight._array
+    if x.ndim == 0 or x.shape[-1] != w.shape[-1]:
+        if x.ndim == 0:
+            raise RuntimeError("both arguments to linear need to be at least 1D, but they are 0D and 2D")
+        raise _mismatch((x.size // max(x.shape[-1], 1), x.shape[-1]), w.shape[::-1])
+    if x.dtype is not w.dtype:
+        _same_dtype(input, weight, "mat1 and mat2")
+    if bias is None:
+        return apply(ops.linear_map, (input, weight))
+    if bias._array.dtype is not x.dtype:
+        _added(bias, input)
+    if bias._array.shape != w.shape[:-1]:
+        _expandable(bias, (*x.shape[:-1], *w.shape[:-1]))
+    return apply(ops.linear_layer, (input, weight, bias))
+
+
+@public(method=False)
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    """Product of several matrices (the older name of `linalg.multi_dot`)."""
+    import warnings
+
+    from ..linalg import multi_dot
+
+    warnings.warn(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
+        "which accepts a list of two or more tensors rather than multiple parameters.",
+        UserWarning,
+        stacklevel=2,
+    )
+    items = [as_tensor(x) for x in (matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices)]
+    return items[0] if len(items) == 1 else multi_dot(items)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd.tape import apply, wrap
+from ..autograd.tape import apply, apply_unary, wrap
 from ..dtypes import as_dtype, dtype as dtype_type
 from ..ops import reductions as ops
 from ..ops.casting import cast
@@ -36,8 +36,8 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type
     x = sum_operand(as_tensor(input), dtype)
     ndim = x._array.ndim
     if dim is None and not keepdim:
-        return apply(ops.sum_all, (x,), {"axis": tuple(range(ndim)), "keepdims": False})
-    return apply(ops.sum_axes, (x,), {"axis": wrap_dims(dim, ndim), "keepdims": keepdim})
+        return apply_unary(ops.sum_all, x, {"axis": tuple(range(ndim)), "keepdims": False})
+    return apply_unary(ops.sum_axes, x, {"axis": wrap_dims(dim, ndim), "keepdims": keepdim})
 
 
 @public(out=True)
@@ -51,8 +51,8 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_typ
         )
     ndim = x._array.ndim
     if dim is None and not keepdim:
-        return apply(ops.mean_all, (x,), {"axis": tuple(range(ndim)), "keepdims": False})
-    return apply(ops.mean_axes, (x,), {"axis": wrap_dims(dim, ndim), "keepdims": keepdim})
+        return apply_unary(ops.mean_all, x, {"axis": tuple(range(ndim)), "keepdims": False})
+    return apply_unary(ops.mean_axes, x, {"axis": wrap_dims(dim, ndim), "keepdims": keepdim})
 
 
 @public()

@@ -28,6 +28,7 @@ reverse_subtract_scaled = linear(
     "RsubBackward1", lambda a, b, alpha: b - a * alpha, a=lambda g, alpha: -g * np.conj(alpha), b=lambda g: g
 )
 multiply = elementwise("MulBackward0", operator.mul, a=lambda b: b, b=lambda a: a)
+multiply.real_rules = {"a": lambda g, b: g * b, "b": lambda g, a: g * a}  # the hottest rule there is
 divide = op(
     "DivBackward0",
     operator.truediv,
@@ -179,8 +180,59 @@ sgn = op("SgnBackward0", _sgn, kind="real_pull", x=_sgn_pullback)
 ceil = elementwise("CeilBackward0", np.ceil, x=_zero_partial)
 floor = elementwise("FloorBackward0", np.floor, x=_zero_partial)
 round_ = elementwise("RoundBackward0", np.round, x=_zero_partial)
+round_to = op(
+    "RoundBackward1", lambda x, decimals: _round_to(x, decimals), kind="elementwise_pull", x=lambda g: g * 0
+)
 trunc = elementwise("TruncBackward0", np.trunc, x=_zero_partial)
 frac = elementwise("FracBackward0", lambda x: x - np.trunc(x), x=lambda: 1)
+
+
+
+def _round_to(x: Any, decimals: int) -> Any:
+    scale = 10.0 ** abs(decimals)
+    return np.round(x * scale) / scale if decimals > 0 else np.round(x / scale) * scale
+
+
+deg2rad = linear("Deg2RadBackward0", lambda x: x * (math.pi / 180), x=lambda g: g * (math.pi / 180))
+rad2deg = linear("Rad2DegBackward0", lambda x: x * (180 / math.pi), x=lambda g: g * (180 / math.pi))
+
+# --- parts of complex numbers ---
+
+conj_physical = op("ConjPhysicalBackward0", np.conj, kind="real_linear", x=lambda g: np.conj(g))
+
+
+def _angle(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return np.angle(x)
+    return np.where(np.isnan(x), x, np.where(x < 0, x.dtype.type(math.pi), x.dtype.type(0)))
+
+
+def _angle_pullback(g: Any, x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return g * 0
+    square = np.real(x * np.conj(x))
+    return np.where(square == 0, 0, g * (1j * x) / np.where(square == 0, 1, square))
+
+
+angle = op("AngleBackward0", _angle, kind="real_pull", x=_angle_pullback)
+
+
+def _complex(a: Any, b: Any) -> Any:
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape), np.complex128 if a.dtype.itemsize == 8 else np.complex64)
+    out.real, out.imag = a, b
+    return out
+
+
+make_complex = op(
+    "ComplexBackward0", _complex, kind="real_linear", a=lambda g: np.real(g), b=lambda g: np.real(g * -1j)
+)
+polar = op(
+    "PolarBackward0",
+    lambda size, angle: _complex(size * np.cos(angle), size * np.sin(angle)),
+    kind="real_pull",
+    size=lambda g, angle: np.real(np.conj(g) * make_complex(np.cos(angle), np.sin(angle))),
+    angle=lambda g, out: np.real(np.conj(g) * (out * 1j)),
+)
 
 # --- kinks ---
 
@@ -228,6 +280,46 @@ clamp_scalar = op(
     _clamp,
     kind="elementwise_pull",
     x=lambda g, x, minimum, maximum: np.where(_inside(x, minimum, maximum), g, 0),
+)
+clamp_min_scalar = op("ClampMinBackward0", _clamp, kind="elementwise_pull", x=clamp_scalar.rules["x"])
+clamp_max_scalar = op("ClampMaxBackward0", _clamp, kind="elementwise_pull", x=clamp_scalar.rules["x"])
+clamp_min = op(
+    "ClampMinBackward1",
+    np.maximum,
+    kind="elementwise_pull",
+    a=lambda g, a, b: np.where(a >= b, g, 0),
+    b=lambda g, a, b: np.where(a < b, g, 0),
+)
+clamp_max = op(
+    "ClampMaxBackward1",
+    np.minimum,
+    kind="elementwise_pull",
+    a=lambda g, a, b: np.where(a <= b, g, 0),
+    b=lambda g, a, b: np.where(a > b, g, 0),
+)
+clamp_between = op(
+    "ClampBackward0",
+    lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    kind="elementwise_pull",
+    x=lambda g, x, low, high: np.where((x >= low) & (x <= high), g, 0),
+    low=lambda g, x, low, high: np.where((low < high) & (x < low), g, 0),
+    high=lambda g, x, low, high: np.where((high < low) | (x > high), g, 0),
+)
+clamp_below = op("ClampBackward0", np.maximum, kind="elementwise_pull", **clamp_min.rules)
+clamp_above = op("ClampBackward0", np.minimum, kind="elementwise_pull", **clamp_max.rules)
+fmax = op(
+    "FmaxBackward0",
+    np.fmax,
+    kind="elementwise_pull",
+    a=lambda g, a, b: np.where((a >= b) | np.isnan(b), g, 0),
+    b=lambda g, a, b: np.where((a >= b) | np.isnan(b), 0, g),
+)
+fmin = op(
+    "FminBackward0",
+    np.fmin,
+    kind="elementwise_pull",
+    a=lambda g, a, b: np.where((a <= b) | np.isnan(b), g, 0),
+    b=lambda g, a, b: np.where((a <= b) | np.isnan(b), 0, g),
 )
 where = op(
     "WhereBackward0",

@@ -1,0 +1,463 @@
+"""Custom operations: `Function` with a `forward` and a `backward` of your own.
+
+The `ctx` that both get is the node itself, as in torch, so `output.grad_fn` shows what was stored on it. Saved tensors
+are kept without reference cycles and checked for in-place writes like those of built-in operations.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Anchor, Tensor
+from . import views
+from .grad_mode import no_grad
+from .mode import current_mode
+from .node import FREED, Node, NodeType
+from .op import Plan
+from .saved import SECOND_TIME, SavedTensor, _history_of, describe_write, pack
+from .tape import edges_of, kept, wrap
+
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "Variable", "once_differentiable"]
+
+_MATERIALIZED = Plan((), (), False, (None, ()), ())
+_UNDEFINED = Plan((), (), False, (None, ()), ())
+_UNDEFINED.undefined_allowed = True
+
+
+class SavedOutput:
+    """An output saved by its own function: the array, without the tensor that would make a cycle."""
+
+    __slots__ = ("array", "number", "storage", "version")
+
+    def __init__(self, tensor: Tensor, number: int) -> None:
+        self.array = tensor._array
+        self.number = number
+        self.storage = views.storage_of(tensor)
+        self.version = self.storage.version
+
+
+class SavedInput:
+    """A tensor saved by a custom function, with its version at the time."""
+
+    __slots__ = ("tensor", "version")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = kept(tensor)
+        self.version = 0 if tensor._storage is None else tensor._storage.version
+
+
+class FunctionCtx:
+    """What `forward` and `backward` share."""
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for `backward`, where they appear as `ctx.saved_tensors`."""
+        for position, value in enumerate(tensors):
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {position} is of type {type(value).__name__}"
+                )
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for `jvp`."""
+        for value in tensors:
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+                )
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Say which inputs `forward` wrote in place; each must be returned."""
+        self.dirty_tensors = args
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        warnings.warn(
+            "function 'mark_shared_storage' is deprecated. Tensors with shared storages are automatically tracked.",
+            FutureWarning,
+            stacklevel=2,
+        )
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Say which outputs have no gradient."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether `backward` gets zeros (True) or None for outputs nothing was computed from."""
+        self.materialize_grads = bool(value)
+
+
+class CustomNode(Node, FunctionCtx):
+    """The node of a custom function, which is also its `ctx`."""
+
+    forward_class: type[Function]
+
+    def __init__(self) -> None:
+        super().__init__((), (), None, _MATERIALIZED, (), None)
+        self.to_save: tuple = ()
+        self.dirty_tensors: tuple = ()
+        self.non_differentiable: tuple = ()
+        self.materialize_grads = True
+        self.needs_input_grad: tuple[bool, ...] = ()
+        self.saved_for_forward: tuple | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        if self.saved is FREED:
+            raise RuntimeError(SECOND_TIME)
+        return tuple(self.unpacked(entry) for entry in self.saved)
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
+
+    def unpacked(self, entry: Any) -> Tensor | None:
+        if entry is None:
+            return None
+        if isinstance(entry, SavedTensor):
+            return entry.value()
+        if isinstance(entry, SavedOutput):
+            if entry.storage.version != entry.version:
+                raise RuntimeError(
+                    describe_write(entry.array, self, entry.number, entry.storage, entry.version, None, self)
+                )
+            tensor = wrap(entry.array)
+            if entry.array.dtype.kind in "fcV":
+                tensor._node, tensor._output_nr, tensor._requires_grad = self, entry.number, True
+            return tensor
+        tensor = entry.tensor
+        version = 0 if tensor._storage is None else tensor._storage.version
+        if version != entry.version:
+            raise RuntimeError(
+                describe_write(
+                    tensor._array, tensor._node, tensor._output_nr, tensor._storage, entry.version, tensor._name, self
+                )
+            )
+        return tensor.owner_or_self() if type(tensor) is Anchor else tensor
+
+    def keep(self, outputs: tuple) -> None:
+        """Turn what was given to `save_for_backward` into saved values."""
+        hooks = current_mode().saved_hooks
+        numbers = {id(output): number for number, output in enumerate(outputs) if isinstance(output, Tensor)}
+        entries: list[Any] = []
+        for value in self.to_save:
+            if value is None:
+                entries.append(None)
+            elif hooks:
+                entries.append(SavedTensor(pack(hooks[-1][0], value), hooks[-1][1], _history_of(value)))
+            elif id(value) in numbers and value._node is self:
+                entries.append(SavedOutput(value, numbers[id(value)]))
+            else:
+                entries.append(SavedInput(value))
+        self.saved = tuple(entries)
+        self.to_save = ()
+
+    def run(self, sweep: Any, cotangent: Any) -> list:
+        """Call the user's `backward` and check what it returns."""
+        if self.saved is FREED:
+            raise RuntimeError(SECOND_TIME)
+        parts = cotangent if self.outputs is not None else (cotangent,)
+        grads = [part if part is None or isinstance(part, Tensor) else wrap(part) for part in parts]
+        results = self.user_backward()(self, *grads)
+        if not isinstance(results, tuple):
+            results = (results,)
+        return self.checked(results, sweep.record)
+
+    def user_backward(self) -> Callable:
+        cls = self.forward_class
+        own_backward = cls.backward is not Function.backward
+        own_vjp = cls.vjp is not Function.vjp
+        if own_backward and own_vjp:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+                "them."
+            )
+        return cls.vjp if own_vjp else cls.backward
+
+    def checked(self, results: tuple, record: bool) -> list:
+        count = len(self.edges)
+        if len(results) < count or any(extra is not None for extra in results[count:]):
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {count}, got {len(results)})"
+            )
+        gradients = []
+        for position, result in enumerate(results[:count]):
+            if result is not None and not isinstance(result, Tensor):
+                raise RuntimeError(f"expected Variable or None (got {type(result).__name__})")
+            if result is not None and self.edges[position] is None:
+                if not self.is_tensor_input[position]:
+                    raise RuntimeError(
+                        f"function {self.name()} returned a gradient different than None at position {position + 1}, but the "
+                        "corresponding forward input was not a Variable"
+                    )
+                result = None
+            if result is not None:
+                self.check_shape(result, position)
+                result = result if record else result._array
+            gradients.append(result)
+        return gradients
+
+    def check_shape(self, gradient: Tensor, position: int) -> None:
+        from .engine import metadata_of
+
+        shape, _ = metadata_of(self.edges[position], self.slots[position] if self.slots else 0)
+        try:
+            fits = np.broadcast_shapes(shape, gradient._array.shape) == gradient._array.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise RuntimeError(
+                f"Function {self.name()} returned an invalid gradient at index {position} - got "
+                f"{list(gradient._array.shape)} but expected shape compatible with {list(shape)}"
+            )
+
+
+class FunctionMeta(type):
+    """Gives every Function its node class, named after it."""
+
+    def __init__(cls, name: str, bases: tuple, attributes: dict) -> None:
+        cls._backward_cls = NodeType(f"{name}Backward", (CustomNode,), {"forward_class": cls, "__module__": cls.__module__})
+        super().__init__(name, bases, attributes)
+
+
+class Function(metaclass=FunctionMeta):
+    """Subclass it with static methods `forward` and `backward`, and call it through `apply`."""
+
+    generate_vmap_rule = False
+    clear_saved_tensors_on_access = False
+    boxed_grads_call = False
+    _backward_cls: type[CustomNode]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on "
+            "the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
+            "static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """The operation: `forward(ctx, *inputs)`, or `forward(*inputs)` together with `setup_context`."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> Any:
+        """Store on `ctx` what `backward` needs, when `forward` has no `ctx`."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the inputs, given those of the outputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+            "mode AD."
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of the outputs, given those of the inputs."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple, *args: Any) -> Any:
+        """How the operation works on batches: returns (output, out_dims)."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run the operation and record it."""
+        if kwargs or cls.setup_context is not Function.setup_context:
+            args = _bound(cls, args, kwargs)
+        mode = current_mode()
+        if mode.dual_level or _any_batched(args):
+            from .custom_transforms import apply_transformed
+
+            return apply_transformed(cls, args)
+        return run_function(cls, args)
+
+
+def _bound(cls: type[Function], args: tuple, kwargs: dict) -> tuple:
+    """All arguments in order, defaults filled in."""
+    import inspect
+
+    signature = inspect.signature(cls.forward)
+    with_ctx = cls.setup_context is Function.setup_context
+    bound = signature.bind(*((None, *args) if with_ctx else args), **kwargs)
+    if cls.setup_context is not Function.setup_context or kwargs:
+        bound.apply_defaults()
+    values = bound.args
+    return values[1:] if with_ctx else values
+
+
+def _any_batched(args: tuple) -> bool:
+    return any(isinstance(value, Tensor) and not isinstance(value._array, (np.ndarray, np.generic)) for value in args)
+
+
+def run_function(cls: type[Function], args: tuple) -> Any:
+    """Forward without recording, then one node for the whole."""
+    mode = current_mode()
+    ctx = cls._backward_cls()
+    needs = tuple(isinstance(value, Tensor) and value.requires_grad for value in args)
+    ctx.needs_input_grad = needs
+    ctx.is_tensor_input = tuple(isinstance(value, Tensor) for value in args)
+    with no_grad():
+        if cls.setup_context is not Function.setup_context:
+            output = cls.forward(*args)
+            cls.setup_context(ctx, args, output)
+        else:
+            output = cls.forward(ctx, *args)
+    single = not isinstance(output, tuple)
+    raw = (output,) if single else output
+    recording = mode.grad and any(needs)
+    outputs = _finish(ctx, cls, args, needs, raw, recording)
+    if recording:
+        ctx.keep(outputs)
+        if mode.anomaly is not None:
+            from .anomaly_mode import user_stack
+
+            ctx.notes = {"stack": user_stack()}
+    ctx.dirty_tensors = ctx.non_differentiable = ()
+    return outputs[0] if single else outputs
+
+
+def _finish(
+    ctx: CustomNode, cls: type[Function], args: tuple, needs: tuple, raw: tuple, recording: bool
+) -> tuple:
+    """Connect outputs to the node; inputs that come back become views, or are rebased if they were written."""
+    dirty = {id(tensor) for tensor in ctx.dirty_tensors}
+    constant = {id(tensor) for tensor in ctx.non_differentiable}
+    inputs = {id(value): value for value in args if isinstance(value, Tensor)}
+    returned = {id(value) for value in raw}
+    if not dirty <= returned:
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+            "inplace must all be outputs of the Function."
+        )
+    if recording:
+        ctx.edges, ctx.slots = edges_of(args, needs)
+        ctx.plan = _MATERIALIZED if ctx.materialize_grads else _UNDEFINED
+        ctx.outputs = tuple(
+            (value._array.shape, value._array.dtype) if isinstance(value, Tensor) else ((), np.dtype(np.float32))
+            for value in raw
+        )
+    outputs = []
+    for number, value in enumerate(raw):
+        if isinstance(value, Tensor):
+            value = _connected(ctx, value, number, inputs, dirty, constant, recording)
+        outputs.append(value)
+    return tuple(outputs)
+
+
+def _connected(
+    ctx: CustomNode, value: Tensor, number: int, inputs: dict, dirty: set, constant: set, recording: bool
+) -> Tensor:
+    differentiable = recording and id(value) not in constant and value._array.dtype.kind in "fcV"
+    if id(value) in dirty:
+        if recording and value._requires_grad and value._node is None:
+            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+        if id(value) in inputs:
+            views.bump(views.storage_of(value))
+        if differentiable:
+            result = wrap(value._array)
+            result._node, result._output_nr, result._requires_grad = ctx, number, True
+            views.rebase(value, result)
+        return value
+    if id(value) in inputs:
+        from ..methods import alias_of
+
+        with no_grad():
+            value = alias_of(value.detach())
+    elif value._requires_grad and not differentiable or value._node is not None:
+        value = value.detach()
+    if differentiable:
+        value._node, value._output_nr, value._requires_grad = ctx, number, True
+    elif id(value) in constant:
+        value._node, value._requires_grad = None, False
+    return value
+
+
+def once_differentiable(function: Callable) -> Callable:
+    """For a `backward` that is not itself differentiable: differentiating through it is an error."""
+
+    @functools.wraps(function)
+    def wrapper(ctx: Any, *grads: Any) -> Any:
+        with no_grad():
+            outputs = function(ctx, *grads)
+        if not current_mode().grad:
+            return outputs
+        if not any(isinstance(grad, Tensor) and grad.requires_grad for grad in grads):
+            return outputs
+        single = not isinstance(outputs, tuple)
+        results = tuple(_undifferentiable(output) for output in ((outputs,) if single else outputs))
+        return results[0] if single else results
+
+    return wrapper
+
+
+class _ErrorNode(CustomNode):
+    """Stands where a second derivative would be needed."""
+
+    def name(self) -> str:
+        return "torch::autograd::Error"
+
+    def run(self, sweep: Any, cotangent: Any) -> list:
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def _undifferentiable(value: Any) -> Any:
+    if not isinstance(value, Tensor):
+        return value
+    result = wrap(value._array)
+    node = _ErrorNode()
+    node.outputs = ((value._array.shape, value._array.dtype),)
+    result._node, result._requires_grad = node, True
+    return result
+
+
+class InplaceFunction(Function):
+    """Kept for old programs: a Function that may work in place."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """Kept for old programs."""
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_VariableMeta):
+    """The old name of Tensor: `Variable(tensor, requires_grad=True)` gives a tensor."""
+
+    def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Any:
+        result = data.detach()
+        return result.requires_grad_(requires_grad) if requires_grad else result
+
+    _execution_engine: Any = None

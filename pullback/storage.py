@@ -1,0 +1,57 @@
+"""`Storage`: the life of one piece of memory that several tensors may look at.
+
+It counts writes (`version`, torch's version counter) and changes of history (`history`: how often an in-place write
+was recorded). A tensor gets one when its memory is first shared or written; until then its version is 0.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import count
+from typing import Any
+
+next_order = count(1).__next__  # one clock for nodes and writes: what came after what
+
+
+class LastWrite:
+    """When anything was last written in place: nodes recorded later need no check."""
+
+    order = 0
+
+
+class Storage:
+    """Counters that all tensors on the same memory share."""
+
+    __slots__ = ("version", "history", "written", "recent", "writer", "__weakref__")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.history = 0
+        self.written = 0  # when it was last written, on the clock that numbers nodes
+        self.recent: deque | None = None  # times of the last few writes, for error messages
+        self.writer: str | None = None  # in anomaly mode: the line that last wrote here
+
+    def bump(self) -> None:
+        """Count a write."""
+        self.version += 1
+        self.written = LastWrite.order = order = next_order()
+        if self.recent is None:
+            self.recent = deque(maxlen=32)
+        self.recent.append(order)
+
+    def version_at(self, order: int) -> int:
+        """The version a node recorded at that time saw (as far back as is remembered)."""
+        return self.version - sum(time > order for time in self.recent or ())
+
+
+def storage_of(tensor: Any) -> Storage:
+    """The counters of a tensor's memory, made when first needed."""
+    storage = tensor._storage
+    if storage is None:
+        storage = tensor._storage = Storage()
+        node = tensor._node
+        if node is not None and node.plan.keeps_output:
+            if node.output_storages is None:
+                node.output_storages = {}
+            node.output_storages[tensor._output_nr] = storage
+    return storage

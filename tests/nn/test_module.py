@@ -285,6 +285,16 @@ def test_hook_of_a_copied_module_sees_the_copy():
     assert seen == [copied[0]]
 
 
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))],
+                         ids=["deepcopy", "pickle"])
+def test_a_copied_lazy_module_takes_its_own_shapes(duplicate):
+    lazy = pullback.nn.LazyConv2d(4, 3)
+    copied = duplicate(lazy)
+    assert copied(pullback.ones(1, 2, 5, 5)).shape == (1, 4, 3, 3)
+    assert type(copied) is pullback.nn.Conv2d and len(copied._forward_pre_hooks) == 0
+    assert lazy(pullback.ones(1, 3, 5, 5)).shape == (1, 4, 3, 3)
+
+
 def test_a_handle_does_not_keep_a_module_alive():
     import gc
     import weakref

@@ -148,9 +148,7 @@ class StateDictMixin:
         try:
             _load_tree(self, state_dict, "", metadata or {}, assign, keys, errors, undo)
             if strict:
-                listed = [("Missing", keys.missing_keys), ("Unexpected", keys.unexpected_keys)]
-                errors[:0] = [f"{kind} key(s) in state_dict: {', '.join(f'{chr(34)}{key}{chr(34)}' for key in names)}. "
-                              for kind, names in listed if names]
+                errors[:0] = _key_errors(keys)
             if errors:
                 raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"
                                    + "\n\t".join(errors))
@@ -226,6 +224,16 @@ class StateDictMixin:
                 value.requires_grad_(tensor.requires_grad)
         undo.will_replace(self._parameters if name in self._parameters else self._buffers, name)
         setattr(self, name, value)
+
+
+def _key_errors(keys: IncompatibleKeys) -> list[str]:
+    """What a strict load says about keys that do not match."""
+    errors = []
+    for kind, names in (("Missing", keys.missing_keys), ("Unexpected", keys.unexpected_keys)):
+        if names:
+            quoted = ", ".join(f'"{name}"' for name in names)
+            errors.append(f"{kind} key(s) in state_dict: {quoted}. ")
+    return errors
 
 
 def _load_tree(module: Any, state_dict: dict, prefix: str, metadata: Mapping, assign: bool, keys: IncompatibleKeys,

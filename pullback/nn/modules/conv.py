@@ -234,22 +234,10 @@ class ConvTranspose3d(_ConvTransposeNd):
         return F.conv_transpose3d(*args)
 
 
-
 class _LazyConv(LazyModuleMixin):
     """Takes `in_channels` from the first input."""
 
-    def __init__(self, out_channels: int, kernel_size: int | Sequence[int], *args: Any, bias: bool = True,
-                 device: Any = None, dtype: Any = None, **kwargs: Any) -> None:
-        # `bias` is the fifth of the optional arguments of both kinds of convolution.
-        if len(args) > 4:
-            bias, args = args[4], (*args[:4], False, *args[5:])
-            if len(args) > 6:
-                device, args = args[6], args[:6] + args[7:]
-            if len(args) > 6:
-                dtype, args = args[6], args[:6]
-        else:
-            kwargs["bias"] = False
-        super().__init__(0, 0, kernel_size, *args, device=device, dtype=dtype, **kwargs)
+    def _await_channels(self, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
         register_uninitialized(self, bias, device, dtype)
         self.out_channels = out_channels
 
@@ -278,37 +266,55 @@ class _LazyConv(LazyModuleMixin):
         return input.shape[input.dim() - unbatched]
 
 
-class LazyConv1d(_LazyConv, Conv1d):
+class _LazyPlainConv(_LazyConv):
+    def __init__(self, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
+                 padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1,
+                 bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:
+        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
+        self._await_channels(out_channels, bias, device, dtype)
+
+
+class _LazyConvTranspose(_LazyConv):
+    def __init__(self, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
+                 padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1,
+                 bias: bool = True, dilation: int | Sequence[int] = 1, padding_mode: str = "zeros",
+                 device: Any = None, dtype: Any = None) -> None:
+        super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode,
+                         device, dtype)
+        self._await_channels(out_channels, bias, device, dtype)
+
+
+class LazyConv1d(_LazyPlainConv, Conv1d):
     """A `Conv1d` that takes `in_channels` from its first input."""
 
     cls_to_become = Conv1d
 
 
-class LazyConv2d(_LazyConv, Conv2d):
+class LazyConv2d(_LazyPlainConv, Conv2d):
     """A `Conv2d` that takes `in_channels` from its first input."""
 
     cls_to_become = Conv2d
 
 
-class LazyConv3d(_LazyConv, Conv3d):
+class LazyConv3d(_LazyPlainConv, Conv3d):
     """A `Conv3d` that takes `in_channels` from its first input."""
 
     cls_to_become = Conv3d
 
 
-class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
     """A `ConvTranspose1d` that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose1d
 
 
-class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
     """A `ConvTranspose2d` that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose2d
 
 
-class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     """A `ConvTranspose3d` that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose3d

@@ -31,7 +31,7 @@ from ._hooks import global_forward_hooks as _global_forward_hooks
 from ._hooks import global_forward_pre_hooks as _global_forward_pre_hooks
 from ._hooks import global_module_registration_hooks as _global_module_registration_hooks
 from ._hooks import global_parameter_registration_hooks as _global_parameter_registration_hooks
-from ._module_hooks import HOOK_REGISTRIES, HookMixin
+from ._module_hooks import HookMixin
 from ._module_state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX
 from ._module_state import IncompatibleKeys as _IncompatibleKeys
 from ._module_state import StateDictMixin
@@ -239,10 +239,8 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # A module saved by an older version lacks registries that were added since.
-        self.__dict__.update({name: value for name, value in self._new_hook_registries().items()
-                              if name in HOOK_REGISTRIES})
-        self.__dict__.setdefault("_non_persistent_buffers_set", set())
-        self.__dict__.setdefault("_is_full_backward_hook", None)
+        self.__dict__.update(self._new_hook_registries(), _non_persistent_buffers_set=set(),
+                             _is_full_backward_hook=None)
         self.__dict__.update(state)
 
     # -- mode and gradients ----------------------------------------------------------------------------------

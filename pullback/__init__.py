@@ -53,6 +53,7 @@ from .dtypes import (  # noqa: E402
 from . import creation as _creation  # noqa: E402
 from . import interop as _interop  # noqa: E402
 from . import methods as _methods  # noqa: E402
+from . import runtime as _runtime  # noqa: E402, F401
 from .functional import registry as _registry  # noqa: E402
 from .interop import from_dlpack, from_numpy, to_dlpack  # noqa: E402
 from .printing import set_printoptions  # noqa: E402
@@ -87,8 +88,6 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{name}":
                 raise
-    if name.startswith("__"):
-        raise AttributeError(f"module 'torch' has no attribute {name!r}")
-    from .torch_names import explain_missing
+    from .torch_names import missing_attribute
 
-    raise AttributeError(explain_missing(f"torch.{name}"))
+    raise missing_attribute("torch", name)

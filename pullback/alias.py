@@ -17,22 +17,13 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pullback import version
-from pullback.torch_names import explain_missing
+from pullback.torch_names import explain_missing, missing_attribute
 from pullback.torch_version import TorchVersion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
     from importlib.metadata import Distribution, DistributionFinder
-
-
-class _MessageWithHelp(str):
-    """An error message that looks for the nearest supported name only when it is shown: `hasattr` probes stay cheap."""
-
-    torch_name: str
-
-    def __str__(self) -> str:
-        return f"{str.__str__(self)}. {explain_missing(self.torch_name)}"
 
 
 def _missing_attribute(parent: str, name: str, caller: FrameType) -> Exception:
@@ -42,10 +33,7 @@ def _missing_attribute(parent: str, name: str, caller: FrameType) -> Exception:
     torch_name = f"{parent}.{name}"
     if caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]:
         return ImportError(f"cannot import name {name!r} from {parent!r}. {explain_missing(torch_name)}", name=parent)
-    message = _MessageWithHelp(f"module {parent!r} has no attribute {name!r}")
-    message.torch_name = torch_name
-    # Without an object to look at, the interpreter does not add a second suggestion of its own to ours.
-    return AttributeError(message, name=name, obj=None)
+    return missing_attribute(parent, name)
 
 
 def _fallback(

@@ -82,3 +82,20 @@ def explain_missing(dotted: str) -> str:
     nearest = nearest_torch_name(dotted)
     hint = f"; the nearest supported name is {nearest}" if nearest else ""
     return f"Pullback does not have {dotted}{hint}. {COVERAGE_PAGE} lists what is supported."
+
+
+class MessageWithHelp(str):
+    """An error message that looks for the nearest supported name only when it is shown: `hasattr` probes stay cheap."""
+
+    torch_name: str
+
+    def __str__(self) -> str:
+        return f"{str.__str__(self)}. {explain_missing(self.torch_name)}"
+
+
+def missing_attribute(parent: str, name: str) -> AttributeError:
+    """The error for `parent.name` when Pullback has no such name."""
+    message = MessageWithHelp(f"module {parent!r} has no attribute {name!r}")
+    message.torch_name = f"{parent}.{name}"
+    # Without an object to look at, the interpreter does not add a second suggestion of its own to ours.
+    return AttributeError(message, name=name, obj=None)

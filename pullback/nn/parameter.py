@@ -1,0 +1,129 @@
+"""`Parameter` and `Buffer`: tensors that a Module registers when they are assigned to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A leaf tensor that is a parameter of the module it is assigned to; it requires grad unless told otherwise."""
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
+        if data is None:
+            array = np.empty(0, np.float32)
+        else:
+            array = data.detach()._array
+        result = object.__new__(cls)
+        result._array = array
+        if requires_grad and array.dtype.kind not in "fcV":
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients. "
+                "For integer values, use register_buffer, or Parameter(..., requires_grad=False)."
+            )
+        result._requires_grad = requires_grad
+        return result
+
+    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+        pass  # everything is done in __new__; this keeps subclasses with their own signatures working
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + Tensor.__repr__(self)
+
+    __str__ = __repr__
+
+
+class Buffer(Tensor):
+    """A tensor that is a buffer of the module it is assigned to."""
+
+    persistent: bool
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
+        result = object.__new__(cls)
+        result._array = np.empty(0, np.float32) if data is None else data.detach()._array
+        result.persistent = persistent
+        return result
+
+    def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
+        pass
+
+
+class UninitializedTensorMixin:
+    """A tensor whose shape is not known yet (lazy modules); it has none of a tensor's uses until `materialize`."""
+
+    cls_to_become: type = Tensor
+    _allowed = frozenset(
+        {"materialize", "requires_grad", "_requires_grad", "cls_to_become", "is_leaf", "data", "grad", "device", "dtype"}
+    )
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Give the tensor a shape, and turn it into an ordinary one."""
+        from ..dtypes import as_dtype
+
+        wanted = self._array.dtype if dtype is None else as_dtype(dtype).numpy
+        self._array = np.empty(tuple(shape), wanted)
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self) -> Any:
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` "
+            "when trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the "
+            "parameters before accessing their attributes."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A Parameter whose shape is not known yet."""
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
+        from ..creation import numpy_dtype
+
+        result = object.__new__(cls)
+        result._array = np.empty(0, numpy_dtype(dtype))
+        result._requires_grad = requires_grad
+        return result
+
+    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+        pass
+
+    def __deepcopy__(self, memo: dict) -> UninitializedParameter:
+        if id(self) in memo:
+            return memo[id(self)]
+        result = type(self)(self._requires_grad)
+        memo[id(self)] = result
+        return result
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Buffer):
+    """A Buffer whose shape is not known yet."""
+
+    cls_to_become = Tensor
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> UninitializedBuffer:
+        from ..creation import numpy_dtype
+
+        result = object.__new__(cls)
+        result._array = np.empty(0, numpy_dtype(dtype))
+        result.persistent = persistent
+        return result
+
+    def __init__(
+        self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> None:
+        pass
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer still waits for its shape."""
+    return isinstance(param, UninitializedTensorMixin)

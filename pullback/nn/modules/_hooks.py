@@ -1,49 +1,18 @@
-"""Handles for removing hooks, and the hooks that apply to every module.
+"""The dictionaries that hold hooks, and the hooks that apply to every module.
 
-Holds: `RemovableHandle` and the module-wide registries with their `register_module_*` functions (public through
+Holds: `HookDict` and the module-wide registries with their `register_module_*` functions (public through
 `nn.modules.module`). Does not hold: the per-module registration methods (`_module_hooks`) or what a backward hook
 does to the graph (`_backward_hooks`).
 """
 
 from __future__ import annotations
 
-import itertools
-import weakref
 from typing import TYPE_CHECKING, Any
+
+from ...utils.hooks import RemovableHandle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_next_id = itertools.count()
-
-
-class RemovableHandle:
-    """Removes one hook from the dictionaries it was entered in; also a context manager that removes on exit."""
-
-    def __init__(self, hooks: dict, *, extra_dict: dict | list[dict] | None = None) -> None:
-        self.id = next(_next_id)
-        extras = [extra_dict] if isinstance(extra_dict, dict) else (extra_dict or [])
-        # Weak, so that a handle kept by a user does not keep a dead module's registry alive.
-        self._registries = [weakref.ref(registry) for registry in (hooks, *extras)]
-
-    def remove(self) -> None:
-        for reference in self._registries:
-            registry = reference()
-            if registry is not None:
-                registry.pop(self.id, None)
-
-    def __getstate__(self) -> tuple[int, list[dict | None]]:
-        return self.id, [reference() for reference in self._registries]
-
-    def __setstate__(self, state: tuple[int, list[dict | None]]) -> None:
-        self.id, registries = state
-        self._registries = [weakref.ref(HookDict() if one is None else one) for one in registries]
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.remove()
 
 
 class HookDict(dict):

@@ -20,6 +20,7 @@ _FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtyp
 _LOW_53_BITS = np.uint64(2**53 - 1)
 _SMALL_PERMUTATION = 500
 _SWAPS_AT_ONCE = 1 << 15
+_INSIDE_OUT_FROM = (2**32 - 1) // 20
 _NEGATIVE_SELU_LIMIT = 1.7580993408473766
 
 # ---------------------------------------------------------------------- integers
@@ -82,13 +83,13 @@ def random(generator: Generator, shape: Shape, dtype: np.dtype) -> np.ndarray:
 
 def randperm(generator: Generator, count: int, dtype: np.dtype = _INT64) -> np.ndarray:
     """A permutation of range(count) by torch's shuffle: step i swaps place i with a place drawn from [i, count)."""
-    if count < 2:
-        return np.arange(count).astype(dtype)
-    draw = generator.bits32 if count < (2**32 - 1) // 20 else generator.bits64
     content = np.arange(count)
+    if count >= _INSIDE_OUT_FROM:
+        _shuffle_inside_out(generator, content)
+        return content.astype(dtype, copy=False)
     with generator.lock:
         for start in range(0, count - 1, _SWAPS_AT_ONCE):
-            bits = draw(min(_SWAPS_AT_ONCE, count - 1 - start))
+            bits = generator.bits32(min(_SWAPS_AT_ONCE, count - 1 - start))
             choices = np.arange(count - start, count - start - bits.size, -1, dtype=bits.dtype)
             offsets = np.remainder(bits, choices, out=bits)
             if count < _SMALL_PERMUTATION:
@@ -148,6 +149,18 @@ def _follow_chains(before: np.ndarray, places: np.ndarray, parents: np.ndarray) 
         moving = np.flatnonzero(following != parents)
         places, parents = places.take(moving), following.take(moving)
         before[places] = parents
+
+
+def _shuffle_inside_out(generator: Generator, content: np.ndarray) -> None:
+    """torch's other shuffle, for sizes where remainders of 32 bits would be uneven: step i targets [0, i]."""
+    places = content.data
+    with generator.lock:
+        for start in range(0, content.size, _SWAPS_AT_ONCE):
+            bits = generator.bits64(min(_SWAPS_AT_ONCE, content.size - start))
+            targets = bits % np.arange(start + 1, start + 1 + bits.size, dtype=np.uint64)
+            for step, target in enumerate(targets.tolist(), start):
+                places[step] = places[target]
+                places[target] = step
 
 
 # ---------------------------------------------------------------------- masks

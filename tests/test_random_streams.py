@@ -155,6 +155,19 @@ def test_randperm(count: int) -> None:
         assert_same(torch.randperm(count), discrete.randperm(generator, count), generator)
 
 
+def test_huge_randperm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 214,748,364 on torch shuffles another way; too long for a test, so the rule is checked on a small size."""
+    monkeypatch.setattr(discrete, "_INSIDE_OUT_FROM", 40_000)
+    generator, same = Generator().manual_seed(1), Generator().manual_seed(1)
+    expected: list[int] = []
+    for step, bits in enumerate(same.bits64(40_000).tolist()):
+        expected.append(step)
+        target = bits % (step + 1)
+        expected[step], expected[target] = expected[target], step
+    assert discrete.randperm(generator, 40_000).tolist() == expected
+    assert np.array_equal(generator.state_bytes(), same.state_bytes())
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape", [(5,), (6, 8), (40, 3)])
 def test_normal_into_a_tensor_that_is_not_contiguous(dtype: str, shape: tuple[int, ...]) -> None:

@@ -49,6 +49,7 @@ def close(ours, reference, dtype):
 @pytest.mark.parametrize("column_bytes", [1 << 20, 512])
 def test_all_three_maps_match_torch(case, dtype, column_bytes, monkeypatch):
     monkeypatch.setattr(kernels, "COLUMN_BYTES", column_bytes)
+    monkeypatch.setattr(kernels, "INLINE_PRODUCTS", 0)
     monkeypatch.setattr(kernels, "SMALL_PRODUCT", 4000 if column_bytes == 512 else 1_000_000)
     x_shape, w_shape, stride, padding, dilation, groups = case
     generator = np.random.default_rng(0)
@@ -92,8 +93,7 @@ def test_transposed_convolution_matches_torch(stride, padding, output_padding, d
         *map(torch.from_numpy, (x, w, bias)), stride, padding, output_padding, groups, dilation
     )
     pairs = {"stride": (stride,) * 2, "padding": (padding,) * 2, "dilation": (dilation,) * 2}
-    spatial = kernels.transposed_shape((5, 6), (3, 2), output_padding=(output_padding,) * 2, **pairs)
-    ours = kernels.convolution_input(x, w, spatial=spatial, groups=groups, bias=bias, **pairs)
+    ours = kernels.transposed_convolution(x, w, output_padding=(output_padding,) * 2, groups=groups, bias=bias, **pairs)
     close(ours, expected, "float64")
 
 
@@ -127,3 +127,17 @@ def test_errors_have_torchs_phrase(x, w, parameters):
     with pytest.raises(RuntimeError) as ours:
         kernels.check_convolution(x, w, groups=groups, **{name: (value,) * 2 for name, value in values.items()})
     assert str(ours.value)[:40] == str(theirs.value)[:40]
+
+
+def test_transposed_convolution_errors_have_torchs_phrase():
+    cases = [((1, 3, 4, 4), (2, 3, 3, 3), {}), ((1, 2, 4, 4), (2, 3, 3, 3), {"output_padding": 2}),
+             ((1, 2, 1, 1), (2, 3, 1, 1), {"padding": 1})]
+    for x, w, parameters in cases:
+        with pytest.raises(RuntimeError) as theirs:
+            torch.nn.functional.conv_transpose2d(torch.zeros(x), torch.zeros(w), **parameters)
+        values = {"stride": 1, "padding": 0, "output_padding": 0, "dilation": 1, **parameters}
+        with pytest.raises(RuntimeError) as ours:
+            kernels.transposed_convolution(
+                np.zeros(x), np.zeros(w), **{name: (value,) * 2 for name, value in values.items()}
+            )
+        assert str(ours.value)[:30] == str(theirs.value)[:30]

@@ -28,6 +28,9 @@ COLUMN_BYTES = 1 << 20
 SMALL_PRODUCT = 1_000_000
 """OpenBLAS multiplies matrices of at most this many multiply-adds directly, half as fast again as larger ones."""
 
+INLINE_PRODUCTS = 1 << 24
+"""Fewer multiply-adds than this (half a millisecond) stay on the calling thread."""
+
 
 def check_convolution(x_shape: Ints, w_shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> None:
     """Raise torch's errors for shapes and parameters that do not fit together."""
@@ -118,7 +121,7 @@ def _per_thread(make: Callable[[], object]) -> Callable[[], object]:
 
 def _run(task: Callable[..., object], pieces: list[tuple], work: int) -> None:
     """Run pieces on all threads, or on this one where waking another would not pay."""
-    if work < 1 << 19:
+    if work < INLINE_PRODUCTS:
         for piece in pieces:
             task(*piece)
     else:
@@ -297,6 +300,34 @@ def convolution_input(
     if bias is not None:
         out += bias.reshape(-1, *[1] * len(spatial))
     return out.astype(dtype, copy=False)
+
+
+def transposed_convolution(
+    x: np.ndarray,
+    weight: np.ndarray,
+    *,
+    stride: Ints,
+    padding: Ints,
+    output_padding: Ints,
+    dilation: Ints,
+    groups: int = 1,
+    bias: np.ndarray | None = None,
+) -> np.ndarray:
+    """Transposed convolution of `x` (n, channels, *spatial) with `weight` (channels, out / groups, *kernel)."""
+    if x.shape[1] != weight.shape[0]:
+        raise RuntimeError(
+            f"Given transposed=1, weight of size {list(weight.shape)}, expected input{list(x.shape)} to have "
+            f"{weight.shape[0]} channels, but got {x.shape[1]} channels instead"
+        )
+    spatial = transposed_shape(x.shape[2:], weight.shape[2:], stride, padding, output_padding, dilation)
+    if any(size < 1 for size in spatial):
+        raise RuntimeError(
+            f"Given input size per channel: ({' x '.join(map(str, x.shape[2:]))}). Calculated output size per channel: "
+            f"({' x '.join(map(str, spatial))}). Output size is too small"
+        )
+    return convolution_input(
+        x, weight, spatial=spatial, stride=stride, padding=padding, dilation=dilation, groups=groups, bias=bias
+    )
 
 
 def _mirrored_padding(windows: Windows) -> Ints | None:

@@ -1,0 +1,305 @@
+"""Times the array kernels, interleaved with torch's where torch is importable, and prints a Markdown table.
+
+    python benchmarks/kernels.py [--threads 2] [--repeats 20] [--only conv]
+
+The figure is the fastest of many runs, ours and torch's taken in turn, so that a busy machine slows both alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from pullback.kernels import (  # noqa: E402
+    activations,
+    attention,
+    averages,
+    convolution,
+    embedding,
+    normalization,
+    pooling,
+    softmax,
+    threads,
+    updates,
+)
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+Row = tuple[str, Callable[[], object], Callable[[], object] | None]
+GENERATOR = np.random.default_rng(0)
+
+
+def normal(*shape: int) -> np.ndarray:
+    return GENERATOR.standard_normal(shape).astype(np.float32)
+
+
+def tensors(*arrays: np.ndarray) -> list:
+    return [None if torch is None else torch.from_numpy(array) for array in arrays]
+
+
+def convolutions() -> Iterator[Row]:
+    cases = [
+        ((16, 3, 32, 32), (16, 3, 3, 3), 1, 1, 1),
+        ((16, 16, 16, 16), (32, 16, 3, 3), 1, 1, 1),
+        ((32, 64, 28, 28), (128, 64, 3, 3), 1, 1, 1),
+        ((8, 16, 1000), (32, 16, 5), 0, 1, 1),
+        ((16, 32, 32, 32), (64, 32, 3, 3), 1, 2, 1),
+        ((16, 32, 32, 32), (32, 1, 3, 3), 1, 1, 32),
+        ((16, 64, 16, 16), (128, 64, 1, 1), 0, 1, 1),
+        ((1, 3, 8, 8), (4, 3, 3, 3), 1, 1, 1),
+    ]
+    for x_shape, w_shape, pad, step, groups in cases:
+        axes = len(x_shape) - 2
+        x, w = normal(*x_shape), normal(*w_shape)
+        options = {"stride": (step,) * axes, "padding": (pad,) * axes, "dilation": (1,) * axes, "groups": groups}
+        g = normal(*convolution.convolution(x, w, **options).shape)
+        tx, tw, tg = tensors(x, w, g)
+
+        def theirs(mask: list[bool], tx=tx, tw=tw, tg=tg, axes=axes, pad=pad, step=step, groups=groups) -> object:
+            backward = torch.ops.aten.convolution_backward
+            return backward(
+                tg, tx, tw, None, [step] * axes, [pad] * axes, [1] * axes, False, [0] * axes, groups, [*mask, False]
+            )
+
+        name = f"conv {x_shape} {w_shape} pad {pad} stride {step} groups {groups}"
+        yield (
+            f"{name} forward",
+            lambda x=x, w=w, options=options: convolution.convolution(x, w, **options),
+            lambda tx=tx, tw=tw, axes=axes, pad=pad, step=step, groups=groups: getattr(
+                torch.nn.functional, f"conv{axes}d"
+            )(tx, tw, padding=pad, stride=step, groups=groups),
+        )
+        yield (
+            f"{name} input gradient",
+            lambda g=g, w=w, x=x, options=options: convolution.convolution_input(g, w, spatial=x.shape[2:], **options),
+            lambda theirs=theirs: theirs([True, False]),
+        )
+        yield (
+            f"{name} weight gradient",
+            lambda g=g, w=w, x=x, options=options: convolution.convolution_weight(g, x, kernel=w.shape[2:], **options),
+            lambda theirs=theirs: theirs([False, True]),
+        )
+
+
+def poolings() -> Iterator[Row]:
+    for shape, size, step, pad in (((16, 16, 32, 32), 2, 2, 0), ((16, 32, 32, 32), 3, 2, 1)):
+        x = normal(*shape)
+        (tx,) = tensors(x)
+        options = {"kernel": (size,) * 2, "stride": (step,) * 2, "padding": (pad,) * 2}
+        name = f"pool {shape} kernel {size} stride {step} pad {pad}"
+        _, indices = pooling.max_pool(x, dilation=(1, 1), **options)
+        g = normal(*indices.shape)
+        tg, ti = tensors(g, indices)
+        yield (
+            f"{name}: max with indices",
+            lambda x=x, options=options: pooling.max_pool(x, dilation=(1, 1), **options),
+            lambda tx=tx, a=(size, step, pad): torch.nn.functional.max_pool2d(tx, *a, return_indices=True),
+        )
+        yield (
+            f"{name}: max backward",
+            lambda g=g, indices=indices, shape=shape: pooling.scatter_planes(g, indices, spatial=shape[2:]),
+            lambda tg=tg, tx=tx, ti=ti, a=([size] * 2, [step] * 2, [pad] * 2): (
+                torch.ops.aten.max_pool2d_with_indices_backward(tg, tx, *a, [1, 1], False, ti)
+            ),
+        )
+        yield (
+            f"{name}: average",
+            lambda x=x, options=options: averages.avg_pool(x, **options),
+            lambda tx=tx, a=(size, step, pad): torch.nn.functional.avg_pool2d(tx, *a),
+        )
+        yield (
+            f"{name}: average backward",
+            lambda g=g, shape=shape, options=options: averages.avg_pool_transpose(g, spatial=shape[2:], **options),
+            lambda tg=tg, tx=tx, a=([size] * 2, [step] * 2, [pad] * 2): torch.ops.aten.avg_pool2d_backward(
+                tg, tx, *a, False, True, None
+            ),
+        )
+
+
+def cross_entropies() -> Iterator[Row]:
+    for samples, classes in ((4096, 1000), (8, 16)):
+        x, target = normal(samples, classes), GENERATOR.integers(0, classes, samples)
+        tx, tt = tensors(x, target)
+        if torch is not None:
+            tx = tx.requires_grad_()
+        share = np.float32(1 / samples)
+
+        def ours(x=x, target=target, share=share) -> np.ndarray:
+            losses, logsumexp = softmax.cross_entropy(x, target)
+            losses.mean()
+            return softmax.cross_entropy_backward(share, x, target, logsumexp)
+
+        yield (
+            f"cross entropy ({samples}, {classes}) forward + backward",
+            ours,
+            lambda tx=tx, tt=tt: torch.autograd.grad(torch.nn.functional.cross_entropy(tx, tt), tx),
+        )
+        yield (
+            f"softmax ({samples}, {classes})",
+            lambda x=x: softmax.softmax(x, axis=1),
+            lambda tx=tx: torch.softmax(tx.detach(), 1),
+        )
+
+
+def normalizations() -> Iterator[Row]:
+    for shape in ((4096, 1024), (8, 16)):
+        x, g = normal(*shape), normal(*shape)
+        w, b = normal(shape[1]), normal(shape[1])
+        _, mean, deviation = normalization.layer_norm(x, w, b)
+        tx, tg, tw, tb, tm, td = tensors(x, g, w, b, mean, deviation)
+        yield (
+            f"layer norm {shape}",
+            lambda a=(x, w, b): normalization.layer_norm(*a),
+            lambda tx=tx, tw=tw, tb=tb: torch.nn.functional.layer_norm(tx, tx.shape[1:], tw, tb),
+        )
+        yield (
+            f"layer norm {shape} backward",
+            lambda a=(g, x, mean, deviation, w): normalization.layer_norm_backward(*a),
+            lambda tg=tg, tx=tx, tm=tm, td=td, tw=tw, tb=tb: torch.ops.aten.native_layer_norm_backward(
+                tg, tx, tx.shape[1:], tm, td, tw, tb, [True] * 3
+            ),
+        )
+        for form in ("tanh", "none"):
+            yield (
+                f"gelu {form} {shape}",
+                lambda x=x, form=form: activations.gelu(x, approximate=form),
+                lambda tx=tx, form=form: torch.nn.functional.gelu(tx, approximate=form),
+            )
+            yield (
+                f"gelu {form} {shape} backward",
+                lambda g=g, x=x, form=form: activations.gelu_backward(g, x, approximate=form),
+                lambda tg=tg, tx=tx, form=form: torch.ops.aten.gelu_backward(tg, tx, approximate=form),
+            )
+        yield f"silu {shape}", lambda x=x: activations.silu(x), lambda tx=tx: torch.nn.functional.silu(tx)
+        target = GENERATOR.random(shape).astype(np.float32)
+        (tz,) = tensors(target)
+        yield (
+            f"bce with logits {shape}",
+            lambda a=(x, target): activations.bce_with_logits(*a),
+            lambda tx=tx, tz=tz: torch.nn.functional.binary_cross_entropy_with_logits(tx, tz, reduction="none"),
+        )
+
+
+def elementwise_chain() -> Iterator[Row]:
+    x = normal(1 << 24)
+    (tx,) = tensors(x)
+
+    def chain(x: np.ndarray, out: np.ndarray) -> None:
+        np.multiply(x, x, out=out)
+        np.negative(out, out=out)
+        np.exp(out, out=out)
+        np.multiply(out, np.tanh(x), out=out)
+
+    def ours() -> np.ndarray:
+        out = np.empty_like(x)
+        threads.parallel_elements(chain, [x], [out])
+        return out
+
+    yield "tanh(x) exp(-x x), 16M elements, fused", ours, lambda: torch.tanh(tx) * torch.exp(-tx * tx)
+
+    def eager() -> np.ndarray:
+        run = activations.elementwise
+        return run(np.multiply, run(np.tanh, x), run(np.exp, run(np.negative, run(np.multiply, x, x))))
+
+    yield "tanh(x) exp(-x x), 16M elements, one ufunc at a time", eager, lambda: torch.tanh(tx) * torch.exp(-tx * tx)
+
+
+def embeddings_and_updates() -> Iterator[Row]:
+    indices, rows = GENERATOR.integers(0, 50000, 4096), normal(4096, 64)
+    ti, tr = tensors(indices, rows)
+    yield (
+        "embedding backward, 4096 lookups in 50000 x 64",
+        lambda: embedding.embedding_backward(rows, indices, size=50000),
+        lambda: torch.ops.aten.embedding_dense_backward(tr, ti, 50000, -1, False),
+    )
+    p, g = normal(4096, 1024), normal(4096, 1024)
+    state = [np.zeros_like(p), np.zeros_like(p)]
+    adam = sgd = None
+    if torch is not None:
+        parameter = torch.nn.Parameter(torch.from_numpy(p.copy()))
+        parameter.grad = torch.from_numpy(g)
+        adam, sgd = torch.optim.Adam([parameter]), torch.optim.SGD([parameter], lr=1e-3, momentum=0.9)
+    yield (
+        "Adam step, 4M parameters",
+        lambda: updates.adam_update(p, g, *state, step=3, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8),
+        lambda: adam.step(),
+    )
+    yield (
+        "SGD momentum step, 4M parameters",
+        lambda: updates.sgd_update(p, g, state[0], lr=1e-3, momentum=0.9),
+        lambda: sgd.step(),
+    )
+
+
+def attentions() -> Iterator[Row]:
+    for shape in ((4, 8, 256, 64), (16, 8, 64, 32), (2, 2, 8, 4)):
+        q, k, v, g = (normal(*shape) for _ in range(4))
+        tq, tk, tv, tg = tensors(q, k, v, g)
+        if torch is not None:
+            tq, tk, tv = (a.requires_grad_() for a in (tq, tk, tv))
+        scale = shape[-1] ** -0.5
+
+        def ours(q=q, k=k, v=v, g=g, scale=scale) -> tuple:
+            out, logsumexp = attention.attention(q, k, v, scale=scale)
+            return attention.attention_backward(g, q, k, v, out, logsumexp, scale=scale)
+
+        def theirs(tq=tq, tk=tk, tv=tv, tg=tg) -> tuple:
+            out = torch.nn.functional.scaled_dot_product_attention(tq, tk, tv)
+            return torch.autograd.grad(out, (tq, tk, tv), tg)
+
+        yield f"attention {shape} forward + backward", ours, theirs
+
+
+def fastest(functions: list[Callable[[], object]], repeats: int) -> list[float]:
+    """Microseconds of each function's fastest run, in short bursts that take turns.
+
+    A pause before each burst lets the other library's idle threads stop spinning on the cores.
+    """
+    best = [float("inf")] * len(functions)
+    for _ in range(max(repeats // 5, 2)):
+        for index, function in enumerate(functions):
+            time.sleep(0.03)
+            until = time.perf_counter() + 0.02
+            runs = 0
+            while runs < 5 or (time.perf_counter() < until and runs < 200):
+                begin = time.perf_counter()
+                function()
+                best[index] = min(best[index], time.perf_counter() - begin)
+                runs += 1
+    return [1e6 * seconds for seconds in best]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=threads.get_num_threads())
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    threads.set_num_threads(options.threads)
+    if torch is not None:
+        torch.set_num_threads(options.threads)
+    print("| kernel | ours, µs | torch, µs | ours / torch |\n|---|---:|---:|---:|")
+    groups = (convolutions, poolings, cross_entropies, normalizations, elementwise_chain)
+    for group in (*groups, embeddings_and_updates, attentions):
+        for name, ours, theirs in group():
+            if options.only not in name:
+                continue
+            if torch is None:
+                print(f"| {name} | {fastest([ours], options.repeats)[0]:.0f} | | |", flush=True)
+                continue
+            mine, reference = fastest([ours, theirs], options.repeats)
+            print(f"| {name} | {mine:.0f} | {reference:.0f} | {mine / reference:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -12,7 +12,7 @@ post-accumulate hook are the exception: theirs is written, and the hook called, 
 from __future__ import annotations
 
 from contextvars import ContextVar
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heappushpop
 from typing import Any
 
 import numpy as np
@@ -52,12 +52,20 @@ class Sweep:
     def run(self, roots: list, cotangents: list) -> None:
         for (target, slot), cotangent in zip(roots, cotangents, strict=True):
             self.deliver(target, slot, cotangent, False)
-        heap, waiting, executed, reach = self.heap, self.cotangents, self.executed, self.reach
-        record, fit, deliver_leaf = self.record, self.fit, self.deliver_leaf
+        heap, waiting, leaves, executed = self.heap, self.cotangents, self.leaves, self.executed
+        record, reach, fit = self.record, self.reach, self.fit
         plain = not self.captures and self.anomaly is None
+        simple_leaves = self.arrivals is None
         last_write = LastWrite.order
-        while heap:
-            node = heappop(heap)[1]
+        upcoming = None  # a waiting node that is not in the heap yet: in a chain it is always the next one
+        while True:
+            if upcoming is not None:
+                node = heappushpop(heap, (-upcoming.order, upcoming))[1] if heap else upcoming
+                upcoming = None
+            elif heap:
+                node = heappop(heap)[1]
+            else:
+                break
             cotangent = waiting.pop(node)
             plan = node.plan
             if not plain or plan.joint is not None or node.hooks is not None or node.outputs is not None:
@@ -81,25 +89,34 @@ class Sweep:
                     continue
                 if not sources:
                     gradient = rule(cotangent)
-                elif params is None:
-                    gradient = rule(cotangent, values[sources[0]]) if len(sources) == 1 else rule(
-                        cotangent, *[values[s] for s in sources]
-                    )
-                else:
+                elif params is not None:
                     gradient = rule(cotangent, *[values[s] if type(s) is int else params[s] for s in sources])
-                if not target.is_node:
-                    deliver_leaf(target, gradient, gradient is not cotangent)
-                elif target.outputs is not None:
-                    self.deliver_slot(target, 0 if slots is None else slots[position], gradient)
+                elif len(sources) == 1:
+                    gradient = rule(cotangent, values[sources[0]])
                 else:
+                    gradient = rule(cotangent, *[values[s] for s in sources])
+                if target.is_node:
+                    if target.outputs is not None:
+                        self.deliver_slot(target, 0 if slots is None else slots[position], gradient)
+                        continue
                     if gradient.shape != target.shape or gradient.dtype is not target.dtype:
                         gradient = fit(gradient, target.shape, target.dtype)
-                    present = waiting.get(target)
-                    if present is None:
-                        waiting[target] = gradient
-                        heappush(heap, (-target.order, target))
+                    if target in waiting:
+                        waiting[target] = waiting[target] + gradient
+                        continue
+                    waiting[target] = gradient
+                    if upcoming is None:
+                        upcoming = target
                     else:
-                        waiting[target] = present + gradient
+                        heappush(heap, (-target.order, target))
+                elif target in leaves and simple_leaves:
+                    array = target._array
+                    if gradient.shape != array.shape or gradient.dtype is not array.dtype:
+                        gradient = fit(gradient, array.shape, array.dtype)
+                    leaves[target] = leaves[target] + gradient
+                    self.owned.add(target)
+                else:
+                    self.deliver_leaf(target, gradient, gradient is not cotangent)
 
     def step_generally(self, node: Node, cotangent: Any) -> bool:
         """The complete form of `step`: several outputs, joint rules, hooks, captures, anomaly mode."""
@@ -281,7 +298,7 @@ class Sweep:
 
     def free(self) -> None:
         for node in self.executed:
-            if node.saved:
+            if node.saved and node.plan.frees:
                 node.saved = FREED
 
 

@@ -27,6 +27,7 @@ __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "Va
 _MATERIALIZED = Plan((), (), False, (None, ()), ())
 _UNDEFINED = Plan((), (), False, (None, ()), ())
 _UNDEFINED.undefined_allowed = True
+_MATERIALIZED.frees = _UNDEFINED.frees = True
 
 
 class SavedOutput:

@@ -17,10 +17,13 @@ from .node import Node, node_class
 REGISTRY: dict[str, Op] = {}  # every Op by the name of its variable-like key, for tests and coverage tables
 
 
+_FORMS: dict[tuple, int] = {(): 0, (0,): 1, (1,): 2, (1, 0): 3, (-1,): 4}
+
+
 class Plan:
     """For one combination of inputs that need gradients: what to save, and which rule gets which of it."""
 
-    __slots__ = ("saves", "calls", "keeps_output", "joint", "needs", "undefined_allowed", "quick")
+    __slots__ = ("saves", "calls", "keeps_output", "joint", "needs", "undefined_allowed", "quick", "frees", "form")
 
     def __init__(self, saves: tuple, calls: tuple, keeps_output: bool, joint: Any, needs: tuple[bool, ...]) -> None:
         self.saves = saves  # input number, -1 - output number, ('shape', input number) or a name such as 'arrays'
@@ -29,6 +32,8 @@ class Plan:
         self.joint = joint  # (rule, sources) of a rule shared by all inputs, else None
         self.needs = needs
         self.undefined_allowed = False  # whether rules take None for outputs nothing was computed from
+        self.form = _FORMS.get(saves)  # a number for the commonest combinations, which recording treats apart
+        self.frees = any(type(code) is int or code in ("arrays", "outs") for code in saves)  # more than shapes is kept
         self.quick = all(type(code) is not str for code in saves)  # saved values are plain arrays, tensors or shapes
 
 

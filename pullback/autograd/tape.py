@@ -77,13 +77,13 @@ def apply_unary(op: Op, x: Tensor, params: dict | None = None) -> Tensor:
             node.dtype = out.dtype
             if params:
                 node.params = params
-            if plan.saves:
-                value = edge if source is None else x
-                node.saved = tuple(
-                    [value if code == 0 else out if code == -1 else saved_value(code, (x,), (out,)) for code in plan.saves]
-                )
-                if value._inference:
-                    refuse_inference()
+            form = plan.form
+            if form:
+                node.saved = (out,) if form == 4 else (edge if source is None else x,)
+            elif form is None:
+                node.saved = save(plan, (x,), (out,))
+            if x._inference and form != 0:
+                refuse_inference()
             result._node = node
             result._requires_grad = True
     return result
@@ -132,12 +132,13 @@ def record_binary(op: Op, mask: int, a: Tensor, b: Any, out: Any, result: Tensor
     node.order = next_order()
     node.shape = out.shape
     node.dtype = kind
-    if plan.saves:
-        node.saved = tuple(
-            [a if code == 0 else b if code == 1 else out if code == -1 else saved_value(code, (a, b), (out,)) for code in plan.saves]
-        )
-        if a._inference or isinstance(b, Tensor) and b._inference:
-            refuse_inference()
+    form = plan.form
+    if form:
+        node.saved = (b, a) if form == 3 else (b,) if form == 2 else (a,) if form == 1 else (out,)
+    elif form is None:
+        node.saved = save(plan, (a, b), (out,))
+    if form != 0 and (a._inference or isinstance(b, Tensor) and b._inference):
+        refuse_inference()
     if mask & 1 and a._output_nr or mask & 2 and b._output_nr:
         node.slots = (a._output_nr if mask & 1 else 0, b._output_nr if mask & 2 else 0)
     result._node = node

@@ -17,6 +17,7 @@ from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, new_object, record_binary
 from ..ops import pointwise as ops
 from ..tensor import Tensor
+from .checks import need_first_tensor, need_one_tensor
 from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, promote
 from .registry import public
 
@@ -127,6 +128,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 @public()
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """`other - alpha * input`."""
+    need_first_tensor("rsub", input, other)
     _boolean_subtraction(input, other)
     if alpha == 1:
         return _needed(_reverse_subtract(as_tensor(input), other), "rsub", other)
@@ -163,6 +165,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
     if isinstance(exponent, NUMBERS) and isinstance(input, Tensor):
         return _power_of_tensor(input, exponent)
     if isinstance(input, NUMBERS):
+        need_one_tensor("pow", input, exponent)
         base, x = promote(input, as_tensor(exponent))
         if base == 1 and not isinstance(base, complex):
             base = 1.0 if x._array.dtype.kind == "f" else base

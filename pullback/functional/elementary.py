@@ -6,15 +6,15 @@ Integers are promoted to the default float dtype where the result is not an inte
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, wrap
-from ..ops import pointwise as ops
+from ..ops import casting, pointwise as ops
 from ..tensor import Tensor
-from .operands import as_operand, as_tensor, float_operand, promote
+from .operands import as_tensor, float_operand
 from .registry import FUNCTIONS, IN_PLACE, METHODS, public, store
 
 
@@ -110,76 +110,74 @@ def round(input: Any, *, decimals: int = 0) -> Tensor:
         return clone_of(x)
     if decimals == 0:
         return apply(ops.round_, (x,))
-    scale = 10.0 ** builtin_abs(decimals)
-    return round(x * scale) / scale if decimals > 0 else round(x / scale) * scale
+    return apply(ops.round_to, (x,), {"decimals": decimals})
 
 
-builtin_abs = __builtins__["abs"] if isinstance(__builtins__, dict) else __builtins__.abs
+# --- angles and parts of complex numbers ---
+
+deg2rad = unary("deg2rad", ops.deg2rad)
+rad2deg = unary("rad2deg", ops.rad2deg)
+angle = unary("angle", ops.angle, in_place=False)
 
 
-# --- several operands ---
-
-
-@public(in_place=True, out=True)
-def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
-    """Limit elements to [min, max]; either bound may be a number, a tensor or None."""
-    if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    x = as_tensor(input)
-    if isinstance(min, Tensor) or isinstance(max, Tensor):
-        if min is not None:
-            x = maximum(x, min if isinstance(min, Tensor) else wrap(np.asarray(min)))
-        return x if max is None else minimum(x, max if isinstance(max, Tensor) else wrap(np.asarray(max)))
-    numbers = [bound for bound in (min, max) if bound is not None]
-    x = promote(x, *numbers)[0]
-    return apply(ops.clamp_scalar, (x,), {"minimum": min, "maximum": max})
-
-
-METHODS["clip"] = METHODS["clamp"]
-FUNCTIONS["clip"] = FUNCTIONS["clamp"]
-IN_PLACE["clip_"] = IN_PLACE["clamp_"]
+@public(in_place=False)
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; real tensors are returned as they are."""
+    return apply(casting.conj, (input,)) if input._array.dtype.kind == "c" else input
 
 
 @public(in_place=True, out=True)
-def clamp_min(input: Any, min: Any) -> Tensor:
-    """Elements not below `min`."""
-    return clamp(input, min=min)
-
-
-@public(in_place=True, out=True)
-def clamp_max(input: Any, max: Any) -> Tensor:
-    """Elements not above `max`."""
-    return clamp(input, max=max)
-
-
-def _both(op: Op, input: Any, other: Any) -> Tensor:
-    a, b = promote(as_tensor(input), as_operand(other))
-    return apply(op, (a, b if isinstance(b, Tensor) else wrap(np.asarray(b, a._array.dtype))))
-
-
-@public(out=True)
-def maximum(input: Any, other: Any) -> Tensor:
-    """The larger of two, element by element; NaN wins."""
-    return _both(ops.maximum, input, other)
-
-
-@public(out=True)
-def minimum(input: Any, other: Any) -> Tensor:
-    """The smaller of two, element by element; NaN wins."""
-    return _both(ops.minimum, input, other)
+def conj_physical(input: Tensor) -> Tensor:
+    """The complex conjugate in memory of its own; real tensors are returned as they are."""
+    return apply(ops.conj_physical, (input,)) if input._array.dtype.kind == "c" else input
 
 
 @public(method=False)
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """`input` where the condition holds, `other` elsewhere; with only a condition, the indices where it holds."""
-    if input is None and other is None:
-        from .searching import nonzero
-
-        return nonzero(condition, as_tuple=True)
-    a, b = as_operand(input), as_operand(other)
-    a, b = promote(a, b)
-    mask = condition if condition._array.dtype.kind == "b" else condition != 0
-    return apply(ops.where, (mask, a, b))
+def real(input: Tensor) -> Tensor:
+    """The real part: a view of complex tensors, real ones as they are."""
+    return input.real
 
 
-METHODS["where"] = lambda input, condition, other: where(condition, input, other)
+@public(method=False)
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part of a complex tensor, as a view."""
+    return input.imag
+
+
+# --- taking floating point numbers apart ---
+
+
+class FrexpResult(NamedTuple):
+    """What `frexp` returns."""
+
+    mantissa: Tensor
+    exponent: Tensor
+
+
+@public()
+def frexp(input: Tensor) -> FrexpResult:
+    """Mantissas in [0.5, 1) and integer exponents with `input = mantissa * 2**exponent`."""
+    if input._array.dtype.kind not in "fV":
+        raise RuntimeError(f"torch.frexp() only supports floating-point dtypes. This tensor has dtype {input.dtype!r}.")
+    return FrexpResult(*apply(ops.frexp, (input,)))
+
+
+@public(in_place=True, out=True)
+def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+    """NaN and infinities replaced: by 0 and the largest finite numbers unless given."""
+    x = as_tensor(input)
+    if x._array.dtype.kind in "biu":
+        return clone_of(x)
+    return apply(ops.nan_to_num, (x,), {"nan": nan, "posinf": posinf, "neginf": neginf})
+
+
+# --- tests of elements that need no gradient ---
+
+
+@public(out=True)
+def signbit(input: Any) -> Tensor:
+    """Whether the sign bit is set (True for -0.0)."""
+    x = as_tensor(input)
+    _not_complex("signbit", x)
+    array = x._array
+    return wrap(np.signbit(array) if array.dtype.kind in "fV" else array < 0)

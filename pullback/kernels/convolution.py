@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 Ints = tuple[int, ...]
 
-COLUMN_BYTES = 1 << 20
-"""Columns unrolled at a time by one thread; with the result beside them they stay in the second-level cache."""
+COLUMN_BYTES = 1 << 21
+"""Columns unrolled at a time by one thread; smaller pieces hand the interpreter over too often."""
 
 SMALL_PRODUCT = 1_000_000
 """OpenBLAS multiplies matrices of at most this many multiply-adds directly, half as fast again as larger ones."""
 
-INLINE_PRODUCTS = 1 << 24
-"""Fewer multiply-adds than this (half a millisecond) stay on the calling thread."""
+INLINE_PRODUCTS = 1 << 22
+"""Fewer multiply-adds than this (a fifth of a millisecond) stay on the calling thread."""
 
 
 def check_convolution(x_shape: Ints, w_shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> None:

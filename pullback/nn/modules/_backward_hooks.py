@@ -71,7 +71,7 @@ class BackwardProbe:
             self._run_hooks_without_inputs(grad_outputs)
         else:
             self.grad_outputs = grad_outputs
-        return tuple(grad_outputs[position] for position in self.output_positions)
+        return tuple(grad_outputs[position] for position in self.output_positions or ())
 
     def _run_hooks_without_inputs(self, grad_outputs: tuple) -> None:
         # No input needs a gradient, so the inner tap will never run: this is the only chance to call the hooks.
@@ -100,7 +100,7 @@ class BackwardProbe:
                                    f"got {len(replaced)}, but expected {self.input_count}")
             grad_inputs = replaced
         self.grad_outputs = None
-        return tuple(grad_inputs[position] for position in self.input_positions)
+        return tuple(grad_inputs[position] for position in self.input_positions or ())
 
 
 def _tap(values: tuple, on_gradients: Callable[[tuple], tuple]) -> tuple[tuple, list[int] | None]:

@@ -40,7 +40,7 @@ class Undo:
     """Journal of changes; `roll_back` reverts them, newest first."""
 
     def __init__(self) -> None:
-        self._actions: list[Callable[[], None]] = []
+        self._actions: list[Callable[[], Any]] = []
 
     def will_overwrite(self, tensor: Any) -> None:
         old = tensor.detach().clone()
@@ -55,7 +55,7 @@ class Undo:
             old = module.get_extra_state()
             self._actions.append(lambda: module.set_extra_state(old))
 
-    def will_change(self, revert: Callable[[], None]) -> None:
+    def will_change(self, revert: Callable[[], Any]) -> None:
         self._actions.append(revert)
 
     def roll_back(self) -> None:
@@ -96,8 +96,9 @@ class StateDictMixin:
             prefix = args[1] if len(args) > 1 and prefix == "" else prefix
             keep_vars = args[2] if len(args) > 2 and keep_vars is False else keep_vars
         if destination is None:
-            destination = OrderedDict()
-            destination._metadata = OrderedDict()
+            created: Any = OrderedDict()
+            created._metadata = OrderedDict()
+            destination = created
         local_metadata: dict[str, Any] = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata
@@ -139,14 +140,14 @@ class StateDictMixin:
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         metadata = getattr(state_dict, "_metadata", None)
-        state_dict = OrderedDict(state_dict)
+        own: Any = OrderedDict(state_dict)  # hooks may change it
         if metadata is not None:
-            state_dict._metadata = metadata
+            own._metadata = metadata
         keys = IncompatibleKeys([], [])
         errors: list[str] = []
         undo = Undo()
         try:
-            _load_tree(self, state_dict, "", metadata or {}, assign, keys, errors, undo)
+            _load_tree(self, own, "", metadata or {}, assign, keys, errors, undo)
             if strict:
                 errors[:0] = _key_errors(keys)
             if errors:

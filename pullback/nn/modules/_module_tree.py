@@ -73,11 +73,12 @@ class TreeMixin:
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
         """This module and everything below it, with dotted names; the module itself has the name `prefix`."""
         memo = set() if memo is None else memo
-        if self in memo:
+        this: Any = self
+        if this in memo:
             return
         if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
+            memo.add(this)
+        yield prefix, this
         for name, module in self._modules.items():
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)

@@ -25,9 +25,10 @@ def pairs(given: Iterable[Any], owner: str) -> Iterator[tuple[str, Any]]:
     for index, pair in enumerate(given):
         if not isinstance(pair, Iterable):
             raise TypeError(f"{owner} update sequence element #{index} should be Iterable; is{type(pair).__name__}")
-        if len(pair) != 2:
-            raise ValueError(f"{owner} update sequence element #{index} has length {len(pair)}; 2 is required")
-        yield pair[0], pair[1]
+        entries = list(pair)
+        if len(entries) != 2:
+            raise ValueError(f"{owner} update sequence element #{index} has length {len(entries)}; 2 is required")
+        yield entries[0], entries[1]
 
 
 def _as_parameter(value: Any) -> Any:

@@ -146,7 +146,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         if not self.has_uninitialized_params():
             return
         self.num_features = input.shape[1]
-        lazy = [self.weight, self.bias] if self.affine else []
+        lazy: list[Any] = [self.weight, self.bias] if self.affine else []
         lazy += [self.running_mean, self.running_var] if self.track_running_stats else []
         for tensor in lazy:
             if tensor is not None:

@@ -43,6 +43,15 @@ class _ModuleSequence(Module):
             raise IndexError(f"index {index} is out of range")
         return list(self._modules)[index]
 
+    def __getitem__(self, idx: int | slice) -> Any:
+        if isinstance(idx, slice):
+            return self._part(list(self._modules.items())[idx])
+        return self._modules[self._key_at(idx)]
+
+    def _part(self, entries: list[tuple[str, Module]]) -> Any:
+        """A container of the same kind with some of the modules."""
+        return self.__class__(OrderedDict(entries))
+
     def __setitem__(self, idx: int, module: Module) -> None:
         setattr(self, self._key_at(idx), module)
 
@@ -88,11 +97,6 @@ class Sequential(_ModuleSequence):
         for module in self._modules.values():
             input = module(input)
         return input
-
-    def __getitem__(self, idx: int | slice) -> Any:
-        if isinstance(idx, slice):
-            return self.__class__(OrderedDict(list(self._modules.items())[idx]))
-        return self._modules[self._key_at(idx)]
 
     def __add__(self, other: Sequential) -> Sequential:
         _require_sequential(other)
@@ -150,10 +154,8 @@ class ModuleList(_ModuleSequence):
         if modules is not None:
             self.extend(modules)
 
-    def __getitem__(self, idx: int | slice) -> Any:
-        if isinstance(idx, slice):
-            return self.__class__(list(self._modules.values())[idx])
-        return self._modules[self._key_at(idx)]
+    def _part(self, entries: list[tuple[str, Module]]) -> ModuleList:
+        return self.__class__([module for _, module in entries])
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList(chain(self, other))

@@ -244,7 +244,7 @@ class _LazyConv(LazyModuleMixin):
     def reset_parameters(self) -> None:
         """Draw the parameters anew, once there are any."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
-            super().reset_parameters()
+            super().reset_parameters()  # type: ignore[misc]  # of the class mixed with
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Give the parameters their shapes."""

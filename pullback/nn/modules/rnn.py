@@ -266,7 +266,6 @@ class RNNCellBase(Module):
     """One step of a recurrent layer."""
 
     __constants__ = ["input_size", "hidden_size", "bias"]
-    _mode = "RNN_TANH"
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None,
                  dtype: Any = None) -> None:
@@ -295,6 +294,9 @@ class RNNCellBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
+    def _mode(self) -> str:
+        raise NotImplementedError(f"{type(self).__name__} does not say which cell it is")
+
     def _step(self, input: Tensor, state: tuple | None, parts: int) -> tuple:
         name = self._get_name()
         if input.dim() not in (1, 2):
@@ -312,7 +314,7 @@ class RNNCellBase(Module):
             state = (zeros,) * parts
         self._check_shapes(input, state)
         weights = Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        state = cell_step(self._mode, input, state, weights)
+        state = cell_step(self._mode(), input, state, weights)
         return state if batched else tuple(part.squeeze(0) for part in state)
 
     def _check_shapes(self, input: Tensor, state: tuple) -> None:
@@ -337,7 +339,6 @@ class RNNCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
         self.nonlinearity = nonlinearity
 
-    @property
     def _mode(self) -> str:
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
@@ -350,11 +351,12 @@ class RNNCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of `GRU`."""
 
-    _mode = "GRU"
-
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
+
+    def _mode(self) -> str:
+        return "GRU"
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         return self._step(input, None if hx is None else (hx,), 1)[0]
@@ -363,11 +365,12 @@ class GRUCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of `LSTM`."""
 
-    _mode = "LSTM"
-
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
+
+    def _mode(self) -> str:
+        return "LSTM"
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         return self._step(input, hx, 2)

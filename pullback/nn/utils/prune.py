@@ -105,7 +105,7 @@ class PruningContainer(BasePruningMethod):
     """Pruning methods applied one after the other to the same parameter."""
 
     def __init__(self, *args: BasePruningMethod) -> None:
-        self._pruning_methods: tuple[BasePruningMethod, ...] = ()
+        self._pruning_methods: tuple[Any, ...] = ()
         if len(args) == 1:
             self._tensor_name = args[0]._tensor_name
         for method in args:

@@ -103,9 +103,12 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     return None if permutation is None else pullback.argsort(permutation)
 
 
-def pack_padded_sequence(input: Tensor, lengths: Tensor | Sequence[int], batch_first: bool = False,
+def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
                          enforce_sorted: bool = True) -> PackedSequence:
-    """Pack sequences that were padded to `(time, batch, ...)`, or `(batch, time, ...)` with `batch_first`."""
+    """Pack sequences that were padded to `(time, batch, ...)`, or `(batch, time, ...)` with `batch_first`.
+
+    `lengths` is a tensor or a list of integers.
+    """
     if not isinstance(lengths, pullback.Tensor):
         lengths = pullback.as_tensor(lengths, dtype=pullback.int64)
     lengths = lengths.to(dtype=pullback.int64)

@@ -56,6 +56,18 @@ def tensor(
     data: Any, *, dtype: dtype_type | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
     """A new tensor that copies `data`: a number, nested lists, an array."""
+    if type(data) is list and data and type(data[0]) is float and dtype is None and device is None:
+        try:
+            array = np.array(data, default_dtype().numpy)
+        except (TypeError, ValueError):
+            pass  # mixed or nested: the careful way below says what is wrong
+        else:
+            if not current_mode().special:
+                result = new_object(Tensor)
+                result._array = array
+                if requires_grad:
+                    result._requires_grad = True
+                return result
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -68,13 +80,7 @@ def tensor(
 
 def array_from(data: Any, dtype: Any = None) -> np.ndarray:
     """A fresh array in torch's idea of the data's dtype."""
-    kind = type(data)
-    if kind is list and dtype is None and data and type(data[0]) is float:
-        try:
-            return np.array(data, default_dtype().numpy)
-        except (TypeError, ValueError):
-            pass  # mixed or nested: the careful way below says what is wrong
-    if kind is float:
+    if type(data) is float:
         return np.array(data, default_dtype().numpy if dtype is None else as_dtype(dtype).numpy)
     if isinstance(data, Tensor):
         array = np.array(data._array)

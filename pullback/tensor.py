@@ -355,13 +355,13 @@ def anchor_of(leaf: Tensor) -> Anchor:
 
 
 def leaf_hooks(leaf: Tensor) -> Any:
-    from .autograd.engine import LeafHooks
+    from .autograd.engine import Hooks
     from .autograd.node import NodeHooks
 
     anchor = anchor_of(leaf)
     if anchor._hooks is None:
         anchor._hooks = NodeHooks()
-    LeafHooks.in_use = True
+    Hooks.in_use = True
     return anchor._hooks
 
 

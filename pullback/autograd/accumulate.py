@@ -46,7 +46,9 @@ def commit(gradients: dict[Anchor, Any], owned: set, record: bool) -> None:
                     value = wrap(fresh_copy(gradient, leaf))
             leaves.append(leaf)
             values.append(value)
-        if sums:
+        if not sums and len(leaves) == 1:
+            leaves[0]._grad = values[0]
+        elif sums:
             deque(chain(map(np.add, sums, additions, sums), map(setattr, leaves, repeat("_grad"), values)), maxlen=0)
         else:
             deque(map(setattr, leaves, repeat("_grad"), values), maxlen=0)
@@ -54,7 +56,10 @@ def commit(gradients: dict[Anchor, Any], owned: set, record: bool) -> None:
 
 def fresh_copy(gradient: Any, leaf: Tensor) -> Any:
     """A copy that shares memory with nobody and is laid out as the leaf is."""
-    if type(gradient) is not np.ndarray and not isinstance(gradient, np.generic):
+    if type(gradient) is ndarray:
+        if gradient.strides == leaf._array.strides:
+            return gradient.copy()
+    elif not isinstance(gradient, np.generic):
         return gradient
     copy = np.empty_like(leaf._array, dtype=gradient.dtype)
     copy[...] = gradient

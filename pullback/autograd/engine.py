@@ -31,26 +31,39 @@ from .tape import wrap
 class Sweep:
     """One backward pass and its bookkeeping."""
 
-    def __init__(self, record: bool, reach: set | None = None, run: set | None = None, captures: set | None = None) -> None:
-        self.record = record  # cotangents are tensors and the pass itself is recorded
-        self.reach = reach  # where cotangents are worth sending; None: everywhere
-        self.run_only = run  # nodes that need to run; None: all
-        self.captures = captures  # (node, output number) whose cotangents are asked for
-        self.captured: dict = {}
+    # Class-level defaults: a plain pass sets almost none of these.
+    record = False  # cotangents are tensors and the pass itself is recorded
+    reach: set | None = None  # where cotangents are worth sending; None: everywhere
+    run_only: set | None = None  # nodes that need to run; None: all
+    captures: set | None = None  # (node, output number) whose cotangents are asked for
+    arrivals: dict[Anchor, int] | None = None  # cotangents each leaf still waits for, if any has hooks
+    reached: dict | None = None
+    anomaly: Any = None
+    fit = staticmethod(fit_array)
+    zeros = staticmethod(zeros_array)
+
+    def __init__(self, roots: list) -> None:
+        self.roots = roots  # [(node or anchor, output number)]
         self.cotangents: dict[Node, Any] = {}  # what has arrived at each waiting node
         self.heap: list = []
         self.leaves: dict[Anchor, Any] = {}  # what has arrived at each leaf
         self.owned: set[Anchor] = set()  # leaves whose collected gradient is referred to by nobody else
-        self.arrivals: dict[Anchor, int] | None = None  # cotangents each leaf still waits for, if any has hooks
         self.executed: list[Node] = []
-        self.fit = fit_tensor if record else fit_array
-        self.zeros = zeros_tensor if record else zeros_array
-        self.anomaly = current_mode().anomaly
-        self.roots: list = []
-        self.reached: dict | None = None
 
-    def run(self, roots: list, cotangents: list) -> None:
-        for (target, slot), cotangent in zip(roots, cotangents, strict=True):
+    def recorded(self) -> Sweep:
+        """The same pass on tensors, for derivatives of derivatives."""
+        self.record, self.fit, self.zeros = True, fit_tensor, zeros_tensor
+        return self
+
+    def towards(self, inputs: list) -> Sweep:
+        """The same pass, only as far as it leads to these (node or anchor, output number)."""
+        self.captures = {key for key in inputs if key[0].is_node}
+        self.captured: dict = {}
+        self.reach, self.run_only = nodes_leading_to(self.roots, {key[0] for key in inputs})
+        return self
+
+    def run(self, cotangents: list) -> None:
+        for (target, slot), cotangent in zip(self.roots, cotangents, strict=True):
             self.deliver(target, slot, cotangent, False)
         heap, waiting, leaves, executed = self.heap, self.cotangents, self.leaves, self.executed
         record, reach, fit = self.record, self.reach, self.fit
@@ -290,10 +303,9 @@ class Sweep:
 
     def finish(self) -> dict:
         """Hooks of leaves that were still waiting (a rule gave them nothing); then everything collected."""
-        if self.arrivals is not None:
-            for leaf in list(self.leaves):
-                if self.arrivals.get(leaf, 0) > 0 and leaf._hooks is not None:
-                    self.finish_leaf(leaf)
+        for leaf in list(self.leaves):
+            if self.arrivals.get(leaf, 0) > 0 and leaf._hooks is not None:
+                self.finish_leaf(leaf)
         return self.leaves
 
     def free(self) -> None:
@@ -306,39 +318,45 @@ _running: ContextVar[Any] = ContextVar("pullback_sweep", default=None)
 
 
 def running() -> Any:
-    """The pass that is running in this context, None outside."""
+    """The pass that is running in this context, None outside. Known only while hooks are in use."""
     return _running.get()
 
 
-class LeafHooks:
-    """Whether any leaf ever had a hook: until then passes do not count arrivals."""
+class Hooks:
+    """Whether hooks that need extra bookkeeping were ever registered: until then passes do without it."""
 
     in_use = False
 
 
-def sweep_back(sweep: Sweep, roots: list, cotangents: list) -> dict:
+def sweep_back(sweep: Sweep, cotangents: list) -> dict:
     """Run a pass in the right mode; the gradients that arrived at leaves."""
-    sweep.roots = roots
-    if LeafHooks.in_use:
-        sweep.count_arrivals()
     mode = current_mode()
-    set_mode(NO_GRAD if mode is RECORD and not sweep.record else mode.replace(grad=sweep.record, inference=False))
-    outer = _running.get()
-    _running.set(sweep)
+    if mode is RECORD and not sweep.record:
+        set_mode(NO_GRAD)
+    else:
+        sweep.anomaly = mode.anomaly
+        set_mode(mode.replace(grad=sweep.record, inference=False))
+    if Hooks.in_use:
+        sweep.count_arrivals()
+        outer = _running.get()
+        _running.set(sweep)
     warnings_token = silence()
     try:
-        sweep.run(roots, cotangents)
-        return sweep.finish()
+        sweep.run(cotangents)
+        return sweep.leaves if sweep.arrivals is None else sweep.finish()
     finally:
         restore(warnings_token)
-        _running.set(outer)
         set_mode(mode)
+        if Hooks.in_use:
+            _running.set(outer)
 
 
 def backward_to_leaves(roots: list, cotangents: list, retain: bool, record: bool) -> None:
     """`backward()`: gradients of all leaves go to their `.grad`."""
-    sweep = Sweep(record)
-    gradients = sweep_back(sweep, roots, cotangents)
+    sweep = Sweep(roots)
+    if record:
+        sweep.recorded()
+    gradients = sweep_back(sweep, cotangents)
     commit(gradients, sweep.owned, record)
     if not retain:
         sweep.free()
@@ -346,10 +364,10 @@ def backward_to_leaves(roots: list, cotangents: list, retain: bool, record: bool
 
 def backward_to_inputs(roots: list, cotangents: list, inputs: list, retain: bool, record: bool) -> list:
     """Gradients of just these inputs [(node or leaf anchor, output number)]; None where nothing arrived."""
-    captures = {key for key in inputs if key[0].is_node}
-    reach, run = nodes_leading_to(roots, {key[0] for key in inputs})
-    sweep = Sweep(record, reach, run, captures)
-    gradients = sweep_back(sweep, roots, cotangents)
+    sweep = Sweep(roots).towards(inputs)
+    if record:
+        sweep.recorded()
+    gradients = sweep_back(sweep, cotangents)
     answers = []
     for target, slot in inputs:
         found = sweep.captured.get((target, slot)) if target.is_node else gradients.get(target)
@@ -394,7 +412,9 @@ def nodes_leading_to(roots: list, wanted: set) -> tuple[set, set]:
 
 def call_node(node: Node, grads: tuple) -> Any:
     """`grad_fn(gradient)`: run one node by hand."""
-    sweep = Sweep(current_mode().grad)
+    sweep = Sweep([])
+    if current_mode().grad:
+        sweep.recorded()
     given = [g if sweep.record or not isinstance(g, Tensor) else g._array for g in grads]
     cotangent = given[0] if node.outputs is None else sweep.fill_missing(node, given)
     answers = []

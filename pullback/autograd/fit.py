@@ -31,9 +31,11 @@ def sum_to(gradient: Any, shape: tuple) -> Any:
     extra = gradient.ndim - len(shape)
     if extra < 0 or any(want not in (1, have) for want, have in zip(shape, gradient.shape[extra:], strict=True)):
         return np.broadcast_to(gradient, shape)  # a constant rule, such as the derivative of a sum
+    kind = gradient.dtype
+    if gradient.shape[extra:] == shape and kind.char != "e" and kind.kind != "V":
+        return add_reduce(gradient, axis=0 if extra == 1 else tuple(range(extra)))  # only leading axes: a bias, usually
     axes = (*range(extra), *(i + extra for i, want in enumerate(shape) if want == 1 != gradient.shape[i + extra]))
     if axes:
-        kind = gradient.dtype
         if kind.char == "e" or kind.kind == "V":  # half precision: sum in float32, as torch does
             gradient = add_reduce(gradient.astype(np.float32), axis=axes, keepdims=True).astype(kind)
         else:

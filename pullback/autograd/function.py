@@ -107,9 +107,6 @@ class CustomNode(Node, FunctionCtx):
         self.needs_input_grad: tuple[bool, ...] = ()
         self.saved_for_forward: tuple | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         if self.saved is FREED:

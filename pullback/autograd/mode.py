@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Any
 
-_FIELDS = ("grad", "inference", "anomaly", "saved_hooks", "dual_level", "profiler")
+_FIELDS = ("grad", "inference", "anomaly", "saved_hooks", "dual_level", "profiler", "batch_level")
 
 
 class Mode:
@@ -24,6 +24,7 @@ class Mode:
     saved_hooks: tuple  # pairs (pack, unpack), innermost last
     dual_level: int  # 0 outside forward mode
     profiler: Any  # None, or the object that is told about each operation
+    batch_level: int  # 0 outside vmap and batched passes; numbered together with dual_level, innermost highest
     special: bool  # anything but plain grad/no_grad: operations take the general path
 
     def replace(self, **changes: Any) -> Mode:
@@ -46,8 +47,8 @@ def _intern(values: tuple) -> Mode:
     return mode
 
 
-RECORD = _intern((True, False, None, (), 0, None))
-NO_GRAD = _intern((False, False, None, (), 0, None))
+RECORD = _intern((True, False, None, (), 0, None, 0))
+NO_GRAD = _intern((False, False, None, (), 0, None, 0))
 
 _current: ContextVar[Mode] = ContextVar("pullback_mode", default=RECORD)
 

@@ -11,7 +11,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..tensor import Tensor, anchor_of
-from .engine import Sweep, running
+from .engine import Hooks, Sweep, running
 
 
 class MultiGradHook:
@@ -23,6 +23,7 @@ class MultiGradHook:
         self.mode = mode
         self.passes: WeakKeyDictionary[Sweep, _Collected] = WeakKeyDictionary()
         self.lock = threading.Lock()
+        Hooks.in_use = True
 
     def receiver(self, position: int) -> Callable[[Tensor], None]:
         return lambda gradient: self.receive(position, gradient)

@@ -176,17 +176,41 @@ class Node(metaclass=NodeType):
 
         return call_node(self, grads)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_saved_") or name.startswith("_raw_saved_"):
-            from .saved import saved_attribute
-
-            return saved_attribute(self, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
 
 
 def node_class(name: str, op: Any) -> type[Node]:
-    """The Node subclass for one operation, made when it is first recorded."""
-    return NodeType(name, (Node,), {"op": op, "__module__": "torch.autograd"})
+    """The Node subclass for one operation, made when it is first recorded.
+
+    What the rules name is readable as `_saved_<name>` (under torch's names too), spelled out as properties because a
+    `__getattr__` would slow down every other access.
+    """
+    attributes: dict[str, Any] = {"op": op, "__module__": "torch.autograd"}
+    for own in op.saved_names():
+        for shown in {own, _TORCH_NAMES.get(own, own)}:
+            attributes[f"_saved_{shown}"] = property(_saved_value(own))
+            attributes[f"_raw_saved_{shown}"] = property(_raw_saved(own))
+    return NodeType(name, (Node,), attributes)
+
+
+# Torch's names of saved values where ours say it in other words.
+_TORCH_NAMES = {"x": "self", "a": "self", "b": "other", "out": "result", "axis": "dim", "keepdims": "keepdim"}
+
+
+def _saved_value(name: str) -> Callable[[Node], Any]:
+    def read(node: Node) -> Any:
+        from .saved import saved_attribute
+
+        return saved_attribute(node, name)
+
+    return read
+
+
+def _raw_saved(name: str) -> Callable[[Node], Any]:
+    def read(node: Node) -> Any:
+        from .saved import raw_saved_attribute
+
+        return raw_saved_attribute(node, name)
+
+    return read

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from .node import Node, node_class
 
@@ -18,6 +19,17 @@ REGISTRY: dict[str, Op] = {}  # every Op by the name of its variable-like key, f
 
 
 _FORMS: dict[tuple, int] = {(): 0, (0,): 1, (1,): 2, (1, 0): 3, (-1,): 4}
+
+
+_dispatching: dict[type, bool] = {}
+
+
+def _dispatches(kind: type) -> bool:
+    """Whether values of a type (tensors, batched arrays) want to run operations themselves."""
+    known = _dispatching.get(kind)
+    if known is None:
+        known = _dispatching[kind] = hasattr(kind, "_pullback_apply")
+    return known
 
 
 class Plan:
@@ -91,6 +103,10 @@ class Op:
             return True
         return self.rules.get(self.inputs[position]) is not None
 
+    def saved_names(self) -> set[str]:
+        """Everything the rules ask for by name."""
+        return {name for rule in (*self.rules.values(), self.joint) if rule is not None for name in _rule_names(rule)}
+
     # --- plans ---
 
     def _check_names(self, rule: Callable) -> None:
@@ -157,7 +173,7 @@ class Op:
 
     def __call__(self, *inputs: Any, **params: Any) -> Any:
         for value in inputs:
-            if type(value) is not np.ndarray and hasattr(value, "_pullback_apply"):
+            if type(value) is not ndarray and _dispatches(type(value)):
                 return value._pullback_apply(self, inputs, params)
         return self.forward(*inputs, **params)
 

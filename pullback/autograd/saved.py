@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensor import Tensor
+from ..tensor import Anchor, Tensor
 from .mode import current_mode
 from .node import FREED, Node
 from .tape import SavedList, wrap
@@ -179,24 +179,32 @@ def describe_write(array: Any, producer: Any, output_nr: int, storage: Any, expe
 
 # --- attributes of nodes ---------------------------------------------------------------------------------------------
 
-# Torch's names of saved values where ours say it in other words.
-_TORCH_NAMES = {"x": "self", "a": "self", "b": "other", "out": "result"}
-
-
 def saved_attribute(node: Node, name: str) -> Any:
-    """`node._saved_self`, `_saved_other`, `_saved_result`, parameters, and `_raw_saved_*` objects with hooks."""
-    raw = name.startswith("_raw_saved_")
-    wanted = name[len("_raw_saved_") :] if raw else name[len("_saved_") :]
+    """`node._saved_<name>`: a saved value as a tensor, or a parameter."""
+    position = _position(node, name)
+    if position is not None:
+        value = tensors_of(node)[position]
+        return value.owner_or_self() if type(value) is Anchor else value
+    return (node.params or {}).get(name)
+
+
+def raw_saved_attribute(node: Node, name: str) -> RawSaved:
+    """`node._raw_saved_<name>`: the place of a saved value, to which hooks can be given."""
+    position = _position(node, name)
+    if position is None:
+        raise AttributeError(f"{node.name()} did not save {name!r} this time")
+    return RawSaved(node, position)
+
+
+def _position(node: Node, name: str) -> int | None:
     op = node.op
     for position, code in enumerate(node.plan.saves):
         own = ("out" if code < 0 else op.inputs[code]) if type(code) is int else code
-        if wanted in (own, _TORCH_NAMES.get(own, own), "result" if own == "out" else own):
+        if own == name:
             if node.saved is FREED:
                 raise RuntimeError(SECOND_TIME)
-            return RawSaved(node, position) if raw else tensors_of(node)[position]
-    if node.params and wanted in node.params and not raw:
-        return node.params[wanted]
-    raise AttributeError(f"{type(node).__name__!r} object has no attribute {name!r}")
+            return position
+    return None
 
 
 class RawSaved:

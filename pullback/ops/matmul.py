@@ -1,70 +1,266 @@
 """Products of matrices and vectors: bilinear, so each pullback is a product too.
 
-One operation for each node name torch shows; shapes are checked in `functional/matmul.py`.
+One operation for each node name torch shows; shapes are checked in `functional/matmul.py`. `contract` is the product
+behind einsum and tensordot: it is closed under taking pullbacks, so any order of derivative is again one product.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from ..autograd.op import conjugate, op
+from ..autograd.op import conjugate, linear, op
+from .shape import diagonal, expand, place_diagonal
 
 
-def _transposed(x: Any) -> Any:
+def adjoint(x: Any) -> Any:
+    """The conjugate transpose of a matrix or a batch of them."""
     return conjugate(np.swapaxes(x, -1, -2))
 
 
+def _half(dtype: Any) -> bool:
+    return dtype.itemsize == 2 and dtype.kind in "fV"
+
+
 def _matmul(a: Any, b: Any) -> Any:
-    if a.dtype.itemsize == 2 and a.dtype.kind in "fV":  # half precision: BLAS has none, so go through float32
-        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+    if _half(a.dtype):  # BLAS has no half precision, so go through float32
+        return _matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+    if a.ndim > 2 and b.ndim == 2 and a.flags.c_contiguous and a.size:  # one large product instead of many small ones
+        return np.matmul(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
     return np.matmul(a, b)
 
 
 def _left(g: Any, b: Any) -> Any:
-    return g @ _transposed(b)
+    return matmul(g, adjoint(b))
 
 
 def _right(g: Any, a: Any) -> Any:
-    return _transposed(a) @ g
+    return matmul(adjoint(a), g)
+
+
+def _right_of_batches(g: Any, a: Any, b_shape: tuple) -> Any:
+    if len(b_shape) == 2 and len(a.shape) > 2:  # the sum over batches happens inside one product
+        return matmul(adjoint(rows(a)), rows(g))
+    return matmul(adjoint(a), g)
 
 
 mm = op("MmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
+mm.real_rules = {  # plain matrices, the commonest case of all, without detours
+    "a": lambda g, b: g @ b.T if type(b) is np.ndarray is type(g) and g.itemsize > 2 else _left(g, b),
+    "b": lambda g, a: a.T @ g if type(a) is np.ndarray is type(g) and g.itemsize > 2 else _right(g, a),
+}
 bmm = op("BmmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
-matmul = op("UnsafeViewBackward0", _matmul, kind="bilinear", a=_left, b=_right)
-mv = op(
-    "MvBackward0",
-    _matmul,
-    kind="bilinear",
-    a=lambda g, b: g[..., None] * conjugate(b),
-    b=lambda g, a: _transposed(a) @ g,
-)
+matmul = op("UnsafeViewBackward0", _matmul, kind="bilinear", a=_left, b=_right_of_batches)
+
+
+def column(x: Any) -> Any:
+    return x[..., None]
+
+
+def _mv_vector(g: Any, a: Any) -> Any:
+    return np.reshape(matmul(adjoint(rows(a)), np.reshape(g, (-1, 1))), (-1,))
+
+
+mv = op("MvBackward0", _matmul, kind="bilinear", a=lambda g, b: column(g) * conjugate(b), b=_mv_vector)
 dot = op("DotBackward0", _matmul, kind="bilinear", a=lambda g, b: g * conjugate(b), b=lambda g, a: g * conjugate(a))
+vdot = op(
+    "VdotBackward0",
+    lambda a, b: _matmul(conjugate(a), b),
+    a=lambda g, b: conjugate(g) * b,
+    b=lambda g, a: g * a,
+)  # fmt: skip
 
 
-def _addmm(bias: Any, a: Any, b: Any) -> Any:
-    out = _matmul(a, b)
-    if out.shape == np.broadcast_shapes(out.shape, bias.shape):
-        return np.add(out, bias, out=out) if out.dtype == bias.dtype else out + bias
-    return out + bias
+def rows(x: Any) -> Any:
+    """All leading dims as one."""
+    return x if len(x.shape) == 2 else np.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
 
 
-addmm = op("AddmmBackward0", _addmm, bias=lambda g: g, a=lambda g, b: g @ _transposed(b), b=lambda g, a: _transposed(a) @ g)
-linear_layer = op(
+# --- a product added to something: beta * x + alpha * (a @ b) ---
+
+
+def _combine(x: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    kind = product.dtype
+    if alpha != 1:
+        product = product * alpha
+    if beta == 0:  # what is added may hold NaN and is not looked at
+        return np.array(np.broadcast_to(product, np.broadcast_shapes(x.shape, product.shape)), dtype=kind)
+    if beta != 1:
+        x = x * beta
+    if product.ndim and x.ndim <= product.ndim and x.dtype == product.dtype:
+        return np.add(product, x, out=product)  # a fresh array; shapes were checked
+    return (product + x).astype(kind, copy=False)
+
+
+def _scaled(g: Any, factor: Any) -> Any:
+    return g if factor == 1 else g * factor.conjugate()
+
+
+def _addmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+    if _half(a.dtype):
+        return _addmm(*(v.astype(np.float32) for v in (x, a, b)), beta, alpha).astype(a.dtype)
+    return _combine(x, np.matmul(a, b), beta, alpha)
+
+
+addmm = op(
     "AddmmBackward0",
-    lambda x, weight, bias: _add_bias(np.matmul(x, weight.T), bias),
-    x=lambda g, weight: g @ weight,
-    weight=lambda g, x: _rows(g).T @ _rows(x),
-    bias=lambda g: g,
+    _addmm,
+    x=lambda g, beta: _scaled(g, beta),
+    a=lambda g, b, alpha: _scaled(matmul(g, adjoint(b)), alpha),
+    b=lambda g, a, alpha: _scaled(matmul(adjoint(a), g), alpha),
+)
+baddbmm = op(
+    "BaddbmmBackward0",
+    _addmm,
+    x=lambda g, beta: _scaled(g, beta),
+    a=lambda g, b, alpha: _scaled(matmul(g, adjoint(b)), alpha),
+    b=lambda g, a, alpha: _scaled(matmul(adjoint(a), g), alpha),
+)
+addmv = op(
+    "AddmvBackward0",
+    _addmm,
+    x=lambda g, beta: _scaled(g, beta),
+    a=lambda g, b, alpha: _scaled(column(g) * conjugate(b), alpha),
+    b=lambda g, a, alpha: _scaled(matmul(adjoint(a), column(g))[:, 0], alpha),
 )
 
 
-def _rows(x: Any) -> Any:
-    return x if x.ndim == 2 else x.reshape(-1, x.shape[-1])
+def _addbmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+    """The batch is one more summed index: a single product of (n, batch * k) with (batch * k, p)."""
+    return _addmm(x, np.swapaxes(a, 0, 1).reshape(a.shape[1], -1), b.reshape(-1, b.shape[2]), beta, alpha)
 
 
-def _add_bias(out: Any, bias: Any) -> Any:
-    if bias is not None:
-        out += bias
+addbmm = op(
+    "AddbmmBackward0",
+    _addbmm,
+    x=lambda g, beta: _scaled(g, beta),
+    a=lambda g, b, alpha: _scaled(matmul(g, adjoint(b)), alpha),
+    b=lambda g, a, alpha: _scaled(matmul(adjoint(a), g), alpha),
+)
+
+
+def _addr(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+    if a.dtype.kind == "b":
+        product = a[:, None] & b & bool(alpha)
+        return product if beta == 0 else product | x & bool(beta)
+    return _combine(x, a[:, None] * b, beta, alpha)
+
+
+addr = op(
+    "AddrBackward0",
+    _addr,
+    x=lambda g, beta: _scaled(g, beta),
+    a=lambda g, b, alpha: _scaled(matmul(g, column(conjugate(b)))[:, 0], alpha),
+    b=lambda g, a, alpha: _scaled(matmul(adjoint(column(a)), g)[0], alpha),
+)
+
+# --- x @ weight.T + bias, with weights stored as (out, in) ---
+
+
+def _weigh(x: Any, weight: Any) -> Any:
+    if x.ndim == 2:
+        return np.matmul(x, weight.T) if not _half(x.dtype) else _matmul(x, weight.T)
+    return _matmul(rows(np.ascontiguousarray(x)), weight.T).reshape(*x.shape[:-1], *weight.shape[:-1])
+
+
+def _linear_layer(x: Any, weight: Any, bias: Any) -> Any:
+    if _half(x.dtype):
+        return _linear_layer(*(v.astype(np.float32) for v in (x, weight, bias))).astype(x.dtype)
+    out = _weigh(x, weight)
+    if not out.ndim:
+        return out + bias
+    out += bias
     return out
+
+
+def _layer_input(g: Any, weight: Any) -> Any:
+    return matmul(g, conjugate(weight)) if len(weight.shape) == 2 else column(g) * conjugate(weight)
+
+
+def _layer_weight(g: Any, x: Any, weight_shape: tuple) -> Any:
+    if len(weight_shape) == 2:
+        return matmul(np.swapaxes(rows(g), 0, 1), conjugate(rows(x)))
+    return np.sum(column(g) * conjugate(x), axis=tuple(range(len(x.shape) - 1)))
+
+
+linear_layer = op("AddmmBackward0", _linear_layer, x=_layer_input, weight=_layer_weight, bias=lambda g: g)
+linear_map = op("MmBackward0", _weigh, kind="bilinear", x=_layer_input, weight=_layer_weight)
+
+# --- contraction of two arrays over labelled axes ---
+
+
+def _contract(a: Any, b: Any, labels: tuple) -> Any:
+    """One matrix product. Every label stands in two or three of (a, b, out), none twice in one of them."""
+    left, right, out = labels
+    batch = [label for label in left if label in right and label in out]
+    summed = [label for label in left if label in right and label not in out]
+    ours = [label for label in left if label not in right]
+    theirs = [label for label in right if label not in left]
+    sizes = dict(zip(left, a.shape, strict=True)) | dict(zip(right, b.shape, strict=True))
+    x = a.transpose([left.index(label) for label in (*batch, *ours, *summed)])
+    y = b.transpose([right.index(label) for label in (*batch, *summed, *theirs)])
+    lead = tuple(sizes[label] for label in batch)
+    order = (*batch, *ours, *theirs)
+    if not summed:  # nothing to add up: an elementwise product
+        product = x.reshape(*x.shape, *(1,) * len(theirs)) * y.reshape(*lead, *(1,) * len(ours), *y.shape[len(lead) :])
+        return product if order == out else product.transpose([order.index(label) for label in out])
+    rows_, inner, columns = (math.prod(sizes[label] for label in group) for group in (ours, summed, theirs))
+    product = _matmul(x.reshape(*lead, rows_, inner), y.reshape(*lead, inner, columns))
+    product = product.reshape([sizes[label] for label in order])
+    return product if order == out else product.transpose([order.index(label) for label in out])
+
+
+contract = op(
+    "BmmBackward0",
+    _contract,
+    kind="bilinear",
+    a=lambda g, b, labels: contract(g, conjugate(b), labels=(labels[2], labels[1], labels[0])),
+    b=lambda g, a, labels: contract(conjugate(a), g, labels=(labels[0], labels[2], labels[1])),
+)
+
+
+# --- small relatives ---
+
+
+def _cross(a: Any, b: Any, axis: int) -> Any:
+    """a x b along an axis of size 3, by rotating components; both have the full shape."""
+    def rolled(x: Any, shift: int) -> Any:
+        return np.roll(x, shift, axis)
+
+    return rolled(a, -1) * rolled(b, 1) - rolled(a, 1) * rolled(b, -1)
+
+
+cross = op(
+    "LinalgCrossBackward0",
+    _cross,
+    kind="bilinear",
+    a=lambda g, b, axis: cross(conjugate(b), g, axis=axis),
+    b=lambda g, a, axis: cross(g, conjugate(a), axis=axis),
+)
+
+
+def _trace(x: Any) -> Any:
+    return np.trace(x)
+
+
+trace = linear(
+    "TraceBackward0",
+    _trace,
+    x=lambda g, x_shape: place_diagonal(
+        expand(np.reshape(g, (1,)), shape=(min(x_shape),)), shape=x_shape, offset=0, axis1=0, axis2=1
+    ),
+)
+
+
+def diagonal_of(x: Any) -> Any:
+    """The diagonals of the last two axes."""
+    ndim = len(x.shape)
+    return diagonal(x, offset=0, axis1=ndim - 2, axis2=ndim - 1)
+
+
+def diagonal_matrix(values: Any) -> Any:
+    """Square matrices with `values` on their diagonals."""
+    shape = tuple(values.shape)
+    return place_diagonal(values, shape=(*shape, shape[-1]), offset=0, axis1=len(shape) - 1, axis2=len(shape))

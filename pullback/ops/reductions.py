@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import elementwise, linear, op
-from .shape import expand, reshape
+from ..autograd.op import linear, op
+from .shape import _expand, expand, reshape
 
 
 def kept_shape(shape: tuple, axis: tuple) -> tuple:
@@ -20,6 +20,9 @@ def kept_shape(shape: tuple, axis: tuple) -> tuple:
 
 def spread(g: Any, x_shape: tuple, axis: tuple, keepdims: bool) -> Any:
     """The cotangent of a reduction, repeated over what was reduced."""
+    if type(g) is np.ndarray or isinstance(g, np.generic):
+        g = np.asarray(g)
+        return _expand(g if keepdims or len(axis) == len(x_shape) else g.reshape(kept_shape(x_shape, axis)), x_shape)
     if not keepdims:
         g = reshape(g, shape=kept_shape(x_shape, axis))
     return expand(g, shape=x_shape)
@@ -48,19 +51,19 @@ sum_axes = linear("SumBackward1", _sum, x=_sum_transpose)
 sum_all = linear("SumBackward0", _sum, x=_sum_transpose)
 
 
-def _count(shape: tuple, axis: tuple) -> int:
+def count_of(shape: tuple, axis: tuple) -> int:
     return math.prod(shape[i] for i in axis)
 
 
 def _mean(x: Any, axis: tuple, keepdims: bool) -> Any:
-    count = _count(x.shape, axis)
+    count = count_of(x.shape, axis)
     if count == 0:
         return np.full(np.add.reduce(x, axis=axis, keepdims=keepdims).shape, math.nan, x.dtype)
     return _sum(x, axis, keepdims) / count
 
 
 def _mean_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: bool) -> Any:
-    return spread(g / max(_count(x_shape, axis), 1), x_shape, axis, keepdims)
+    return spread(g / max(count_of(x_shape, axis), 1), x_shape, axis, keepdims)
 
 
 mean_axes = linear("MeanBackward1", _mean, x=_mean_transpose)
@@ -115,4 +118,12 @@ amin = op("AminBackward0", _amin, x=_extreme_pullback)
 max_all = op("MaxBackward1", _amax, x=_extreme_pullback)
 min_all = op("MinBackward1", _amin, x=_extreme_pullback)
 
-square_root_sum = elementwise("SqrtBackward0", np.sqrt, x=lambda out: 0.5 / out)
+aminmax = op(
+    "AminmaxBackward0",
+    lambda x, axis, keepdims: (_amin(x, axis, keepdims), _amax(x, axis, keepdims)),
+    inputs=("x",),
+    outputs=0,
+    joint=lambda g, x, outs, axis, keepdims: (
+        _extreme_pullback(g[0], x, outs[0], axis, keepdims) + _extreme_pullback(g[1], x, outs[1], axis, keepdims),
+    ),
+)

@@ -1,6 +1,7 @@
-"""Operations that only move elements: reshaping, permuting, slicing, joining. All linear, most of them views.
+"""Operations that only move elements and share memory: reshaping, permuting, slicing, splitting. All linear.
 
-Axes are non-negative and shapes complete by the time they get here (`functional/shape.py` sees to that).
+Axes are non-negative and shapes complete by the time they get here (`functional/shape.py` sees to that). Views with
+free strides are in `striding.py`, joining and copies in another order in `rearranging.py`.
 """
 
 from __future__ import annotations
@@ -8,9 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
-from ..autograd.op import linear
 from ..autograd.fit import sum_to
+from ..autograd.op import linear
+from .striding import view_at
 
 
 def _reshape(x: Any, shape: tuple) -> Any:
@@ -21,13 +24,25 @@ def _reshape_transpose(g: Any, x_shape: tuple) -> Any:
     return reshape(g, shape=x_shape)
 
 
+def _unsqueeze(x: Any, axis: int) -> Any:
+    return x[(slice(None),) * axis + (None,)] if axis else x[None]
+
+
+def _squeeze(x: Any, axes: tuple) -> Any:
+    return x.squeeze(axes)
+
+
 reshape = linear("ViewBackward0", _reshape, view=True, x=_reshape_transpose)
 unsafe_reshape = linear("UnsafeViewBackward0", _reshape, x=_reshape_transpose)
-unsqueeze = linear(
-    "UnsqueezeBackward0", lambda x, axis: x[(slice(None),) * axis + (None,)], view=True, x=_reshape_transpose
-)
-squeeze = linear("SqueezeBackward1", _reshape, view=True, x=_reshape_transpose)
-squeeze_all = linear("SqueezeBackward0", _reshape, view=True, x=_reshape_transpose)
+unsqueeze = linear("UnsqueezeBackward0", _unsqueeze, view=True, x=_reshape_transpose)
+unsqueeze_in_place = linear("UnsqueezeBackward1", _unsqueeze, view=True, x=_reshape_transpose)
+squeeze_all = linear("SqueezeBackward0", _squeeze, view=True, x=_reshape_transpose)
+squeeze = linear("SqueezeBackward1", _squeeze, view=True, x=_reshape_transpose)
+squeeze_several = linear("SqueezeBackward2", _squeeze, view=True, x=_reshape_transpose)
+squeeze_all_in_place = linear("SqueezeBackward3", _squeeze, view=True, x=_reshape_transpose)
+squeeze_in_place = linear("SqueezeBackward4", _squeeze, view=True, x=_reshape_transpose)
+squeeze_several_in_place = linear("SqueezeBackward5", _squeeze, view=True, x=_reshape_transpose)
+alias = linear("AliasBackward0", lambda x: x[...], view=True, x=lambda g: g)
 
 
 def _inverse(axes: tuple) -> tuple:
@@ -41,23 +56,31 @@ def _permute(x: Any, axes: tuple) -> Any:
     return x.transpose(axes)
 
 
-permute = linear("PermuteBackward0", _permute, view=True, x=lambda g, axes: permute(g, axes=_inverse(axes)))
-transpose = linear("TransposeBackward0", _permute, view=True, x=lambda g, axes: transpose(g, axes=_inverse(axes)))
-matrix_transpose = linear("TBackward0", _permute, view=True, x=lambda g, axes: matrix_transpose(g, axes=_inverse(axes)))
+def _permute_transpose(g: Any, axes: tuple) -> Any:
+    return permute(g, axes=_inverse(axes))
+
+
+permute = linear("PermuteBackward0", _permute, view=True, x=_permute_transpose)
+transpose = linear("TransposeBackward0", _permute, view=True, x=_permute_transpose)
+transpose_in_place = linear("TransposeBackward1", _permute, view=True, x=_permute_transpose)
+matrix_transpose = linear("TBackward0", _permute, view=True, x=_permute_transpose)
+matrix_transpose_in_place = linear("TBackward1", _permute, view=True, x=_permute_transpose)
 
 
 def _expand(x: Any, shape: tuple) -> Any:
     if x.shape == shape:
         return x[...]
+    x = np.asarray(x)
     extra = len(shape) - x.ndim
     strides = (0,) * extra + tuple(
-        stride if size == want else 0 for size, want, stride in zip(x.shape, shape[extra:], x.strides, strict=True)
+        [stride if size == want else 0 for size, want, stride in zip(x.shape, shape[extra:], x.strides, strict=True)]
     )
+    if x.flags.c_contiguous:  # ten times faster than as_strided, which builds a Python object to do the same
+        return ndarray(shape, x.dtype, x, 0, strides)
     return np.lib.stride_tricks.as_strided(x, shape, strides)
 
 
 expand = linear("ExpandBackward0", _expand, view=True, x=lambda g, x_shape: sum_to(g, x_shape))
-
 
 # --- basic indexing: integers, slices, None ---
 
@@ -81,21 +104,35 @@ slice_ = linear("SliceBackward0", _index, view=True, x=_index_transpose)
 select = linear("SelectBackward0", _index, view=True, x=_index_transpose)
 
 
+def _replace(x: Any, source: Any, index: tuple) -> Any:
+    out = np.array(x)
+    out[(*index, ...)] = source
+    return out
+
+
+def _clear(x: Any, index: tuple) -> Any:
+    return _replace(x, 0, index)
+
+
+clear = linear("SliceBackward0", _clear, x=lambda g, index: clear(g, index=index))
+replace_slice, replace_selected = (
+    linear(
+        name,
+        _replace,
+        x=lambda g, index: clear(g, index=index),
+        source=lambda g, index: g[(*index, ...)],
+    )
+    for name in ("SliceScatterBackward0", "SelectScatterBackward0")
+)
+
+# --- diagonals ---
+
+
 def _diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Any:
-    return np.lib.stride_tricks.as_strided(*_diagonal_layout(x, offset, axis1, axis2))
-
-
-def _diagonal_layout(x: Any, offset: int, axis1: int, axis2: int) -> tuple:
-    rows, columns = x.shape[axis1], x.shape[axis2]
-    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    index: list[Any] = [slice(None)] * x.ndim
-    if length:
-        index[axis1], index[axis2] = slice(max(-offset, 0), None), slice(max(offset, 0), None)
-    start = x[tuple(index)]
-    kept = [i for i in range(x.ndim) if i not in (axis1, axis2)]
-    shape = (*(x.shape[i] for i in kept), length)
-    strides = (*(x.strides[i] for i in kept), x.strides[axis1] + x.strides[axis2])
-    return start, shape, strides
+    result = x.diagonal(offset, axis1, axis2)
+    if x.flags.writeable:
+        result.flags.writeable = True
+    return result
 
 
 def _place_diagonal(x: Any, shape: tuple, offset: int, axis1: int, axis2: int) -> Any:
@@ -104,18 +141,68 @@ def _place_diagonal(x: Any, shape: tuple, offset: int, axis1: int, axis2: int) -
     return out
 
 
-place_diagonal = linear(
-    "DiagonalBackward0",
-    _place_diagonal,
-    x=lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2),
+def _diagonal_transpose(g: Any, x_shape: tuple, offset: int, axis1: int, axis2: int) -> Any:
+    return place_diagonal(g, shape=x_shape, offset=offset, axis1=axis1, axis2=axis2)
+
+
+def _place_diagonal_transpose(g: Any, offset: int, axis1: int, axis2: int) -> Any:
+    return diagonal(g, offset=offset, axis1=axis1, axis2=axis2)
+
+
+place_diagonal = linear("DiagEmbedBackward0", _place_diagonal, x=_place_diagonal_transpose)
+diagonal = linear("DiagonalBackward0", _diagonal, view=True, x=_diagonal_transpose)
+
+
+def _replace_diagonal(x: Any, source: Any, offset: int, axis1: int, axis2: int) -> Any:
+    out = np.array(x)
+    _diagonal(out, offset, axis1, axis2)[...] = source
+    return out
+
+
+def _clear_diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Any:
+    return _replace_diagonal(x, 0, offset, axis1, axis2)
+
+
+def _clear_diagonal_transpose(g: Any, offset: int, axis1: int, axis2: int) -> Any:
+    return clear_diagonal(g, offset=offset, axis1=axis1, axis2=axis2)
+
+
+clear_diagonal = linear("DiagonalScatterBackward0", _clear_diagonal, x=_clear_diagonal_transpose)
+replace_diagonal = linear(
+    "DiagonalScatterBackward0", _replace_diagonal, x=_clear_diagonal_transpose, source=_place_diagonal_transpose
 )
-diagonal = linear(
-    "DiagonalBackward0",
-    _diagonal,
+
+# --- windows ---
+
+
+def _unfold(x: Any, axis: int, size: int, step: int) -> Any:
+    if x.ndim == 0:
+        return view_at(x, (size,), (x.itemsize,))
+    count = (x.shape[axis] - size) // step + 1
+    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
+    strides = (*x.strides[:axis], x.strides[axis] * step, *x.strides[axis + 1 :], x.strides[axis])
+    return view_at(x, shape, strides)
+
+
+def _fold(x: Any, shape: tuple, axis: int, size: int, step: int) -> Any:
+    """Add windows back to where they were cut; overlaps accumulate. One addition for each place in a window."""
+    if not shape:
+        return np.add.reduce(x, axis=0)
+    out = np.zeros(shape, x.dtype)
+    count = x.shape[axis]
+    lead = (slice(None),) * axis
+    for place_in_window in range(size if count else 0):
+        stop = place_in_window + (count - 1) * step + 1
+        out[(*lead, slice(place_in_window, stop, step))] += x[..., place_in_window]
+    return out
+
+
+fold = linear("UnfoldBackward0", _fold, x=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step))
+unfold = linear(
+    "UnfoldBackward0",
+    _unfold,
     view=True,
-    x=lambda g, x_shape, offset, axis1, axis2: place_diagonal(
-        g, shape=x_shape, offset=offset, axis1=axis1, axis2=axis2
-    ),
+    x=lambda g, x_shape, axis, size, step: fold(g, shape=x_shape, axis=axis, size=size, step=step),
 )
 
 # --- several views at once ---
@@ -127,6 +214,8 @@ def _pieces(x: Any, axis: int, bounds: tuple) -> tuple:
 
 
 def _join(g: tuple, axis: int) -> tuple:
+    from .rearranging import concatenate
+
     return (concatenate(*g, axis=axis),)
 
 
@@ -145,60 +234,13 @@ def _unbind(x: Any, axis: int) -> tuple:
     return tuple(x[(*lead, i, ...)] for i in range(x.shape[axis]))
 
 
-unbind = linear(
-    "UnbindBackward0", _unbind, view=True, outputs=0, inputs=("x",), joint=lambda g, axis: (stack(*g, axis=axis),)
-)
+def _bind(g: tuple, axis: int) -> tuple:
+    from .rearranging import stack
+
+    return (stack(*g, axis=axis),)
+
+
+unbind = linear("UnbindBackward0", _unbind, view=True, outputs=0, inputs=("x",), joint=_bind)
 unbind.output_step = lambda params, number, shape: (  # type: ignore[attr-defined]
     select, {"index": (*(slice(None),) * params["axis"], number)},
 )  # fmt: skip
-
-# --- joining ---
-
-
-def _concatenate(*arrays: Any, axis: int) -> Any:
-    return np.concatenate(arrays, axis=axis)
-
-
-def _cut(g: Any, needs: tuple, shapes: tuple, axis: int) -> list:
-    lead = (slice(None),) * axis
-    pieces, start = [], 0
-    for needed, shape in zip(needs, shapes, strict=True):
-        stop = start + shape[axis]
-        pieces.append(g[(*lead, slice(start, stop))] if needed else None)
-        start = stop
-    return pieces
-
-
-concatenate = linear("CatBackward0", _concatenate, variadic=True, joint=_cut, inputs=())
-stack = linear(
-    "StackBackward0",
-    lambda *arrays, axis: np.stack(arrays, axis=axis),
-    variadic=True,
-    inputs=(),
-    joint=lambda g, needs, axis: [
-        g[(*(slice(None),) * axis, i)] if needed else None for i, needed in enumerate(needs)
-    ],
-)
-
-# --- copies in another order ---
-
-flip = linear("FlipBackward0", lambda x, axes: np.flip(x, axes).copy(), x=lambda g, axes: flip(g, axes=axes))
-roll = linear(
-    "RollBackward0",
-    lambda x, shifts, axes: np.roll(x, shifts, axes),
-    x=lambda g, shifts, axes: roll(g, shifts=tuple(-s for s in shifts), axes=axes),
-)
-tril = linear("TrilBackward0", lambda x, diagonal: np.tril(x, diagonal), x=lambda g, diagonal: tril(g, diagonal=diagonal))
-triu = linear("TriuBackward0", lambda x, diagonal: np.triu(x, diagonal), x=lambda g, diagonal: triu(g, diagonal=diagonal))
-repeat = linear(
-    "RepeatBackward0",
-    lambda x, repeats: np.tile(x, repeats),
-    x=lambda g, x_shape, repeats: _repeat_transpose(g, x_shape, repeats),
-)
-
-
-def _repeat_transpose(g: Any, x_shape: tuple, repeats: tuple) -> Any:
-    """Sum over the copies: each axis of the output is (copies, size)."""
-    padded = (1,) * (len(repeats) - len(x_shape)) + tuple(x_shape)
-    split_shape = tuple(n for pair in zip(repeats, padded, strict=True) for n in pair)
-    return np.sum(np.reshape(g, split_shape), axis=tuple(range(0, 2 * len(repeats), 2)))

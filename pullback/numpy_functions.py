@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .autograd.tape import wrap
 from .functional import registry
-from .functional.operands import as_operand
+from .functional.operands import NUMBERS, as_operand, promote
 from .tensor import Tensor
 
 _F = registry.FUNCTIONS
@@ -68,12 +69,30 @@ def _find(ufunc: np.ufunc) -> Callable | None:
     name = _UFUNC_NAMES.get(ufunc.__name__, ufunc.__name__)
     function = _F.get(name)
     if function is None:
-        from . import special_functions_of
+        from .special import special_functions_of
 
         function = special_functions_of(ufunc)
     if function is not None:
+        if ufunc.nin == 2 and name not in _TAKE_NUMBERS:
+            function = _with_numbers(function)
         UFUNCS[ufunc] = function
     return function
+
+
+_TAKE_NUMBERS = frozenset({"add", "sub", "mul", "div", "pow", "float_power"})
+
+
+def _with_numbers(function: Callable) -> Callable:
+    """Let a function that insists on tensors take a number for one of them, as weak as Python numbers are."""
+
+    def call(a: Any, b: Any) -> Any:
+        if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
+            a, b = promote(a, b)
+            kind = (a if isinstance(a, Tensor) else b)._array.dtype
+            a, b = (value if isinstance(value, Tensor) else wrap(np.asarray(value, kind)) for value in (a, b))
+        return function(a, b)
+
+    return call
 
 
 def call_function(function: Any, types: Any, args: tuple, kwargs: dict) -> Any:

@@ -10,8 +10,9 @@ import numpy as np
 from ..autograd.tape import wrap
 from ..dtypes import result_dtype
 from ..tensor import Tensor
+from .checks import need_first_tensor, need_one_tensor, need_tensor
 from .operands import _strength, as_operand, as_tensor, broadcast_error
-from .registry import IN_PLACE, METHODS, public, with_out, FUNCTIONS
+from .registry import FUNCTIONS, IN_PLACE, METHODS, public, with_out
 
 
 def _values(a: Any, b: Any) -> tuple | None:
@@ -43,6 +44,7 @@ def comparison(name: str, ufunc: np.ufunc, *aliases: str) -> Callable:
             raise broadcast_error(np.shape(values[0]), np.shape(values[1])) from None
 
     def function(input: Any, other: Any) -> Tensor:
+        need_first_tensor(name, input, other)
         result = operator(as_tensor(input), other)
         if result is NotImplemented:
             raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
@@ -83,7 +85,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 def _logical(name: str, ufunc: np.ufunc) -> Callable:
     def function(input: Any, other: Any) -> Tensor:
-        values = _values(as_tensor(input), other)
+        values = _values(need_tensor(input, name), need_tensor(other, name, "other", 2))
         assert values is not None
         return wrap(ufunc(*values))
 
@@ -107,23 +109,61 @@ def logical_not(input: Any) -> Tensor:
 IN_PLACE["logical_not_"] = lambda input: wrap(np.logical_not(input._array).astype(input._array.dtype))
 
 
-def _test(name: str, check: Callable, *, integers: bool) -> Callable:
+def _test(name: str, check: Callable, *, integers: bool, complex_ok: bool = True, out: bool = False) -> Callable:
     """A test of each element; `integers` is the answer for integer tensors."""
 
     def function(input: Any) -> Tensor:
         array = as_tensor(input)._array
+        if array.dtype.kind == "c" and not complex_ok:
+            raise RuntimeError(f"{name} does not support complex inputs: they have no sign")
         if array.dtype.kind in "biu":
             return wrap(np.full(array.shape, integers))
         return wrap(check(array))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Elementwise {name}."
-    return public()(function)
+    return public(out=out)(function)
 
 
 isnan = _test("isnan", np.isnan, integers=False)
 isinf = _test("isinf", np.isinf, integers=False)
 isfinite = _test("isfinite", np.isfinite, integers=True)
+isreal = _test("isreal", np.isreal, integers=True)
+isposinf = _test("isposinf", np.isposinf, integers=False, complex_ok=False, out=True)
+isneginf = _test("isneginf", np.isneginf, integers=False, complex_ok=False, out=True)
+
+
+def _close(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    a, b = need_tensor(input, "isclose"), need_tensor(other, "isclose", "other", 2)
+    if a._array.dtype != b._array.dtype:
+        raise RuntimeError(f"{a.dtype.type_name} did not match {b.dtype.type_name}. Cast one of the tensors first.")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
+    x, y = a._array, b._array
+    if x.dtype.kind == "V":
+        x, y = x.astype(np.float32), y.astype(np.float32)
+    close = x == y
+    if equal_nan and x.dtype.kind in "fc":
+        close = close | (np.isnan(x) & np.isnan(y))
+    if rtol == 0 and atol == 0:
+        return close
+    if x.dtype.kind in "biu":
+        x, y = x.astype(np.float64), y.astype(np.float64)
+    error = np.abs(x - y)
+    return close | (np.isfinite(error) & (error <= atol + np.abs(rtol * y)))
+
+
+@public()
+def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Where two tensors agree to within atol + rtol * |other|."""
+    return wrap(_close(input, other, rtol, atol, equal_nan))
+
+
+@public()
+def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether two tensors agree everywhere to within atol + rtol * |other|."""
+    return bool(np.all(_close(input, other, rtol, atol, equal_nan)))
 
 
 def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
@@ -136,6 +176,7 @@ def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
         return wrap(ufunc(*values))
 
     def function(input: Any, other: Any) -> Tensor:
+        need_one_tensor(name, input, other)
         return operator(as_tensor(input) if not isinstance(other, Tensor) else input, other)
 
     function.__name__ = function.__qualname__ = name

@@ -1,17 +1,23 @@
-"""Sums, means, extrema and softmax: torch's arguments on top of `ops/reductions.py`."""
+"""Sums, means, products, extrema and softmax: torch's arguments on top of `ops/reductions.py`.
+
+Variances, norms, medians and quantiles are in `statistics.py`; scans in `cumulative.py`.
+"""
 
 from __future__ import annotations
 
+import builtins
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..autograd.tape import apply, apply_unary, wrap
 from ..dtypes import as_dtype, dtype as dtype_type
-from ..ops import reductions as ops
+from ..ops import reductions as ops, statistics
 from ..ops.casting import cast
+from ..ops.sorting import max_index, min_index
 from ..tensor import Tensor
-from .operands import as_tensor, float_operand, wrap_dim, wrap_dims
+from .checks import invalid_combination, need_first_tensor, not_implemented_for
+from .operands import as_tensor, float_operand, sizes_of, wrap_dim, wrap_dims
 from .registry import public
 
 
@@ -45,8 +51,9 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_typ
     """Mean of all elements, or over the dims given. Needs a floating point dtype."""
     x = in_dtype(as_tensor(input), dtype)
     if x._array.dtype.kind in "biu":
+        which = "Input" if dtype is None else "Optional"
         raise RuntimeError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. Got: "
             f"{x.dtype.type_name}. Convert first, as in x.float().mean()."
         )
     ndim = x._array.ndim
@@ -76,33 +83,211 @@ def _needs_float(x: Tensor, kernel: str) -> None:
         raise NotImplementedError(f'"{kernel}" not implemented for \'{x.dtype.type_name}\'. Convert first: x.float().')
 
 
+class _Pair(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+
+class ValuesIndices(_Pair):
+    """What `max`, `sort` and others return: values and where they were found."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.{type(self).__name__}(\nvalues={self.values!r},\nindices={self.indices!r})"
+
+
+def _named(name: str) -> type[ValuesIndices]:
+    return type(name, (ValuesIndices,), {"__slots__": ()})
+
+
+MaxResult, MinResult, SortResult, TopkResult = _named("max"), _named("min"), _named("sort"), _named("topk")
+MedianResult, NanmedianResult, ModeResult = _named("median"), _named("nanmedian"), _named("mode")
+KthvalueResult, CummaxResult, CumminResult = _named("kthvalue"), _named("cummax"), _named("cummin")
+
+
+class AminmaxResult(NamedTuple):
+    """What `aminmax` returns."""
+
+    min: Tensor
+    max: Tensor
+
+
+# --- products, sums without NaN, log-sum-exp ---
+
+
+@public(out=True)
+def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None) -> Tensor:
+    """Product of all elements, or along a dim. The gradient is right where elements are zero."""
+    x = sum_operand(as_tensor(input), dtype)
+    ndim = x._array.ndim
+    if dim is None:
+        return apply_unary(statistics.product_all, x, {"axis": tuple(range(ndim)), "keepdims": keepdim})
+    return apply_unary(statistics.product_axes, x, {"axis": wrap_dims(dim, ndim), "keepdims": keepdim})
+
+
+@public(out=True)
+def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None) -> Tensor:
+    """Sum of the elements that are not NaN."""
+    x = sum_operand(as_tensor(input), dtype)
+    if x._array.dtype.kind == "c":
+        raise RuntimeError("nansum does not support complex inputs")
+    if x._array.dtype.kind in "biu":
+        return sum(x, dim, keepdim)
+    return apply_unary(statistics.nansum, x, {"axis": wrap_dims(dim, x._array.ndim), "keepdims": keepdim})
+
+
+@public(out=True)
+def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None) -> Tensor:
+    """Mean of the elements that are not NaN."""
+    x = as_tensor(input)
+    if x._array.dtype.kind in "biu":
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {x.dtype.type_name}"
+        )
+    axis = wrap_dims(dim, x._array.ndim)
+    count = np.add.reduce(~np.isnan(x._array), axis=axis, keepdims=keepdim)
+    total = nansum(x, dim, keepdim, dtype=dtype) if x._array.dtype.kind != "c" else sum(_without_nan(x), dim, keepdim)
+    return total / wrap(count.astype(total._array.dtype))
+
+
+def _without_nan(x: Tensor) -> Tensor:
+    from .pairwise import where
+
+    return where(wrap(np.isnan(x._array)), 0.0, x)
+
+
+@public(out=True)
+def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Tensor:
+    """log(sum(exp(x))) over dims, computed without overflow."""
+    x = float_operand(input, "input", "logsumexp")
+    return apply_unary(statistics.logsumexp, x, {"axis": wrap_dims(dim, x._array.ndim), "keepdims": keepdim})
+
+
+@public(function=False)
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """Sum over dims so that the result has the given size, which must broadcast to this tensor's."""
+    want, have = sizes_of(size), input._array.shape
+    extra = len(have) - len(want)
+    if extra < 0 or builtins.any(w not in (1, h) for w, h in zip(want, have[extra:], strict=True)):
+        raise RuntimeError(f"size {{{list(want)}}} is not expandable to size {{{list(have)}}}.")
+    axis = (*range(extra), *(i + extra for i, w in enumerate(want) if w == 1 != have[i + extra]))
+    if not axis:
+        return input
+    return sum(input, axis, True).reshape(want)
+
+
+# --- extrema ---
+
+
 def _check_not_empty(x: Tensor, axis: tuple, name: str) -> None:
     for one in axis:
         if x._array.shape[one] == 0:
             raise IndexError(f"{name}(): Expected reduction dim {one} to have non-zero size.")
 
 
+def _need_order(x: Tensor, name: str) -> None:
+    if x._array.dtype.kind == "c":
+        raise not_implemented_for(name, x)
+
+
+def _need_dim_if_empty(x: Tensor, name: str, error: type[Exception] = RuntimeError) -> None:
+    if x._array.size == 0:
+        raise error(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+            "'dim' argument."
+        )
+
+
+def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    _need_order(input, f"{name}_values_cpu")
+    axis = wrap_dims(dim, input._array.ndim)
+    if dim == () or dim is None or dim == []:
+        _need_dim_if_empty(input, name)
+    _check_not_empty(input, axis, name)
+    return apply_unary(op, input, {"axis": axis, "keepdims": keepdim})
+
+
 @public(out=True)
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """Largest element over dims; the gradient is shared among ties."""
-    axis = wrap_dims(dim, input._array.ndim)
-    _check_not_empty(input, axis, "amax")
-    return apply(ops.amax, (input,), {"axis": axis, "keepdims": keepdim})
+    return _extreme(ops.amax, "amax", input, dim, keepdim)
 
 
 @public(out=True)
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """Smallest element over dims; the gradient is shared among ties."""
+    return _extreme(ops.amin, "amin", input, dim, keepdim)
+
+
+@public(wrap=False)
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> AminmaxResult:
+    """Smallest and largest elements, of the whole tensor or along a dim."""
+    _need_order(input, "aminmax_cpu")
+    if dim is None and input._array.size == 0:
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
     axis = wrap_dims(dim, input._array.ndim)
-    _check_not_empty(input, axis, "amin")
-    return apply(ops.amin, (input,), {"axis": axis, "keepdims": keepdim})
+    for one in axis:
+        if input._array.shape[one] == 0:
+            raise IndexError(f"aminmax: Expected reduction dim {one} to have non-zero size.")
+    if out is not None:
+        from .registry import store
+
+        for target in out:
+            if target.dtype is not input.dtype:
+                raise RuntimeError(f"Expected out tensor to have dtype {input.dtype!r}, but got {target.dtype!r} instead")
+        return store("aminmax", lambda x: aminmax(x, dim=dim, keepdim=keepdim), (input,), {}, out)
+    return AminmaxResult(*apply(ops.aminmax, (input,), {"axis": axis, "keepdims": keepdim}))
+
+
+def _by_arguments(name: str, whole: Any, along: Any, result_type: Any, args: tuple, dim: Any, keepdim: Any, other: Any) -> Any:
+    """The three meanings of max and min: of everything, along a dim, of two tensors."""
+    need_first_tensor(name, *args)
+    input = args[0]
+    if len(args) > 1:
+        if isinstance(args[1], Tensor) and args[1]._array.dtype.kind != "b" and len(args) == 2 or not isinstance(args[1], int):
+            other = args[1]
+        else:
+            dim = args[1]
+        if len(args) > 2:
+            keepdim = args[2]
+    if other is not None:
+        from . import pairwise
+
+        if not isinstance(other, Tensor):
+            raise invalid_combination(name, input, other)
+        return (pairwise.maximum if name == "max" else pairwise.minimum)(input, other)
+    _need_order(input, f"{name}_all")
+    if dim is None:
+        _need_dim_if_empty(input, name)
+        return apply_unary(whole, input, {"axis": tuple(range(input._array.ndim)), "keepdims": False})
+    axis = wrap_dim(dim, input._array.ndim)
+    if input._array.ndim == 0:
+        return result_type(input.clone(), wrap(np.zeros((), np.int64)))
+    _check_not_empty(input, (axis,), name)
+    return result_type(*apply(along, (input,), {"axis": axis, "keepdims": bool(keepdim)}))
+
+
+@public(wrap=True, out=True)
+def max(input: Any, *args: Any, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
+    """The largest element; with a dim, (values, indices) along it; with another tensor, the larger of the two."""
+    return _by_arguments("max", ops.max_all, max_index, MaxResult, (input, *args), dim, keepdim, other)
+
+
+@public(wrap=True, out=True)
+def min(input: Any, *args: Any, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
+    """The smallest element; with a dim, (values, indices) along it; with another tensor, the smaller of the two."""
+    return _by_arguments("min", ops.min_all, min_index, MinResult, (input, *args), dim, keepdim, other)
+
+
+# --- counts and truth ---
 
 
 def _logical_reduction(ufunc: np.ufunc, input: Any, dim: Any, keepdim: bool) -> Tensor:
     array = as_tensor(input)._array
-    axis = wrap_dims(dim, array.ndim)
-    result = ufunc.reduce(array, axis=axis, keepdims=keepdim)
-    return wrap(result.astype(np.uint8 if array.dtype == np.uint8 else bool))
+    axis = wrap_dims(dim, array.ndim) if dim != () else ()
+    result = ufunc.reduce(array, axis=axis, keepdims=keepdim) if axis or array.ndim == 0 else array != 0
+    return wrap(np.asarray(result).astype(np.uint8 if array.dtype == np.uint8 else bool))
 
 
 @public(out=True)
@@ -117,17 +302,26 @@ def any(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _logical_reduction(np.logical_or, input, dim, keepdim)
 
 
-def _arg(function: Any, input: Any, dim: int | None, keepdim: bool, name: str) -> Tensor:
+@public()
+def count_nonzero(input: Any, dim: Any = None) -> Tensor:
+    """How many elements (along dims) are not zero."""
     array = as_tensor(input)._array
+    axis = wrap_dims(dim, array.ndim)
+    return wrap(np.asarray(np.add.reduce(array != 0, axis=axis, dtype=np.int64)))
+
+
+def _arg(function: Any, input: Any, dim: int | None, keepdim: bool, name: str) -> Tensor:
+    x = as_tensor(input)
+    _need_order(x, f"{name}_cpu")
+    array = x._array
     if dim is None:
-        if array.size == 0:
-            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+        _need_dim_if_empty(x, name, IndexError)
         result = np.asarray(function(array))
         return wrap(result.reshape((1,) * array.ndim) if keepdim else result)
     axis = wrap_dim(dim, array.ndim)
     if array.ndim == 0:
         return wrap(np.zeros((), np.int64))
-    _check_not_empty(wrap(array), (axis,), name)
+    _check_not_empty(x, (axis,), name)
     return wrap(np.asarray(function(array, axis=axis, keepdims=keepdim)))
 
 
@@ -141,13 +335,3 @@ def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
 def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Index of the smallest element, of the flattened tensor or along a dim."""
     return _arg(np.argmin, input, dim, keepdim, "argmin")
-
-
-class ValuesIndices(NamedTuple):
-    """What `max`, `sort` and others return: torch's named pair."""
-
-    values: Tensor
-    indices: Tensor
-
-
-__all__ = ["ValuesIndices", "float_operand"]

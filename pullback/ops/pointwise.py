@@ -234,6 +234,27 @@ polar = op(
     angle=lambda g, out: np.real(np.conj(g) * (out * 1j)),
 )
 
+# --- taking floating point numbers apart ---
+
+frexp = op(
+    "FrexpBackward0",
+    np.frexp,
+    inputs=("x",),
+    outputs=0,
+    joint=lambda g, outs: (g[0] * 2.0 ** -outs[1],),
+)
+
+
+def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    if x.dtype.kind == "V":
+        return _nan_to_num(x.astype(np.float32), nan, posinf, neginf).astype(x.dtype)
+    return np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+nan_to_num = op(
+    "NanToNumBackward0", _nan_to_num, kind="elementwise_pull", x=lambda g, x: np.where(np.isfinite(x), g, 0)
+)
+
 # --- kinks ---
 
 

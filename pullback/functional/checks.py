@@ -1,0 +1,91 @@
+"""Argument checks that several families share: numbers where torch insists on tensors, dtypes a kernel lacks.
+
+Lists and NumPy arrays are converted; bare numbers are refused in the places where torch refuses them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import Op
+from ..autograd.tape import apply, wrap
+from ..tensor import Tensor
+from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, promote
+
+
+def need_tensor(value: Any, function: str, name: str = "input", position: int = 1) -> Tensor:
+    """The value as a tensor; a number is an error in torch's words."""
+    if isinstance(value, Tensor):
+        return value
+    if value is None or isinstance(value, (*NUMBERS, str)):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}. "
+            f"Make it one with torch.tensor({value!r})."
+        )
+    return as_tensor(value, name, function)
+
+
+def invalid_combination(function: str, *values: Any) -> TypeError:
+    """Torch's complaint when no overload takes these arguments."""
+    kinds = ", ".join("Tensor" if isinstance(value, Tensor) else type(value).__name__ for value in values)
+    return TypeError(
+        f"{function}() received an invalid combination of arguments - got ({kinds}), but a Tensor is needed first. "
+        "Make one of a number with torch.tensor(number)."
+    )
+
+
+def need_one_tensor(function: str, *values: Any) -> None:
+    """At least one of the operands must be more than a number."""
+    if all(isinstance(value, NUMBERS) for value in values):
+        raise invalid_combination(function, *values)
+
+
+def need_first_tensor(function: str, *values: Any) -> None:
+    if isinstance(values[0], NUMBERS):
+        raise invalid_combination(function, *values)
+
+
+def not_implemented_for(kernel: str, x: Tensor) -> NotImplementedError:
+    """Torch's complaint about a dtype that a kernel was not written for."""
+    return NotImplementedError(f'"{kernel}" not implemented for \'{x.dtype.type_name}\'. Convert it first: x.float().')
+
+
+def need_real(x: Tensor, function: str) -> None:
+    if x._array.dtype.kind == "c":
+        raise RuntimeError(f"{function} does not support complex inputs. Take .real, .imag or .abs() first.")
+
+
+def array_of(value: Any) -> Any:
+    """The array inside a tensor; numbers and arrays as they are."""
+    return value._array if isinstance(value, Tensor) else value
+
+
+def shape_of(value: Any) -> tuple:
+    return tuple(np.shape(array_of(value)))
+
+
+def apply_to_both(op: Op, a: Any, b: Any, *, floating: bool = False) -> Tensor:
+    """Promote two operands, make 0-d tensors of numbers, and apply an operation that broadcasts them."""
+    first, second = promote(as_operand(a), as_operand(b), floating=floating)
+    kind = (first if isinstance(first, Tensor) else second)._array.dtype
+    first = first if isinstance(first, Tensor) else wrap(np.asarray(first, kind))
+    second = second if isinstance(second, Tensor) else wrap(np.asarray(second, kind))
+    return broadcasting(op, first, second)
+
+
+def broadcasting(op: Op, *operands: Any, **params: Any) -> Tensor:
+    """Apply an elementwise operation; shapes that do not broadcast are an error in torch's words."""
+    try:
+        return apply(op, operands, params or None)
+    except ValueError as error:
+        if "broadcast" not in str(error):
+            raise
+        shapes = [shape_of(value) for value in operands]
+        for one in shapes[1:]:
+            try:
+                np.broadcast_shapes(shapes[0], one)
+            except ValueError:
+                raise broadcast_error(shapes[0], one) from None
+        raise broadcast_error(shapes[-2], shapes[-1]) from None

@@ -1,0 +1,254 @@
+"""Functions of two or three operands: extrema, clamping, angles, interpolation, where, integer number theory.
+
+Arithmetic operators are in `arithmetic.py`, rounding division in `division.py`, comparisons in `comparison.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import Op
+from ..autograd.tape import apply, wrap
+from ..dtypes import complex128, float64
+from ..ops import pairs, pointwise
+from ..ops.casting import cast
+from ..tensor import Tensor
+from .checks import apply_to_both, broadcasting, invalid_combination, need_first_tensor, need_one_tensor, need_tensor
+from .checks import not_implemented_for
+from .operands import NUMBERS, as_operand, as_tensor, promote, result_type
+from .registry import FUNCTIONS, IN_PLACE, METHODS, alias, public
+
+
+def _of_tensors(name: str, op: Op, *aliases: str, floating: bool = False, in_place: bool = True) -> Callable:
+    """A function that takes tensors only."""
+
+    def function(input: Any, other: Any) -> Tensor:
+        a, b = need_tensor(input, name), need_tensor(other, name, "other", 2)
+        return apply_to_both(op, a, b, floating=floating)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Elementwise {name} of two tensors."
+    return public(*aliases, in_place=in_place, out=True)(function)
+
+
+atan2 = _of_tensors("atan2", pairs.atan2, "arctan2", floating=True)
+hypot = _of_tensors("hypot", pairs.hypot)
+nextafter = _of_tensors("nextafter", pairs.nextafter)
+logaddexp = _of_tensors("logaddexp", pairs.logaddexp, in_place=False)
+logaddexp2 = _of_tensors("logaddexp2", pairs.logaddexp2, in_place=False)
+maximum = _of_tensors("maximum", pointwise.maximum, in_place=False)
+minimum = _of_tensors("minimum", pointwise.minimum, in_place=False)
+fmax = _of_tensors("fmax", pointwise.fmax, in_place=False)
+fmin = _of_tensors("fmin", pointwise.fmin, in_place=False)
+ldexp = _of_tensors("ldexp", pairs.ldexp, floating=True)
+
+
+@public(in_place=True, out=True)
+def copysign(input: Any, other: Any) -> Tensor:
+    """The size of `input` with the sign of `other`."""
+    need_first_tensor("copysign", input, other)
+    if isinstance(other, Tensor):
+        return apply_to_both(pairs.copysign, input, other, floating=True)
+    return apply_to_both(pairs.copysign_scalar, input, other, floating=True)
+
+
+@public(in_place=True, out=True)
+def heaviside(input: Any, values: Any) -> Tensor:
+    """0 below zero, 1 above, `values` at zero. Both tensors have one dtype."""
+    x, at_zero = need_tensor(input, "heaviside"), need_tensor(values, "heaviside", "values", 2)
+    if x._array.dtype != at_zero._array.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes. Cast one of them first.")
+    if x._array.dtype.kind == "c":
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if x._array.dtype.kind in "biu":
+        array = x._array
+        return wrap(np.where(array == 0, at_zero._array, array > 0).astype(array.dtype))
+    return broadcasting(pairs.heaviside, x, at_zero)
+
+
+@public(in_place=True)
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """`input ** exponent` in double precision."""
+    from .arithmetic import pow
+
+    need_one_tensor("float_power", input, exponent)
+    wanted = complex128 if result_type(as_operand(input), as_operand(exponent)).is_complex else float64
+    return pow(*(_in(wanted.numpy, value) for value in (input, exponent)))
+
+
+def _in(kind: np.dtype, value: Any) -> Any:
+    if isinstance(value, NUMBERS):
+        return complex(value) if kind.kind == "c" else float(value)
+    tensor = as_tensor(value)
+    return tensor if tensor._array.dtype == kind else cast(tensor, dtype=kind)
+
+
+# --- integers ---
+
+
+def _of_integers(name: str, ufunc: np.ufunc) -> Callable:
+    def function(input: Any, other: Any) -> Tensor:
+        a, b = promote(need_tensor(input, name), need_tensor(other, name, "other", 2))
+        if a._array.dtype.kind not in "iu":
+            raise not_implemented_for(f"{name}_cpu", a)
+        return wrap(ufunc(a._array, b._array))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Elementwise {name} of integer tensors."
+    return public(in_place=True, out=True)(function)
+
+
+gcd = _of_integers("gcd", np.gcd)
+lcm = _of_integers("lcm", np.lcm)
+
+# --- clamping ---
+
+
+@public("clip", in_place=True, out=True)
+def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
+    """Limit elements to [min, max]; either bound may be a number, a tensor or None."""
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    x = as_tensor(input)
+    if x._array.dtype.kind == "c":
+        raise RuntimeError("clamp is not supported for complex types: complex numbers have no order")
+    bounds = [as_operand(bound) for bound in (min, max) if bound is not None]
+    x, *bounds = promote(x, *bounds)
+    if not any(isinstance(bound, Tensor) for bound in bounds):
+        low, high = bounds if len(bounds) == 2 else (bounds[0], None) if max is None else (None, bounds[0])
+        return apply(pointwise.clamp_scalar, (x,), {"minimum": low, "maximum": high})
+    bounds = [bound if isinstance(bound, Tensor) else wrap(np.asarray(bound, x._array.dtype)) for bound in bounds]
+    if len(bounds) == 2:
+        return broadcasting(pointwise.clamp_between, x, *bounds)
+    return broadcasting(pointwise.clamp_below if max is None else pointwise.clamp_above, x, bounds[0])
+
+
+@public(in_place=True, out=True)
+def clamp_min(input: Any, min: Any) -> Tensor:
+    """Elements not below `min`."""
+    need_first_tensor("clamp_min", input, min)
+    if isinstance(min, Tensor):
+        return apply_to_both(pointwise.clamp_min, input, min)
+    x, bound = promote(as_tensor(input), as_operand(min))
+    return apply(pointwise.clamp_min_scalar, (x,), {"minimum": bound, "maximum": None})
+
+
+@public(in_place=True, out=True)
+def clamp_max(input: Any, max: Any) -> Tensor:
+    """Elements not above `max`."""
+    need_first_tensor("clamp_max", input, max)
+    if isinstance(max, Tensor):
+        return apply_to_both(pointwise.clamp_max, input, max)
+    x, bound = promote(as_tensor(input), as_operand(max))
+    return apply(pointwise.clamp_max_scalar, (x,), {"minimum": None, "maximum": bound})
+
+
+# --- three operands ---
+
+
+@public(in_place=True, out=True)
+def lerp(input: Any, end: Any, weight: Any) -> Tensor:
+    """`input + weight * (end - input)`."""
+    start, end = need_tensor(input, "lerp"), need_tensor(end, "lerp", "end", 2)
+    if start._array.dtype != end._array.dtype:
+        raise RuntimeError(f"expected dtype {start.dtype!r} for `end` but got dtype {end.dtype!r}")
+    if not isinstance(weight, Tensor):
+        return broadcasting(pairs.lerp_scalar, start, end, weight=weight)
+    if start._array.dtype != weight._array.dtype:
+        raise RuntimeError(f"expected dtype {start.dtype!r} for `weight` but got dtype {weight.dtype!r}")
+    return broadcasting(pairs.lerp, start, end, weight)
+
+
+@public(in_place=True, out=True)
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    """`input + value * tensor1 * tensor2`."""
+    x, a, b = promote(*(as_tensor(each) for each in (input, tensor1, tensor2)))
+    if isinstance(value, Tensor):
+        value = value.item()
+    if x._array.dtype.kind in "iu" and isinstance(value, float):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    return broadcasting(pairs.addcmul, x, a, b, value=value)
+
+
+@public(in_place=True, out=True)
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    """`input + value * tensor1 / tensor2`."""
+    x, a, b = promote(*(as_tensor(each) for each in (input, tensor1, tensor2)))
+    if a._array.dtype.kind in "biu":
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true "
+            "division of tensor1 and tensor2. Write input + value * torch.trunc(tensor1 / tensor2), or convert to floats."
+        )
+    return broadcasting(pairs.addcdiv, x, a, b, value=value)
+
+
+@public(method=False)
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """`input` where the condition holds, `other` elsewhere; with only a condition, the indices where it holds."""
+    if input is None and other is None:
+        from .searching import nonzero
+
+        return nonzero(condition, as_tuple=True)
+    a, b = promote(as_operand(input), as_operand(other))
+    condition = as_tensor(condition)
+    kind = condition._array.dtype
+    if kind.kind != "b" and kind != np.uint8:
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype!r}")
+    mask = condition if kind.kind == "b" else wrap(condition._array != 0)
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+        common = result_type(as_operand(input), as_operand(other)).numpy
+        a, b = (value if isinstance(value, Tensor) else wrap(np.asarray(value, common)) for value in (a, b))
+    return broadcasting(pointwise.where, mask, a, b)
+
+
+METHODS["where"] = lambda input, condition, other: where(condition, input, other)
+
+# --- complex numbers from parts ---
+
+
+def _parts(function: str, first: Any, second: Any, names: tuple[str, str]) -> tuple[Tensor, Tensor]:
+    a, b = need_tensor(first, function, names[0]), need_tensor(second, function, names[1], 2)
+    for one in (a, b):
+        if one._array.dtype.kind != "f":
+            raise RuntimeError(
+                "Expected both inputs to be Half, Float or Double tensors but got "
+                f"{a.dtype.type_name} and {b.dtype.type_name}"
+            )
+    if a._array.dtype != b._array.dtype:
+        raise RuntimeError(
+            f"Expected object of scalar type {a.dtype.type_name} but got scalar type {b.dtype.type_name} for second argument"
+        )
+    return a, b
+
+
+def complex(real: Any, imag: Any, *, out: Tensor | None = None) -> Tensor:
+    """Complex numbers from real and imaginary parts."""
+    return _into(broadcasting(pointwise.make_complex, *_parts("complex", real, imag, ("real", "imag"))), out, "complex")
+
+
+def polar(abs: Any, angle: Any, *, out: Tensor | None = None) -> Tensor:
+    """Complex numbers from their size and angle."""
+    return _into(broadcasting(pointwise.polar, *_parts("polar", abs, angle, ("abs", "angle"))), out, "polar")
+
+
+def _into(result: Tensor, out: Tensor | None, function: str) -> Tensor:
+    if out is None:
+        return result
+    if out.dtype is not result.dtype:
+        raise RuntimeError(
+            f"Expected object of scalar type {result.dtype.type_name} but got scalar type {out.dtype.type_name} for argument 'out'"
+        )
+    from .registry import write_out
+
+    write_out(function, out, result.detach())
+    return out
+
+
+FUNCTIONS["complex"], FUNCTIONS["polar"] = complex, polar
+alias(FUNCTIONS["clamp"], "clip")
+IN_PLACE["clip_"] = IN_PLACE["clamp_"]
+
+__all__ = ["clamp", "invalid_combination", "maximum", "minimum", "where"]

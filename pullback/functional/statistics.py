@@ -1,0 +1,325 @@
+"""Variances, norms, medians, quantiles and covariances."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tape import apply, apply_unary, wrap
+from ..dtypes import as_dtype, dtype as dtype_type
+from ..ops import sorting, statistics as ops
+from ..tensor import Tensor
+from .checks import not_implemented_for
+from .operands import as_tensor, wrap_dim, wrap_dims
+from .reductions import KthvalueResult, MedianResult, ModeResult, NanmedianResult, in_dtype
+from .registry import public
+
+# --- variance ---
+
+
+def _spread(op: Any, name: str, args: tuple, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
+    """The signatures of var and std: (dim, unbiased, keepdim), (unbiased) or keywords with `correction`."""
+    x = args[0]
+    if len(args) > 1:
+        if isinstance(args[1], bool):
+            unbiased = args[1]
+        else:
+            dim = args[1]
+            if len(args) > 2:
+                unbiased = args[2]
+            if len(args) > 3:
+                keepdim = args[3]
+    if x._array.dtype.kind in "biu":
+        raise RuntimeError(f"{name} only supports floating point and complex dtypes. This tensor has dtype {x.dtype!r}.")
+    if correction is None:
+        correction = 1 if unbiased is None or unbiased else 0
+    axis = wrap_dims(dim, x._array.ndim)
+    if math.prod(x._array.shape[i] for i in axis) - correction <= 0:
+        import warnings
+
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+            "divided by output numel).",
+            UserWarning,
+            stacklevel=4,
+        )
+    return apply(op, (x,), {"axis": axis, "keepdims": keepdim, "correction": correction})
+
+
+@public(out=True)
+def var(input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
+    """Variance over dims; `correction` (1) is subtracted from the count."""
+    return _spread(ops.variance, "var", (input, *args), dim, unbiased, correction, keepdim)
+
+
+@public(out=True)
+def std(input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
+    """Standard deviation over dims; `correction` (1) is subtracted from the count."""
+    return _spread(ops.deviation, "std", (input, *args), dim, unbiased, correction, keepdim)
+
+
+@public(method=False)
+def var_mean(input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False) -> tuple:
+    """Variance and mean over dims."""
+    return _spread(ops.variance_mean, "var_mean", (input, *args), dim, unbiased, correction, keepdim)
+
+
+@public(method=False)
+def std_mean(input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False) -> tuple:
+    """Standard deviation and mean over dims."""
+    return _spread(ops.deviation_mean, "std_mean", (input, *args), dim, unbiased, correction, keepdim)
+
+
+@public()
+def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """Covariance matrix of variables in rows, observations in columns, optionally weighted."""
+    if input._array.ndim > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input._array.ndim} dimensions"
+        )
+    x = input.reshape(1, -1) if input._array.ndim < 2 else input
+    x = x if x._array.dtype.kind in "fcV" else x.to(as_dtype(float))
+    weights = _weights(x._array.shape[1], fweights, aweights)
+    if weights is None:
+        total: Any = x._array.shape[1]
+        mean = x.sum(1, True) / total
+        norm: Any = total - correction
+    else:
+        total = weights.sum()
+        mean = (x * weights).sum(1, True) / total
+        norm = total - correction
+        if correction != 0 and aweights is not None:
+            norm = total - correction * (weights * aweights).sum() / total
+    if not isinstance(norm, Tensor):
+        norm = max(norm, 0)
+    elif norm._array <= 0:
+        norm = norm * 0
+    centered = x - mean
+    scaled = centered if weights is None else centered * weights
+    result = centered.matmul(scaled.mH if x._array.dtype.kind == "c" else scaled.t()) / norm
+    return result.squeeze()
+
+
+def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor | None:
+    for name, weights, kinds, what in (("fweights", fweights, "iu", "integral"), ("aweights", aweights, "fV", "floating point")):
+        if weights is None:
+            continue
+        if weights._array.ndim > 1:
+            raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights._array.ndim} dimensions")
+        if weights._array.dtype.kind not in kinds:
+            raise RuntimeError(f"cov(): expected {name} to have {what} dtype but got {name} with {weights.dtype.type_name} dtype")
+        if weights._array.size != count:
+            raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got {weights._array.size} != {count}")
+        if np.any(weights._array < 0):
+            raise RuntimeError(f"cov(): {name} cannot be negative")
+    if fweights is None or aweights is None:
+        return fweights if aweights is None else aweights
+    return fweights * aweights
+
+
+@public()
+def corrcoef(input: Tensor) -> Tensor:
+    """Matrix of correlation coefficients of variables in rows."""
+    if input._array.ndim > 2:
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input._array.ndim} dimensions"
+        )
+    matrix = cov(input)
+    if matrix._array.ndim == 0:
+        return matrix / matrix
+    deviation = matrix.diagonal().real.sqrt() if matrix._array.dtype.kind == "c" else matrix.diagonal().sqrt()
+    matrix = matrix / deviation.unsqueeze(1) / deviation.unsqueeze(0)
+    if matrix._array.dtype.kind != "c":
+        return matrix.clamp(-1, 1)
+    from .pairwise import complex
+
+    return complex(matrix.real.clamp(-1, 1), matrix.imag.clamp(-1, 1))
+
+
+# --- norms ---
+
+
+def vector_norm(x: Tensor, order: float, dim: Any, keepdim: bool) -> Tensor:
+    """(sum |x|**order)**(1/order) over dims; order 0 counts, infinite orders take extrema."""
+    axis = wrap_dims(dim, x._array.ndim)
+    return apply_unary(ops.vector_norm, x, {"order": float(order), "axis": axis, "keepdims": keepdim})
+
+
+@public()
+def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtype_type | None = None, out: Any = None) -> Tensor:
+    """Norm of a tensor as one vector, or over dims; p is a number, "fro" or "nuc"."""
+    if out is not None:
+        from .registry import store
+
+        return store("norm", lambda x: norm(x, p, dim, keepdim, dtype), (input,), {}, out)
+    x = in_dtype(input, dtype)
+    if x._array.dtype.kind in "biu":
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.type_name}"
+        )
+    if p == "nuc":
+        from ..linalg import matrix_norm
+
+        return matrix_norm(x, "nuc", (-2, -1) if dim is None else dim, keepdim)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
+    return vector_norm(x, 2.0 if p in ("fro", None) else p, dim, keepdim)
+
+
+@public()
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of `input - other`."""
+    from .operands import promote
+
+    a, b = promote(as_tensor(input), as_tensor(other))
+    return apply(ops.distance, (a, b), {"order": float(p)})
+
+
+@public(in_place=True, out=True)
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Scale down each slice along `dim` whose p-norm exceeds `maxnorm`."""
+    ndim = input._array.ndim
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
+    axis = wrap_dim(dim, ndim)
+    others = tuple(i for i in range(ndim) if i != axis)
+    norms = vector_norm(input, p, others, True)
+    too_long = wrap(norms._array > maxnorm)
+    from .pairwise import where
+
+    return input * where(too_long, maxnorm / (norms + 1e-7), norms * 0 + 1)
+
+
+# --- medians, quantiles, mode ---
+
+
+def _order_statistic(op: Any, whole: Any, result_type: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Any:
+    if input._array.dtype.kind == "c":
+        raise not_implemented_for(f"{name}_out", input)
+    if dim is None:
+        return apply_unary(whole, input)
+    axis = wrap_dim(dim, input._array.ndim)
+    return _selected(op, result_type, name, input, axis, keepdim)
+
+
+def _selected(op: Any, result_type: Any, name: str, x: Tensor, axis: int, keepdim: bool, **params: Any) -> Any:
+    if x._array.ndim == 0:
+        return result_type(x.clone(), wrap(np.zeros((), np.int64)))
+    if x._array.shape[axis] == 0:
+        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+    return result_type(*apply(op, (x,), {"axis": axis, "keepdims": keepdim, **params}))
+
+
+@public(out=True)
+def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    """The lower median, of everything or along a dim; NaN if there is one."""
+    return _order_statistic(sorting.median, ops.median_of_all, MedianResult, "median", input, dim, keepdim)
+
+
+@public(out=True)
+def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    """The lower median of what is not NaN."""
+    return _order_statistic(sorting.nanmedian, ops.nanmedian_of_all, NanmedianResult, "nanmedian", input, dim, keepdim)
+
+
+@public(out=True)
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent value along a dim (the smallest of several) and the index of one occurrence."""
+    return _selected(sorting.mode, ModeResult, "mode", input, wrap_dim(dim, input._array.ndim), keepdim)
+
+
+@public(out=True)
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The k-th smallest element (from 1) along a dim and its index."""
+    axis = wrap_dim(dim, input._array.ndim)
+    size = input._array.shape[axis] if input._array.ndim else 1
+    if not 1 <= k <= size:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
+    return _selected(sorting.kthvalue, KthvalueResult, "kthvalue", input, axis, keepdim, k=k)
+
+
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _quantile(input: Tensor, q: Any, dim: Any, keepdim: bool, interpolation: str, skip_nan: bool) -> Tensor:
+    name = "nanquantile" if skip_nan else "quantile"
+    if interpolation not in _INTERPOLATIONS:
+        raise RuntimeError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
+    if input._array.dtype.kind != "f":
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+    if input._array.size == 0:
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
+    levels = _levels(q, input, name)
+    ndim = input._array.ndim
+    axis = None if dim is None else wrap_dim(dim, ndim)
+    x = input.reshape(-1) if axis is None or ndim == 0 else input.movedim(axis, -1)
+    ordered, _ = apply(sorting.sort, (x,), {"axis": x._array.ndim - 1, "descending": False, "keepdims": True})
+    ranks = _ranks(x._array, levels.reshape(-1), skip_nan)
+    result = _interpolated(ordered, ranks, interpolation)
+    if axis is None or ndim == 0:
+        result = result.reshape((-1,) + (1,) * ndim if keepdim else (-1,))
+    else:
+        result = result.movedim(-1, 0)
+        result = result.unsqueeze(axis + 1) if keepdim else result
+    return result.squeeze(0) if levels.ndim == 0 else result
+
+
+def _levels(q: Any, input: Tensor, name: str) -> Any:
+    if isinstance(q, Tensor):
+        if q._array.dtype != input._array.dtype:
+            raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+        if q._array.ndim > 1:
+            raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+    levels = q._array if isinstance(q, Tensor) else np.asarray(q, input._array.dtype)
+    if np.any((levels < 0) | (levels > 1)):
+        raise RuntimeError(f"{name}() q must be in the range [0, 1]" if not isinstance(q, Tensor) else f"{name}() q values must be in the range [0, 1]")
+    return np.asarray(levels)
+
+
+def _ranks(x: Any, levels: Any, skip_nan: bool) -> Any:
+    """Where in the sorted row each quantile lies, as fractional positions (rows..., levels)."""
+    missing = np.isnan(x)
+    last = x.shape[-1] - 1
+    if skip_nan:
+        count = (~missing).sum(-1, keepdims=True) - 1
+        return np.maximum(levels * count.astype(x.dtype), 0)
+    ranks = np.broadcast_to(levels * last, (*x.shape[:-1], levels.size)).astype(x.dtype)
+    return np.where(missing.any(-1, keepdims=True), x.dtype.type(last), ranks)
+
+
+def _interpolated(ordered: Tensor, ranks: Any, interpolation: str) -> Tensor:
+    axis = ordered._array.ndim - 1
+    if interpolation in ("lower", "higher", "nearest"):
+        rounding = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}[interpolation]
+        return _taken(ordered, rounding(ranks), axis)
+    below = np.floor(ranks)
+    weight = ranks - below if interpolation == "linear" else np.full_like(ranks, 0.5)
+    from .pairwise import lerp
+
+    return lerp(_taken(ordered, below, axis), _taken(ordered, np.ceil(ranks), axis), wrap(weight))
+
+
+def _taken(ordered: Tensor, positions: Any, axis: int) -> Tensor:
+    return apply(sorting.take_along, (ordered, wrap(positions.astype(np.int64))), {"axis": axis})
+
+
+@public(out=True)
+def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+    """Quantiles of everything or along a dim, interpolated between neighbours; NaN if there is one."""
+    return _quantile(input, q, dim, keepdim, interpolation, False)
+
+
+@public(out=True)
+def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+    """Quantiles of what is not NaN."""
+    return _quantile(input, q, dim, keepdim, interpolation, True)
+
+

@@ -1,0 +1,141 @@
+"""Scans along one axis: cumulative sums, products, extrema and log-sum-exps.
+
+Products are differentiated through a first-order linear recurrence, y[i] = a[i] * y[i-1] + b[i], whose derivative is
+another recurrence run backwards: correct with zeros and to any order. Where there are no zeros a quotient is faster.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import conjugate, linear, op
+
+
+def _slices(ndim: int, axis: int) -> tuple:
+    """(all but the last, all but the first) along an axis."""
+    lead = (slice(None),) * axis
+    return (*lead, slice(None, -1)), (*lead, slice(1, None))
+
+
+def wide(x: Any) -> Any:
+    """Half precision accumulates in float32, as in torch."""
+    return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind in "fV" else x
+
+
+# --- sums ---
+
+
+def _cumsum(x: Any, axis: int, reverse: bool) -> Any:
+    if reverse:
+        return np.flip(_cumsum(np.flip(x, axis), axis, False), axis)
+    return np.add.accumulate(wide(x), axis=axis).astype(x.dtype, copy=False)
+
+
+cumsum = linear("CumsumBackward0", _cumsum, x=lambda g, axis, reverse: cumsum(g, axis=axis, reverse=not reverse))
+
+# --- the recurrence ---
+
+
+def _recurrence(a: Any, b: Any, axis: int, reverse: bool) -> Any:
+    a, b = np.moveaxis(a, axis, 0), np.moveaxis(b, axis, 0)
+    out = np.empty(b.shape, np.result_type(a, b))
+    length = b.shape[0]
+    order = range(length - 1, -1, -1) if reverse else range(length)
+    previous: Any = 0
+    for i in order:
+        previous = a[i] * previous + b[i]
+        out[i] = previous
+    return np.moveaxis(out, 0, axis)
+
+
+def _shifted(x: Any, axis: int, reverse: bool) -> Any:
+    """Each element replaced by its predecessor in the direction of the scan; the first becomes zero."""
+    return shift(x, axis=axis, reverse=reverse)
+
+
+def _shift(x: Any, axis: int, reverse: bool) -> Any:
+    out = np.zeros(x.shape, x.dtype)
+    head, tail = _slices(x.ndim, axis)
+    if reverse:
+        out[head] = x[tail]
+    else:
+        out[tail] = x[head]
+    return out
+
+
+shift = linear("SliceBackward0", _shift, x=lambda g, axis, reverse: shift(g, axis=axis, reverse=not reverse))
+
+
+def _recurrence_rule(g: Any, a: Any, out: Any, needs: tuple, axis: int, reverse: bool) -> tuple:
+    back = recurrence(_shifted(conjugate(a), axis, not reverse), g, axis=axis, reverse=not reverse)
+    return (back * conjugate(_shifted(out, axis, reverse)) if needs[0] else None), back
+
+
+recurrence = op("CumprodBackward0", _recurrence, inputs=("a", "b"), joint=_recurrence_rule)
+
+# --- products ---
+
+
+def _products_before(x: Any, axis: int, reverse: bool) -> Any:
+    """For each element, the product of those that come before it in the scan."""
+    out = np.ones(x.shape, x.dtype)
+    head, tail = _slices(x.ndim, axis)
+    if reverse:
+        out[head] = np.flip(np.multiply.accumulate(np.flip(x[tail], axis), axis=axis), axis)
+    else:
+        out[tail] = np.multiply.accumulate(x[head], axis=axis)
+    return out
+
+
+def _products_before_pullback(g: Any, x: Any, out: Any, axis: int, reverse: bool) -> Any:
+    x = conjugate(x)
+    later = recurrence(_shifted(x, axis, not reverse), _shifted(g, axis, not reverse), axis=axis, reverse=not reverse)
+    return conjugate(out) * later
+
+
+products_before = op("ProdBackward1", _products_before, x=_products_before_pullback)
+
+
+def has_zeros(x: Any) -> bool:
+    """Whether an array, or the array inside a tensor, has zeros; unknown array types count as if they had."""
+    array = getattr(x, "_array", x)
+    return not isinstance(array, (np.ndarray, np.generic)) or not np.all(array)
+
+
+def _cumprod_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:
+    if not has_zeros(x):
+        return cumsum(g * conjugate(out), axis=axis, reverse=True) / conjugate(x)
+    inner = recurrence(_shifted(conjugate(x), axis, True), g, axis=axis, reverse=True)
+    return conjugate(products_before(x, axis=axis, reverse=False)) * inner
+
+
+cumprod = op(
+    "CumprodBackward0",
+    lambda x, axis: np.multiply.accumulate(wide(x), axis=axis).astype(x.dtype, copy=False),
+    x=_cumprod_pullback,
+)
+
+# --- log-sum-exp ---
+
+
+def _logcumsumexp(x: Any, axis: int) -> Any:
+    if x.dtype.kind != "c":
+        return np.logaddexp.accumulate(wide(x), axis=axis).astype(x.dtype, copy=False)
+    peak = np.maximum.reduce(x.real, axis=axis, keepdims=True, initial=-np.inf)
+    peak = np.where(np.isfinite(peak), peak, 0)
+    return (peak + np.log(np.cumsum(np.exp(x - peak), axis=axis))).astype(x.dtype)
+
+
+def _logcumsumexp_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:
+    """x[i] gets the sum over k >= i of g[k] exp(x[i] - out[k]); as a recurrence no factor exceeds 1."""
+    x, out = conjugate(x), conjugate(out)
+    tail = shift(out, axis=axis, reverse=True)
+    finite = np.isfinite(np.real(out)) & np.isfinite(np.real(tail))
+    factor = np.where(finite, np.exp(np.where(finite, out - tail, 0)), 0)
+    total = recurrence(factor, g, axis=axis, reverse=True)
+    return total * np.where(np.isfinite(np.real(out)), np.exp(x - np.where(np.isfinite(np.real(out)), out, 0)), 0)
+
+
+logcumsumexp = op("LogcumsumexpBackward0", _logcumsumexp, x=_logcumsumexp_pullback)

@@ -1,0 +1,167 @@
+"""Functions of two or three operands beyond arithmetic: atan2, hypot, lerp, logaddexp, addcmul, remainders and more.
+
+Operands arrive promoted to one floating or complex dtype; broadcasting is undone at the tape's edge.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import conjugate, linear, op
+
+
+def _zero(g: Any) -> Any:
+    return g * 0
+
+
+# --- division with rounding ---
+
+remainder = op(
+    "RemainderBackward1",
+    np.remainder,
+    kind="elementwise_pull",
+    a=lambda g: g,
+    b=lambda g, a, b: -g * np.floor(a / b),
+)
+remainder_scalar = op("RemainderBackward0", np.remainder, kind="elementwise_pull", a=lambda g: g, b=None)
+fmod = op("FmodBackward1", np.fmod, kind="elementwise_pull", a=lambda g: g, b=lambda g, a, b: -g * np.trunc(a / b))
+fmod_scalar = op("FmodBackward0", np.fmod, kind="elementwise_pull", a=lambda g: g, b=None)
+
+
+def _truncated_quotient(a: Any, b: Any) -> Any:
+    if np.asarray(a).dtype.kind in "iu" and np.asarray(b).dtype.kind in "iu":
+        quotient = np.floor_divide(a, b)
+        return quotient + ((quotient < 0) & (quotient * b != a))
+    return np.trunc(a / b)
+
+
+def _floor_quotient(a: Any, b: Any) -> Any:
+    """`floor_divide` that is infinite, not nan, for a finite number over zero."""
+    quotient = np.floor_divide(a, b)
+    if quotient.dtype.kind != "f":
+        return quotient
+    return np.where(np.equal(b, 0), np.true_divide(a, b), quotient)[()]
+
+
+divide_floor = op("DivBackward2", _floor_quotient, kind="elementwise_pull", a=_zero, b=_zero)
+divide_trunc = op("DivBackward2", _truncated_quotient, kind="elementwise_pull", a=_zero, b=_zero)
+floor_divide = op("NotImplemented", _floor_quotient, kind="elementwise_pull", a=_zero, b=_zero)
+
+# --- angles, lengths, signs ---
+
+
+def _over_square_length(g: Any, top: Any, a: Any, b: Any) -> Any:
+    square = a * a + b * b
+    return g * (top * np.where(square == 0, 0, 1 / np.where(square == 0, 1, square)))
+
+
+atan2 = op(
+    "Atan2Backward0",
+    np.arctan2,
+    kind="elementwise_pull",
+    a=lambda g, a, b: _over_square_length(g, b, a, b),
+    b=lambda g, a, b: _over_square_length(g, -a, a, b),
+)
+hypot = op(
+    "HypotBackward0",
+    np.hypot,
+    kind="elementwise_pull",
+    a=lambda g, a, out: g * (a / out),
+    b=lambda g, b, out: g * (b / out),
+)
+copysign = op(
+    "CopysignBackward0",
+    np.copysign,
+    kind="elementwise_pull",
+    a=lambda g, a, out: np.where(a == 0, 0, g * (out / np.where(a == 0, 1, a))),
+    b=_zero,
+)
+copysign_scalar = op("CopysignBackward1", np.copysign, kind="elementwise_pull", a=copysign.rules["a"], b=None)
+nextafter = op(
+    "NextafterBackward0", np.nextafter, kind="elementwise_pull", a=lambda g: g, b=_zero
+)
+heaviside = op(
+    "NotImplemented",
+    lambda x, values: np.heaviside(x, values),
+    kind="elementwise_pull",
+    x=_zero,
+    values=lambda g, x: np.where(x == 0, g, 0),
+)
+ldexp = op(
+    "LdexpBackward0",
+    lambda a, b: a * np.exp2(b),
+    kind="elementwise_pull",
+    a=lambda g, b: g * conjugate(2.0**b),
+    b=lambda g, out: g * conjugate(out) * 0.6931471805599453,
+)
+
+# --- sums of exponentials ---
+
+
+def _logaddexp(a: Any, b: Any) -> Any:
+    if a.dtype.kind != "c":
+        return np.logaddexp(a, b)
+    a_first = np.real(a) >= np.real(b)
+    high, low = np.where(a_first, a, b), np.where(a_first, b, a)
+    same = np.isinf(np.real(high)) & (a == b)
+    return np.where(same, high, high + np.log1p(np.exp(low - np.where(same, 0, high))))
+
+
+logaddexp = op(
+    "LogaddexpBackward0",
+    _logaddexp,
+    kind="elementwise_pull",
+    a=lambda g, a, b: g / conjugate(1 + np.exp(b - a)),
+    b=lambda g, a, b: g / conjugate(1 + np.exp(a - b)),
+)
+logaddexp2 = op(
+    "Logaddexp2Backward0",
+    np.logaddexp2,
+    kind="elementwise_pull",
+    a=lambda g, a, b: g / (1 + np.exp2(b - a)),
+    b=lambda g, a, b: g / (1 + np.exp2(a - b)),
+)
+
+# --- three operands ---
+
+
+def _lerp(a: Any, b: Any, weight: Any) -> Any:
+    """Counted from the nearer end, so that weight 1 gives `b` exactly."""
+    near_start = np.abs(weight) < 0.5
+    if isinstance(weight, (float, complex, int)):
+        return a + weight * (b - a) if near_start else b - (b - a) * (1 - weight)
+    return np.where(near_start, a + weight * (b - a), b - (b - a) * (1 - weight))
+
+
+lerp_scalar = linear(
+    "LerpBackward0",
+    _lerp,
+    a=lambda g, weight: g * np.conj(1 - weight),
+    b=lambda g, weight: g * np.conj(weight),
+)
+lerp = op(
+    "LerpBackward1",
+    _lerp,
+    kind="elementwise_pull",
+    a=lambda g, weight: g * conjugate(1 - weight),
+    b=lambda g, weight: g * conjugate(weight),
+    weight=lambda g, a, b: g * conjugate(b - a),
+)
+addcmul = op(
+    "AddcmulBackward0",
+    lambda x, a, b, value: x + value * (a * b) if value != 1 else x + a * b,
+    kind="elementwise_pull",
+    x=lambda g: g,
+    a=lambda g, b, value: g * conjugate(b * value),
+    b=lambda g, a, value: g * conjugate(a * value),
+)
+addcdiv = op(
+    "AddcdivBackward0",
+    lambda x, a, b, value: x + value * (a / b),
+    kind="elementwise_pull",
+    x=lambda g: g,
+    a=lambda g, b, value: g * conjugate(value / b),
+    b=lambda g, a, b, value: -g * conjugate(value * a / (b * b)),
+)

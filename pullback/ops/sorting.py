@@ -1,0 +1,172 @@
+"""Operations that pick elements along one axis: sort, topk, k-th value, median, mode, cumulative extrema.
+
+Their gradient goes to the elements picked: all of them are `take_along` with indices found in the forward, and its
+transpose `add_along`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import Op, linear, op
+
+
+def _take_along(x: Any, index: Any, axis: int) -> Any:
+    return np.take_along_axis(x, index, axis)
+
+
+def _add_along(x: Any, index: Any, axis: int, size: int) -> Any:
+    """Zeros of length `size` along the axis with the elements of `x` added at `index`."""
+    shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
+    out = np.zeros(shape, x.dtype)
+    places = list(np.ogrid[tuple(slice(0, n) for n in x.shape)])
+    places[axis] = index
+    np.add.at(out, tuple(places), x)
+    return out
+
+
+take_along = linear(
+    "GatherBackward0",
+    _take_along,
+    x=lambda g, index, x_shape, axis: add_along(g, index, axis=axis, size=x_shape[axis]),
+    index=None,
+)
+add_along = linear("ScatterAddBackward0", _add_along, x=lambda g, index, axis: take_along(g, index, axis=axis), index=None)
+
+
+def _selection(node_name: str, forward: Any) -> Op:
+    """An operation that returns (values, indices) along `axis`; `keepdims` False means the axis has been dropped."""
+
+    def back(g: tuple, outs: tuple, x_shape: tuple, axis: int, keepdims: bool) -> tuple:
+        values, index = g[0], outs[1]
+        if not keepdims:
+            lead = (slice(None),) * axis
+            values, index = values[(*lead, None)], index[(*lead, None)]
+        return (add_along(values, index, axis=axis, size=x_shape[axis]),)
+
+    return op(node_name, forward, inputs=("x",), outputs=0, joint=back)
+
+
+def picked(x: Any, index: Any, axis: int, keepdims: bool) -> tuple:
+    """(values, indices) for an index array that has the axis with size 1."""
+    values = np.take_along_axis(x, index, axis)
+    if not keepdims:
+        index, values = np.squeeze(index, axis), np.squeeze(values, axis)
+    return values, index
+
+
+# --- order ---
+
+
+def order_of(x: Any, axis: int, descending: bool) -> Any:
+    """The stable order of the elements, NaNs last (first when descending)."""
+    if x.dtype.kind == "V":
+        x = x.astype(np.float32)
+    if not descending:
+        return np.argsort(x, axis=axis, kind="stable")
+    backwards = np.flip(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
+    return x.shape[axis] - 1 - backwards
+
+
+def _sort(x: Any, axis: int, descending: bool, keepdims: bool) -> tuple:
+    order = order_of(x, axis, descending)
+    return np.take_along_axis(x, order, axis), order
+
+
+sort = _selection("SortBackward0", _sort)
+
+
+def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: bool) -> tuple:
+    order = order_of(x, axis, largest)[(*(slice(None),) * axis, slice(0, k))]
+    return np.take_along_axis(x, order, axis), order
+
+
+topk = _selection("TopkBackward0", _topk)
+
+
+def _place(order: Any, position: int, axis: int) -> Any:
+    return order[(*(slice(None),) * axis, slice(position, position + 1))]
+
+
+def _kthvalue(x: Any, k: int, axis: int, keepdims: bool) -> tuple:
+    return picked(x, _place(order_of(x, axis, False), k - 1, axis), axis, keepdims)
+
+
+kthvalue = _selection("KthvalueBackward0", _kthvalue)
+
+
+def _median(x: Any, axis: int, keepdims: bool) -> tuple:
+    """The lower median; NaN if there is one, with the index of the first."""
+    middle = _place(order_of(x, axis, False), (x.shape[axis] - 1) // 2, axis)
+    if x.dtype.kind in "fV":
+        missing = np.isnan(x)
+        middle = np.where(np.any(missing, axis, keepdims=True), np.argmax(missing, axis, keepdims=True), middle)
+    return picked(x, middle, axis, keepdims)
+
+
+def _nanmedian(x: Any, axis: int, keepdims: bool) -> tuple:
+    order = order_of(x, axis, False)
+    present = np.count_nonzero(~np.isnan(x), axis=axis, keepdims=True) if x.dtype.kind in "fV" else x.shape[axis]
+    position = np.maximum(present - 1, 0) // 2
+    position = np.broadcast_to(position, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
+    return picked(x, np.take_along_axis(order, position, axis), axis, keepdims)
+
+
+median = _selection("MedianBackward1", _median)
+nanmedian = _selection("NanmedianBackward1", _nanmedian)
+
+
+def _mode(x: Any, axis: int, keepdims: bool) -> tuple:
+    """The most frequent value (the smallest of several), with the index of its last occurrence."""
+    order = np.moveaxis(order_of(x, axis, False), axis, -1)
+    values = np.take_along_axis(np.moveaxis(x, axis, -1), order, -1)
+    length = values.shape[-1]
+    new = np.ones(values.shape, bool)
+    new[..., 1:] = values[..., 1:] != values[..., :-1]
+    position = np.arange(length)
+    start = np.maximum.accumulate(np.where(new, position, 0), axis=-1)
+    count = position - start + 1
+    best = np.argmax(count, axis=-1, keepdims=True)  # the end of the first of the longest runs
+    index = np.moveaxis(np.take_along_axis(order, best, -1), -1, axis)
+    return picked(x, index, axis, keepdims)
+
+
+mode = _selection("ModeBackward0", _mode)
+
+# --- extrema with indices ---
+
+
+def _max_index(x: Any, axis: int, keepdims: bool) -> tuple:
+    return picked(x, np.argmax(x, axis=axis, keepdims=True), axis, keepdims)
+
+
+def _min_index(x: Any, axis: int, keepdims: bool) -> tuple:
+    return picked(x, np.argmin(x, axis=axis, keepdims=True), axis, keepdims)
+
+
+max_index = _selection("MaxBackward0", _max_index)
+min_index = _selection("MinBackward0", _min_index)
+
+
+def _running(x: Any, axis: int, accumulate: Any) -> tuple:
+    """Running extrema and, for each, the index of the latest element that equals it."""
+    values = accumulate(x, axis=axis)
+    reached = values == x
+    if x.dtype.kind in "fV":
+        reached |= np.isnan(values) & np.isnan(x)
+    places = np.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - axis - 1))
+    return values, np.maximum.accumulate(np.where(reached, places, 0), axis=axis)
+
+
+def _cummax(x: Any, axis: int, keepdims: bool) -> tuple:
+    return _running(x, axis, np.maximum.accumulate)
+
+
+def _cummin(x: Any, axis: int, keepdims: bool) -> tuple:
+    return _running(x, axis, np.minimum.accumulate)
+
+
+cummax = _selection("CummaxBackward0", _cummax)
+cummin = _selection("CumminBackward0", _cummin)

@@ -1,0 +1,292 @@
+"""Special functions with their derivatives; the values come from `kernels/special.py`.
+
+A derivative is written with the same operations, so it can be differentiated again: the second derivative of erf
+is the derivative of exp. Functions torch has no gradient for (Bessel, Airy, polynomials, zeta) have one here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import Op, conjugate, elementwise, op
+from ..kernels import special as kernels
+
+_TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+_ROOT_TWO_PI = math.sqrt(2 * math.pi)
+_ROOT_TWO = math.sqrt(2)
+
+# --- error function and normal distribution ---
+
+erf = elementwise("ErfBackward0", kernels.erf, x=lambda x: _TWO_OVER_ROOT_PI * np.exp(-x * x))
+erfc = elementwise("ErfcBackward0", kernels.erfc, x=lambda x: -_TWO_OVER_ROOT_PI * np.exp(-x * x))
+erfcx = elementwise("SpecialErfcxBackward0", kernels.erfcx, x=lambda x, out: 2 * x * out - _TWO_OVER_ROOT_PI)
+erfinv = elementwise("ErfinvBackward0", kernels.erfinv, x=lambda out: np.exp(out * out) / _TWO_OVER_ROOT_PI)
+ndtr = elementwise("MulBackward1", kernels.ndtr, x=lambda x: np.exp(-0.5 * x * x) / _ROOT_TWO_PI)
+ndtri = elementwise("SpecialNdtriBackward0", kernels.ndtri, x=lambda out: _ROOT_TWO_PI * np.exp(0.5 * out * out))
+# exp(-x^2/2) / ndtr(x) without the quotient of two vanishing numbers in the left tail.
+log_ndtr = elementwise(
+    "SpecialLogNdtrBackward0", kernels.log_ndtr, x=lambda x: (_TWO_OVER_ROOT_PI / _ROOT_TWO) / erfcx(x / -_ROOT_TWO)
+)
+
+# --- gamma function and relatives ---
+
+polygamma = elementwise(
+    "PolygammaBackward0", lambda x, n: kernels.polygamma(n, x), x=lambda x, n: polygamma(x, n=n + 1)
+)
+digamma = elementwise("DigammaBackward0", kernels.digamma, x=lambda x: polygamma(x, n=1))
+lgamma = elementwise("LgammaBackward0", kernels.lgamma, x=lambda x: digamma(x))
+
+
+def _multigamma_partial(x: Any, p: int) -> Any:
+    total = digamma(x)
+    for i in range(1, p):
+        total = total + digamma(x - 0.5 * i)
+    return total
+
+
+multigammaln = elementwise("MvlgammaBackward0", lambda x, p: kernels.multigammaln(x, p), x=_multigamma_partial)
+
+
+def _gamma_density(a: Any, x: Any) -> Any:
+    return np.exp((a - 1) * np.log(x) - x - lgamma(a))
+
+
+def _no_derivative(name: str) -> Any:
+    def rule(g: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}: input' is not implemented.")
+
+    return rule
+
+
+igamma = op(
+    "IgammaBackward0",
+    kernels.gammainc,
+    kind="elementwise_pull",
+    a=_no_derivative("igamma"),
+    x=lambda g, a, x: g * _gamma_density(a, x),
+)
+igammac = op(
+    "IgammacBackward0",
+    kernels.gammaincc,
+    kind="elementwise_pull",
+    a=_no_derivative("igammac"),
+    x=lambda g, a, x: -g * _gamma_density(a, x),
+)
+zeta = op(
+    "SpecialZetaBackward0",
+    kernels.zeta,
+    kind="elementwise_pull",
+    x=_no_derivative("special_zeta"),
+    q=lambda g, x, q: g * -x * zeta(x + 1, q),
+)
+zeta_of_number = op(
+    "SpecialZetaBackward1",
+    lambda q, x: kernels.zeta(np.asarray(x, q.dtype), q),
+    kind="elementwise_pull",
+    q=lambda g, q, x: g * -x * zeta_of_number(q, x=x + 1),
+)
+
+# --- modified Bessel functions: derivatives are combinations of neighbours ---
+
+
+def _ratio(top: Any, x: Any, at_zero: float) -> Any:
+    """top / x, with its limit where x is zero."""
+    return np.where(x == 0, at_zero, top / np.where(x == 0, 1, x))
+
+
+i0 = elementwise("I0Backward0", kernels.i0, x=lambda x: i1(x))
+i1 = elementwise("SpecialI1Backward0", kernels.i1, x=lambda x, out: i0(x) - _ratio(out, x, 0.5))
+i0e = elementwise("SpecialI0EBackward0", kernels.i0e, x=lambda x, out: i1e(x) - np.sign(x) * out)
+i1e = elementwise(
+    "SpecialI1EBackward0", kernels.i1e, x=lambda x, out: i0e(x) - np.sign(x) * out - _ratio(out, x, 0.5)
+)
+modified_bessel_i0 = elementwise("ModifiedBesselI0Backward0", kernels.i0, x=lambda x: i1(x))
+modified_bessel_i1 = elementwise(
+    "ModifiedBesselI1Backward0", kernels.i1, x=lambda x, out: i0(x) - _ratio(out, x, 0.5)
+)
+k0 = elementwise("ModifiedBesselK0Backward0", kernels.k0, x=lambda x: -k1(x))
+k1 = elementwise("ModifiedBesselK1Backward0", kernels.k1, x=lambda x, out: -k0(x) - out / x)
+k0e = elementwise("ScaledModifiedBesselK0Backward0", kernels.k0e, x=lambda x, out: out - k1e(x))
+k1e = elementwise("ScaledModifiedBesselK1Backward0", kernels.k1e, x=lambda x, out: out - k0e(x) - out / x)
+
+# --- Bessel functions of the first and second kind ---
+
+bessel_j0 = elementwise("BesselJ0Backward0", kernels.bessel_j0, x=lambda x: -bessel_j1(x))
+bessel_j1 = elementwise("BesselJ1Backward0", kernels.bessel_j1, x=lambda x, out: bessel_j0(x) - _ratio(out, x, 0.5))
+bessel_y0 = elementwise("BesselY0Backward0", kernels.bessel_y0, x=lambda x: -bessel_y1(x))
+bessel_y1 = elementwise("BesselY1Backward0", kernels.bessel_y1, x=lambda x, out: bessel_y0(x) - out / x)
+spherical_bessel_j0 = elementwise(
+    "SphericalBesselJ0Backward0",
+    kernels.spherical_bessel_j0,
+    x=lambda x, out: np.where(x == 0, 0, (np.cos(x) - out) / np.where(x == 0, 1, x)),
+)
+
+# --- elementary ones ---
+
+
+def _sinc(x: Any) -> Any:
+    return np.sinc(x) if x.dtype.kind == "c" else kernels.sinc(x)
+
+
+sinc = elementwise(
+    "SincBackward0",
+    _sinc,
+    x=lambda x, out: np.where(x == 0, 0, (np.cos(math.pi * x) - out) / np.where(x == 0, 1, x)),
+)
+entr = elementwise("SpecialEntrBackward0", kernels.entr, x=lambda x: np.where(x < 0, math.nan, -np.log(x) - 1))
+
+
+def _logit_pullback(g: Any, x: Any, eps: Any) -> Any:
+    low, high = (0.0, 1.0) if eps is None else (eps, 1.0 - eps)
+    inside = (x >= low) & (x <= high)
+    return np.where(inside, g / (x * (1 - x)), math.nan if eps is None else 0)
+
+
+logit = op(
+    "LogitBackward0", lambda x, eps: kernels.logit(x, eps), kind="elementwise_pull", x=_logit_pullback
+)
+
+
+def _xlogy(x: Any, y: Any) -> Any:
+    if x.dtype.kind != "c" and y.dtype.kind != "c":
+        return kernels.xlogy(x, y)
+    return np.where((x == 0) & ~np.isnan(y), 0, x * np.log(y))
+
+
+xlogy = op(
+    "XlogyBackward0",
+    _xlogy,
+    kind="elementwise_pull",
+    x=lambda g, x, y: np.where((x == 0) & (np.real(y) <= 0), 0, xlogy(g, conjugate(y))),
+    y=lambda g, x, y: g * conjugate(x / y),
+)
+xlog1py = op(
+    "SpecialXlog1PyBackward0",
+    kernels.xlog1py,
+    kind="elementwise_pull",
+    x=lambda g, x, y: np.where((x == 0) & (y <= -1), 0, xlog1py(g, y)),
+    y=lambda g, x, y: g * x / (y + 1),
+)
+
+# --- Airy, and orthogonal polynomials by their order n (an integer array) ---
+
+
+def _airy_ai_partial(x: Any) -> Any:
+    """Ai' through modified Bessel functions is singular at 0, so it is an operation of its own."""
+    return airy_ai_derivative(x)
+
+
+def _airy_derivative(x: Any) -> Any:
+    """Ai'(x) by a central difference of order eight in float64: Ai is entire and evaluated to full precision."""
+    wide = np.asarray(x).astype(np.float64)
+    step = 0.0625 / np.maximum(1.0, np.sqrt(np.abs(wide)))
+    total = np.zeros(wide.shape)
+    for offset, weight in ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280)):
+        total = total + weight * (kernels.airy_ai(wide + offset * step) - kernels.airy_ai(wide - offset * step))
+    return (total / step).astype(x.dtype)
+
+
+airy_ai = elementwise("AiryAiBackward0", kernels.airy_ai, x=_airy_ai_partial)
+airy_ai_derivative = elementwise("AiryAiBackward0", _airy_derivative, x=lambda x: x * airy_ai(x))
+
+
+def _polynomial(node_name: str, kernel: Any, derivative: Any) -> Op:
+    return op(node_name, kernel, kind="elementwise_pull", x=lambda g, x, n: g * derivative(x, n), n=None)
+
+
+def _lower(n: Any) -> Any:
+    return np.where(n >= 1, n - 1, 0)
+
+
+chebyshev_polynomial_t = _polynomial(
+    "ChebyshevPolynomialTBackward0", kernels.chebyshev_polynomial_t, lambda x, n: n * chebyshev_polynomial_u(x, _lower(n))
+)
+hermite_polynomial_h = _polynomial(
+    "HermitePolynomialHBackward0", kernels.hermite_polynomial_h, lambda x, n: 2 * n * hermite_polynomial_h(x, _lower(n))
+)
+hermite_polynomial_he = _polynomial(
+    "HermitePolynomialHeBackward0", kernels.hermite_polynomial_he, lambda x, n: n * hermite_polynomial_he(x, _lower(n))
+)
+
+
+def _with_ends(inside: Any, divisor: Any, at_end: Any) -> Any:
+    """inside / divisor, and the known limit where the divisor vanishes (at an end of the interval)."""
+    return np.where(divisor == 0, at_end, inside / np.where(divisor == 0, 1, divisor))
+
+
+def _parity(x: Any, n: Any) -> Any:
+    """The sign that an odd function of order n + 1 has at x."""
+    return np.where((x < 0) & (n % 2 == 0), -1, 1)
+
+
+chebyshev_polynomial_u = _polynomial(
+    "ChebyshevPolynomialUBackward0",
+    kernels.chebyshev_polynomial_u,
+    lambda x, n: _with_ends(
+        x * chebyshev_polynomial_u(x, n) - (n + 1) * chebyshev_polynomial_t(x, n + 1),
+        1 - x * x,
+        _parity(x, n) * n * (n + 1) * (n + 2) / 3,
+    ),
+)
+chebyshev_polynomial_v = _polynomial(
+    "ChebyshevPolynomialVBackward0",
+    kernels.chebyshev_polynomial_v,
+    lambda x, n: _with_ends(
+        (n + 0.5) * chebyshev_polynomial_w(x, n) - 0.5 * chebyshev_polynomial_v(x, n),
+        1 + x,
+        _parity(x, n) * n * (n + 1) * (2 * n + 1) / 3,
+    ),
+)
+chebyshev_polynomial_w = _polynomial(
+    "ChebyshevPolynomialWBackward0",
+    kernels.chebyshev_polynomial_w,
+    lambda x, n: _with_ends(
+        0.5 * chebyshev_polynomial_w(x, n) - (n + 0.5) * chebyshev_polynomial_v(x, n),
+        1 - x,
+        n * (n + 1) * (2 * n + 1) / 3,
+    ),
+)
+laguerre_polynomial_l = _polynomial(
+    "LaguerrePolynomialLBackward0",
+    kernels.laguerre_polynomial_l,
+    lambda x, n: np.where(
+        x == 0, -n, n * (laguerre_polynomial_l(x, n) - laguerre_polynomial_l(x, _lower(n))) / np.where(x == 0, 1, x)
+    ),
+)
+legendre_polynomial_p = _polynomial(
+    "LegendrePolynomialPBackward0",
+    kernels.legendre_polynomial_p,
+    lambda x, n: _with_ends(
+        n * (legendre_polynomial_p(x, _lower(n)) - x * legendre_polynomial_p(x, n)),
+        1 - x * x,
+        _parity(x, n) * n * (n + 1) / 2,
+    ),
+)
+
+
+def _shifted(node_name: str, kernel: Any, plain: Op) -> Op:
+    def derivative(x: Any, n: Any) -> Any:
+        return 2 * _derivatives[plain.name](2 * x - 1, n)
+
+    return _polynomial(node_name, kernel, derivative)
+
+
+_derivatives: dict[str, Any] = {
+    each.name: (lambda rule: lambda x, n: rule(1, x, n))(each.rules["x"])
+    for each in (chebyshev_polynomial_t, chebyshev_polynomial_u, chebyshev_polynomial_v, chebyshev_polynomial_w)
+}
+shifted_chebyshev_polynomial_t = _shifted(
+    "ShiftedChebyshevPolynomialTBackward0", kernels.shifted_chebyshev_polynomial_t, chebyshev_polynomial_t
+)
+shifted_chebyshev_polynomial_u = _shifted(
+    "ShiftedChebyshevPolynomialUBackward0", kernels.shifted_chebyshev_polynomial_u, chebyshev_polynomial_u
+)
+shifted_chebyshev_polynomial_v = _shifted(
+    "ShiftedChebyshevPolynomialVBackward0", kernels.shifted_chebyshev_polynomial_v, chebyshev_polynomial_v
+)
+shifted_chebyshev_polynomial_w = _shifted(
+    "ShiftedChebyshevPolynomialWBackward0", kernels.shifted_chebyshev_polynomial_w, chebyshev_polynomial_w
+)

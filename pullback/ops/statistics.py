@@ -1,0 +1,240 @@
+"""Variances, norms, log-sum-exp, products and medians over axes.
+
+`axis` is a tuple of non-negative axes, `keepdims` a bool; `correction` is what is subtracted from the count.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import conjugate, op
+from .cumulative import has_zeros, products_before
+from .pointwise import sgn
+from .reductions import count_of, spread, unkeep
+from .shape import permute, reshape
+
+# --- variance ---
+
+
+def _variance(x: Any, axis: tuple, keepdims: bool, correction: float) -> Any:
+    if x.dtype.kind == "c":
+        return _variance(x.real, axis, keepdims, correction) + _variance(x.imag, axis, keepdims, correction)
+    count = count_of(x.shape, axis)
+    values = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    mean = np.add.reduce(values, axis=axis, keepdims=True) / max(count, 1)
+    deviation = values - mean
+    total = np.add.reduce(deviation * deviation, axis=axis, keepdims=keepdims)
+    divisor = max(count - correction, 0)
+    if divisor:
+        return (total / divisor).astype(x.dtype, copy=False)
+    return np.where(total == 0, np.nan, np.inf).astype(x.dtype)
+
+
+def _variance_pullback(g: Any, x: Any, axis: tuple, keepdims: bool, correction: float) -> Any:
+    count = count_of(x.shape, axis)
+    divisor = count - correction
+    scale = 2 / divisor if divisor > 0 else math.nan if divisor == 0 else 2 / divisor
+    deviation = x - np.sum(x, axis=axis, keepdims=True) / max(count, 1)
+    return unkeep(g, axis, keepdims) * scale * deviation
+
+
+def _deviation_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: bool, correction: float) -> Any:
+    safe = np.where(out == 0, 1, out)
+    return _variance_pullback(np.where(out == 0, 0, g / (2 * safe)), x, axis, keepdims, correction)
+
+
+def _deviation(x: Any, axis: tuple, keepdims: bool, correction: float) -> Any:
+    return np.sqrt(_variance(x, axis, keepdims, correction))
+
+
+variance = op("VarBackward0", _variance, x=_variance_pullback)
+deviation = op("StdBackward0", _deviation, x=_deviation_pullback)
+
+
+def _mean(x: Any, axis: tuple, keepdims: bool) -> Any:
+    from .reductions import mean_axes
+
+    return mean_axes.forward(x, axis, keepdims)
+
+
+def _mean_pullback(g: Any, x_shape: tuple, axis: tuple, keepdims: bool) -> Any:
+    return spread(g / max(count_of(x_shape, axis), 1), x_shape, axis, keepdims)
+
+
+variance_mean = op(
+    "VarMeanBackward0",
+    lambda x, axis, keepdims, correction: (_variance(x, axis, keepdims, correction), _mean(x, axis, keepdims)),
+    inputs=("x",),
+    outputs=0,
+    joint=lambda g, x, x_shape, axis, keepdims, correction: (
+        _variance_pullback(g[0], x, axis, keepdims, correction) + _mean_pullback(g[1], x_shape, axis, keepdims),
+    ),
+)
+deviation_mean = op(
+    "StdMeanBackward0",
+    lambda x, axis, keepdims, correction: (_deviation(x, axis, keepdims, correction), _mean(x, axis, keepdims)),
+    inputs=("x",),
+    outputs=0,
+    joint=lambda g, x, outs, x_shape, axis, keepdims, correction: (
+        _deviation_pullback(g[0], x, outs[0], axis, keepdims, correction)
+        + _mean_pullback(g[1], x_shape, axis, keepdims),
+    ),
+)
+
+# --- norms ---
+
+
+def _vector_norm(x: Any, order: float, axis: tuple, keepdims: bool) -> Any:
+    size = np.abs(x)
+    kind = size.dtype
+    if kind.itemsize == 2:
+        size = size.astype(np.float32)
+    if order == 0:
+        out = np.add.reduce((size != 0).astype(size.dtype), axis=axis, keepdims=keepdims)
+    elif order == math.inf:
+        out = np.maximum.reduce(size, axis=axis, keepdims=keepdims, initial=0)
+    elif order == -math.inf:
+        out = np.minimum.reduce(size, axis=axis, keepdims=keepdims, initial=np.inf)
+    elif order == 1:
+        out = np.add.reduce(size, axis=axis, keepdims=keepdims)
+    elif order == 2:
+        out = np.sqrt(np.add.reduce(size * size, axis=axis, keepdims=keepdims))
+    else:
+        out = np.add.reduce(size**order, axis=axis, keepdims=keepdims) ** (1 / order)
+    return out.astype(kind, copy=False)
+
+
+def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple, keepdims: bool) -> Any:
+    """Torch's subgradients: 0 where the norm, or for small orders the element, is 0; shared among equal maxima."""
+    g, out = unkeep(g, axis, keepdims), unkeep(out, axis, keepdims)
+    if order == 0:
+        return g * 0 * x
+    if order == 1:
+        return sgn(x) * g
+    if order == 2:
+        return g * (x / np.where(out == 0, 1, out)) * (out != 0)
+    size = np.abs(x)
+    if math.isinf(order):
+        winners = (size == out) | (np.isnan(size) & np.isnan(out))
+        return sgn(x) * (g * (winners / np.sum(winners, axis=axis, keepdims=True)))
+    if order < 2:
+        safe = np.where(size == 0, 1, size)
+        power = np.where(size == 0, 0, safe ** (order - 1))
+        rest = np.where(out == 0, 0, np.where(out == 0, 1, out) ** (1 - order))
+        return sgn(x) * power * (g * rest)
+    scale = np.where(out == 0, 0, g / np.where(out == 0, 1, out) ** (order - 1))
+    safe = np.where(size == 0, 1, size)
+    return x * np.where(size == 0, 0, safe ** (order - 2)) * scale
+
+
+vector_norm = op("LinalgVectorNormBackward0", _vector_norm, x=norm_pullback)
+
+
+def _difference_norm_pullback(g: Any, a: Any, b: Any, out: Any, order: float) -> Any:
+    axis = tuple(range(max(len(a.shape), len(b.shape))))
+    return norm_pullback(g, a - b, out, order, axis, False)
+
+
+distance = op(
+    "DistBackward0",
+    lambda a, b, order: _vector_norm(np.asarray(a - b), order, tuple(range(np.ndim(a - b))), False),
+    a=_difference_norm_pullback,
+    b=lambda g, a, b, out, order: -_difference_norm_pullback(g, a, b, out, order),
+)
+
+# --- log-sum-exp ---
+
+
+def _logsumexp(x: Any, axis: tuple, keepdims: bool) -> Any:
+    real = x.real if x.dtype.kind == "c" else x
+    if x.dtype.itemsize == 2:
+        return _logsumexp(x.astype(np.float32), axis, keepdims).astype(x.dtype)
+    peak = np.maximum.reduce(real, axis=axis, keepdims=True, initial=-np.inf)
+    peak = np.where(np.isfinite(peak), peak, x.real.dtype.type(0))
+    out = np.log(np.add.reduce(np.exp(x - peak), axis=axis, keepdims=True)) + peak
+    return out if keepdims else out.reshape(tuple(n for i, n in enumerate(out.shape) if i not in axis))
+
+
+logsumexp = op(
+    "LogsumexpBackward0",
+    _logsumexp,
+    x=lambda g, x, out, axis, keepdims: unkeep(g, axis, keepdims) * np.exp(
+        conjugate(x) - conjugate(unkeep(out, axis, keepdims))
+    ),
+)  # fmt: skip
+
+# --- products ---
+
+
+def _product(x: Any, axis: tuple, keepdims: bool) -> Any:
+    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
+        return np.multiply.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
+    return np.multiply.reduce(x, axis=axis, keepdims=keepdims)
+
+
+def _others(x: Any) -> Any:
+    """For each element of a vector along the last axis, the product of all the others."""
+    axis = len(x.shape) - 1
+    return products_before(x, axis=axis, reverse=False) * products_before(x, axis=axis, reverse=True)
+
+
+def _product_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: bool) -> Any:
+    g = unkeep(g, axis, keepdims)
+    if not has_zeros(x):
+        return g * conjugate(unkeep(out, axis, keepdims) / x)
+    rest = tuple(i for i in range(len(x.shape)) if i not in axis)
+    order = rest + tuple(axis)
+    moved = permute(x, axes=order)
+    flat = reshape(moved, shape=(*(x.shape[i] for i in rest), count_of(x.shape, axis)))
+    others = reshape(_others(flat), shape=tuple(x.shape[i] for i in order))
+    return g * conjugate(permute(others, axes=tuple(order.index(i) for i in range(len(order)))))
+
+
+product_all = op("ProdBackward0", _product, x=_product_pullback)
+product_axes = op("ProdBackward1", _product, x=_product_pullback)
+
+# --- sums that leave NaN out ---
+
+
+def _nansum(x: Any, axis: tuple, keepdims: bool) -> Any:
+    kept = np.where(np.isnan(x), x.dtype.type(0), x)
+    from .reductions import sum_axes
+
+    return sum_axes.forward(kept, axis, keepdims)
+
+
+nansum = op(
+    "NansumBackward0",
+    _nansum,
+    x=lambda g, x, axis, keepdims: spread(g, x.shape, axis, keepdims) * ~np.isnan(x),
+)
+
+# --- medians of everything: the gradient is shared among the elements equal to it ---
+
+
+def _median_of_all(x: Any) -> Any:
+    flat = x.reshape(-1)
+    if flat.size == 0:
+        return x.dtype.type(math.nan)
+    if x.dtype.kind in "fV" and np.isnan(flat).any():
+        return x.dtype.type(math.nan)
+    return np.partition(flat, (flat.size - 1) // 2)[(flat.size - 1) // 2]
+
+
+def _nanmedian_of_all(x: Any) -> Any:
+    flat = x.reshape(-1)
+    if x.dtype.kind in "fV":
+        flat = flat[~np.isnan(flat)]
+    return _median_of_all(flat)
+
+
+def _shared(g: Any, x: Any, out: Any) -> Any:
+    chosen = (x == out) | (np.isnan(x) & np.isnan(out))
+    return g * (chosen / np.sum(chosen))
+
+
+median_of_all = op("MedianBackward0", _median_of_all, x=_shared)
+nanmedian_of_all = op("NanmedianBackward0", _nanmedian_of_all, x=_shared)

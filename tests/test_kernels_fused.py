@@ -40,11 +40,43 @@ def test_softmax_family(dtype, shape, axis):
         close(getattr(softmax, name + "_backward")(g, out, axis=axis), gradient, dtype, 4)
 
 
+@pytest.mark.parametrize("offset", [-1000.0, -80.0, -30.0, -5.0, 0.0, 10.0, 50.0, 85.0, 1000.0])
+@pytest.mark.parametrize("spread", [0.1, 3.0, 30.0])
+def test_softmax_keeps_its_digits_for_every_range(offset, spread):
+    x = (values((100, 90)) * spread + offset).astype("float32")
+    exact = torch.from_numpy(x).double()
+    np.testing.assert_allclose(softmax.softmax(x, axis=1), torch.softmax(exact, 1), rtol=8e-6, atol=1e-30)
+    np.testing.assert_allclose(softmax.log_softmax(x, axis=1), torch.log_softmax(exact, 1), rtol=1e-6, atol=2e-6)
+    target = np.arange(100) % 90
+    losses, logsumexp = softmax.cross_entropy(x, target)
+    expected = functional.cross_entropy(exact, torch.from_numpy(target), reduction="none")
+    np.testing.assert_allclose(losses, expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(logsumexp, torch.logsumexp(exact, 1), rtol=1e-9, atol=1e-6)
+    exact.requires_grad_()
+    functional.cross_entropy(exact, torch.from_numpy(target), reduction="sum").backward()
+    back = softmax.cross_entropy_backward(np.float32(1), x, target, logsumexp)
+    np.testing.assert_allclose(back, exact.grad, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_attention_of_large_scores(scale):
+    q, k, v = values((2, 50, 8)) * scale, values((2, 60, 8), seed=1), values((2, 60, 8), seed=2)
+    tensors = [torch.from_numpy(a).requires_grad_() for a in (q, k, v)]
+    expected = functional.scaled_dot_product_attention(*tensors)
+    out, logsumexp = attention.attention(q, k, v, scale=8**-0.5)
+    close(out, expected, "float64", 20)
+    gradients = torch.autograd.grad(expected, tensors, torch.ones_like(expected))
+    for a, b in zip(attention.attention_backward(np.ones_like(out), q, k, v, out, logsumexp, scale=8**-0.5), gradients):
+        close(a, b, "float64", 100)
+
+
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_softmax_of_infinite_and_nan_rows(name):
     inf, nan = np.inf, np.nan
     x = np.array([[1, -inf, 2], [-inf] * 3, [inf, 1, 2], [nan, 1, 2], [1e5, 1e5 - 1, -1e5]])
-    close(getattr(softmax, name)(x, axis=1), getattr(torch, name)(torch.from_numpy(x), 1), "float64")
+    for copies in (1, 2000):
+        rows = np.tile(x, (copies, 1))
+        close(getattr(softmax, name)(rows, axis=1), getattr(torch, name)(torch.from_numpy(rows), 1), "float64")
 
 
 @pytest.mark.parametrize("shape", [(6, 5), (3, 4, 5), (2, 3, 4, 5), (7,), (3000, 300)], ids=str)

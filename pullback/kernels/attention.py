@@ -97,6 +97,28 @@ class _Problem:
         return scores
 
 
+def _exponentials(problem: _Problem, *block: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """exp(scores - shift), its sum over the keys with 1 for 0, and the logsumexp of the scores.
+
+    Rows of moderate scores need no shift, which saves two passes; as in `softmax.py`, their sums tell.
+    """
+    ones = np.ones(problem.keys, problem.dtype)
+    scores = problem.scores(*block)
+    np.exp(scores, out=scores)
+    total = np.vecdot(scores, ones)[:, :, None]
+    if np.minimum.reduce(total, axis=None) > 1e-3 and np.maximum.reduce(total, axis=None) < 1e5:
+        return scores, total, np.log(total)
+    scores = problem.scores(*block)
+    top = np.maximum.reduce(scores, axis=2, keepdims=True)
+    top[np.isneginf(top)] = 0
+    np.subtract(scores, top, out=scores)
+    np.exp(scores, out=scores)
+    total = np.vecdot(scores, ones)[:, :, None]
+    level = np.log(total) + top
+    total[total == 0] = 1
+    return scores, total, level
+
+
 def _run(piece: Callable[..., None], pieces: list[tuple], problem: _Problem) -> None:
     """Run pieces on all threads, or here where their scores are too few to pay for waking one."""
     if problem.heads * problem.queries * problem.keys < INLINE_SCORES:
@@ -126,14 +148,8 @@ def attention(
 
     def piece(first: int, last: int, start: int, stop: int) -> None:
         prepare_broadcast(problem.keys)
-        scores = problem.scores(first, last, start, stop)
-        top = np.maximum.reduce(scores, axis=2, keepdims=True)
-        top[np.isneginf(top)] = 0
-        np.subtract(scores, top, out=scores)
-        np.exp(scores, out=scores)
-        total = np.vecdot(scores, np.ones(problem.keys, problem.dtype))[:, :, None]
-        logsumexp[first:last, start:stop] = np.log(total) + top
-        total[total == 0] = 1
+        scores, total, level = _exponentials(problem, first, last, start, stop)
+        logsumexp[first:last, start:stop] = level
         chosen = _select(kept, first, last, start, stop)
         if chosen is not None:
             np.multiply(scores, chosen, out=scores)

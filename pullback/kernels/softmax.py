@@ -72,9 +72,17 @@ def _row_dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.add.reduce(a * b, axis=1, keepdims=True)
 
 
-def _exponentials(x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Write exp(x - max) to `out`; return the maximum and the sum over axis 1, both kept."""
+def _exponentials(x: np.ndarray, out: np.ndarray, largest: float = 1e30) -> tuple[np.ndarray | None, np.ndarray]:
+    """Write exp(x - shift) to `out`; return the shift of each row, None for zero, and the sums over axis 1, kept.
+
+    Rows of moderate numbers need no shift, which saves two passes. Whether they are moderate is read off their sums:
+    below 1e-3 small terms may have vanished, above `largest` digits are lost or the sum has overflowed.
+    """
     prepare_broadcast(x.shape[-1])
+    np.exp(x, out=out)
+    total = row_sum(out)
+    if np.minimum.reduce(total, axis=None) > 1e-3 and np.maximum.reduce(total, axis=None) < largest:
+        return None, total
     top = np.maximum.reduce(x, axis=1, keepdims=True)
     np.subtract(x, top, out=out)
     np.exp(out, out=out)
@@ -122,9 +130,11 @@ def log_softmax(x: np.ndarray, *, axis: int) -> np.ndarray:
         return out
 
     def block(x: np.ndarray, out: np.ndarray) -> None:
-        top, total = _exponentials(x, out)
-        np.subtract(x, top, out=out)
-        np.subtract(out, np.log(total), out=out)
+        # The logarithm of the sum is taken off in x's precision, so it may not be large.
+        top, total = _exponentials(x, out, largest=1e5)
+        if top is not None:
+            x = np.subtract(x, top, out=out)
+        np.subtract(x, np.log(total), out=out)
 
     return _over_rows(block, axis, x)
 
@@ -204,13 +214,12 @@ def cross_entropy(
         part = logits[start:stop]
         flat = part[:, :, 0] if inner == 1 else part
         top, total = _exponentials(flat, np.empty(flat.shape, flat.dtype))
-        shape = (stop - start, 1, inner)
-        log_total = np.log(total).reshape(shape)
-        top = top.reshape(shape)
-        # The difference to the maximum keeps its digits where logits are large.
-        np.subtract(np.take_along_axis(part, chosen[start:stop], 1), top, out=losses[start:stop])
-        np.subtract(log_total, losses[start:stop], out=losses[start:stop])
-        np.add(top, log_total, out=logsumexp[start:stop], dtype=np.float64)
+        level = np.log(total, dtype=np.float64)
+        if top is not None:
+            level += top
+        level = level.reshape(stop - start, 1, inner)
+        logsumexp[start:stop] = level
+        np.subtract(level, np.take_along_axis(part, chosen[start:stop], 1), out=losses[start:stop], casting="same_kind")
 
     if logits.size:
         parallel_rows(block, samples, classes * inner * logits.itemsize * 2)
@@ -277,17 +286,20 @@ def cross_entropy_backward(
     if out.size == 0:
         return out.reshape(x.shape).astype(x.dtype, copy=False)
     levels = logsumexp.reshape(wanted.shape)
-    shift = levels.astype(dtype)
-    # exp(x - shift) with a rounded shift; the factor that repairs the rounding rides along with the scale.
-    factor = ((picked + spread * total_weight) * np.exp(shift - levels)).astype(dtype)
+    # exp(x - shift), without a shift where all rows are moderate, else with a rounded one; what is left of the
+    # logsumexp rides along with the scale.
+    moderate = np.minimum.reduce(levels, axis=None) > -7 and np.maximum.reduce(levels, axis=None) < 69
+    shift = np.zeros(levels.shape, dtype) if moderate else levels.astype(dtype)
+    with np.errstate(all="ignore"):
+        factor = ((picked + spread * total_weight) * np.exp(shift - levels)).astype(dtype)
 
     def block(start: int, stop: int) -> None:
         rows = slice(start, stop)
         part = out[rows]
         views = [a[:, :, 0] if inner == 1 else a for a in (logits[rows], shift[rows], factor[rows], part)]
         prepare_broadcast(views[0].shape[-1])
-        np.subtract(views[0], views[1], out=views[3])
-        np.exp(views[3], out=views[3])
+        shifted = views[0] if moderate else np.subtract(views[0], views[1], out=views[3])
+        np.exp(shifted, out=views[3])
         np.multiply(views[3], views[2], out=views[3])
         index = chosen[rows]
         np.put_along_axis(part, index, np.take_along_axis(part, index, 1) - picked[rows].astype(dtype), 1)

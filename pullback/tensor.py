@@ -42,7 +42,9 @@ class Tensor:
 
     is_node = False
     __array_priority__ = 1000
-    __hash__ = object.__hash__
+
+    def __hash__(self) -> int:
+        return id(self)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         from .creation import legacy_tensor
@@ -327,6 +329,7 @@ class Anchor(Tensor):
 
     _owner: Any
     _hooks: Any = None
+    __hash__ = object.__hash__  # anchors are the keys of every backward pass
 
     def owner(self) -> Tensor | None:
         """The leaf tensor, if anybody still has it."""

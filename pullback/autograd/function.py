@@ -142,6 +142,9 @@ class CustomNode(Node, FunctionCtx):
             )
         return tensor.owner_or_self() if type(tensor) is Anchor else tensor
 
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
     def keep(self, outputs: tuple) -> None:
         """Turn what was given to `save_for_backward` into saved values."""
         hooks = current_mode().saved_hooks

@@ -97,6 +97,7 @@ class Node(metaclass=NodeType):
 
     is_node = True
     op: Any = None
+    full_name: str | None = None  # where torch shows more than the class: 'torch::autograd::CopySlices'
 
     # Class-level defaults, so that recording an operation sets only what is particular to it.
     edges: tuple  # for each input: a Node, the Anchor of a leaf, or None where no gradient is wanted
@@ -125,7 +126,7 @@ class Node(metaclass=NodeType):
     # --- what users and tests look at ---
 
     def name(self) -> str:
-        return type(self).__name__
+        return self.full_name or type(self).__name__
 
     @property
     def next_functions(self) -> tuple:
@@ -147,10 +148,8 @@ class Node(metaclass=NodeType):
     def _input_metadata(self) -> list[InputMetadata]:
         from ..device import cpu
         from ..dtypes import from_numpy_dtype
-        from ..size import Size
-
         outputs = self.outputs or ((self.shape, self.dtype),)
-        return [InputMetadata(Size(shape), from_numpy_dtype(dtype), cpu) for shape, dtype in outputs]
+        return [InputMetadata(list(shape), from_numpy_dtype(dtype), cpu) for shape, dtype in outputs]
 
     def _sequence_nr(self) -> int:
         return self.order
@@ -177,7 +176,7 @@ class Node(metaclass=NodeType):
         return call_node(self, grads)
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
 def node_class(name: str, op: Any) -> type[Node]:
@@ -191,7 +190,9 @@ def node_class(name: str, op: Any) -> type[Node]:
         for shown in {own, _TORCH_NAMES.get(own, own)}:
             attributes[f"_saved_{shown}"] = property(_saved_value(own))
             attributes[f"_raw_saved_{shown}"] = property(_raw_saved(own))
-    return NodeType(name, (Node,), attributes)
+    if "::" in name:
+        attributes["full_name"] = name
+    return NodeType(name.split("::")[-1], (Node,), attributes)
 
 
 # Torch's names of saved values where ours say it in other words.

@@ -197,7 +197,9 @@ def _parameter_names(forward: Callable) -> tuple[str, ...] | None:
 
 
 def conjugate(value: Any) -> Any:
-    """conj for complex values; real ones (and Python numbers) as they are."""
+    """conj for complex values; real ones as they are."""
+    if isinstance(value, complex):
+        return value.conjugate()
     if getattr(value, "dtype", None) is not None and value.dtype.kind == "c":
         return np.conj(value)
     return value

@@ -128,7 +128,7 @@ def _without_region(x: Any, steps: tuple) -> Any:
     return out
 
 
-without_region = linear("CopySlices", _without_region, x=lambda g, steps: without_region(g, steps=steps))
+without_region = linear("torch::autograd::CopySlices", _without_region, x=lambda g, steps: without_region(g, steps=steps))
 
 
 def _with_region(base: Any, value: Any, steps: tuple) -> Any:
@@ -139,7 +139,7 @@ def _with_region(base: Any, value: Any, steps: tuple) -> Any:
 
 
 copy_slices = linear(
-    "CopySlices",
+    "torch::autograd::CopySlices",
     _with_region,
     base=lambda g, steps: without_region(g, steps=steps),
     value=lambda g, steps: replay(g, steps=steps),

@@ -19,7 +19,7 @@ def _cast(x: Any, dtype: Any) -> Any:
 cast = linear("ToCopyBackward0", _cast, x=lambda g: g)
 clone = linear("CloneBackward0", lambda x: np.array(x, order="K"), x=lambda g: g)
 clone_contiguous = linear("CloneBackward0", lambda x: np.array(x, order="C"), x=lambda g: g)
-copied = linear("CopyBackwards", lambda x: np.array(x), x=lambda g: g)
+copied = linear("torch::autograd::CopyBackwards", lambda x: np.array(x), x=lambda g: g)
 
 
 def _copy_into(x: Any, source: Any) -> Any:
@@ -28,32 +28,54 @@ def _copy_into(x: Any, source: Any) -> Any:
     return out
 
 
-copy_into = linear("CopyBackwards", _copy_into, x=lambda g: g * 0, source=lambda g: g)
-real = op("ViewAsRealBackward0", lambda x: x.real, kind="real_linear", view=True, x=lambda g: g)
-imag = op("ViewAsRealBackward0", lambda x: x.imag, kind="real_linear", view=True, x=lambda g: g * 1j)
-conj = op("ConjBackward0", np.conj, kind="real_linear", x=lambda g: np.conj(g))
-view_as_real = op(
-    "ViewAsRealBackward0",
-    lambda x: x[..., None].view(x.real.dtype) if x.ndim and x.flags.c_contiguous else _pairs(x),
-    kind="real_linear",
-    view=True,
-    x=lambda g: view_as_complex(g),
-)
+copy_into = linear("torch::autograd::CopyBackwards", _copy_into, x=lambda g: g * 0, source=lambda g: g)
+
+# Real and imaginary parts. These are linear over the real numbers only.
 
 
-def _pairs(x: Any) -> Any:
-    return np.lib.stride_tricks.as_strided(x.real, (*x.shape, 2), (*x.strides, x.real.dtype.itemsize))
+def _as_real(x: Any) -> Any:
+    return x[..., None].view(x.real.dtype)
 
 
 def _as_complex(x: Any) -> Any:
-    complex_type = np.dtype(np.complex64 if x.dtype.itemsize == 4 else np.complex128)
-    if x.flags.c_contiguous:
-        return x.view(complex_type)[..., 0]
-    return np.lib.stride_tricks.as_strided(
-        np.ndarray((), complex_type, x, 0), x.shape[:-1], x.strides[:-1]
-    ) if x.strides[-1] == x.dtype.itemsize and x.base is None else (x[..., 0] + 1j * x[..., 1]).astype(complex_type)
+    kind = np.dtype(np.complex64 if x.dtype.itemsize == 4 else np.complex128)
+    if x.strides[-1] != x.dtype.itemsize:  # only cotangents: the function checks what users pass
+        x = np.ascontiguousarray(x)
+    return x.view(kind)[..., 0]
 
 
-view_as_complex = op(
-    "ViewAsComplexBackward0", _as_complex, kind="real_linear", view=True, x=lambda g: view_as_real(g)
+view_as_real = op(
+    "ViewAsRealBackward0", _as_real, kind="real_linear", view=True, x=lambda g: complex_pairs(g)
 )
+view_as_complex = op(
+    "ViewAsComplexBackward0", _as_complex, kind="real_linear", view=True, x=lambda g: real_pairs(g)
+)
+# The same for cotangents, which need not be views.
+complex_pairs = op("ViewAsComplexBackward0", _as_complex, kind="real_linear", x=lambda g: real_pairs(g))
+real_pairs = op("ViewAsRealBackward0", _as_real, kind="real_linear", x=lambda g: complex_pairs(g))
+
+
+real = op(
+    "ViewAsRealBackward0", _as_real, kind="real_linear", view=True, x=lambda g: complex_pairs(g)
+)
+view_as_complex = op(
+    "ViewAsComplexBackward0", _as_complex, kind="real_linear", view=True, x=lambda g: real_pairs(g)
+)
+# The same for cotangents, which need not be views.
+complex_pairs = op("ViewAsComplexBackward0", _as_complex, kind="real_linear", x=lambda g: real_pairs(g))
+real_pairs = op("ViewAsRealBackward0", _as_real, kind="real_linear", x=lambda g: complex_pairs(g))
+
+
+def _to_complex(real: Any, imag: Any) -> Any:
+    kind = np.dtype(np.complex128 if real.dtype.itemsize == 8 else np.complex64)
+    out = np.empty(np.broadcast_shapes(real.shape, imag.shape), kind)
+    out.real, out.imag = real, imag
+    return out
+
+
+complex_from_parts = op(
+    "ComplexBackward0", _to_complex, kind="real_linear", real=lambda g: np.real(g), imag=lambda g: np.imag(g)
+)
+real = op("SelectBackward0", lambda x: x.real, kind="real_linear", view=True, x=lambda g: g)
+imag = op("SelectBackward0", lambda x: x.imag, kind="real_linear", view=True, x=lambda g: g * 1j)
+conj = op("ConjBackward0", np.conj, kind="real_linear", x=lambda g: np.conj(g))

@@ -1,0 +1,239 @@
+"""A pass that fails changes nothing; graphs need no garbage collector; threads and tasks do not disturb each other."""
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import pullback
+from pullback import tensor
+from pullback.autograd import Function
+
+
+def rss() -> int:
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Bomb(Function):
+    armed: BaseException | None = None
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        if Bomb.armed is not None:
+            raise Bomb.armed
+        return g
+
+
+@pytest.mark.parametrize("error", [ValueError("planted"), MemoryError(), KeyboardInterrupt()])
+@pytest.mark.parametrize("place", range(4))
+def test_an_exception_at_any_node_leaves_every_grad_and_the_graph(error, place):
+    a = tensor([1.0, 2.0], requires_grad=True)
+    b = tensor([3.0, 4.0], requires_grad=True)
+    c = tensor([5.0, 6.0], requires_grad=True)
+    b.grad = tensor([10.0, 10.0])
+    stages = [lambda: a * b, lambda y: y * c, lambda y: pullback.tanh(y * 0.01), lambda y: y + a]
+    y = stages[0]()
+    for number, stage in enumerate(stages[1:], 1):
+        if number == place or place == 0 and number == 1:
+            y = Bomb.apply(y)
+        y = stage(y)
+    loss = y.sum()
+    Bomb.armed = error
+    with pytest.raises(type(error)):
+        loss.backward()
+    assert a.grad is None and c.grad is None
+    assert b.grad.tolist() == [10.0, 10.0]
+    Bomb.armed = None
+    loss.backward()
+    assert a.grad is not None and c.grad is not None
+    assert b.grad.tolist() != [10.0, 10.0]
+
+
+def test_a_hook_that_raises_leaves_every_grad():
+    a, b = tensor([1.0], requires_grad=True), tensor([2.0], requires_grad=True)
+    h = a * b
+
+    def refuse(gradient):
+        raise RuntimeError("no")
+
+    handle = h.register_hook(refuse)
+    loss = (h * b).sum()
+    with pytest.raises(RuntimeError, match="no"):
+        loss.backward()
+    assert a.grad is None and b.grad is None
+    handle.remove()
+    loss.backward()
+    assert a.grad.item() == 4.0 and b.grad.item() == 4.0
+
+
+def test_a_million_nodes_without_recursion_or_garbage_collector():
+    code = """
+import gc, os, time
+gc.disable()
+import pullback
+def rss():
+    return int(open('/proc/self/statm').read().split()[1]) * os.sysconf('SC_PAGE_SIZE')
+x = pullback.tensor(1.0, requires_grad=True)
+y = x + 0
+for _ in range(1000): y = y + 1
+y.backward(); del y
+before = rss()
+def chain(n):
+    y = x
+    t = time.perf_counter()
+    for _ in range(n): y = y + 1
+    y.backward()
+    return y, (time.perf_counter() - t) / n
+small = min(chain(1000)[1] for _ in range(5))
+y, large = chain(1_000_000)
+peak = rss()
+del y
+print(small, large, before, peak, rss())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    small, large, before, peak, after = map(float, done.stdout.split())
+    assert peak - before > 100e6
+    assert after - before < 0.1 * (peak - before)
+
+
+def test_graphs_die_with_their_last_tensor():
+    gc.disable()
+    try:
+        x = pullback.ones(3, requires_grad=True)
+        y = (x.exp() * x).sum()
+        node = weakref.ref(y.grad_fn.next_functions[0][0])
+        y.backward()
+        del y
+        assert node() is None
+        leaf = pullback.ones(3, requires_grad=True)
+        (leaf * leaf).sum().backward()
+        gone = weakref.ref(leaf)
+        del leaf
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_create_graph_does_not_leak():
+    gc.collect()
+    gc.disable()
+    try:
+        for step in range(220):
+            if step == 20:
+                before = rss()
+            x = tensor(np.ones(100_000), requires_grad=True)
+            (x.view(-1) ** 3 * x).sum().backward(create_graph=True)
+        assert rss() - before < 20e6
+    finally:
+        gc.enable()
+
+
+def test_threads_add_exactly_into_one_leaf():
+    leaf = pullback.zeros(50, dtype=pullback.float64, requires_grad=True)
+    errors = []
+
+    def work():
+        try:
+            for _ in range(200):
+                own = pullback.ones(50, dtype=pullback.float64, requires_grad=True)
+                (leaf * own).sum().backward()
+                assert own.grad.tolist() == [0.0] * 50
+        except BaseException as error:  # noqa: BLE001 - reported by the main thread
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert leaf.grad.tolist() == [2000.0] * 50
+
+
+def test_no_grad_does_not_leak_into_other_tasks_and_threads():
+    seen = []
+
+    async def holder():
+        with pullback.no_grad():
+            await asyncio.sleep(0.01)
+            seen.append(("holder", pullback.is_grad_enabled()))
+
+    async def other():
+        await asyncio.sleep(0.005)
+        seen.append(("other", pullback.is_grad_enabled()))
+
+    async def both():
+        await asyncio.gather(holder(), other())
+
+    asyncio.run(both())
+    assert sorted(seen) == [("holder", False), ("other", True)]
+    with pullback.no_grad():
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(pullback.is_grad_enabled()))
+        thread.start()
+        thread.join()
+    assert answers == [True]
+
+
+def test_ctrl_c_arrives_during_a_pass_and_changes_nothing():
+    x = pullback.ones(200, 200, requires_grad=True)
+    y = x
+    for _ in range(2000):
+        y = y * 1.0001
+    loss = y.sum()
+    timer = threading.Timer(0.01, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(100):
+            loss.backward(retain_graph=True)
+            x.grad = None
+    timer.join()
+    x.grad = None
+    loss.backward()
+    assert x.grad.shape == (200, 200)
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        lambda: pullback.zeros(2**62),
+        lambda: pullback.zeros(2**31, 2**31, 2**31),
+        lambda: pullback.zeros(-1),
+        lambda: pullback.ones(3)[2**40],
+        lambda: pullback.ones(3)[pullback.tensor([2**40])],
+        lambda: pullback.ones(3).expand(2**60, 2**10),
+        lambda: pullback.ones(3).reshape(2**70),
+        lambda: pullback.ones(3).transpose(0, 5),
+        lambda: pullback.ones(3).sum(-4),
+        lambda: pullback.arange(0, 2**62),
+    ],
+)
+def test_absurd_shapes_and_indices_are_python_errors(mistake):
+    with pytest.raises((RuntimeError, ValueError, IndexError, MemoryError, OverflowError, TypeError)):
+        mistake()
+
+
+def test_anomaly_mode_finds_writes_through_numpy():
+    memory = np.ones(3, np.float32)
+    with pullback.autograd.set_detect_anomaly(True):
+        x = pullback.ones(3, requires_grad=True)
+        shared = pullback.from_numpy(memory)
+        loss = (x * shared).sum()
+        memory *= 10
+        with pytest.warns(UserWarning, match="Error detected in MulBackward0"):
+            with pytest.raises(RuntimeError, match="shares with NumPy"):
+                loss.backward()
+    assert x.grad is None

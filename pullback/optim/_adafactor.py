@@ -122,5 +122,3 @@ def _update(
 def _norm(array: np.ndarray) -> float:
     flat = array.reshape(-1)
     return math.sqrt(float(np.dot(flat, flat)))
-
-

@@ -55,9 +55,7 @@ class LambdaLR(_FunctionSchedule):
     def get_lr(self) -> list[Any]:
         """The rates of the next step."""
         self._warn_outside_step()
-        return [
-            base * function(self.last_epoch) for function, base in zip(self.lr_lambdas, self.base_lrs, strict=True)
-        ]
+        return [base * function(self.last_epoch) for function, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
 class MultiplicativeLR(_FunctionSchedule):
@@ -201,9 +199,7 @@ class ExponentialLR(LRScheduler):
 class PolynomialLR(LRScheduler):
     """Down to zero along a power of the remaining share of `total_iters`."""
 
-    def __init__(
-        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
         self.power = power
         super().__init__(optimizer, last_epoch)

@@ -191,7 +191,6 @@ class ArrayOptimizer(Optimizer):
             if state:
                 self.state[param] = state
 
-
     def _trace_real(
         self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float
     ) -> Tensor:

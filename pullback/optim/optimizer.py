@@ -154,9 +154,7 @@ class Optimizer:
             self._check_param(param)
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
-                raise ValueError(
-                    f"parameter group didn't specify a value of required optimization parameter {name}"
-                )
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
         ids = {id(param) for param in param_group["params"]}
         if len(ids) != len(param_group["params"]):
@@ -318,9 +316,7 @@ def _normalise_params(param_group: dict[str, Any]) -> None:
     names = [param[0] for param in params if isinstance(param, tuple)]
     if names:
         if len(names) != len(params):
-            raise ValueError(
-                "all optimizer params should be with/without names. Some param names are missing"
-            )
+            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
         param_group["param_names"] = names
         params = [param[1] for param in params]
     param_group["params"] = params

@@ -140,9 +140,7 @@ class AveragedModel(Module):
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Recompute the running statistics of batch normalization layers with one pass over the data."""
-    layers = [
-        module for module in model.modules() if isinstance(module, pullback.nn.modules.batchnorm._BatchNorm)
-    ]
+    layers = [module for module in model.modules() if isinstance(module, pullback.nn.modules.batchnorm._BatchNorm)]
     if not layers:
         return
     momenta = [layer.momentum for layer in layers]

@@ -193,7 +193,7 @@ def test_errors_of_worker_init():
 
 
 def test_unpicklable_data_is_an_error():
-    loader = pullback.utils.data.DataLoader(range(4), num_workers=1, collate_fn=lambda batch: (lambda: batch))
+    loader = pullback.utils.data.DataLoader(range(4), num_workers=1, collate_fn=lambda batch: lambda: batch)
     with pytest.raises(Exception, match="worker process 0"):
         list(loader)
 

@@ -47,8 +47,14 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         process = context.Process(
             target=worker_loop,
             args=(
-                self._fetcher_arguments, requests, answers, (request_writer, answer_reader), self._base_seed,
-                worker_init_fn, worker_id, self._num_workers,
+                self._fetcher_arguments,
+                requests,
+                answers,
+                (request_writer, answer_reader),
+                self._base_seed,
+                worker_init_fn,
+                worker_id,
+                self._num_workers,
             ),  # fmt: skip
             daemon=True,
         )

@@ -54,9 +54,7 @@ class DistributedSampler(Sampler[int]):
             indices *= math.ceil(self.total_size / len(indices))
         indices = indices[: self.total_size]
         if len(indices) != self.total_size:
-            raise AssertionError(
-                f"Number of indices ({len(indices)}) does not match total_size ({self.total_size})"
-            )
+            raise AssertionError(f"Number of indices ({len(indices)}) does not match total_size ({self.total_size})")
         return iter(indices[self.rank : self.total_size : self.num_replicas])
 
     def __len__(self) -> int:

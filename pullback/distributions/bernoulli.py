@@ -1,0 +1,67 @@
+"""The Bernoulli distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.distributions import constraints
+from pullback.distributions._binary import BinaryParameter
+from pullback.distributions.distribution import EMPTY, enumerated
+from pullback.distributions.exp_family import ExponentialFamily
+from pullback.distributions.utils import broadcast_all
+from pullback.nn.functional import binary_cross_entropy_with_logits
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class Bernoulli(BinaryParameter, ExponentialFamily):
+    """One with probability `probs` (log-odds `logits`), else zero."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
+    has_enumerate_support = True
+    _mean_carrier_measure = 0
+    _parameters = {"probs": 0, "logits": 0}
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        super().__init__(self._set_binary(probs, logits), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        mode = (self.probs >= 0.5).to(self.probs.dtype)
+        return mode.masked_fill(self.probs == 0.5, float("nan"))
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Sequence[int] = EMPTY) -> Tensor:
+        with pullback.no_grad():
+            return pullback.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        return -binary_cross_entropy_with_logits(logits, value, reduction="none")
+
+    def entropy(self) -> Tensor:
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        values = pullback.arange(2, dtype=self._param.dtype, device=self._param.device)
+        return enumerated(values, self._batch_shape, expand)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (pullback.logit(self.probs),)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        return pullback.log1p(pullback.exp(x))

@@ -1,0 +1,26 @@
+"""The chi-squared distribution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pullback.distributions import constraints
+from pullback.distributions.gamma import Gamma
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class Chi2(Gamma):
+    """The sum of `df` squared standard normals."""
+
+    arg_constraints = {"df": constraints.positive}
+    _parameters = {"concentration": 0, "rate": 0}
+
+    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+        super().__init__(0.5 * df, 0.5, validate_args=validate_args)
+
+    @property
+    def df(self) -> Tensor:
+        """Degrees of freedom."""
+        return self.concentration * 2

@@ -1,0 +1,93 @@
+"""The Dirichlet distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.distributions import constraints
+from pullback.distributions.distribution import EMPTY
+from pullback.distributions.exp_family import ExponentialFamily
+from pullback.nn.functional import one_hot
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class _DirichletSample(pullback.autograd.Function):
+    """Draws from a Dirichlet distribution with their implicit derivative."""
+
+    @staticmethod
+    def forward(ctx: Any, concentration: Tensor) -> Tensor:
+        x = pullback._sample_dirichlet(concentration)
+        ctx.save_for_backward(x, concentration)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        x, concentration = ctx.saved_tensors
+        total = concentration.sum(-1, True).expand_as(concentration)
+        slope = pullback._dirichlet_grad(x, concentration, total)
+        return slope * (grad - (x * grad).sum(-1, True))
+
+
+class Dirichlet(ExponentialFamily):
+    """Random probabilities of several categories, along the last axis."""
+
+    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
+    support = constraints.simplex
+    has_rsample = True
+    _parameters = {"concentration": 1}
+
+    def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
+        if concentration.dim() < 1:
+            raise ValueError("`concentration` parameter must be at least one-dimensional.")
+        self.concentration = concentration
+        super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.concentration / self.concentration.sum(-1, True)
+
+    @property
+    def mode(self) -> Tensor:
+        excess = (self.concentration - 1).clamp(min=0.0)
+        mode = excess / excess.sum(-1, True)
+        # Without excess anywhere the density peaks at the corners: pick one.
+        corner = one_hot(mode.argmax(dim=-1), mode.shape[-1]).to(mode.dtype)
+        return pullback.where((self.concentration < 1).all(dim=-1, keepdim=True), corner, mode)
+
+    @property
+    def variance(self) -> Tensor:
+        total = self.concentration.sum(-1, True)
+        return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
+
+    def rsample(self, sample_shape: Sequence[int] = EMPTY) -> Tensor:
+        return _DirichletSample.apply(self.concentration.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return (
+            pullback.xlogy(self.concentration - 1.0, value).sum(-1)
+            + pullback.lgamma(self.concentration.sum(-1))
+            - pullback.lgamma(self.concentration).sum(-1)
+        )
+
+    def entropy(self) -> Tensor:
+        size = self.concentration.size(-1)
+        total = self.concentration.sum(-1)
+        return (
+            pullback.lgamma(self.concentration).sum(-1)
+            - pullback.lgamma(total)
+            - (size - total) * pullback.digamma(total)
+            - ((self.concentration - 1.0) * pullback.digamma(self.concentration)).sum(-1)
+        )
+
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (self.concentration,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        return x.lgamma().sum(-1) - pullback.lgamma(x.sum(-1))

@@ -1,0 +1,72 @@
+"""The exponential distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.distributions import constraints
+from pullback.distributions.distribution import EMPTY, batch_shape_of
+from pullback.distributions.exp_family import ExponentialFamily
+from pullback.distributions.utils import broadcast_all
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class Exponential(ExponentialFamily):
+    """Waiting times with a given rate."""
+
+    arg_constraints = {"rate": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    _mean_carrier_measure = 0
+    _parameters = {"rate": 0}
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(batch_shape_of(self.rate, rate), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.rate.reciprocal()
+
+    @property
+    def mode(self) -> Tensor:
+        return pullback.zeros_like(self.rate)
+
+    @property
+    def stddev(self) -> Tensor:
+        return self.rate.reciprocal()
+
+    @property
+    def variance(self) -> Tensor:
+        return self.rate.pow(-2)
+
+    def rsample(self, sample_shape: Sequence[int] = EMPTY) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return pullback.empty(shape, dtype=self.rate.dtype, device=self.rate.device).exponential_() / self.rate
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return self.rate.log() - self.rate * value
+
+    def cdf(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return 1 - pullback.exp(-self.rate * value)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return -pullback.log1p(-value) / self.rate
+
+    def entropy(self) -> Tensor:
+        return 1.0 - self.rate.log()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (-self.rate,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        return -pullback.log(-x)

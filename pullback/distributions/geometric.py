@@ -1,0 +1,65 @@
+"""The geometric distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.distributions import constraints
+from pullback.distributions._binary import BinaryParameter
+from pullback.distributions.distribution import EMPTY, Distribution
+from pullback.distributions.utils import broadcast_all
+from pullback.nn.functional import binary_cross_entropy_with_logits
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class Geometric(BinaryParameter, Distribution):
+    """The number of failures before the first success."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.nonnegative_integer
+    _parameters = {"probs": 0, "logits": 0}
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        super().__init__(self._set_binary(probs, logits), validate_args=validate_args)
+        if self._validate_args and probs is not None:
+            value = self.probs
+            valid = value > 0
+            if not valid.all():
+                raise ValueError(
+                    f"Expected parameter probs ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                    f"{self!r} to be positive but found invalid values:\n{value.detach()[~valid]}"
+                )
+
+    @property
+    def mean(self) -> Tensor:
+        return 1.0 / self.probs - 1.0
+
+    @property
+    def mode(self) -> Tensor:
+        return pullback.zeros_like(self.probs)
+
+    @property
+    def variance(self) -> Tensor:
+        return (1.0 / self.probs - 1.0) / self.probs
+
+    def sample(self, sample_shape: Sequence[int] = EMPTY) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        with pullback.no_grad():
+            u = pullback.empty(shape, dtype=self.probs.dtype, device=self.probs.device)
+            u.uniform_(pullback.finfo(self.probs.dtype).tiny, 1)
+            return (u.log() / (-self.probs).log1p()).floor()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        value, probs = broadcast_all(value, self.probs)
+        # Certain success: no failure has probability one, where the formula would give 0 * -inf.
+        probs = probs.masked_fill((probs == 1) & (value == 0), 0)
+        return value * (-probs).log1p() + self.probs.log()
+
+    def entropy(self) -> Tensor:
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs

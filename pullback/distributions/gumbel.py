@@ -1,0 +1,64 @@
+"""The Gumbel distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.distributions import constraints
+from pullback.distributions.transformed_distribution import TransformedDistribution
+from pullback.distributions.transforms import AffineTransform, ExpTransform
+from pullback.distributions.uniform import Uniform
+from pullback.distributions.utils import NUMBER, broadcast_all, euler_constant
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class Gumbel(TransformedDistribution):
+    """The distribution of maxima: minus the log of minus the log of a uniform variable."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    _parameters = {"loc": 0, "scale": 0}
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast_all(loc, scale)
+        limits = pullback.finfo(self.loc.dtype)
+        low: Any = limits.tiny
+        high: Any = 1 - limits.eps
+        if not (isinstance(loc, NUMBER) and isinstance(scale, NUMBER)):
+            low, high = pullback.full_like(self.loc, low), pullback.full_like(self.loc, high)
+        transforms = [
+            ExpTransform().inv,
+            AffineTransform(loc=0, scale=-pullback.ones_like(self.scale)),
+            ExpTransform().inv,
+            AffineTransform(loc=loc, scale=-self.scale),
+        ]
+        super().__init__(Uniform(low, high, validate_args=validate_args), transforms, validate_args=validate_args)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        y = (self.loc - value) / self.scale
+        return y - y.exp() - self.scale.log()
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc + self.scale * euler_constant
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def stddev(self) -> Tensor:
+        return (math.pi / math.sqrt(6)) * self.scale
+
+    @property
+    def variance(self) -> Tensor:
+        return self.stddev.pow(2)
+
+    def entropy(self) -> Tensor:
+        return self.scale.log() + (1 + euler_constant)

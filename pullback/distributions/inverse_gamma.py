@@ -1,0 +1,55 @@
+"""The inverse gamma distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.distributions import constraints
+from pullback.distributions.gamma import Gamma
+from pullback.distributions.transformed_distribution import TransformedDistribution
+from pullback.distributions.transforms import PowerTransform
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class InverseGamma(TransformedDistribution):
+    """One over a gamma variable."""
+
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+    _parameters: dict[str, int] = {}
+
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+        base = Gamma(concentration, rate, validate_args=validate_args)
+        super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
+
+    @property
+    def concentration(self) -> Tensor:
+        """Shape of the gamma variable."""
+        return self.base_dist.concentration
+
+    @property
+    def rate(self) -> Tensor:
+        """Rate of the gamma variable."""
+        return self.base_dist.rate
+
+    @property
+    def mean(self) -> Tensor:
+        return pullback.where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.rate / (self.concentration + 1)
+
+    @property
+    def variance(self) -> Tensor:
+        finite = self.rate.square() / ((self.concentration - 1).square() * (self.concentration - 2))
+        return pullback.where(self.concentration > 2, finite, math.inf)
+
+    def entropy(self) -> Tensor:
+        a = self.concentration
+        return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()

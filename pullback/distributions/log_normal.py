@@ -1,0 +1,52 @@
+"""The log-normal distribution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pullback.distributions import constraints
+from pullback.distributions.normal import Normal
+from pullback.distributions.transformed_distribution import TransformedDistribution
+from pullback.distributions.transforms import ExpTransform
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class LogNormal(TransformedDistribution):
+    """The exponential of a normal variable."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+    _parameters: dict[str, int] = {}
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        base = Normal(loc, scale, validate_args=validate_args)
+        super().__init__(base, ExpTransform(), validate_args=validate_args)
+
+    @property
+    def loc(self) -> Tensor:
+        """Location of the base."""
+        return self.base_dist.loc
+
+    @property
+    def scale(self) -> Tensor:
+        """Scale of the base."""
+        return self.base_dist.scale
+
+    @property
+    def mean(self) -> Tensor:
+        return (self.loc + self.scale.pow(2) / 2).exp()
+
+    @property
+    def mode(self) -> Tensor:
+        return (self.loc - self.scale.square()).exp()
+
+    @property
+    def variance(self) -> Tensor:
+        square = self.scale.pow(2)
+        return square.expm1() * (2 * self.loc + square).exp()
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() + self.loc

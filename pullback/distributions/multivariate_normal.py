@@ -1,0 +1,128 @@
+"""The multivariate normal distribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.distributions import constraints
+from pullback.distributions.distribution import EMPTY, Distribution
+from pullback.distributions.utils import _standard_normal, lazy_property
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+def _batch_mv(matrix: Tensor, vector: Tensor) -> Tensor:
+    """Matrix times vector, over batches of both."""
+    return pullback.matmul(matrix, vector.unsqueeze(-1)).squeeze(-1)
+
+
+def _batch_mahalanobis(factor: Tensor, x: Tensor) -> Tensor:
+    """Squared length of `x` in the metric of a covariance with Cholesky factor `factor`, over batches of both."""
+    solved = pullback.linalg.solve_triangular(factor, x.unsqueeze(-1), upper=False)
+    return solved.pow(2).sum((-2, -1))
+
+
+def _half_log_det(factor: Tensor) -> Tensor:
+    """Half the logarithm of the determinant of a covariance, from its Cholesky factor."""
+    return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+def _precision_to_scale_tril(precision: Tensor) -> Tensor:
+    """The Cholesky factor of the inverse, from a factorization of the matrix read backwards."""
+    flipped = pullback.linalg.cholesky(pullback.flip(precision, (-2, -1)))
+    inverse = pullback.flip(flipped, (-2, -1)).transpose(-2, -1)
+    identity = pullback.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
+    return pullback.linalg.solve_triangular(inverse, identity, upper=False)
+
+
+class MultivariateNormal(Distribution):
+    """Gaussian vectors, by a covariance matrix, its inverse, or its Cholesky factor."""
+
+    arg_constraints = {
+        "loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky,
+    }  # fmt: skip
+    support = constraints.real_vector
+    has_rsample = True
+    _parameters = {"loc": 1, "covariance_matrix": 2, "precision_matrix": 2, "scale_tril": 2}
+
+    def __init__(
+        self,
+        loc: Tensor,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if loc.dim() < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        matrices = {
+            "covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril,
+        }  # fmt: skip
+        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
+        if len(given) != 1:
+            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+        name, matrix = given[0]
+        if matrix.dim() < 2:
+            what = "scale_tril matrix" if name == "scale_tril" else name
+            raise ValueError(f"{what} must be at least two-dimensional, with optional leading batch dimensions")
+        batch_shape = pullback.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
+        self.__dict__[name] = matrix.expand((*batch_shape, -1, -1))
+        self.loc = loc.expand((*batch_shape, -1))
+        super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
+        if name == "scale_tril":
+            self._unbroadcasted_scale_tril = matrix
+        elif name == "covariance_matrix":
+            self._unbroadcasted_scale_tril = pullback.linalg.cholesky(matrix)
+        else:
+            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
+
+    def _expand_members(self, new: Any, batch_shape: Sequence[int]) -> None:
+        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
+
+    def _as_batch(self, matrix: Tensor) -> Tensor:
+        return matrix.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
+
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        return self._as_batch(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        return self._as_batch(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
+
+    @lazy_property
+    def precision_matrix(self) -> Tensor:
+        return self._as_batch(pullback.cholesky_inverse(self._unbroadcasted_scale_tril))
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        rows = self._unbroadcasted_scale_tril.pow(2).sum(-1)
+        return rows.expand((*self._batch_shape, *self._event_shape))
+
+    def rsample(self, sample_shape: Sequence[int] = EMPTY) -> Tensor:
+        noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
+        return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        square = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
+        constant = self._event_shape[0] * math.log(2 * math.pi)
+        return -0.5 * (constant + square) - _half_log_det(self._unbroadcasted_scale_tril)
+
+    def entropy(self) -> Tensor:
+        entropy = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi))
+        return (entropy + _half_log_det(self._unbroadcasted_scale_tril)).expand(self._batch_shape)

@@ -1,0 +1,56 @@
+"""The Poisson distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.distributions import constraints
+from pullback.distributions.distribution import EMPTY, batch_shape_of
+from pullback.distributions.exp_family import ExponentialFamily
+from pullback.distributions.utils import broadcast_all
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class Poisson(ExponentialFamily):
+    """Counts of independent events at a given rate."""
+
+    arg_constraints = {"rate": constraints.nonnegative}
+    support = constraints.nonnegative_integer
+    _parameters = {"rate": 0}
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(batch_shape_of(self.rate, rate), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.rate
+
+    @property
+    def mode(self) -> Tensor:
+        return self.rate.floor()
+
+    @property
+    def variance(self) -> Tensor:
+        return self.rate
+
+    def sample(self, sample_shape: Sequence[int] = EMPTY) -> Tensor:
+        with pullback.no_grad():
+            return pullback.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        rate, value = broadcast_all(self.rate, value)
+        return value.xlogy(rate) - rate - (value + 1).lgamma()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (self.rate.log(),)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        return pullback.exp(x)

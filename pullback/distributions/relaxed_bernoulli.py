@@ -1,0 +1,78 @@
+"""Bernoulli variables relaxed to the unit interval, so that draws have a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.distributions import constraints
+from pullback.distributions._binary import BinaryParameter
+from pullback.distributions.distribution import EMPTY, Distribution
+from pullback.distributions.transformed_distribution import TransformedDistribution
+from pullback.distributions.transforms import SigmoidTransform
+from pullback.distributions.utils import broadcast_all, clamp_probs
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class LogitRelaxedBernoulli(BinaryParameter, Distribution):
+    """Log-odds of a relaxed Bernoulli variable: logistic noise around `logits`, divided by the temperature."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.real
+    _parameters = {"probs": 0, "logits": 0}
+
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self.temperature = temperature
+        super().__init__(self._set_binary(probs, logits), validate_args=validate_args)
+
+    def _expand_members(self, new: Any, batch_shape: Sequence[int]) -> None:
+        super()._expand_members(new, batch_shape)
+        new.temperature = self.temperature
+
+    def rsample(self, sample_shape: Sequence[int] = EMPTY) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        probs = clamp_probs(self.probs.expand(shape))
+        uniforms = clamp_probs(pullback.rand(shape, dtype=probs.dtype, device=probs.device))
+        return (uniforms.log() - (-uniforms).log1p() + probs.log() - (-probs).log1p()) / self.temperature
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        away = logits - value * self.temperature
+        return self.temperature.log() + away - 2 * away.exp().log1p()
+
+
+class RelaxedBernoulli(TransformedDistribution):
+    """Numbers in the unit interval that come near zero and one as the temperature falls."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.unit_interval
+    has_rsample = True
+    _parameters: dict[str, int] = {}
+
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        base = LogitRelaxedBernoulli(temperature, probs, logits)
+        super().__init__(base, SigmoidTransform(), validate_args=validate_args)
+
+    @property
+    def temperature(self) -> Any:
+        """How far draws stay from zero and one."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self) -> Tensor:
+        """Log-odds of one."""
+        return self.base_dist.logits
+
+    @property
+    def probs(self) -> Tensor:
+        """Probability of one."""
+        return self.base_dist.probs

@@ -1,0 +1,106 @@
+"""One-hot vectors relaxed to the simplex, so that draws have a gradient."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.distributions import constraints
+from pullback.distributions.categorical import Categorical
+from pullback.distributions.distribution import EMPTY, Distribution
+from pullback.distributions.transformed_distribution import TransformedDistribution
+from pullback.distributions.transforms import ExpTransform
+from pullback.distributions.utils import broadcast_all, clamp_probs
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+class ExpRelaxedCategorical(Distribution):
+    """The logarithm of a relaxed one-hot vector (Gumbel softmax)."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.real_vector
+    has_rsample = True
+    _parameters: dict[str, int] = {}
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self._categorical = Categorical(probs, logits)
+        self.temperature = temperature
+        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
+
+    def _expand_members(self, new: Any, batch_shape: Sequence[int]) -> None:
+        new._categorical = self._categorical.expand(batch_shape)
+        new.temperature = self.temperature
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the probabilities."""
+        return self._categorical.param_shape
+
+    @property
+    def logits(self) -> Tensor:
+        """Normalized log-probabilities."""
+        return self._categorical.logits
+
+    @property
+    def probs(self) -> Tensor:
+        """Normalized probabilities."""
+        return self._categorical.probs
+
+    def rsample(self, sample_shape: Sequence[int] = EMPTY) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        uniforms = clamp_probs(pullback.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
+        scores = (self.logits - (-uniforms.log()).log()) / self.temperature
+        return scores - scores.logsumexp(dim=-1, keepdim=True)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        size = self._categorical._num_events
+        logits, value = broadcast_all(self.logits, value)
+        log_scale = math.lgamma(size) + (size - 1) * self.temperature.log()
+        score = logits - value * self.temperature
+        return (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1) + log_scale
+
+
+class RelaxedOneHotCategorical(TransformedDistribution):
+    """Points of the simplex that come near its corners as the temperature falls."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.simplex
+    has_rsample = True
+    _parameters: dict[str, int] = {}
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
+        super().__init__(base, ExpTransform(), validate_args=validate_args)
+
+    @property
+    def temperature(self) -> Any:
+        """How far draws stay from the corners."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self) -> Tensor:
+        """Normalized log-probabilities."""
+        return self.base_dist.logits
+
+    @property
+    def probs(self) -> Tensor:
+        """Normalized probabilities."""
+        return self.base_dist.probs

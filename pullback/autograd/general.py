@@ -6,6 +6,7 @@ form can stay a straight line.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..tensor import Tensor
@@ -21,15 +22,26 @@ def apply_special(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> Any
     return _apply(op, inputs, params, mode)
 
 
-def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> Any:
-    if mode.dual_level and any(isinstance(value, Tensor) and value._tangent for value in inputs):
-        from .forward_mode import apply_dual
+def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float = math.inf) -> Any:
+    """`below`: levels of forward mode from here up have been dealt with."""
+    batch = 0
+    if mode.dual_level or mode.batch_level:
+        dual, batch = top_levels(inputs, params, below)
+        if dual > batch:
+            from .forward_mode import apply_dual
 
-        return apply_dual(op, inputs, params)
+            return apply_dual(op, inputs, params, mode, dual)
+        if batch:
+            inputs = lifted(inputs, batch)
     if op.view:
         inputs[0].memory()
     arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
-    out = op.forward(*arrays, **(params or {}))
+    if batch:
+        from ..arrays.batching_rules import apply_batched
+
+        out = apply_batched(op, tuple(arrays), params or {})
+    else:
+        out = op.forward(*arrays, **(params or {}))
     several = op.outputs != 1
     results = tuple(tape.wrap(part) for part in (out if several else (out,)))
     mask = tape.needs_gradient(op, inputs) if mode.grad else 0
@@ -65,3 +77,49 @@ def _record(op: Op, inputs: tuple, params: dict | None, mask: int, results: tupl
         from .saved import pack_saved
 
         pack_saved(node, mode.saved_hooks[-1])
+
+
+# --- levels of forward mode and of batches ---------------------------------------------------------------------------
+
+
+def top_levels(inputs: tuple, params: dict | None, below: float) -> tuple[int, int]:
+    """The innermost level of forward mode (under `below`) and of batches among the inputs."""
+    dual = batch = 0
+    for value in inputs:
+        if isinstance(value, Tensor):
+            if value._tangent is not None:
+                for level in value._tangent:
+                    if dual < level < below:
+                        dual = level
+            batch = max(batch, getattr(value._array, "level", 0))
+        else:
+            batch = max(batch, getattr(value, "level", 0))
+    if params:
+        from ..arrays.batching_rules import params_level
+
+        batch = max(batch, params_level(params))
+    return dual, batch
+
+
+def lifted(inputs: tuple, level: int) -> tuple:
+    """Inputs from outside a batch as constants of it. Those with a history keep it: it belongs to the tape outside."""
+    from ..arrays.batched import Batched
+
+    results = []
+    for value in inputs:
+        if isinstance(value, Tensor) and getattr(value._array, "level", 0) != level:
+            value = tape.wrap(Batched(payload_of(value, level), level, False))
+        results.append(value)
+    return tuple(results)
+
+
+def payload_of(value: Tensor, level: int) -> Any:
+    """What a batch of a level holds of a tensor: the tensor, if an outer tape or level follows it, else its array."""
+    tangents = value._tangent
+    if tangents is not None and any(number >= level for number in tangents):
+        from .forward_mode import below_level
+
+        value = below_level(value, level)
+    if value.requires_grad or value._tangent is not None:
+        return value
+    return value.memory()

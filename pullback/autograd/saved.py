@@ -110,6 +110,8 @@ def _as_output(node: Node, number: int, array: Any) -> Tensor:
     tensor = wrap(array)
     if array.dtype.kind in "fcV":
         tensor._node, tensor._output_nr, tensor._requires_grad = node, number, True
+    if node.notes is not None and "tangents" in node.notes:
+        tensor._tangent = node.notes["tangents"].get(number)
     return tensor
 
 
@@ -225,7 +227,7 @@ class RawSaved:
         packed = pack(pack_hook, tensor)
         entry = SavedTensor(packed, unpack_hook, _history_of(value) if isinstance(value, Tensor) else None)
         node.saved = (*node.saved[:position], entry, *node.saved[position + 1 :])
-        node.packed = True
+        node.arrays = None
 
 
 def _history_of(tensor: Tensor) -> tuple:
@@ -269,4 +271,4 @@ def pack_saved(node: Node, hooks: tuple, detached_outputs: bool = True) -> None:
         else:
             entries.append(value)
     node.saved = tuple(entries)
-    node.packed = True
+    node.arrays = None

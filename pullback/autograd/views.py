@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import tensor as _tensor
 from ..storage import Storage, storage_of
-from ..tensor import Tensor, anchor_of
+from ..tensor import Anchor, Tensor, anchor_of
 from .mode import Mode, current_mode
 from .op import Op, linear
 
@@ -23,13 +23,26 @@ from .op import Op, linear
 class View:
     """How a tensor looks at the memory of its base."""
 
-    __slots__ = ("base", "steps", "history", "origin")
+    __slots__ = ("base", "steps", "version", "origin", "moves")
 
-    def __init__(self, base: Tensor, steps: tuple, history: int, origin: str) -> None:
+    def __init__(self, base: Tensor, steps: tuple, version: int, origin: str, moves: int = 0) -> None:
         self.base = base
         self.steps = steps  # ((op, params), ...) from the base to this view
-        self.history = history  # the storage's history count that the view's node belongs to
-        self.origin = origin  # 'default', 'no_grad', 'inference', or the message name of a many-output operation
+        self.version = version  # the storage's version that the view's node belongs to
+        self.origin = origin  # 'default', 'no_grad', 'inference', or 'several' for one of many outputs
+        self.moves = moves  # how often the base itself had been reshaped in place
+
+
+def base_of(view: View) -> Tensor:
+    """The tensor a view looks at; a leaf that graphs know by its anchor is itself as long as it lives."""
+    base = view.base
+    return base.owner_or_self() if type(base) is Anchor else base
+
+
+def steps_of(view: View, base: Tensor) -> tuple:
+    """The steps from the base as it is now. What was reshaped in place is first taken back to what the view saw."""
+    moves = getattr(base, "_moves", ())
+    return (*reversed(moves[view.moves :]), *view.steps) if moves else view.steps
 
 
 def link(result: Tensor, source: Tensor, op: Op, params: dict | None, mode: Mode) -> None:
@@ -39,29 +52,35 @@ def link(result: Tensor, source: Tensor, op: Op, params: dict | None, mode: Mode
 
 def link_output(result: Tensor, source: Tensor, op: Op, params: dict | None, number: int) -> None:
     """Make `result` a view that is output `number` of an operation with several views as outputs."""
+    mode = current_mode()
     step = op.output_step(params, number, source._array.shape)  # type: ignore[attr-defined]
-    origin = f"Output {number} of {op.name}" if current_mode().grad else "no_grad"
-    _link(result, source, step, origin)
+    _link(result, source, step, "several" if mode.grad else "inference" if mode.inference else "no_grad")
 
 
 def _link(result: Tensor, source: Tensor, step: tuple, origin: str) -> None:
-    storage = storage_of(source)
+    storage = source._storage or storage_of(source)
     parent = source._view
     result._storage = storage
     if parent is None:
         if source._requires_grad and source._node is None:
             source = anchor_of(source)
-        result._view = View(source, (step,), storage.history, origin)
+        view = View(source, (step,), storage.version, origin, len(source._moves) if "_moves" in source.__dict__ else 0)
     else:
-        if parent.origin != "default" and origin == "default":
+        if origin == "default":
             origin = parent.origin
-        result._view = View(parent.base, (*parent.steps, step), storage.history, origin)
+        base = parent.base
+        if hasattr(step[0], "step_from_base"):  # a view of memory does not pass through other views
+            steps: tuple = ((step[0], step[0].step_from_base(step[1], base._array)),)
+            view = View(base, steps, storage.version, origin, len(getattr(base, "_moves", ())))
+        else:
+            view = View(base, (*parent.steps, step), storage.version, origin, parent.moves)
+    result._view = view
     if origin != "default":
         if origin == "no_grad" and source._requires_grad:
             # Torch lets such a view lose its gradient silently. Here it follows the base: `refresh` will give it
             # a node when it is first used with grad mode on.
             result._requires_grad = True
-            result._view.history = -1
+            view.version = -1
         if source._inference:
             result._inference = True
 
@@ -69,23 +88,24 @@ def _link(result: Tensor, source: Tensor, step: tuple, origin: str) -> None:
 def refresh(tensor: Tensor) -> None:
     """Bring a view's node up to date with what has been written to its base."""
     view = tensor._view
-    storage = tensor._storage
-    if view.history == storage.history:
+    version = tensor._storage.version
+    if view.version == version:
         return
-    base = view.base
+    base = base_of(view)
     if base._requires_grad:
-        replay_on(base, tensor)
+        if tensor._array.dtype.kind in "fcV":
+            replay_on(base, tensor)
     elif tensor._node is not None:
         tensor._node = None
         tensor._requires_grad = False
-    view.history = storage.history
+    view.version = version
 
 
 def replay_on(base: Tensor, tensor: Tensor) -> None:
     """Give `tensor` a node that leads from the base's present history through the view's steps."""
-    steps = with_shapes(tensor._view.steps, base._array)
-    plan = replay.plan(1, 1)
-    node = replay.node_type((anchor_of(base) if base._node is None else base._node,), (), {"steps": steps}, plan, (), None)
+    steps = with_shapes(steps_of(tensor._view, base), base._array)
+    edge = anchor_of(base) if base._node is None else base._node
+    node = replay.node_type((edge,), (), {"steps": steps}, replay.plan(1, 1), (), None)
     if base._node is not None and base._output_nr:
         node.slots = (base._output_nr,)
     node.shape, node.dtype = tensor._array.shape, tensor._array.dtype
@@ -93,7 +113,7 @@ def replay_on(base: Tensor, tensor: Tensor) -> None:
 
 
 def with_shapes(steps: tuple, array: Any) -> tuple:
-    """The steps with the shape and dtype of what each is applied to, which their transposes need."""
+    """The steps with the shape of what each is applied to, which their transposes need."""
     described = []
     for op, params in steps:
         described.append((op, params, array.shape))
@@ -112,37 +132,38 @@ def _replay(x: Any, steps: tuple) -> Any:
 
 def _replay_transpose(g: Any, steps: tuple) -> Any:
     for op, params, shape in reversed(steps):
-        names = op.rules[op.inputs[0]].__code__.co_varnames[1 : op.rules[op.inputs[0]].__code__.co_argcount]
+        rule = op.rules[op.inputs[0]]
         given = {"x_shape": shape, **(params or {})}
-        g = op.rules[op.inputs[0]](g, *[given[name] for name in names])
+        g = rule(g, *[given[name] for name in rule.__code__.co_varnames[1 : rule.__code__.co_argcount]])
     return g
 
 
 replay = linear("AsStridedBackward0", _replay, x=lambda g, steps: _replay_transpose(g, steps))
 
 
-def _without_region(x: Any, steps: tuple) -> Any:
-    out = np.array(x)
+def _edited(x: Any, value: Any, steps: tuple) -> Any:
+    """A copy of x with `value` where the steps lead to."""
+    out = np.array(x, order="C")
     region = _replay(out, steps)
-    region[...] = 0
+    if np.may_share_memory(region, out) or not region.size:
+        region[...] = value
+        return out
+    # The steps made a copy (a reshape that needed the base's own strides, as_strided): follow the places instead.
+    places = _replay(np.arange(1, out.size + 1).reshape(out.shape), steps)
+    known = places > 0
+    out.reshape(-1)[places[known] - 1] = np.broadcast_to(value, places.shape)[known]
     return out
 
 
-without_region = linear("torch::autograd::CopySlices", _without_region, x=lambda g, steps: without_region(g, steps=steps))
-
-
-def _with_region(base: Any, value: Any, steps: tuple) -> Any:
-    out = np.array(base)
-    region = _replay(out, steps)
-    region[...] = value
-    return out
-
-
+without_region = linear(
+    "CopySlices", lambda x, steps: _edited(x, 0, steps), x=lambda g, steps: without_region(g, steps=steps)
+)
 copy_slices = linear(
-    "torch::autograd::CopySlices",
-    _with_region,
+    "CopySlices",
+    _edited,
     base=lambda g, steps: without_region(g, steps=steps),
     value=lambda g, steps: replay(g, steps=steps),
+    inputs=("base", "value"),
 )
 
 
@@ -163,7 +184,7 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
     if not recording:
         return
     if view is not None:
-        base = view.base
+        base = base_of(view)
         if view.origin == "no_grad" and (base._requires_grad or tensor._requires_grad):
             raise RuntimeError(
                 "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that "
@@ -176,9 +197,10 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
                 "A view was created in inference mode and is being modified inplace in normal mode. "
                 "Clone it first, or do both in the same mode."
             )
-        if view.origin.startswith("Output"):
+        if view.origin == "several":
+            maker = "a function" if tensor._node is None else tensor._node.name()
             raise RuntimeError(
-                f"{view.origin} is a view and is being modified inplace. This view is the output of a function that "
+                f"Output {tensor._output_nr} of {maker} is a view and is being modified inplace. This view is the output of a function that "
                 "returns multiple views. Such functions do not allow the output views to be modified inplace. You "
                 "should replace the inplace operation by an out-of-place one."
             )
@@ -244,9 +266,11 @@ def in_place(tensor: Tensor, function: Callable, *args: Any, **kwargs: Any) -> T
         saved._storage = None
     write(tensor, result, storage)
     if result._tangent is not None or tensor._tangent is not None:
-        tensor._tangent = result._tangent
+        from .forward_mode import write_tangents
+
+        write_tangents(tensor, result)
     if recording:
-        rebase(tensor, result)
+        rebase(tensor, result._node, result._output_nr)
     return tensor
 
 
@@ -283,24 +307,20 @@ def bump(storage: Storage) -> None:
         storage.writer = user_line()
 
 
-def rebase(tensor: Tensor, result: Tensor) -> None:
-    """Make the history of `result` that of `tensor`, and of the base it is a view of."""
-    storage = tensor._storage
+def rebase(tensor: Tensor, node: Any, output_nr: int) -> None:
+    """Make `node` the history of `tensor`, and of the base it is a view of."""
     view = tensor._view
     if view is None:
-        adopt_history(tensor, result._node, result._output_nr)
-        storage.history += 1
+        adopt_history(tensor, node, output_nr)
         return
-    base = view.base
-    steps = with_shapes(view.steps, base._array)
-    mask = (1 if base._requires_grad else 0) | 2
-    plan = copy_slices.plan(mask, 2)
-    edges = (None if not base._requires_grad else base._node or anchor_of(base), result._node)
-    node = copy_slices.node_type(edges, (), {"steps": steps}, plan, (), None)
-    node.slots = (base._output_nr if base._node is not None else 0, result._output_nr)
-    node.shape, node.dtype = base._array.shape, base._array.dtype
-    adopt_history(base, node, 0)
-    storage.history += 1
+    base = base_of(view)
+    steps = with_shapes(steps_of(view, base), base._array)
+    edges = (None if not base._requires_grad else base._node or anchor_of(base), node)
+    plan = copy_slices.plan((1 if base._requires_grad else 0) | 2, 2)
+    copied = copy_slices.node_type(edges, (), {"steps": steps}, plan, (), None)
+    copied.slots = (base._output_nr if base._node is not None else 0, output_nr)
+    copied.shape, copied.dtype = base._array.shape, base._array.dtype
+    adopt_history(base, copied, 0)
     refresh(tensor)
 
 
@@ -314,6 +334,36 @@ def adopt_history(tensor: Tensor, node: Any, output_nr: int) -> None:
             if reference() is tensor:
                 del retained[number]
                 node.ensure_hooks().retained[output_nr] = reference
+
+
+# --- other shapes in place -------------------------------------------------------------------------------------------
+
+
+def reshape_in_place(tensor: Tensor, op: Op, params: dict, back: tuple) -> Tensor:
+    """Give the tensor itself the shape that a view operation gives. `back` is the step that undoes it.
+
+    Of a base, other views are still to be replayed: they saw it in its old shape, which `back` restores.
+    """
+    from .tape import apply
+
+    mode = current_mode()
+    check_writable(tensor, mode, mode.grad and tensor._requires_grad)
+    storage = storage_of(tensor)
+    alias = alias_of(tensor)
+    alias._view = tensor._view
+    result = apply(op, (alias,), params)
+    tensor._array = result._array
+    if tensor._anchor is not None:
+        tensor._anchor._array = result._array
+    bump(storage)
+    if tensor._view is None:
+        tensor._moves = (*getattr(tensor, "_moves", ()), back)  # type: ignore[attr-defined]
+    else:
+        result._view.version = storage.version
+        tensor._view = result._view
+    if result._node is not None:
+        adopt_history(tensor, result._node, result._output_nr)
+    return tensor
 
 
 _tensor._refresh = refresh

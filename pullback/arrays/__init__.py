@@ -1,0 +1,8 @@
+"""Array types beside ndarray that rules and operations run on. `batched.py`: many examples as one (vmap, batched passes).
+
+What each operation does to a batch is in `batching_rules.py`. Tensors are not here: they are the layer above.
+"""
+
+from .batched import Batched, NotBatchable, level_of
+
+__all__ = ["Batched", "NotBatchable", "level_of"]

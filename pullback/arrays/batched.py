@@ -1,0 +1,324 @@
+"""`Batched`: many examples in one array, looking like one example. `vmap` and batched backward passes run on it.
+
+Axis 0 of the array inside is the batch; shape, dtype and axes are those of one example. Every batch belongs to a
+level, so that batches nest; a value of a level that is the same for all examples has no batch axis (`batched` False).
+The value inside may be an ndarray, a Batched of an outer level, or a Tensor: then what happens to the batch is
+recorded by the outer tape. How operations treat a batch is in `batching_rules.py`, NumPy's functions in `protocol.py`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+CONTROL_FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
+    "please file an issue at https://github.com/pytorch/pytorch/issues . Write the choice as torch.where(condition, a, b), or "
+    'run the function example by example with vmap(..., fallback="loop").'
+)
+ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please "
+    "try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please "
+    'file a bug report. vmap(..., fallback="loop") runs the function example by example, where .item() works.'
+)
+
+
+class NotBatchable(RuntimeError):
+    """Something asked a batch for the value of one example."""
+
+
+def raw(value: Any) -> Any:
+    """The array-like with NumPy's attributes inside a value: a Tensor's array, anything else as it is."""
+    return value._array if hasattr(value, "_pullback_apply") and not isinstance(value, Batched) else value
+
+
+def level_of(value: Any) -> int:
+    """The level of a batch; 0 for anything else."""
+    return value.level if type(value) is Batched else 0
+
+
+class Batched:
+    """Examples along axis 0 of `array` (or one value for all of them), each looking like an array of its own."""
+
+    __slots__ = ("array", "level", "batched", "shape", "dtype", "__weakref__")
+
+    __array_priority__ = 2000
+
+    def __init__(self, array: Any, level: int, batched: bool = True) -> None:
+        self.array = array
+        self.level = level
+        self.batched = batched
+        plain = raw(array)
+        self.shape = tuple(plain.shape)[1:] if batched else tuple(plain.shape)
+        self.dtype = plain.dtype
+
+    # --- what arrays have ---
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        count = 1
+        for n in self.shape:
+            count *= n
+        return count
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def strides(self) -> tuple:
+        plain = raw(self.array)
+        return tuple(plain.strides[1:]) if self.batched else tuple(plain.strides)
+
+    @property
+    def flags(self) -> Any:
+        return self.example(0).flags if self.batched and len(raw(self.array)) else raw(self.array).flags
+
+    @property
+    def base(self) -> Any:
+        return self.array  # never this object's own memory
+
+    @property
+    def T(self) -> Batched:
+        return self.transpose()
+
+    @property
+    def real(self) -> Batched:
+        from ..ops.casting import real
+
+        return real(self) if self.dtype.kind == "c" else self
+
+    @property
+    def imag(self) -> Batched:
+        from ..ops.casting import imag
+
+        return imag(self) if self.dtype.kind == "c" else self * 0
+
+    def example(self, number: int) -> Any:
+        """The array of one example, without history."""
+        plain = raw(self.array)
+        return plain[number, ...] if self.batched else plain
+
+    def same(self, array: Any, batched: bool | None = None) -> Batched:
+        """Another value of this level."""
+        return Batched(array, self.level, self.batched if batched is None else batched)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Batched({self.array!r}, level={self.level}, batched={self.batched})"
+
+    # --- what one example would have to be looked at for ---
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotBatchable(CONTROL_FLOW)
+
+    def __bool__(self) -> bool:
+        raise NotBatchable(CONTROL_FLOW)
+
+    __index__ = __int__ = __float__ = __complex__ = __array__
+
+    def item(self, *args: Any) -> Any:
+        raise NotBatchable(ITEM)
+
+    tolist = item
+
+    def nonzero(self) -> Any:
+        raise NotBatchable(
+            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow (boolean masks and nonzero "
+            "give each example a result of its own size). We don't support that yet: use torch.where, or "
+            'vmap(..., fallback="loop").'
+        )
+
+    @property
+    def data(self) -> Any:
+        raise NotBatchable(CONTROL_FLOW)
+
+    # --- methods that forwards and rules use ---
+
+    def astype(self, dtype: Any, copy: bool = True, **_: Any) -> Batched:
+        from ..ops.casting import cast
+
+        return self if self.dtype == dtype and not copy else cast(self, dtype=np.dtype(dtype))
+
+    def reshape(self, *shape: Any) -> Batched:
+        from ..ops.shape import reshape
+
+        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        return reshape(self, shape=complete_shape(tuple(wanted), self.size))
+
+    def transpose(self, *axes: Any) -> Batched:
+        from ..ops.shape import permute
+
+        order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
+        if not order or order == (None,):
+            order = range(self.ndim)[::-1]
+        return permute(self, axes=tuple(axis % self.ndim for axis in order))
+
+    def copy(self, order: str = "C") -> Batched:
+        return self.same(np.copy(self.array))
+
+    def conj(self) -> Batched:
+        return np.conj(self)
+
+    def ravel(self, order: str = "C") -> Batched:
+        return self.reshape(-1)
+
+    flatten = ravel
+
+    def squeeze(self, axis: Any = None) -> Batched:
+        drop = range(self.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        drop = {a % max(self.ndim, 1) for a in drop}
+        return self.reshape(tuple(n for i, n in enumerate(self.shape) if i not in drop or n != 1))
+
+    def __getattr__(self, name: str) -> Any:
+        """Any other method of ndarray works example by example."""
+        if name.startswith("__") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"a batched array has no attribute {name!r}")
+        if not callable(getattr(np.ndarray, name)):
+            raise NotBatchable(CONTROL_FLOW)
+        from .protocol import reduction_method
+
+        return reduction_method(self, name)
+
+    # --- indexing ---
+
+    def __getitem__(self, index: Any) -> Any:
+        from .batching_rules import get_item
+
+        return get_item(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        target = self[index]
+        np.copyto(target, value, casting="unsafe")
+
+    # --- dispatch ---
+
+    def _pullback_apply(self, op: Any, inputs: tuple, params: dict | None) -> Any:
+        from .batching_rules import apply_batched
+
+        return apply_batched(op, inputs, params or {})
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from .protocol import call_ufunc
+
+        return call_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+        from .protocol import call_function
+
+        return call_function(function, args, kwargs)
+
+
+def complete_shape(shape: tuple, size: int) -> tuple:
+    """A shape with -1 filled in."""
+    if -1 not in shape:
+        return shape
+    known = 1
+    for n in shape:
+        known *= n if n != -1 else 1
+    return tuple(size // known if n == -1 else n for n in shape)
+
+
+# --- arithmetic ------------------------------------------------------------------------------------------------------
+
+
+def aligned(value: Any, ndim: int) -> Any:
+    """The batch inside with axes of size 1 behind the batch axis, so that examples broadcast from the right."""
+    array = value.array
+    missing = ndim - len(value.shape)
+    if not value.batched or missing <= 0:
+        return array
+    plain = raw(array)
+    return np.reshape(array, (plain.shape[0],) + (1,) * missing + tuple(plain.shape[1:]))
+
+
+def elementwise(function: Callable, inputs: tuple) -> Any:
+    """Call a function of single elements on batches, numbers and arrays."""
+    level = max(level_of(value) for value in inputs)
+    ndim = 0
+    batched = False
+    for value in inputs:
+        if type(value) is Batched and value.level == level:
+            batched = batched or value.batched
+            ndim = max(ndim, len(value.shape))
+        else:
+            ndim = max(ndim, len(getattr(raw(value), "shape", ())))
+    arrays = [
+        aligned(value, ndim) if type(value) is Batched and value.level == level else value for value in inputs
+    ]
+    result = function(*arrays)
+    if type(result) is tuple:
+        return tuple(Batched(part, level, batched) for part in result)
+    return Batched(result, level, batched)
+
+
+_SCALARS = (int, float, complex)
+
+
+def _operator(function: Callable) -> Callable:
+    def method(self: Batched, other: Any) -> Any:
+        if type(other) in _SCALARS:
+            return Batched(function(self.array, other), self.level, self.batched)
+        if type(other) is Batched and other.level == self.level and len(other.shape) == len(self.shape):
+            if self.batched and other.batched or not self.shape:
+                return Batched(function(self.array, other.array), self.level, self.batched or other.batched)
+        elif not hasattr(other, "dtype") and not isinstance(other, (bool, list)):
+            return NotImplemented
+        elif hasattr(other, "_pullback_apply") and type(other) is not Batched:
+            return NotImplemented  # a Tensor: it is the layer above
+        return elementwise(function, (self, other))
+
+    return method
+
+
+def _reflected(function: Callable) -> Callable:
+    def method(self: Batched, other: Any) -> Any:
+        if type(other) in _SCALARS:
+            return Batched(function(other, self.array), self.level, self.batched)
+        if not hasattr(other, "dtype") and not isinstance(other, (bool, list)):
+            return NotImplemented
+        return elementwise(function, (other, self))
+
+    return method
+
+
+def _matmul(self: Batched, other: Any) -> Any:
+    from .protocol import matmul
+
+    return matmul(self, other)
+
+
+for _name, _function in (
+    ("add", operator.add), ("sub", operator.sub), ("mul", operator.mul), ("truediv", operator.truediv),
+    ("floordiv", operator.floordiv), ("mod", operator.mod), ("pow", operator.pow), ("and", operator.and_),
+    ("or", operator.or_), ("xor", operator.xor), ("lshift", operator.lshift), ("rshift", operator.rshift),
+):  # fmt: skip
+    setattr(Batched, f"__{_name}__", _operator(_function))
+    setattr(Batched, f"__r{_name}__", _reflected(_function))
+for _name, _function in (
+    ("lt", operator.lt), ("le", operator.le), ("gt", operator.gt), ("ge", operator.ge), ("eq", operator.eq), ("ne", operator.ne),
+):  # fmt: skip
+    setattr(Batched, f"__{_name}__", _operator(_function))
+Batched.__hash__ = object.__hash__  # type: ignore[method-assign]
+for _name, _function in (("neg", operator.neg), ("pos", operator.pos), ("abs", abs), ("invert", operator.invert)):
+    setattr(Batched, f"__{_name}__", (lambda function: lambda self: self.same(function(self.array)))(_function))
+Batched.__matmul__ = _matmul  # type: ignore[attr-defined]
+Batched.__rmatmul__ = lambda self, other: _matmul(other, self)  # type: ignore[attr-defined]

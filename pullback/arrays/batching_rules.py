@@ -1,0 +1,253 @@
+"""What each operation does to a batch: `apply_batched` finds the rule and wraps the results.
+
+A rule is `rule(op, values, flags, params, size)`: the values inside the batches, which of them have the batch axis (axis
+0), the parameters for one example, and the number of examples; it returns the result(s) with the batch axis in front.
+Elementwise operations and those along one `axis` need no entry; entries for the others are in `RULES`, by module and
+name. What has no rule at all runs example by example, which is correct and slow (a warning says so, once).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .batched import Batched, NotBatchable, level_of, raw
+
+Rule = Callable[[Any, list, list, dict, int], Any]
+POINTWISE_KINDS = ("elementwise", "elementwise_pull", "real_pull")
+
+
+def apply_batched(op: Any, inputs: tuple, params: dict) -> Any:
+    """Run an operation on inputs of which some are batches, and wrap what comes out as batches of the same level."""
+    level = max(level_of(value) for value in inputs)
+    held = params_level(params) if params else 0
+    level = max(level, held)
+    values = [value.array if level_of(value) == level else value for value in inputs]
+    flags = [level_of(value) == level and value.batched for value in inputs]
+    values = uniform(values)
+    if held == level:
+        size = next((raw(v).shape[0] for v, f in zip(values, flags, strict=True) if f), None) or params_size(params, level)
+        out = rule_with_batched_params(op)(op, values, flags, params, size)
+        return wrapped(out, level, True)
+    if not any(flags):
+        return wrapped(op(*values, **params), level, False)
+    size = next(raw(v).shape[0] for v, f in zip(values, flags, strict=True) if f)
+    return wrapped(rule_of(op)(op, values, flags, params, size), level, True)
+
+
+def wrapped(out: Any, level: int, batched: bool) -> Any:
+    if isinstance(out, (tuple, list)):
+        return tuple(Batched(plain_payload(part), level, batched) for part in out)
+    return Batched(plain_payload(out), level, batched)
+
+
+def plain_payload(value: Any) -> Any:
+    """A Tensor without history is no more than its array."""
+    if is_tensor(value) and not value._requires_grad and value._tangent is None and value._view is None:
+        return value.memory()
+    return value
+
+
+def is_tensor(value: Any) -> bool:
+    return hasattr(value, "_pullback_apply") and type(value) is not Batched
+
+
+def uniform(values: list) -> list:
+    """If one of the values is a Tensor, all arrays become Tensors: the outer tape is the layer they meet in."""
+    if not any(is_tensor(value) for value in values):
+        return values
+    from ..autograd.tape import wrap
+
+    return [wrap(value) if isinstance(value, (np.ndarray, np.generic, Batched)) else value for value in values]
+
+
+# --- finding rules ---------------------------------------------------------------------------------------------------
+
+_found: dict[int, Rule] = {}
+
+
+def rule_of(op: Any) -> Rule:
+    rule = op.batch or _found.get(id(op))
+    if rule is None:
+        if not _found:
+            _resolve()
+            return rule_of(op)
+        rule = _guess(op)
+        _found[id(op)] = rule
+    return rule
+
+
+def _resolve() -> None:
+    """Look up the operations named in `RULES`. A name that is not there (yet) is skipped."""
+    from importlib import import_module
+
+    from .rule_table import RULES
+
+    for name, rule in RULES.items():
+        module, attribute = name.split(".")
+        found = getattr(import_module(f"pullback.ops.{module}"), attribute, None) if _exists(module) else None
+        if found is not None:
+            _found[id(found)] = rule
+    _found[0] = example_by_example
+
+
+def _exists(module: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(f"pullback.ops.{module}") is not None
+
+
+def _guess(op: Any) -> Rule:
+    if op.kind in POINTWISE_KINDS and not op.variadic:
+        return pointwise
+    if len(op.inputs) == 1 and not op.variadic:
+        return along_axis
+    return example_by_example
+
+
+# --- rules -----------------------------------------------------------------------------------------------------------
+
+
+def ndim_of(value: Any, flag: bool) -> int:
+    """The dims of one example."""
+    return len(getattr(raw(value), "shape", ())) - flag
+
+
+def pointwise(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """Line examples up from the right, as broadcasting does."""
+    ndim = max(ndim_of(value, flag) for value, flag in zip(values, flags, strict=True))
+    return op(*[lined_up(value, flag, ndim) for value, flag in zip(values, flags, strict=True)], **params)
+
+
+def lined_up(value: Any, flag: bool, ndim: int) -> Any:
+    """With axes of size 1 between the batch axis and the example's own."""
+    if not flag:
+        return value
+    shape = tuple(raw(value).shape)
+    missing = ndim + 1 - len(shape)
+    return np.reshape(value, (shape[0],) + (1,) * missing + shape[1:]) if missing > 0 else value
+
+
+def with_batch_axis(value: Any, flag: bool, size: int) -> Any:
+    """The same value for every example, spelled out."""
+    return value if flag else np.broadcast_to(value, (size, *np.shape(raw(value))))
+
+
+_POSITIONAL = ("shape", "index", "geometry", "steps", "before", "size", "bounds", "sizes", "shapes", "repeats", "axes", "strides")
+
+
+def along_axis(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """Operations on one array along an axis (or several): all other axes are alike, so the batch is one more."""
+    axis = params.get("axis")
+    ndim = ndim_of(values[0], True)
+    known = isinstance(axis, int) and 0 <= axis < ndim or isinstance(axis, tuple) and all(0 <= a < ndim for a in axis)
+    if not known or any(name in params for name in _POSITIONAL):
+        return example_by_example(op, values, flags, params, size)
+    moved = axis + 1 if isinstance(axis, int) else tuple(a + 1 for a in axis)
+    return op(values[0], **{**params, "axis": moved})
+
+
+_warned: set[str] = set()
+
+
+def example_by_example(op: Any, values: list, flags: list, params: dict, size: int, level: int = 0) -> Any:
+    """The loop that every operation can fall back to."""
+    if op.name not in _warned and size > 16:
+        _warned.add(op.name)
+        warnings.warn(
+            f"There is a performance drop because we have not yet implemented the batching rule for {op.name}: it runs example "
+            f"by example, {size} times in each call.",
+            UserWarning,
+            stacklevel=2,
+        )
+    results = []
+    for number in range(size):
+        examples = [value[number] if flag else value for value, flag in zip(values, flags, strict=True)]
+        results.append(op(*examples, **(example_params(params, number, level) if level else params)))
+    return stacked(results, op, values, flags, params)
+
+
+def stacked(results: list, op: Any, values: list, flags: list, params: dict) -> Any:
+    if not results:
+        examples = [np.zeros(raw(v).shape[1:], raw(v).dtype) if f else v for v, f in zip(values, flags, strict=True)]
+        out = op(*examples, **params)
+        empty = [np.zeros((0, *raw(part).shape), raw(part).dtype) for part in (out if isinstance(out, tuple) else (out,))]
+        return tuple(empty) if isinstance(out, tuple) else empty[0]
+    try:
+        if isinstance(results[0], tuple):
+            return tuple(np.stack(parts) for parts in zip(*results, strict=True))
+        return np.stack(results)
+    except (ValueError, RuntimeError) as error:
+        raise NotBatchable(
+            f"vmap: {op.name} gives examples results of different sizes. We don't support that: "
+            'vmap(..., fallback="loop") runs the function example by example.'
+        ) from error
+
+
+# --- parameters that are batches (indices) ---------------------------------------------------------------------------
+
+
+def params_level(params: dict) -> int:
+    level = 0
+    for value in params.values():
+        if type(value) is Batched:
+            level = max(level, value.level)
+        elif isinstance(value, tuple):
+            for item in value:
+                if type(item) is Batched:
+                    level = max(level, item.level)
+    return level
+
+
+def params_size(params: dict, level: int) -> int:
+    for value in params.values():
+        for item in value if isinstance(value, tuple) else (value,):
+            if level_of(item) == level and item.batched:
+                return raw(item.array).shape[0]
+    raise NotBatchable("vmap: a parameter of an operation is a batch without a batch axis")
+
+
+def example_params(params: dict, number: int, level: int) -> dict:
+    def one(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(one(item) for item in value)
+        if level_of(value) == level:
+            return value.array[number] if value.batched else value.array
+        return value
+
+    return {name: one(value) for name, value in params.items()}
+
+
+def rule_with_batched_params(op: Any) -> Rule:
+    from .rule_table import INDEX_RULES
+
+    rule = INDEX_RULES.get(op.name)
+    if rule is not None:
+        return rule
+
+    def loop(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+        return example_by_example(op, values, flags, params, size, params_level(params))
+
+    return loop
+
+
+# --- indexing --------------------------------------------------------------------------------------------------------
+
+
+def get_item(batch: Batched, index: Any) -> Any:
+    """`example[index]` for all examples."""
+    items = index if isinstance(index, tuple) else (index,)
+    if any(type(item) is Batched for item in items):
+        from ..ops.indexing import pick
+
+        return pick(batch, index=items)
+    if not batch.batched:
+        return Batched(np.asarray(batch.array)[(*items, ...)] if not is_tensor(batch.array) else batch.array[items], batch.level, False)
+    arrays = [i for i, item in enumerate(items) if isinstance(item, (np.ndarray, list))]
+    if arrays and (arrays[-1] - arrays[0] != len(arrays) - 1 or any(type(item) is int for item in items)):
+        results = [batch.array[number][index] for number in range(raw(batch.array).shape[0])]
+        return Batched(np.stack(results), batch.level)
+    return Batched(plain_payload(batch.array[(slice(None), *items)]), batch.level)

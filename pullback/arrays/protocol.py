@@ -1,0 +1,372 @@
+"""NumPy's functions and ufuncs on batches, in NumPy's own terms (axes and promotion as NumPy has them).
+
+Rules, and code that works on bare arrays, call these. Functions without an entry run example by example.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .batched import CONTROL_FLOW, Batched, NotBatchable, complete_shape, elementwise, level_of, raw
+from .batching_rules import is_tensor, lined_up, plain_payload, uniform, with_batch_axis
+
+
+def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
+    if any(is_tensor(value) for value in inputs):
+        return NotImplemented
+    out = kwargs.pop("out", None)
+    if method == "reduce":
+        result = _reduce(ufunc.reduce, *inputs, **kwargs)
+    elif method != "__call__":
+        result = loop(getattr(ufunc, method), inputs, kwargs)
+    elif ufunc is np.matmul:
+        result = matmul(*inputs)
+    elif ufunc.signature is not None:
+        result = loop(ufunc, inputs, kwargs)
+    else:
+        kwargs.pop("casting", None)
+        function = functools.partial(ufunc, **kwargs) if kwargs else ufunc
+        result = elementwise(lambda *arrays: function(*uniform(list(arrays))), inputs)
+    if out is not None:
+        copyto(out[0], result)
+        return out[0]
+    return result
+
+
+def _reduce(function: Callable, a: Batched, axis: Any = 0, dtype: Any = None, keepdims: Any = False, **rest: Any) -> Batched:
+    if type(a) is not Batched or any(type(value) is Batched for value in rest.values()):
+        return loop(function, (a,), {"axis": axis, "keepdims": keepdims, **rest})
+    kwargs = {"axis": _axes(a, axis), "keepdims": bool(keepdims) if keepdims is not np._NoValue else False}
+    kwargs |= {key: value for key, value in rest.items() if value is not np._NoValue and key != "out"}
+    if dtype is not None:
+        kwargs["dtype"] = dtype
+    return a.same(plain_payload(function(a.array, **kwargs)))
+
+
+def _axes(a: Batched, axis: Any) -> Any:
+    """Axes of one example as axes of the array inside."""
+    shift, ndim = int(a.batched), len(a.shape)
+    if axis is None:
+        return tuple(range(shift, ndim + shift))
+    if isinstance(axis, (tuple, list)):
+        return tuple(one % max(ndim, 1) + shift for one in axis)
+    if ndim == 0:
+        return ()
+    return axis % ndim + shift
+
+
+def matmul(a: Any, b: Any) -> Any:
+    from .batching_rules import apply_batched
+    from ..ops.matmul import matmul as op
+
+    return apply_batched(op, (a, b), {})
+
+
+# --- loops ---
+
+
+def loop(function: Callable, args: tuple, kwargs: dict) -> Any:
+    """Call a function of arrays example by example."""
+    level, size = 0, None
+
+    def look(value: Any) -> None:
+        nonlocal level
+        if isinstance(value, (tuple, list)):
+            for item in value:
+                look(item)
+        elif isinstance(value, dict):
+            look(list(value.values()))
+        else:
+            level = max(level, level_of(value))
+
+    look(args)
+    look(kwargs)
+
+    def find_size(value: Any) -> None:
+        nonlocal size
+        if isinstance(value, (tuple, list)):
+            for item in value:
+                find_size(item)
+        elif isinstance(value, dict):
+            find_size(list(value.values()))
+        elif level_of(value) == level and level and value.batched:
+            size = raw(value.array).shape[0]
+
+    find_size(args)
+    find_size(kwargs)
+
+    def one(value: Any, number: int) -> Any:
+        if type(value) in (tuple, list):
+            return type(value)(one(item, number) for item in value)
+        if isinstance(value, dict):
+            return {key: one(item, number) for key, item in value.items()}
+        if level and level_of(value) == level:
+            return value.array[number] if value.batched else value.array
+        return value
+
+    if size is None:
+        return _rewrap(function(*one(args, 0), **one(kwargs, 0)), level, False)
+    results = [function(*one(args, number), **one(kwargs, number)) for number in range(size)]
+    return _stack(results, level)
+
+
+def _rewrap(result: Any, level: int, batched: bool) -> Any:
+    if isinstance(result, (tuple, list)):
+        return type(result)(_rewrap(part, level, batched) for part in result)
+    return Batched(plain_payload(result), level, batched) if hasattr(result, "dtype") else result
+
+
+def _stack(results: list, level: int) -> Any:
+    first = results[0]
+    if isinstance(first, (tuple, list)):
+        parts = [_stack(list(group), level) for group in zip(*results, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
+    if hasattr(first, "dtype"):
+        try:
+            return Batched(plain_payload(np.stack(uniform(results))), level)
+        except ValueError as error:
+            raise NotBatchable(CONTROL_FLOW) from error
+    if all(result == first for result in results):
+        return first  # the same number, type or flag for all
+    raise NotBatchable(CONTROL_FLOW)
+
+
+_REDUCING = {
+    "sum": np.add.reduce, "prod": np.multiply.reduce, "max": np.maximum.reduce, "min": np.minimum.reduce,
+    "all": np.logical_and.reduce, "any": np.logical_or.reduce,
+}  # fmt: skip
+
+
+def reduction_method(batch: Batched, name: str) -> Callable:
+    """A method of ndarray on a batch."""
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        if name in _REDUCING:
+            return _reduce(_REDUCING[name], batch, *(args or (None,)), **kwargs)
+        return loop(lambda array, *rest, **named: getattr(np.asarray(array), name)(*rest, **named), (batch, *args), kwargs)
+
+    return method
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+FUNCTIONS: dict[Any, Callable] = {}
+
+
+def implements(*functions: Any) -> Callable:
+    def register(implementation: Callable) -> Callable:
+        for function in functions:
+            FUNCTIONS[function] = implementation
+        return implementation
+
+    return register
+
+
+def call_function(function: Any, args: tuple, kwargs: dict) -> Any:
+    if any(is_tensor(value) for value in args):
+        return NotImplemented
+    implementation = FUNCTIONS.get(function)
+    if implementation is not None:
+        return implementation(*args, **kwargs)
+    return loop(function, args, kwargs)
+
+
+for _function in (np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.any, np.all, np.nansum, np.nanmean, np.std, np.var):
+    FUNCTIONS[_function] = (
+        lambda function: lambda a, axis=None, *args, **kwargs: (
+            loop(function, (a, axis, *args), kwargs) if args else _reduce(function, a, axis, **kwargs)
+        )
+    )(_function)
+
+
+def _one_axis(function: Callable) -> Callable:
+    """Functions of an array and one axis that keep the array's shape, or drop that axis."""
+
+    def implementation(a: Any, axis: Any = -1, *args: Any, **kwargs: Any) -> Any:
+        if type(a) is not Batched or axis is None or not a.shape or args:
+            return loop(function, (a, axis, *args), kwargs)
+        return a.same(plain_payload(function(a.array, axis=_axes(a, axis), **kwargs)))
+
+    return implementation
+
+
+for _function in (np.sort, np.argsort, np.cumsum, np.cumprod, np.flip, np.argmax, np.argmin):
+    FUNCTIONS[_function] = _one_axis(_function) if _function in (np.sort, np.argsort) else (
+        lambda function: lambda a, axis=None, *args, **kwargs: _one_axis(function)(a, axis, *args, **kwargs)
+    )(_function)
+
+
+@implements(np.where)
+def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    if x is None:
+        raise NotBatchable(CONTROL_FLOW)
+    return elementwise(lambda *arrays: np.where(*uniform(list(arrays))), (condition, x, y))
+
+
+@implements(np.clip)
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **_: Any) -> Any:
+    low, high = a_min if min is None else min, a_max if max is None else max
+    a = a if low is None else np.maximum(a, low)
+    return a if high is None else np.minimum(a, high)
+
+
+def _unary(function: Callable) -> Callable:
+    return lambda a, *args, **kwargs: a.same(plain_payload(function(a.array, *args, **kwargs)))
+
+
+for _function in (np.real, np.imag, np.copy, np.zeros_like, np.ones_like, np.nan_to_num, np.angle, np.sinc, np.round, np.around, np.isreal, np.iscomplex):
+    FUNCTIONS[_function] = _unary(_function)
+
+
+@implements(np.full_like)
+def _full_like(a: Batched, fill_value: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+    zeros = a.same(np.zeros(raw(a.array).shape, a.dtype if dtype is None else dtype))
+    return zeros + fill_value if not isinstance(fill_value, Batched) else zeros + fill_value
+
+
+@implements(np.empty_like)
+def _empty_like(a: Batched, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+    return a.same(np.zeros(raw(a.array).shape, a.dtype if dtype is None else dtype))
+
+
+@implements(np.reshape)
+def _reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: Any = None) -> Any:
+    return a.reshape(tuple(shape) if isinstance(shape, (tuple, list)) else (shape,))
+
+
+@implements(np.ravel)
+def _ravel(a: Any, order: str = "C") -> Any:
+    return a.reshape(-1)
+
+
+@implements(np.transpose, np.permute_dims)
+def _transpose(a: Any, axes: Any = None) -> Any:
+    return a.transpose() if axes is None else a.transpose(tuple(axes))
+
+
+@implements(np.swapaxes)
+def _swapaxes(a: Batched, axis1: int, axis2: int) -> Any:
+    return a.same(plain_payload(np.swapaxes(a.array, _axes(a, axis1), _axes(a, axis2)))) if a.shape else a
+
+
+@implements(np.moveaxis)
+def _moveaxis(a: Batched, source: Any, destination: Any) -> Any:
+    return a.same(plain_payload(np.moveaxis(a.array, _axes(a, source), _axes(a, destination))))
+
+
+@implements(np.expand_dims)
+def _expand_dims(a: Batched, axis: Any) -> Any:
+    wanted = axis if isinstance(axis, (tuple, list)) else (axis,)
+    ndim = a.ndim + len(wanted)
+    shape = list(a.shape)
+    for one in sorted(one % ndim for one in wanted):
+        shape.insert(one, 1)
+    return a.reshape(tuple(shape))
+
+
+@implements(np.squeeze)
+def _squeeze(a: Batched, axis: Any = None) -> Any:
+    return a.squeeze(axis)
+
+
+@implements(np.broadcast_to)
+def _broadcast_to(array: Batched, shape: Any, subok: bool = False) -> Any:
+    shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    if not array.batched:
+        return array.same(np.broadcast_to(array.array, shape))
+    lined = lined_up(array.array, True, len(shape))
+    return array.same(plain_payload(np.broadcast_to(lined, (raw(lined).shape[0], *shape))))
+
+
+@implements(np.concatenate)
+def _concatenate(arrays: Any, axis: Any = 0, out: Any = None, **_: Any) -> Any:
+    if axis is None:
+        arrays, axis = [np.ravel(array) for array in arrays], 0
+    return _together(np.concatenate, arrays, axis, arrays[0].ndim)
+
+
+@implements(np.stack)
+def _stack_arrays(arrays: Any, axis: int = 0, out: Any = None, **_: Any) -> Any:
+    return _together(np.stack, arrays, axis, np.ndim(arrays[0]) + 1)
+
+
+def _together(function: Callable, arrays: Any, axis: int, ndim: int) -> Any:
+    level = max(level_of(array) for array in arrays)
+    flags = [level_of(array) == level and array.batched for array in arrays]
+    values = uniform([array.array if level_of(array) == level else array for array in arrays])
+    if not any(flags):
+        return Batched(function(values, axis=axis), level, False)
+    size = next(raw(value).shape[0] for value, flag in zip(values, flags, strict=True) if flag)
+    full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+    return Batched(plain_payload(function(full, axis=axis % ndim + 1)), level)
+
+
+@implements(np.shape)
+def _shape(a: Any) -> tuple:
+    return tuple(a.shape)
+
+
+@implements(np.ndim)
+def _ndim(a: Any) -> int:
+    return a.ndim
+
+
+@implements(np.size)
+def _size(a: Any, axis: Any = None) -> int:
+    return a.size if axis is None else a.shape[axis]
+
+
+@implements(np.iscomplexobj)
+def _iscomplexobj(x: Any) -> bool:
+    return x.dtype.kind == "c"
+
+
+@implements(np.isrealobj)
+def _isrealobj(x: Any) -> bool:
+    return x.dtype.kind != "c"
+
+
+@implements(np.result_type)
+def _result_type(*values: Any) -> Any:
+    return np.result_type(*[value.dtype if type(value) is Batched else value for value in values])
+
+
+@implements(np.shares_memory, np.may_share_memory)
+def _shares_memory(a: Any, b: Any, *args: Any, **kwargs: Any) -> bool:
+    return np.may_share_memory(*[raw(v.array) if type(v) is Batched else v for v in (a, b)])
+
+
+@implements(np.copyto)
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """Write into the memory of a batch; one that all examples share cannot take a batch of values."""
+    level = max(level_of(dst), level_of(src))
+    target_batched = level_of(dst) == level and dst.batched
+    source_batched = level_of(src) == level and src.batched
+    if source_batched and not target_batched:
+        size = raw(src.array).shape[0]
+        raise RuntimeError(
+            f"output with shape {list(dst.shape)} doesn't match the broadcast shape {[size, *src.shape]}. A tensor that is not "
+            "part of the batch is being written to with one value for each example: use the out-of-place form of the operation."
+        )
+    target = dst.array if level_of(dst) == level else dst
+    value = src.array if level_of(src) == level else src
+    if source_batched:
+        value = lined_up(value, True, len(dst.shape))
+    if is_tensor(target):
+        from ..autograd.tape import wrap
+
+        target.copy_(value if is_tensor(value) else wrap(value))
+        return
+    if is_tensor(value):
+        raise RuntimeError(
+            "vmap: a value with gradients is written into memory that was made without: use the out-of-place form of the operation."
+        )
+    np.copyto(target, value, casting="unsafe" if casting == "unsafe" else casting)
+
+
+def completed(shape: tuple, size: int) -> tuple:
+    return complete_shape(shape, size)

@@ -1,0 +1,295 @@
+"""The table of batching rules, and small functions that make them: which parameters are axes, shapes or indices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .batched import Batched, level_of, raw
+from .batching_rules import (
+    Rule,
+    example_by_example,
+    is_tensor,
+    lined_up,
+    ndim_of,
+    params_level,
+    pointwise,
+    with_batch_axis,
+)
+
+_ALL = slice(None)
+
+
+# --- parameters of one array ---
+
+
+def moved(**kinds: str) -> Rule:
+    """One array; each named parameter is an 'axis' (or several), 'shape', 'index', 'zero' or 'one' (an entry per axis)."""
+
+    def rule(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+        changed = dict(params)
+        for name, kind in kinds.items():
+            if name in params:
+                changed[name] = _shifted(params[name], kind, size)
+        return op(values[0], **changed)
+
+    return rule
+
+
+def _shifted(value: Any, kind: str, size: int) -> Any:
+    if kind == "axis":
+        return value + 1 if isinstance(value, int) else tuple(axis + 1 for axis in value)
+    front = {"shape": size, "index": _ALL, "zero": 0, "one": 1}[kind]
+    return (front, *value)
+
+
+def reshape(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    (value,) = values
+    shape = (size, *params["shape"])
+    if is_tensor(value):
+        from ..functional.shape import reshape as tensor_reshape
+
+        return tensor_reshape(value, shape)
+    return op(value, shape=shape)
+
+
+def permute(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    return op(values[0], axes=(0, *(axis + 1 for axis in params["axes"])))
+
+
+def expand(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    shape = params["shape"]
+    return op(lined_up(values[0], True, len(shape)), shape=(size, *shape))
+
+
+def repeat(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    repeats = params["repeats"]
+    return op(lined_up(values[0], True, len(repeats)), repeats=(1, *repeats))
+
+
+def joined(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """Several arrays side by side: all need the batch axis."""
+    full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+    return op(*full, **{**params, "axis": params["axis"] + 1})
+
+
+def replaced(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """An array with a slice replaced."""
+    index = (_ALL, *params["index"])
+    x = with_batch_axis(values[0], flags[0], size)
+    region = np.broadcast_to(0, raw(x).shape)[(*index, ...)].ndim - 1
+    return op(x, lined_up(values[1], flags[1], region), index=index)
+
+
+def diagonal_replaced(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+    changed = {**params, "axis1": params["axis1"] + 1, "axis2": params["axis2"] + 1}
+    return op(*full, **changed)
+
+
+def trailing_matrix(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """Operations on the last two axes that take any number of axes before them."""
+    return op(*values, **params)
+
+
+# --- products ---
+
+
+def product(a: Any, a_flag: bool, b: Any, b_flag: bool) -> Any:
+    """`a @ b` with the batch axis in front."""
+    a_ndim, b_ndim = ndim_of(a, a_flag), ndim_of(b, b_flag)
+    if a_ndim == 1 and b_ndim == 1:
+        if a_flag and b_flag:
+            return np.sum(a * b, axis=-1)
+        return np.matmul(a, b) if a_flag else np.matmul(b, a)
+    if b_ndim == 1:
+        if not b_flag:
+            return np.matmul(a, b)
+        if not a_flag and a_ndim == 2:
+            return np.matmul(b, np.swapaxes(a, 0, 1))
+        return np.matmul(_deep(a, a_flag, a_ndim), lined_up(b, True, 1)[..., None] if a_ndim == 2 else _column(b, a_ndim))[..., 0]
+    if a_ndim == 1:
+        if not a_flag:
+            return np.matmul(a, b)
+        if not b_flag and b_ndim == 2:
+            return np.matmul(a, b)
+        return np.matmul(np.reshape(a, (raw(a).shape[0],) + (1,) * (b_ndim - 1) + (raw(a).shape[1],)), b)[..., 0, :]
+    if a_flag and not b_flag and b_ndim == 2:
+        shape = tuple(raw(a).shape)
+        return np.reshape(np.matmul(np.reshape(a, (math.prod(shape[:-1]), shape[-1])), b), (*shape[:-1], raw(b).shape[-1]))
+    ndim = max(a_ndim, b_ndim)
+    return np.matmul(lined_up(a, a_flag, ndim), lined_up(b, b_flag, ndim))
+
+
+def _deep(a: Any, flag: bool, ndim: int) -> Any:
+    return a
+
+
+def _column(b: Any, ndim: int) -> Any:
+    shape = tuple(raw(b).shape)
+    return np.reshape(b, (shape[0],) + (1,) * (ndim - 2) + (shape[1], 1))
+
+
+def multiplied(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """Matrix products of every kind."""
+    return product(values[0], flags[0], values[1], flags[1])
+
+
+def vdot(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    from ..autograd.op import conjugate
+
+    return product(conjugate(values[0]), flags[0], values[1], flags[1])
+
+
+def product_added(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """beta * x + alpha * (a @ b)."""
+    x, a, b = values
+    result = product(a, flags[1], b, flags[2]) if flags[1] or flags[2] else np.matmul(a, b)[None]
+    if params["alpha"] != 1:
+        result = result * params["alpha"]
+    if params["beta"] == 0:
+        return with_batch_axis(result, True, size)
+    x = lined_up(x, flags[0], ndim_of(result, True))
+    return result + (x if params["beta"] == 1 else x * params["beta"])
+
+
+def layer(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """x @ weight.T (+ bias)."""
+    x, weight = values[:2]
+    if not any(flags[1:]):
+        return op(*values)
+    weight_ndim = ndim_of(weight, flags[1])
+    if weight_ndim == 2:
+        transposed = np.swapaxes(weight, -1, -2)
+        if ndim_of(x, flags[0]) == 1 and flags[0] and flags[1]:
+            result = np.matmul(transposed if False else weight, x[..., None])[..., 0]
+        else:
+            result = product(x, flags[0], transposed, flags[1]) if flags[0] or flags[1] else np.matmul(x, transposed)[None]
+    else:
+        ndim = ndim_of(x, flags[0])
+        result = np.sum(x * lined_up(weight, flags[1], ndim), axis=-1)
+        result = result if flags[0] or flags[1] else result[None]
+    if len(values) < 3:
+        return result
+    return result + lined_up(values[2], flags[2], ndim_of(result, True))
+
+
+def contraction(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    left, right, out = params["labels"]
+    label = ("batch", len(out))  # no label of one example looks like this
+    return op(
+        *values,
+        labels=((label, *left) if flags[0] else left, (label, *right) if flags[1] else right, (label, *out)),
+    )
+
+
+# --- indices ---
+
+
+def picked(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """Index arrays that are the same for all examples: the batch is one more full slice."""
+    index = params["index"]
+    arrays = [i for i, item in enumerate(index) if not isinstance(item, slice)]
+    if not arrays or arrays[-1] - arrays[0] != len(arrays) - 1:
+        return example_by_example(op, values, flags, params, size)
+    changed = {**params, "index": (_ALL, *index)}
+    if "shape" in params:
+        changed["shape"] = (size, *params["shape"])
+    values = list(values)
+    values[0] = with_batch_axis(values[0], flags[0], size)
+    if len(values) == 2:
+        region = np.broadcast_to(0, raw(values[0]).shape)[changed["index"]].ndim - 1
+        values[1] = lined_up(values[1], flags[1], region)
+    return op(*values, **changed)
+
+
+def picked_by_batch(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """Index arrays that differ between examples."""
+    level = params_level(params)
+    index = params["index"]
+    count = 0
+    while count < len(index) and not isinstance(index[count], slice):
+        count += 1
+    if count == 0 or any(item != _ALL for item in index[count:]) or any(is_tensor(getattr(i, "array", None)) for i in index):
+        return example_by_example(op, values, flags, params, size, level)
+    items = [item.array if level_of(item) == level else item for item in index[:count]]
+    own = [level_of(item) == level and item.batched for item in index[:count]]
+    ndim = max(ndim_of(item, flag) for item, flag in zip(items, own, strict=True))
+    lined = [lined_up(item, flag, ndim) for item, flag in zip(items, own, strict=True)]
+    examples = np.arange(size).reshape((size,) + (1,) * ndim)
+    if "shape" not in params and len(values) == 1 and not flags[0]:
+        return op(values[0], index=tuple(lined))
+    changed = {**params, "index": (examples, *lined)}
+    if "shape" in params:
+        changed["shape"] = (size, *params["shape"])
+    values = list(values)
+    values[0] = with_batch_axis(values[0], flags[0], size)
+    if len(values) == 2:
+        region = ndim + ndim_of(values[0], True) - count
+        values[1] = lined_up(values[1], flags[1], region)
+    return op(*values, **changed)
+
+
+def written_region(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    return example_by_example(op, values, flags, params, size)
+
+
+_same: Callable = moved()
+_shape = moved(shape="shape")
+_axes = moved(axes="axis", axis="axis")
+_diagonal = moved(axis1="axis", axis2="axis", shape="shape")
+_window = moved(axis="axis", shape="shape")
+_index = moved(index="index", shape="shape")
+
+RULES: dict[str, Rule] = {
+    **{f"pointwise.{name}": pointwise for name in (
+        "add", "subtract", "reverse_subtract", "add_scaled", "subtract_scaled", "reverse_subtract_scaled", "negative", "identity",
+        "conj_physical", "make_complex", "polar", "where", "zero", "frexp", "nan_to_num",
+    )},
+    **{f"pairs.{name}": pointwise for name in ("lerp", "lerp_scalar", "addcmul", "addcdiv", "ldexp", "logaddexp", "logaddexp2", "atan2")},
+    **{f"casting.{name}": _same for name in ("cast", "clone", "clone_contiguous", "copied", "real", "imag", "conj", "view_as_real", "view_as_complex")},
+    "casting.copy_into": lambda op, values, flags, params, size: op(
+        with_batch_axis(values[0], flags[0], size), lined_up(values[1], flags[1], ndim_of(values[0], flags[0]))
+    ),
+    **{f"shape.{name}": reshape for name in ("reshape", "unsafe_reshape")},
+    **{f"shape.{name}": _axes for name in (
+        "unsqueeze", "unsqueeze_in_place", "squeeze_all", "squeeze", "squeeze_several", "squeeze_all_in_place", "squeeze_in_place",
+        "squeeze_several_in_place",
+    )},
+    "shape.alias": _same,
+    **{f"shape.{name}": permute for name in ("permute", "transpose", "transpose_in_place", "matrix_transpose", "matrix_transpose_in_place")},
+    "shape.expand": expand,
+    **{f"shape.{name}": _index for name in ("place", "slice_", "select", "clear")},
+    "shape.replace_slice": replaced, "shape.replace_selected": replaced,
+    **{f"shape.{name}": _diagonal for name in ("place_diagonal", "diagonal", "clear_diagonal")},
+    "shape.replace_diagonal": diagonal_replaced,
+    "shape.unfold": lambda op, values, flags, params, size: (
+        moved(axis="axis") if ndim_of(values[0], True) else example_by_example
+    )(op, values, flags, params, size),
+    "shape.fold": lambda op, values, flags, params, size: (
+        _window if params["shape"] else example_by_example
+    )(op, values, flags, params, size),
+    **{f"shape.{name}": _axes for name in ("split", "split_sizes", "unbind")},
+    "rearranging.concatenate": joined, "rearranging.stack": joined,
+    "rearranging.flip": _axes, "rearranging.roll": _axes, "rearranging.rotate": _axes,
+    "rearranging.tril": trailing_matrix, "rearranging.triu": trailing_matrix,
+    "rearranging.pad": moved(before="zero", after="zero"),
+    "rearranging.repeat": repeat, "rearranging.empty_sum": _shape,
+    **{f"reductions.{name}": moved(axis="axis") for name in ("sum_axes", "sum_all", "mean_axes", "mean_all", "softmax", "log_softmax", "amax", "amin", "max_all", "min_all", "aminmax")},
+    **{f"matmul.{name}": multiplied for name in ("mm", "bmm", "matmul", "mv", "dot")},
+    "matmul.vdot": vdot,
+    **{f"matmul.{name}": product_added for name in ("addmm", "baddbmm", "addmv")},
+    "matmul.linear_layer": layer, "matmul.linear_map": layer,
+    "matmul.contract": contraction,
+    "indexing.pick": picked, "indexing.scatter_add": picked, "indexing.zero_at": picked, "indexing.put": picked,
+    "indexing.masked_fill": pointwise,
+}  # fmt: skip
+
+INDEX_RULES: dict[str, Rule] = {"Index": picked_by_batch, "IndexPut": picked_by_batch}
+
+
+def is_batched(value: Any) -> bool:
+    return type(value) is Batched

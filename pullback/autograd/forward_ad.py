@@ -1,0 +1,128 @@
+"""`torch.autograd.forward_ad`: dual numbers by hand.
+
+    with dual_level():
+        x = make_dual(value, tangent)
+        y = f(x)
+        value, tangent = unpack_dual(y)
+
+Levels nest when asked to (`dual_level(nested=True)`), which torch refuses. How tangents travel is in `forward_mode.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..tensor import Tensor
+from . import tape
+from .forward_mode import below_level, set_tangent
+from .grad_mode import ModeSwitch
+from .mode import current_mode, set_mode
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A value and its tangent (None if it has none)."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+class _Levels:
+    """The stack of levels entered by hand, as (level, mode field before)."""
+
+    entered: list[tuple[int, int]] = []
+
+
+def next_level() -> int:
+    mode = current_mode()
+    return max(mode.dual_level, mode.batch_level) + 1
+
+
+def enter_dual_level(nested: bool = False) -> int:
+    """Start a level of forward mode; its number."""
+    mode = current_mode()
+    if mode.dual_level and not nested:
+        raise RuntimeError(
+            "Nested forward mode AD is not supported at the moment. Here it is, when asked for: dual_level(nested=True)."
+        )
+    level = next_level()
+    _Levels.entered.append((level, mode.dual_level))
+    set_mode(mode.replace(dual_level=level))
+    return level if nested else 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """End the innermost level; its tangents are forgotten."""
+    if not _Levels.entered:
+        raise RuntimeError("Trying to exit a forward AD level that does not exist. Call enter_dual_level() first.")
+    innermost, before = _Levels.entered[-1]
+    if level is not None and level not in (innermost, 0 if before == 0 else innermost):
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
+    _Levels.entered.pop()
+    set_mode(current_mode().replace(dual_level=before))
+
+
+class dual_level(ModeSwitch):
+    """Context in which `make_dual` works. With `nested=True`, inside another level."""
+
+    def __init__(self, nested: bool = False) -> None:
+        self.nested = nested
+
+    def clone(self) -> dual_level:
+        return dual_level(self.nested)
+
+    def __enter__(self) -> Any:
+        return enter_dual_level(self.nested)
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A tensor with the value of `tensor` that carries `tangent`; only inside a `dual_level`."""
+    number = current_mode().dual_level if not level else level
+    if number == 0 or level is not None and level < 0:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
+    for name, value in (("primal", tensor), ("tangent", tangent)):
+        if value._array.dtype.kind not in "fcV":
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
+    return dual_at(tensor, tangent, number)
+
+
+def dual_at(tensor: Tensor, tangent: Tensor, level: int) -> Tensor:
+    """`make_dual` at a given level."""
+    from ..ops.shape import alias
+
+    if tensor._array.shape != tangent._array.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
+        )
+    if tensor._tangent is not None and level in tensor._tangent:
+        raise RuntimeError(
+            "Trying to create a dual Tensor but the primal already has a tangent at that level. Unpack it first: unpack_dual."
+        )
+    if tensor._array.dtype != tangent._array.dtype:
+        raise RuntimeError(
+            "Trying to create a dual Tensor whose tangent has another dtype than its primal: "
+            f"{tangent.dtype} and {tensor.dtype}."
+        )
+    dual = tape.apply(alias, (tensor,))
+    set_tangent(dual, level, tangent)
+    return dual
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """The value and tangent of a dual tensor."""
+    number = current_mode().dual_level if not level else level
+    if number == 0:
+        return UnpackedDualTensor(tensor, None)
+    tangents = tensor._tangent
+    if tangents is None or number not in tangents:
+        return UnpackedDualTensor(tensor, None)
+    return UnpackedDualTensor(below_level(tensor, number), tangents[number])

@@ -1,0 +1,312 @@
+"""Forward mode: tangents travel along with values.
+
+A tensor carries its tangents by level (`Tensor._tangent`). `apply_dual` takes the innermost level off the inputs, runs
+the operation with what remains, and computes the tangent of the result by the operation's kind: from the partial
+derivatives of an elementwise one, by the operation itself for linear ones, and otherwise by transposing the pullback,
+which is linear in the cotangent. Tangents are tensors: recorded, batched or dual themselves where that is asked for.
+The public names are in `forward_ad.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor, anchor_of
+from . import general, tape, views
+from .fit import fit_tensor
+from .mode import Mode, current_mode, set_mode
+from .op import Op, _rule_names, conjugate
+
+
+def apply_dual(op: Op, inputs: tuple, params: dict | None, mode: Mode, level: int) -> Any:
+    """Run an operation whose inputs have tangents of `level`, which is the innermost."""
+    result = general._apply(op, inputs, params, mode, below=level)
+    results = result if isinstance(result, tuple) else (result,)
+    tangents = [value._tangent.get(level) if isinstance(value, Tensor) and value._tangent else None for value in inputs]
+    primals = tuple(below_level(value, level) if isinstance(value, Tensor) else value for value in inputs)
+    outs = tuple(below_level(value, level) for value in results)
+    found = pushforward(op, primals, tangents, params or {}, outs)
+    for out, tangent in zip(results, found, strict=True):
+        if tangent is not None:
+            set_tangent(out, level, tangent)
+    note_output_tangents(results)
+    return result
+
+
+def set_tangent(tensor: Tensor, level: int, tangent: Tensor) -> None:
+    tensor._tangent = {**(tensor._tangent or {}), level: tangent}
+
+
+def note_output_tangents(results: tuple) -> None:
+    """A node that saved its outputs must give them back with their tangents (forward over reverse)."""
+    node = results[0]._node
+    if node is not None and node.plan is not None and node.plan.keeps_output:
+        if node.notes is None:
+            node.notes = {}
+        node.notes["tangents"] = {number: result._tangent for number, result in enumerate(results)}
+
+
+def below_level(tensor: Tensor, level: int) -> Tensor:
+    """The same value and history without the tangents of a level and those inside it."""
+    if tensor._tangent is None:
+        return tensor
+    kept = {number: tangent for number, tangent in tensor._tangent.items() if number < level}
+    if tensor._view is not None:
+        views.refresh(tensor)
+    same = views.alias_of(tensor)
+    same._tangent = kept or None
+    if tensor._requires_grad and tensor._node is None:
+        same._anchor = anchor_of(tensor)
+    return same
+
+
+# --- the tangent of a result -----------------------------------------------------------------------------------------
+
+
+def pushforward(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple) -> list:
+    """The tangents of the outputs, None where there is none."""
+    if not any(_differentiable(out) for out in outs):
+        return [None] * len(outs)
+    tangents = [
+        tangent if tangent is not None and op.differentiable(position) else None
+        for position, tangent in enumerate(tangents)
+    ]
+    if all(tangent is None for tangent in tangents):
+        return [None] * len(outs)
+    if op.pushforward is not None:
+        found = op.pushforward(primals, tangents, outs, **params)
+        return list(found) if isinstance(found, (tuple, list)) else [found]
+    if op.kind == "elementwise" and op.partials is not None:
+        return [_shaped(_by_partials(op, primals, tangents, params, outs[0]), outs[0])]
+    if op.kind in ("linear", "real_linear"):
+        return _by_itself(op, primals, tangents, params, outs)
+    if op.kind == "bilinear":
+        return [_shaped(_by_product(op, primals, tangents, params), outs[0])]
+    if op.kind == "elementwise_pull" and len(outs) == 1 and op.joint is None:
+        tangent = _by_diagonal_pullback(op, primals, tangents, params, outs[0])
+        if tangent is not None:
+            return [_shaped(tangent, outs[0])]
+    return _by_transposing(op, primals, tangents, params, outs)
+
+
+def _differentiable(tensor: Tensor) -> bool:
+    return tensor._array.dtype.kind in "fcV"
+
+
+def _shaped(tangent: Tensor, out: Tensor) -> Tensor:
+    """Expanded and cast to be like the value it belongs to."""
+    from ..ops.casting import cast, real
+    from ..ops.shape import expand
+
+    if not isinstance(tangent, Tensor):
+        tangent = tape.wrap(np.asarray(tangent))
+    array, wanted = tangent._array, out._array
+    if array.dtype != wanted.dtype:
+        if array.dtype.kind == "c" and wanted.dtype.kind != "c":
+            tangent = real(tangent)
+        tangent = cast(tangent, dtype=wanted.dtype)
+    if array.shape != wanted.shape:
+        tangent = expand(tangent, shape=wanted.shape)
+    return tangent
+
+
+def _named_values(names: tuple, op: Op, primals: tuple, params: dict, outs: tuple) -> list:
+    """What a rule's parameter names stand for."""
+    values: list[Any] = []
+    for name in names:
+        if name in op.inputs:
+            values.append(primals[op.inputs.index(name)])
+        elif name == "out":
+            values.append(outs[0])
+        elif name == "outs":
+            values.append(outs)
+        elif name == "arrays":
+            values.append(primals)
+        elif name == "shapes":
+            values.append(tuple(tape.shape_of(value) for value in primals))
+        elif name == "dtypes":
+            values.append(tuple(getattr(getattr(value, "_array", value), "dtype", None) for value in primals))
+        elif name.endswith("_shape") and name[:-6] in op.inputs:
+            values.append(tape.shape_of(primals[op.inputs.index(name[:-6])]))
+        else:
+            values.append(params[name])
+    return values
+
+
+def _sum(terms: list) -> Any:
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def _by_partials(op: Op, primals: tuple, tangents: list, params: dict, out: Tensor) -> Any:
+    terms = []
+    for name, tangent in zip(op.inputs, tangents, strict=True):
+        if tangent is not None:
+            partial = op.partials[name]  # type: ignore[index]
+            names = partial.__code__.co_varnames[: partial.__code__.co_argcount]
+            terms.append(tangent * partial(*_named_values(names, op, primals, params, (out,))))
+    return _sum(terms)
+
+
+_CONSTANT_PARTS = {"ConstantPadNd": {"value": 0}}  # parameters that only add a constant
+
+
+def _by_itself(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple) -> list:
+    """A linear operation maps tangents as it maps values; an input without a tangent counts as zero."""
+    params = {**params, **_CONSTANT_PARTS.get(op.name, {})}
+    given = []
+    for position, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
+        if tangent is not None:
+            given.append(tangent)
+        elif not op.differentiable(position):
+            given.append(primal)
+        elif isinstance(primal, Tensor):
+            given.append(_zeros_like(primal))
+        else:
+            given.append(primal * 0 if isinstance(primal, (int, float, complex, np.ndarray, np.generic)) else primal)
+    result = tape.apply(op, tuple(given), params or None)
+    if isinstance(result, tuple):
+        return [tangent if _differentiable(out) else None for tangent, out in zip(result, outs, strict=True)]
+    return [result if op.view else _shaped(result, outs[0])]
+
+
+def _zeros_like(primal: Tensor) -> Tensor:
+    return tape.wrap(np.zeros(primal._array.shape, primal._array.dtype))
+
+
+def _by_product(op: Op, primals: tuple, tangents: list, params: dict) -> Any:
+    terms = []
+    for position, tangent in enumerate(tangents):
+        if tangent is not None:
+            given = (*primals[:position], tangent, *primals[position + 1 :])
+            terms.append(tape.apply(op, given, params or None))
+    return _sum(terms)
+
+
+def _by_diagonal_pullback(op: Op, primals: tuple, tangents: list, params: dict, out: Tensor) -> Any:
+    """The pullback of an elementwise operation is diagonal: it is its own transpose, up to conjugation."""
+    terms = []
+    complex_ = out._array.dtype.kind == "c"
+    rules = op.rules if complex_ else op.real_rules
+    for position, (name, tangent) in enumerate(zip(op.inputs, tangents, strict=True)):
+        if tangent is None:
+            continue
+        primal = primals[position]
+        if (primal._array.dtype.kind == "c") != complex_:
+            return None
+        rule = rules[name]
+        term = rule(conjugate_tensor(_shaped(tangent, out)), *_named_values(_rule_names(rule), op, primals, params, (out,)))
+        if not isinstance(term, Tensor) or term._array.shape != out._array.shape:
+            return None
+        terms.append(conjugate_tensor(term))
+    return _sum(terms)
+
+
+def conjugate_tensor(value: Tensor) -> Tensor:
+    return conjugate(value) if value._array.dtype.kind == "c" else value
+
+
+# --- transposing a pullback ------------------------------------------------------------------------------------------
+
+
+def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple) -> list:
+    """Run the pullback on unknown cotangents, and backpropagate the tangents through it."""
+    mode = current_mode()
+    set_mode(mode.replace(grad=True))
+    try:
+        cotangents = tuple(unknown(out) if _differentiable(out) else None for out in outs)
+        pulled = _pulled_back(op, primals, tangents, params, outs, cotangents)
+    finally:
+        set_mode(mode)
+    roots, weights = [], []
+    for primal, tangent, gradient in zip(primals, tangents, pulled, strict=True):
+        if tangent is not None and isinstance(gradient, Tensor) and gradient.requires_grad:
+            roots.append(fit_tensor(gradient, primal._array.shape, primal._array.dtype))
+            weights.append(tangent)
+    wanted = [cotangent for cotangent in cotangents if cotangent is not None]
+    if not roots:
+        return [None if cotangent is None else _zeros_like(out) for cotangent, out in zip(cotangents, outs, strict=True)]
+    from .roots import grad
+
+    found = iter(grad(roots, wanted, weights, create_graph=mode.grad, retain_graph=True, allow_unused=True))
+    answers: list = []
+    for out, cotangent in zip(outs, cotangents, strict=True):
+        tangent = None if cotangent is None else next(found)
+        answers.append(_zeros_like(out) if cotangent is not None and tangent is None else tangent)
+    return answers
+
+
+def unknown(out: Tensor) -> Tensor:
+    """A leaf like `out`, on the tape of the innermost level."""
+    return fresh_leaf(np.zeros(out._array.shape, out._array.dtype))
+
+
+def fresh_leaf(array: Any) -> Tensor:
+    """A leaf that requires grad, made inside whatever batch is being worked on."""
+    level = current_mode().batch_level
+    if level and getattr(array, "level", 0) != level:
+        from ..arrays.batched import Batched
+
+        array = Batched(array, level, False)
+    leaf = tape.wrap(array)
+    leaf._requires_grad = True
+    return leaf
+
+
+def _pulled_back(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple, cotangents: tuple) -> list:
+    g: Any = cotangents[0]
+    if op.outputs != 1:
+        g = tuple(
+            _zeros_like(out) if cotangent is None else cotangent for cotangent, out in zip(cotangents, outs, strict=True)
+        )
+    if op.joint is not None:
+        needs = tuple(tangent is not None for tangent in tangents)
+        values = _named_values(_rule_names(op.joint), op, primals, {**params, "needs": needs}, outs)
+        results = list(op.joint(g, *values))
+        return results + [None] * (len(primals) - len(results))
+    rules = op.rules if outs[0]._array.dtype.kind == "c" else op.real_rules
+    results = []
+    for position, tangent in enumerate(tangents):
+        if tangent is None:
+            results.append(None)
+            continue
+        rule = rules[op.inputs[position]]
+        results.append(rule(g, *_named_values(_rule_names(rule), op, primals, params, outs)))
+    return results
+
+
+# --- writes in place -------------------------------------------------------------------------------------------------
+
+
+def write_tangents(tensor: Tensor, result: Tensor) -> None:
+    """After `tensor` was overwritten by `result`: its tangents too. Views of it share the memory of its tangents."""
+    tangents = result._tangent or {}
+    present = tensor._tangent or {}
+    for level in {*tangents, *present}:
+        new = tangents.get(level)
+        old = present.get(level)
+        if old is None:
+            old = _tangent_in_base(tensor, level)
+        if old is None:
+            set_tangent(tensor, level, new)  # type: ignore[arg-type]
+        else:
+            old.copy_(_zeros_like(tensor) if new is None else new)
+            set_tangent(tensor, level, old)
+
+
+def _tangent_in_base(tensor: Tensor, level: int) -> Tensor | None:
+    """The place for a view's tangent inside that of its base, which gets one if it had none."""
+    view = tensor._view
+    if view is None:
+        return None
+    base = view.base
+    if base._tangent is None or level not in base._tangent:
+        set_tangent(base, level, _zeros_like(base))
+    place = base._tangent[level]
+    for op, params in view.steps:
+        place = tape.apply(op, (place,), params)
+    return place

@@ -11,6 +11,7 @@ from . import copying  # noqa: F401
 from . import division  # noqa: F401
 from . import elementary  # noqa: F401
 from . import indexing  # noqa: F401
+from . import linear_algebra  # noqa: F401
 from . import matmul  # noqa: F401
 from . import reductions  # noqa: F401
 from . import shape  # noqa: F401

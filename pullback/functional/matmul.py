@@ -12,7 +12,7 @@ from ..ops import pointwise
 from ..ops import shape as shapes
 from ..tensor import Tensor
 from .operands import as_operand, as_tensor, broadcast_error, promote
-from .registry import public
+from .registry import METHODS, public
 
 
 def _same_dtype(a: Tensor, b: Tensor, names: str = "m1 and m2") -> None:
@@ -60,7 +60,7 @@ def _multiply_others(a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
     if columns == 1:
         if x.shape[-1] != y.shape[0]:
             raise RuntimeError(f"size mismatch, got input ({x.shape[-2]}), mat ({x.shape[-2]}x{x.shape[-1]}), vec ({y.shape[0]})")
-        return apply(ops.mv, (a, b))
+        return apply_binary(ops.mv, a, b)
     if rows == 1:
         if x.shape[0] != y.shape[-2]:
             raise _mismatch((1, x.shape[0]), y.shape)
@@ -78,7 +78,7 @@ def _multiply_others(a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
             np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
         except ValueError:
             raise broadcast_error(x.shape[:-2], y.shape[:-2]) from None
-    return apply(ops.matmul, (a, b))
+    return apply_binary(ops.matmul, a, b)
 
 
 def _mismatch(a: tuple, b: tuple) -> RuntimeError:
@@ -215,12 +215,10 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 def _factors(x: Tensor, beta: Any, alpha: Any) -> dict:
-    for name, value in (("beta", beta), ("alpha", alpha)):
-        if isinstance(value, float) and x._array.dtype.kind in "iu":
-            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
-        if isinstance(value, complex) and x._array.dtype.kind != "c":
-            raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")
-    return {"beta": _plain(beta), "alpha": _plain(alpha)}
+    beta, alpha = _plain(beta), _plain(alpha)
+    if x._array.dtype.kind in "iu":
+        beta, alpha = int(beta), int(alpha)
+    return {"beta": beta, "alpha": alpha}
 
 
 def _plain(value: Any) -> Any:
@@ -268,13 +266,28 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
     return apply(ops.addmm, (input, mat1, mat2), _factors(input, beta, alpha))
 
 
-@public(in_place=True, out=True)
+@public(out=True)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (sum of the products of two batches)."""
     _batches(batch1, batch2)
     _added(input, batch1)
     _expandable(input, (batch1._array.shape[1], batch2._array.shape[2]))
     return apply(ops.addbmm, (input, batch1, batch2), _factors(input, beta, alpha))
+
+
+def _addbmm_in_place(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """`addbmm`, written over this tensor; alone among its kind it lets a tensor that broadcasts grow."""
+    from ..autograd import views
+
+    if self._array.ndim == 2 and self._array.shape == (batch1._array.shape[1], batch2._array.shape[2]):
+        return views.in_place(self, addbmm, batch1, batch2, beta=beta, alpha=alpha)
+    result = addbmm(self, batch1, batch2, beta=beta, alpha=alpha)
+    self._array, self._node, self._output_nr = result._array, result._node, result._output_nr
+    self._requires_grad = result._requires_grad
+    return self
+
+
+METHODS["addbmm_"] = _addbmm_in_place
 
 
 @public(in_place=True, out=True)
@@ -308,9 +321,11 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
         if x._array.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument vec, but got {x._array.ndim}-D")
     _expandable(input, (vec1._array.shape[0], vec2._array.shape[0]))
-    factors = _factors(input, beta, alpha)
     input, vec1, vec2 = promote(input, vec1, vec2)
-    return apply(ops.addr, (input, vec1, vec2), factors)
+    for name, value in (("beta", beta), ("alpha", alpha)):
+        if isinstance(value, float) and input._array.dtype.kind in "iub":
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    return apply(ops.addr, (input, vec1, vec2), _factors(input, beta, alpha))
 
 
 @public(method=False, function=False)

@@ -1,0 +1,276 @@
+"""The older names of linear algebra (`torch.svd`, `Tensor.det`, ...), on top of `pullback.linalg`.
+
+`pullback.linalg` is imported when one of them is first called.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..autograd.tape import wrap
+from ..tensor import Tensor
+from .registry import public
+
+
+class SVD(NamedTuple):
+    """What `torch.svd` returns: input = U diag(S) V^H."""
+
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+
+class TriangularSolve(NamedTuple):
+    """What `torch.triangular_solve` returns."""
+
+    solution: Tensor
+    cloned_coefficient: Tensor
+
+
+class Geqrf(NamedTuple):
+    """What `torch.geqrf` returns: reflectors below the diagonal of `a` and R above it, and the reflectors' factors."""
+
+    a: Tensor
+    tau: Tensor
+
+
+class UnpackedLU(NamedTuple):
+    """What `torch.lu_unpack` returns."""
+
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+
+# --- determinants, inverses, powers ---
+
+
+@public(out=True)
+def det(input: Tensor) -> Tensor:
+    """Determinants."""
+    from ..linalg import det
+
+    return det(input)
+
+
+@public(out=True)
+def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
+    """Signs and logarithms of the absolute values of determinants."""
+    from ..linalg import slogdet
+
+    return slogdet(input)
+
+
+@public()
+def logdet(input: Tensor) -> Tensor:
+    """Logarithms of determinants: NaN where the determinant is negative."""
+    from ..linalg import slogdet
+    from ..linalg.checks import float_square
+
+    sign, logarithm = slogdet(float_square(input, "logdet"))
+    if input._array.dtype.kind == "c":
+        return sign.log() + logarithm
+    negative = wrap(sign._array == -1)
+    return logarithm.masked_fill(negative, float("nan")) if np.any(negative._array) else logarithm
+
+
+@public(out=True)
+def inverse(input: Tensor) -> Tensor:
+    """Inverses of square matrices."""
+    from ..linalg import inv
+
+    return inv(input)
+
+
+@public()
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The pseudo-inverse."""
+    from ..linalg import pinv
+
+    return pinv(input, rcond)
+
+
+@public(out=True)
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """A matrix multiplied by itself n times."""
+    from ..linalg import matrix_power
+
+    return matrix_power(input, n)
+
+
+@public()
+def matrix_exp(input: Tensor) -> Tensor:
+    """The exponential of square matrices."""
+    from ..linalg import matrix_exp
+
+    return matrix_exp(input)
+
+
+# --- Cholesky ---
+
+
+@public(out=True)
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    """L with L L^H = input (or U with U^H U = input)."""
+    from ..linalg.checks import float_square, raise_on
+    from ..linalg.factorizations import not_positive, cholesky_ex
+
+    factors, info = cholesky_ex(float_square(input, "cholesky"), upper=upper)
+    raise_on(info, "cholesky", not_positive)
+    return factors
+
+
+@public(out=True)
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """X with A X = input, from the Cholesky factor of A."""
+    from ..linalg import solve_triangular
+    from ..linalg.checks import matrix
+
+    matrix(input, "cholesky_solve", "b")
+    matrix(input2, "cholesky_solve", "u")
+    factor = input2.mH if upper else input2
+    return solve_triangular(factor.mH, solve_triangular(factor, input, upper=False), upper=True)
+
+
+@public(out=True)
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of A, from its Cholesky factor."""
+    from ..linalg.checks import float_square
+
+    float_square(input, "cholesky_inverse")
+    identity = wrap(np.eye(input._array.shape[-1], dtype=input._array.dtype))
+    return cholesky_solve(identity, input, upper)
+
+
+# --- LU ---
+
+
+@public()
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple:
+    """L and U in one matrix, and pivots (and info)."""
+    from ..linalg.checks import raise_on
+    from ..linalg.factorizations import LUFactor, lu_factor_ex
+
+    result = lu_factor_ex(A, pivot=pivot)
+    if get_infos:
+        return result
+    raise_on(result.info, "lu", lambda number: f"U[{number},{number}] is zero: the matrix is singular.")
+    return LUFactor(result.LU, result.pivots)
+
+
+@public(out=True)
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """X with A X = input, from the LU factorization of A."""
+    from ..linalg import lu_solve
+
+    return lu_solve(LU_data, LU_pivots, input)
+
+
+@public(method=False, out=True)
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> UnpackedLU:
+    """P, L and U from the compact form of `lu_factor`."""
+    from ..linalg.factorizations import unpack
+
+    if unpack_pivots and LU_pivots._array.dtype != np.int32:
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this function is "
+            "intended to be used with the output produced by torch.linalg.lu_factor"
+        )
+    return UnpackedLU(*unpack(LU_data, LU_pivots, unpack_data, unpack_pivots))
+
+
+# --- QR, SVD, reflections ---
+
+
+@public(out=True)
+def qr(input: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
+    """The QR decomposition."""
+    from ..linalg import qr
+
+    return qr(input, "reduced" if some else "complete")
+
+
+@public(out=True)
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> SVD:
+    """The singular value decomposition, with V instead of its adjoint."""
+    from ..linalg import svd
+
+    U, S, Vh = svd(input, full_matrices=not some)
+    if not compute_uv:
+        rows, columns = input._array.shape[-2:]
+        batch = input._array.shape[:-2]
+        return SVD(input.new_zeros((*batch, rows, rows)), S, input.new_zeros((*batch, columns, columns)))
+    return SVD(U, S, Vh.mH)
+
+
+@public(out=True)
+def geqrf(input: Tensor) -> Geqrf:
+    """QR in LAPACK's compact form."""
+    from ..linalg.checks import float_matrix
+
+    float_matrix(input, "torch.geqrf", "input")
+    array = input._array
+    if array.size == 0:
+        return Geqrf(wrap(np.array(array)), wrap(np.zeros((*array.shape[:-2], min(array.shape[-2:])), array.dtype)))
+    reflectors, factors = np.linalg.qr(array, "raw")
+    return Geqrf(wrap(np.swapaxes(reflectors, -1, -2)), wrap(factors))
+
+
+@public("orgqr", out=True)
+def householder_product(input: Tensor, tau: Tensor) -> Tensor:
+    """The first columns of a product of Householder reflections."""
+    from ..linalg import householder_product
+
+    return householder_product(input, tau)
+
+
+@public(out=True)
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+    """A product of Householder reflections times `other`."""
+    from ..linalg.checks import float_matrix
+    from ..linalg.products import multiply_reflectors
+
+    float_matrix(input, "torch.ormqr", "input")
+    float_matrix(other, "torch.ormqr", "other")
+    rows = other._array.shape[-2 if left else -1]
+    if rows != input._array.shape[-2]:
+        raise RuntimeError(f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2]")
+    if tau._array.shape[-1] > input._array.shape[-1]:
+        raise RuntimeError("torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]")
+    return multiply_reflectors(input, tau, other, left, transpose)
+
+
+@public(out=True)
+def triangular_solve(
+    input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> TriangularSolve:
+    """X with A X = input for triangular A."""
+    from ..linalg import solve_triangular
+    from ..linalg.checks import matrix, square
+
+    matrix(input, "torch.triangular_solve", "b")
+    square(A, "torch.triangular_solve")
+    factor = A.mT if transpose else A
+    solution = solve_triangular(factor, input, upper=upper != transpose, unitriangular=unitriangular)
+    return TriangularSolve(solution, A.clone())
+
+
+# --- low rank ---
+
+
+@public(method=False)
+def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple:
+    """An approximate singular value decomposition of rank q."""
+    from ..linalg.eigenvalues import svd_lowrank
+
+    return svd_lowrank(A, q, niter, M)
+
+
+@public(method=False)
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple:
+    """Principal components, approximately."""
+    from ..linalg.eigenvalues import pca_lowrank
+
+    return pca_lowrank(A, q, center, niter)

@@ -1,0 +1,108 @@
+"""What torch.linalg asks of its inputs, and the error it raises when a matrix has no such factorization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ops.casting import cast
+from ..tensor import Tensor
+
+
+class LinAlgError(RuntimeError):
+    """A matrix is singular, or not positive-definite, or an iteration did not converge."""
+
+
+def floating(x: Tensor, function: str, low_precision: bool = False) -> Tensor:
+    """Complain about integers and (usually) half precision."""
+    dtype = x._array.dtype
+    if dtype.kind not in "fcV":
+        raise RuntimeError(
+            f"{function}: Expected a floating point or complex tensor as input. Got {x.dtype.type_name}. Convert first: x.float()."
+        )
+    if dtype.itemsize == 2 and not low_precision:
+        raise RuntimeError(f"{function}: Low precision dtypes not supported. Got {x.dtype.type_name}. Convert first: x.float().")
+    return x
+
+
+def matrix(x: Tensor, function: str, name: str = "A") -> Tensor:
+    """At least two dims."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{function}(): argument '{name}' must be Tensor, not {type(x).__name__}")
+    if x._array.ndim < 2:
+        raise RuntimeError(f"{function}: The input tensor {name} must have at least 2 dimensions. It has {x._array.ndim}.")
+    return x
+
+
+def float_matrix(x: Tensor, function: str, name: str = "A") -> Tensor:
+    return floating(matrix(x, function, name), function)
+
+
+def square(x: Tensor, function: str, name: str = "A") -> Tensor:
+    """Batches of square matrices."""
+    matrix(x, function, name)
+    rows, columns = x._array.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(
+            f"{function}: {name} must be batches of square matrices, but they are {rows} by {columns} matrices"
+        )
+    return x
+
+
+def float_square(x: Tensor, function: str, name: str = "A") -> Tensor:
+    return floating(square(x, function, name), function)
+
+
+def same_dtype(a: Tensor, b: Tensor, function: str, names: str = "A and B") -> None:
+    if a._array.dtype != b._array.dtype:
+        raise RuntimeError(
+            f"{function}: Expected {names} to have the same dtype, but found {a.dtype.type_name} and {b.dtype.type_name} instead"
+        )
+
+
+def broadcast_batches(a: tuple, b: tuple) -> tuple:
+    """The common batch shape of two shapes of batches; an error in torch's words if there is none."""
+    from ..functional.operands import broadcast_error
+
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError:
+        raise broadcast_error(a, b) from None
+
+
+def check_fit(A: Tensor, B: Tensor, left: bool, function: str) -> None:
+    """Shapes for which A X = B (or X A = B) makes sense."""
+    if B._array.ndim < 2:
+        raise RuntimeError(f"{function}: The input tensor B must have at least 2 dimensions.")
+    if B._array.shape[-2 if left else -1] != A._array.shape[-1]:
+        raise RuntimeError(
+            f"{function}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+            f"({'x'.join(map(str, A._array.shape[-2:]))} and {'x'.join(map(str, B._array.shape[-2:]))})"
+        )
+    broadcast_batches(A._array.shape[:-2], B._array.shape[:-2])
+
+
+def raise_on(info: Tensor, function: str, explain: Any) -> None:
+    """LinAlgError for the first matrix of a batch that failed; `explain(number)` says how."""
+    values = np.asarray(info._array)
+    if not isinstance(values, np.ndarray) or not values.any():
+        return
+    position = int(np.flatnonzero(values)[0])
+    where = f"(Batch element {position}): " if values.ndim else ""
+    raise LinAlgError(f"{function}: {where}{explain(int(values.reshape(-1)[position]))}")
+
+
+def in_dtype(x: Tensor, dtype: Any) -> Tensor:
+    """The tensor cast to a requested dtype, if one was requested."""
+    from ..dtypes import as_dtype
+
+    if dtype is None:
+        return x
+    wanted = as_dtype(dtype).numpy
+    return x if x._array.dtype == wanted else cast(x, dtype=wanted)
+
+
+def unrecorded(x: Tensor) -> bool:
+    """Whether nobody can want a derivative, so that a cheaper routine without vectors will do."""
+    return type(x._array) is np.ndarray and not x._requires_grad and not x._tangent

@@ -1,0 +1,206 @@
+"""Eigenvalues, singular values, QR and what is made of them: ranks, pseudo-inverses, low-rank approximations."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..autograd.tape import apply, wrap
+from ..functional.operands import as_tensor
+from ..functional.registry import with_out
+from ..ops import decompositions as ops
+from ..ops import linalg as matrices
+from ..tensor import Tensor
+from .checks import LinAlgError, float_matrix, float_square, unrecorded
+
+
+class Eigenpairs(NamedTuple):
+    """What `eig` and `eigh` return."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class SVD(NamedTuple):
+    """What `svd` returns: A = U diag(S) Vh."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+class QR(NamedTuple):
+    """What `qr` returns: A = Q R."""
+
+    Q: Tensor
+    R: Tensor
+
+
+def _apply(op: Any, x: Tensor, params: dict, function: str) -> tuple:
+    try:
+        return apply(op, (x,), params)
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(f"{function}: The algorithm failed to converge because the input matrix is ill-conditioned ({error}).") from None
+
+
+def _lower(uplo: str, function: str) -> bool:
+    if uplo.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
+    return uplo.upper() == "L"
+
+
+@with_out
+def eigh(A: Tensor, UPLO: str = "L") -> Eigenpairs:
+    """Eigenvalues (ascending) and eigenvectors of Hermitian matrices; one triangle is read."""
+    float_square(A, "linalg.eigh")
+    return Eigenpairs(*_apply(ops.eigh, A, {"lower": _lower(UPLO, "linalg.eigh")}, "linalg.eigh"))
+
+
+@with_out
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
+    """Eigenvalues of Hermitian matrices, ascending."""
+    float_square(A, "linalg.eigvalsh")
+    lower = _lower(UPLO, "linalg.eigvalsh")
+    if unrecorded(A):
+        return wrap(np.linalg.eigvalsh(A._array, "L" if lower else "U"))
+    return _apply(ops.eigh, A, {"lower": lower}, "linalg.eigvalsh")[0]
+
+
+@with_out
+def eig(A: Tensor) -> Eigenpairs:
+    """Eigenvalues and eigenvectors of square matrices, as complex numbers."""
+    float_square(A, "linalg.eig")
+    return Eigenpairs(*_apply(ops.eig, A, {}, "linalg.eig"))
+
+
+@with_out
+def eigvals(A: Tensor) -> Tensor:
+    """Eigenvalues of square matrices, as complex numbers."""
+    float_square(A, "linalg.eigvals")
+    return _apply(ops.eig, A, {}, "linalg.eigvals")[0]
+
+
+@with_out
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> SVD:
+    """A = U diag(S) Vh with singular values S, descending."""
+    float_matrix(A, "linalg.svd")
+    if driver is not None:
+        raise RuntimeError("linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
+    return SVD(*_apply(ops.svd, A, {"full": bool(full_matrices)}, "linalg.svd"))
+
+
+@with_out
+def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
+    """Singular values, descending."""
+    float_matrix(A, "linalg.svdvals")
+    if unrecorded(A):
+        return wrap(np.linalg.svd(A._array, compute_uv=False))
+    return _apply(ops.svd, A, {"full": False}, "linalg.svdvals")[1]
+
+
+@with_out
+def qr(A: Tensor, mode: str = "reduced") -> QR:
+    """A = Q R with Q orthonormal and R upper triangular; mode 'reduced', 'complete' or 'r'."""
+    float_matrix(A, "linalg.qr")
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    return QR(*apply(ops.qr, (A,), {"mode": mode}))
+
+
+# --- tolerances ---
+
+
+def _tolerances(A: Tensor, atol: Any, rtol: Any, older: Any) -> tuple[Any, Any]:
+    """Absolute and relative cutoffs as numbers or arrays; `older` is the tolerance in NumPy's former spelling."""
+    if older is not None:
+        rtol = older
+    dtype = A._array.dtype
+    default = np.finfo(dtype).eps * max(A._array.shape[-2:])
+    absolute = _plain(atol)
+    relative = _plain(rtol)
+    if relative is None:
+        relative = default if absolute is None else np.where(np.asarray(absolute) > 0, 0.0, default)
+    real = np.zeros((), dtype).real.dtype
+    return np.asarray(0.0 if absolute is None else absolute, real), np.asarray(relative, real)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        if value._array.dtype.kind == "c":
+            raise RuntimeError("tolerances of complex dtype are not supported: expected a real tensor or number")
+        return value._array
+    return value
+
+
+@with_out
+def pinv(
+    A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Tensor:
+    """The Moore-Penrose pseudo-inverse."""
+    float_matrix(A, "linalg.pinv")
+    if hermitian:
+        float_square(A, "linalg.pinv")
+    absolute, relative = _tolerances(A, atol, rtol, rcond)
+    return apply(matrices.pinv, (A,), {"atol": absolute, "rtol": relative, "hermitian": bool(hermitian)})
+
+
+@with_out
+def matrix_rank(
+    A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Tensor:
+    """How many singular values are larger than the tolerance."""
+    float_matrix(A, "linalg.matrix_rank")
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    array = A._array
+    if 0 in array.shape[-2:]:
+        return wrap(np.zeros(array.shape[:-2], np.int64))
+    absolute, relative = _tolerances(A, atol, rtol, None)
+    sizes = np.abs(np.linalg.eigvalsh(array)) if hermitian else np.linalg.svd(array, compute_uv=False)
+    cutoff = np.maximum(absolute, relative * sizes.max(axis=-1))
+    return wrap(np.add.reduce(sizes > cutoff[..., None], axis=-1, dtype=np.int64))
+
+
+# --- low rank ---
+
+
+def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple:
+    """An approximate singular value decomposition of rank q, from random projections (Halko, Martinsson and Tropp)."""
+    matrix = as_tensor(A)
+    mean = None if M is None else M.broadcast_to(matrix.shape)
+    q = 6 if q is None else q
+    rows, columns = matrix._array.shape[-2:]
+    if mean is not None:
+        matrix = matrix - mean
+    if rows < columns:
+        matrix = matrix.mH
+    basis = _range_basis(matrix, q, niter)
+    U, S, Vh = svd(basis.mH @ matrix, full_matrices=False)
+    U, V = basis @ U, Vh.mH
+    return (V, S, U) if rows < columns else (U, S, V)
+
+
+def _range_basis(A: Tensor, q: int, niter: int | None) -> Tensor:
+    from .. import randn
+
+    sketch = randn((A._array.shape[-1], q), dtype=A.dtype)
+    Q = qr(A @ sketch).Q
+    for _ in range(2 if niter is None else niter):
+        Q = qr(A @ qr(A.mH @ Q).Q).Q
+    return Q
+
+
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple:
+    """Principal components of the rows of A, approximately."""
+    rows, columns = A._array.shape[-2:]
+    q = min(6, rows, columns) if q is None else q
+    if not 0 <= q <= min(rows, columns):
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(rows, columns)}")
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    if not center:
+        return svd_lowrank(A, q, niter)
+    return svd_lowrank(A - A.mean(-2, keepdim=True), q, niter)

@@ -1,0 +1,182 @@
+"""Linear systems, inverses, least squares and determinants."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..autograd.tape import apply, wrap
+from ..functional.registry import with_out
+from ..ops import linalg as ops
+from ..tensor import Tensor
+from .checks import broadcast_batches, check_fit, float_matrix, float_square, floating, raise_on, same_dtype
+
+
+class InverseEx(NamedTuple):
+    """What `inv_ex` returns."""
+
+    inverse: Tensor
+    info: Tensor
+
+
+class SolveEx(NamedTuple):
+    """What `solve_ex` returns."""
+
+    result: Tensor
+    info: Tensor
+
+
+class SignedLogDet(NamedTuple):
+    """What `slogdet` returns: det = sign * exp(logabsdet)."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+class LeastSquares(NamedTuple):
+    """What `lstsq` returns."""
+
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
+
+def _singular(number: int) -> str:
+    return (
+        f"The diagonal element {number} is zero, the inversion could not be completed because the input matrix is singular."
+    )
+
+
+@with_out
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> InverseEx:
+    """Inverses and, for each matrix, 0 or the number of a zero pivot."""
+    float_square(A, "linalg.inv")
+    result = InverseEx(*apply(ops.inverse, (A,)))
+    if check_errors:
+        raise_on(result.info, "linalg.inv_ex", _singular)
+    return result
+
+
+@with_out
+def inv(A: Tensor) -> Tensor:
+    """Inverses of square matrices."""
+    result, info = inv_ex(A)
+    raise_on(info, "linalg.inv", _singular)
+    return result
+
+
+def _is_vector(A: Tensor, B: Tensor) -> bool:
+    a, b = A._array.shape, B._array.shape
+    return len(b) == 1 or len(a) - 1 == len(b) and a[:-1] == b
+
+
+@with_out
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> SolveEx:
+    """Solutions and, for each matrix, 0 or the number of a zero pivot."""
+    float_square(A, "linalg.solve")
+    same_dtype(A, B, "linalg.solve")
+    vector = _is_vector(A, B)
+    if vector and not left:
+        raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. Use matrices.")
+    right = B.unsqueeze(-1) if vector else B
+    check_fit(A, right, left, "linalg.solve")
+    if left:
+        result, info = apply(ops.solve, (A, right))
+    else:
+        result, info = apply(ops.solve, (A.mT, right.mT))
+        result = result.mT
+    if check_errors:
+        raise_on(info, "torch.linalg.solve_ex", lambda _: "The solver failed because the input matrix is singular.")
+    return SolveEx(result.squeeze(-1) if vector else result, info)
+
+
+@with_out
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    """X with A X = B (or X A = B)."""
+    result, info = solve_ex(A, B, left=left)
+    raise_on(info, "torch.linalg.solve", lambda _: "The solver failed because the input matrix is singular.")
+    return result
+
+
+@with_out
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
+    """X with A X = B (or X A = B) for triangular A; the other triangle is not read."""
+    float_square(A, "linalg.solve_triangular")
+    same_dtype(A, B, "linalg.solve_triangular")
+    check_fit(A, B, left, "linalg.solve_triangular")
+    return apply(ops.solve_triangular, (A, B), {"left": bool(left), "upper": bool(upper), "unit": bool(unitriangular)})
+
+
+# --- determinants ---
+
+
+@with_out
+def det(A: Tensor) -> Tensor:
+    """Determinants."""
+    float_square(A, "linalg.det")
+    return apply(ops.det, (A,))
+
+
+@with_out
+def slogdet(A: Tensor) -> SignedLogDet:
+    """Signs and logarithms of the absolute values of determinants."""
+    float_square(A, "linalg.slogdet")
+    return SignedLogDet(*apply(ops.slogdet, (A,)))
+
+
+# --- least squares ---
+
+_DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
+
+
+@with_out
+def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> LeastSquares:
+    """X that makes |A X - B| smallest, with residuals, ranks and singular values as the driver gives them."""
+    float_matrix(A, "torch.linalg.lstsq", "input")
+    floating(B, "torch.linalg.lstsq")
+    driver = "gelsy" if driver is None else driver
+    if driver not in _DRIVERS:
+        raise RuntimeError(
+            f"torch.linalg.lstsq: parameter `driver` should be one of ({', '.join(_DRIVERS)})"
+        )
+    if A._array.dtype != B._array.dtype:
+        raise RuntimeError(
+            f"torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype {A.dtype.type_name} and "
+            f"other's dtype {B.dtype.type_name}"
+        )
+    vector = A._array.ndim - 1 == B._array.ndim and A._array.shape[:-1] == B._array.shape
+    if not vector and (B._array.ndim < 2 or B._array.shape[-2] != A._array.shape[-2]):
+        raise RuntimeError(
+            "torch.linalg.lstsq: input.size(-2) should match other.size(-2)"
+            if B._array.ndim >= 2
+            else "torch.linalg.lstsq: other.dim() must be greater or equal to (input.dim() - 1)"
+        )
+    right = B.unsqueeze(-1) if vector else B
+    broadcast_batches(A._array.shape[:-2], right._array.shape[:-2])
+    return _least_squares(A, right, vector, rcond, driver)
+
+
+def _least_squares(A: Tensor, B: Tensor, vector: bool, rcond: Any, driver: str) -> LeastSquares:
+    array = np.asarray(A._array)
+    rows, columns = array.shape[-2:]
+    real = np.zeros((), array.dtype).real.dtype
+    cutoff = np.finfo(array.dtype).eps * max(rows, columns) if rcond is None else float(rcond)
+    params = {"atol": np.zeros((), real), "rtol": np.asarray(0 if driver == "gels" else cutoff, real), "hermitian": False}
+    solution = apply(ops.pinv, (A,), params) @ B
+    values = np.linalg.svd(array, compute_uv=False) if array.size else np.zeros((*array.shape[:-2], 0), real)
+    ranks = np.add.reduce(values > cutoff * values.max(axis=-1, initial=0, keepdims=True), axis=-1, dtype=np.int64)
+    full = driver == "gels" or driver != "gelsy" and bool(np.all(ranks == columns))
+    if rows > columns and full:
+        residuals = ((A @ solution - B).abs() ** 2).sum(-2)
+        residuals = residuals.squeeze(-1) if vector else residuals
+    else:
+        residuals = solution.abs().reshape(-1)[:0]  # torch's empty tensor has a history too
+    empty = np.zeros((0,), np.int64)
+    return LeastSquares(
+        solution.squeeze(-1) if vector else solution,
+        residuals,
+        wrap(empty if driver == "gels" else ranks),
+        wrap(values if driver in ("gelsd", "gelss") else np.zeros((0,), real)),
+    )

@@ -1,0 +1,255 @@
+"""Inverses, determinants, solutions of linear systems, Cholesky and LU: forward through LAPACK, pullbacks as products.
+
+Operations that can fail on some matrix of a batch return an `info` array next to their result; who calls them decides
+whether that is an error. Eigenvalues, singular values and QR are in `decompositions.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import conjugate, op
+from . import linalg_kernels as kernels
+from .matmul import adjoint, diagonal_of
+from .rearranging import tril, triu
+
+# --- diagonals ---
+
+
+def _set_diagonal(x: Any, value: Any) -> Any:
+    out = np.array(x)
+    np.einsum("...ii->...i", out)[...] = value
+    return out
+
+
+set_diagonal = op("FillDiagonalBackward0", _set_diagonal, x=lambda g: set_diagonal(g, value=0))
+
+
+def trace_of(x: Any) -> Any:
+    """Traces, with two dims of size 1 so that they multiply matrices."""
+    return np.sum(diagonal_of(x), axis=-1)[..., None, None]
+
+
+# --- inverses and systems ---
+
+
+def _inverse_pullback(g: Any, outs: Any) -> list:
+    inverted = adjoint(outs[0])
+    return [-(inverted @ g[0] @ inverted)]
+
+
+inverse = op("LinalgInvExBackward0", kernels.inverse, outputs=0, inputs=("x",), joint=_inverse_pullback)
+
+
+def _solve_pullback(g: Any, a: Any, outs: Any, needs: tuple) -> list:
+    right = solve(adjoint(a), g[0])[0]
+    return [-(right @ adjoint(outs[0])) if needs[0] else None, right]
+
+
+solve = op("LinalgSolveExBackward0", kernels.solve, outputs=0, inputs=("a", "b"), joint=_solve_pullback)
+
+
+def _triangular_right(g: Any, a: Any, left: bool, upper: bool, unit: bool) -> Any:
+    return solve_triangular(adjoint(a), g, left=left, upper=not upper, unit=unit)
+
+
+def _triangular_left(g: Any, a: Any, out: Any, left: bool, upper: bool, unit: bool) -> Any:
+    right = _triangular_right(g, a, left, upper, unit)
+    full = -(right @ adjoint(out)) if left else -(adjoint(out) @ right)
+    return triu(full, diagonal=int(unit)) if upper else tril(full, diagonal=-int(unit))
+
+
+solve_triangular = op(
+    "LinalgSolveTriangularBackward0", kernels.solve_triangular, a=_triangular_left, b=_triangular_right
+)
+
+# --- pseudo-inverse ---
+
+
+def _pinv(x: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+    if x.size == 0:
+        return np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
+    if hermitian:
+        values, left = np.linalg.eigh(x)
+        right = adjoint(left)
+    else:
+        left, values, right = np.linalg.svd(x, full_matrices=False)
+    size = np.abs(values)
+    cutoff = np.maximum(atol, rtol * size.max(axis=-1))[..., None]
+    kept = size > cutoff
+    inverted = np.where(kept, 1 / np.where(kept, values, 1), 0).astype(values.dtype)
+    return (adjoint(right) * inverted[..., None, :]) @ adjoint(left)
+
+
+def _pinv_pullback(g: Any, x: Any, out: Any) -> Any:
+    back, cotangent = adjoint(out), adjoint(g)
+    spread = cotangent @ out @ back
+    return spread - back @ g @ back - x @ out @ spread + back @ out @ (cotangent - cotangent @ out @ x)
+
+
+pinv = op("LinalgPinvBackward0", _pinv, x=_pinv_pullback)
+
+# --- determinants ---
+
+# The gradient of det is the matrix of cofactors: a polynomial in the elements, fine for singular matrices too, where
+# the textbook formula det(x) * inverse(x)^T is not.
+
+det = op("LinalgDetBackward0", np.linalg.det, x=lambda g, x: g[..., None, None] * conjugate(cofactors(x)))
+
+
+def _leave_one_out(values: Any) -> Any:
+    """Products of all elements along the last axis but one."""
+    ones = np.ones_like(values[..., :1])
+    before = np.cumprod(np.concatenate((ones, values[..., :-1]), axis=-1), axis=-1)
+    after = np.cumprod(np.concatenate((ones, values[..., :0:-1]), axis=-1), axis=-1)[..., ::-1]
+    return before * after
+
+
+def _cofactors(x: Any) -> Any:
+    if x.size == 0:
+        return np.array(x)
+    try:
+        inverted = np.linalg.inv(x)
+        condition = np.abs(x).sum(-1).max(-1) * np.abs(inverted).sum(-1).max(-1)
+        if np.all(condition < np.finfo(x.dtype).eps ** -0.4):
+            return np.linalg.det(x)[..., None, None] * np.swapaxes(inverted, -1, -2)
+    except np.linalg.LinAlgError:
+        pass
+    left, values, right = np.linalg.svd(x)
+    sign = np.linalg.det(left) * np.linalg.det(right)
+    return sign[..., None, None] * ((left.conj() * _leave_one_out(values)[..., None, :]) @ right.conj())
+
+
+def _cofactor_change(x: Any, m: Any) -> Any:
+    """The derivative of the cofactors of x in the direction m, in the basis where x is diagonal."""
+    if x.size == 0:
+        return np.array(m)
+    left, values, right = np.linalg.svd(x)
+    sign = np.linalg.det(left) * np.linalg.det(right)
+    size = x.shape[-1]
+    others = np.where(np.eye(size, dtype=bool), 1, values[..., None, :] * np.ones((size, 1), values.dtype))
+    pairs = _set_diagonal(_leave_one_out(others), 0)  # [i, j]: the product of all values but the i-th and the j-th
+    turned = adjoint(left) @ m @ adjoint(right)
+    diagonal = (pairs @ np.einsum("...ii->...i", turned)[..., None])[..., 0]
+    inner = -np.swapaxes(pairs * turned, -1, -2)
+    np.einsum("...ii->...i", inner)[...] = diagonal
+    return sign[..., None, None] * (left.conj() @ inner @ right.conj())
+
+
+def _cofactor_second_change(x: Any, m: Any, n: Any) -> Any:
+    """The same once more, in the directions m and n; by now through the inverse."""
+    inverted = inverse(x)[0]
+    a, b = inverted @ m, inverted @ n
+    scale = trace_of(a) * trace_of(b) - trace_of(a @ b)
+    whole = scale * inverted + (a @ b + b @ a - trace_of(a) * b - trace_of(b) * a) @ inverted
+    return det(x)[..., None, None] * np.swapaxes(whole, -1, -2)
+
+
+cofactors = op(
+    "LinalgDetBackward0", _cofactors, x=lambda g, x: conjugate(cofactor_change(x, conjugate(g)))
+)
+cofactor_change = op(
+    "LinalgDetBackward0",
+    _cofactor_change,
+    x=lambda g, x, m: conjugate(_cofactor_second_change(x, m, conjugate(g))),
+    m=lambda g, x: conjugate(cofactor_change(x, conjugate(g))),
+)
+
+
+def _slogdet(x: Any) -> tuple:
+    sign, logarithm = np.linalg.slogdet(x)
+    return sign, logarithm
+
+
+def _slogdet_pullback(g: Any, x: Any, outs: Any) -> list:
+    scale = g[1]
+    if x.dtype.kind == "c":
+        scale = scale - 1j * np.imag(np.conj(g[0]) * outs[0])
+    return [scale[..., None, None] * adjoint(inverse(x)[0])]
+
+
+slogdet = op("LinalgSlogdetBackward0", _slogdet, outputs=0, inputs=("x",), joint=_slogdet_pullback)
+
+# --- Cholesky ---
+
+
+def _cholesky_pullback(g: Any, outs: Any) -> list:
+    lower = outs[0]
+    inner = tril(adjoint(lower) @ g[0], diagonal=0)
+    inner = (inner + adjoint(tril(inner, diagonal=-1))) * 0.5
+    inner = solve_triangular(adjoint(lower), inner, left=True, upper=True, unit=False)
+    return [solve_triangular(lower, inner, left=False, upper=False, unit=False)]
+
+
+cholesky = op("LinalgCholeskyExBackward0", kernels.cholesky, outputs=0, inputs=("x",), joint=_cholesky_pullback)
+
+# --- LU ---
+
+
+def _permutation(pivots: Any, like: Any) -> Any:
+    return kernels.permutation_matrix(pivots, like.shape[-2], like.dtype)
+
+
+permutation = op("LuUnpackBackward0", _permutation, pivots=None, like=None)
+
+
+def unpack_lower(lu: Any) -> Any:
+    size = min(lu.shape[-2:])
+    return unit_diagonal(tril(lu[..., :, :size], diagonal=-1))
+
+
+def unpack_upper(lu: Any) -> Any:
+    return triu(lu[..., : min(lu.shape[-2:]), :], diagonal=0)
+
+
+def _unit_diagonal(x: Any) -> Any:
+    out = np.array(x)
+    np.einsum("...ii->...i", out[..., : x.shape[-1], :])[...] = 1
+    return out
+
+
+unit_diagonal = op("TrilBackward0", _unit_diagonal, x=lambda g: tril(g, diagonal=-1))
+
+
+def _lu_pullback(g: Any, outs: Any) -> list:
+    lu, pivots = outs[0], outs[1]
+    rows, columns = lu.shape[-2:]
+    size = min(rows, columns)
+    lower, upper = unpack_lower(lu), unpack_upper(lu)
+    to_lower, to_upper = tril(g[0][..., :, :size], diagonal=-1), triu(g[0][..., :size, :], diagonal=0)
+    head, corner = lower[..., :size, :], upper[..., :, :size]
+    from_lower = adjoint(head) @ to_lower[..., :size, :]
+    from_upper = to_upper[..., :, :size] @ adjoint(corner)
+    if columns > rows:
+        from_lower = from_lower - to_upper[..., :, size:] @ adjoint(upper[..., :, size:])
+    if rows > columns:
+        from_upper = from_upper - adjoint(lower[..., size:, :]) @ to_lower[..., size:, :]
+    inner = tril(from_lower, diagonal=-1) + triu(from_upper, diagonal=0)
+    inner = solve_triangular(adjoint(corner), inner, left=False, upper=False, unit=False)
+    result = solve_triangular(adjoint(head), inner, left=True, upper=True, unit=True)
+    if columns > rows:
+        rest = solve_triangular(adjoint(head), to_upper[..., :, size:], left=True, upper=True, unit=True)
+        result = np.concatenate((result, rest), axis=-1)
+    if rows > columns:
+        rest = solve_triangular(adjoint(corner), to_lower[..., size:, :], left=False, upper=False, unit=False)
+        result = np.concatenate((result, rest), axis=-2)
+    return [permutation(pivots, lu) @ result]
+
+
+lu_factor = op("LinalgLuFactorExBackward0", kernels.lu_factor, outputs=0, inputs=("x",), joint=_lu_pullback)
+
+# --- the exponential ---
+
+
+def _matrix_exp_pullback(g: Any, x: Any) -> Any:
+    """exp of [[x^H, g], [0, x^H]] has the pullback as its upper right corner."""
+    size = x.shape[-1]
+    turned = adjoint(x)
+    above = np.concatenate((turned, g), axis=-1)
+    below = np.concatenate((g * 0, turned), axis=-1)
+    return matrix_exp(np.concatenate((above, below), axis=-2))[..., :size, size:]
+
+
+matrix_exp = op("LinalgMatrixExpBackward0", kernels.matrix_exp, x=_matrix_exp_pullback)

@@ -66,7 +66,7 @@ class Sweep:
         for (target, slot), cotangent in zip(self.roots, cotangents, strict=True):
             self.deliver(target, slot, cotangent, False)
         heap, waiting, leaves, executed = self.heap, self.cotangents, self.leaves, self.executed
-        record, reach, fit = self.record, self.reach, self.fit
+        record, reach, fit, owned = self.record, self.reach, self.fit, self.owned
         plain = not self.captures and self.anomaly is None
         simple_leaves = self.arrivals is None
         last_write = LastWrite.order
@@ -80,37 +80,35 @@ class Sweep:
             else:
                 break
             cotangent = waiting.pop(node)
-            plan = node.plan
-            if not plain or plan.joint is not None or node.hooks is not None or node.outputs is not None:
+            if node.general or not plain:
                 if self.step_generally(node, cotangent):
                     executed.append(node)
                 continue
             # The rest is `gradients` and `deliver` written out for a node with one output and no hooks:
             # nearly all nodes are such, and this loop is where a small program spends its time.
             executed.append(node)
-            saved = node.saved
             if record:
                 values = tensors_of(node)
-            elif saved and plan.quick and node.order > last_write and not node.packed:
-                values = [value._array if isinstance(value, Tensor) else value for value in saved]
+            elif node.order > last_write and node.arrays is not None:
+                values = node.arrays
             else:
-                values = arrays_of(node) if plan.saves else saved
-            edges, slots, params = node.edges, node.slots, node.params
-            for position, rule, sources in plan.calls:
+                values = arrays_of(node)
+            edges, params = node.edges, node.params
+            for position, rule, source, sources in node.plan.calls:
                 target = edges[position]
                 if reach is not None and target not in reach:
                     continue
-                if not sources:
+                if source is not None:
+                    gradient = rule(cotangent, values[source])
+                elif not sources:
                     gradient = rule(cotangent)
-                elif params is not None:
-                    gradient = rule(cotangent, *[values[s] if type(s) is int else params[s] for s in sources])
-                elif len(sources) == 1:
-                    gradient = rule(cotangent, values[sources[0]])
-                else:
+                elif params is None:
                     gradient = rule(cotangent, *[values[s] for s in sources])
+                else:
+                    gradient = rule(cotangent, *[values[s] if type(s) is int else params[s] for s in sources])
                 if target.is_node:
                     if target.outputs is not None:
-                        self.deliver_slot(target, 0 if slots is None else slots[position], gradient)
+                        self.deliver_slot(target, 0 if node.slots is None else node.slots[position], gradient)
                         continue
                     if gradient.shape != target.shape or gradient.dtype is not target.dtype:
                         gradient = fit(gradient, target.shape, target.dtype)
@@ -127,7 +125,7 @@ class Sweep:
                     if gradient.shape != array.shape or gradient.dtype is not array.dtype:
                         gradient = fit(gradient, array.shape, array.dtype)
                     leaves[target] = leaves[target] + gradient
-                    self.owned.add(target)
+                    owned.add(target)
                 else:
                     self.deliver_leaf(target, gradient, gradient is not cotangent)
 
@@ -183,7 +181,7 @@ class Sweep:
             results = list(rule(cotangent, *arguments))
             return results + [None] * (len(edges) - len(results))
         results = [None] * len(edges)
-        for position, rule, sources in plan.calls:
+        for position, rule, _, sources in plan.calls:
             if reach is None or edges[position] in reach:
                 results[position] = rule(cotangent, *[values[s] if type(s) is int else params[s] for s in sources])
         return results
@@ -312,6 +310,7 @@ class Sweep:
         for node in self.executed:
             if node.saved and node.plan.frees:
                 node.saved = FREED
+                node.arrays = None
 
 
 _running: ContextVar[Any] = ContextVar("pullback_sweep", default=None)

@@ -97,6 +97,7 @@ class CustomNode(Node, FunctionCtx):
     """The node of a custom function, which is also its `ctx`."""
 
     forward_class: type[Function]
+    general = True
 
     def __init__(self) -> None:
         super().__init__((), (), None, _MATERIALIZED, (), None)

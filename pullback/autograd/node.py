@@ -111,7 +111,8 @@ class Node(metaclass=NodeType):
     outputs: tuple | None = None  # (shape, dtype) of every output, for operations with several
     hooks: NodeHooks | None = None
     output_storages: dict | None = None  # {output number: Storage} of saved outputs that others can write
-    packed = False  # whether saved values went through saved-tensor hooks
+    arrays: tuple | None = None  # the saved values as bare arrays, where recording had them at hand
+    general = False  # hooks, several outputs or a joint rule: not for the engine's short path
     notes: dict | None = None  # metadata, forward traceback in anomaly mode
 
     def __init__(self, edges: tuple, saved: tuple, params: dict | None, plan: Any, shape: tuple, dtype: Any) -> None:
@@ -168,6 +169,7 @@ class Node(metaclass=NodeType):
     def ensure_hooks(self) -> NodeHooks:
         if self.hooks is None:
             self.hooks = NodeHooks()
+            self.general = True
         return self.hooks
 
     def __call__(self, *grads: Any) -> Any:
@@ -185,7 +187,7 @@ def node_class(name: str, op: Any) -> type[Node]:
     What the rules name is readable as `_saved_<name>` (under torch's names too), spelled out as properties because a
     `__getattr__` would slow down every other access.
     """
-    attributes: dict[str, Any] = {"op": op, "__module__": "torch.autograd"}
+    attributes: dict[str, Any] = {"op": op, "__module__": "torch.autograd", "general": op.joint is not None}
     for own in op.saved_names():
         for shown in {own, _TORCH_NAMES.get(own, own)}:
             attributes[f"_saved_{shown}"] = property(_saved_value(own))

@@ -39,7 +39,9 @@ class Plan:
 
     def __init__(self, saves: tuple, calls: tuple, keeps_output: bool, joint: Any, needs: tuple[bool, ...]) -> None:
         self.saves = saves  # input number, -1 - output number, ('shape', input number) or a name such as 'arrays'
-        self.calls = calls  # (input number, rule, sources): a source is a position in `saves` or a parameter's name
+        # (input number, rule, source, sources): a source is a position in `saves` or a parameter's name; where there is
+        # just one and it is a position, `source` says so, else it is None
+        self.calls = calls
         self.keeps_output = keeps_output
         self.joint = joint  # (rule, sources) of a rule shared by all inputs, else None
         self.needs = needs
@@ -151,7 +153,7 @@ class Op:
         else:
             joint = None
             calls = tuple(
-                (i, rules[name], sources_of(rules[name]))
+                (i, rules[name], *_one_or_more(sources_of(rules[name])))
                 for i, name in enumerate(self.inputs)
                 if i < count and needs[i] and rules.get(name) is not None
             )
@@ -179,6 +181,10 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+
+def _one_or_more(sources: tuple) -> tuple[int | None, tuple]:
+    return sources[0] if len(sources) == 1 and type(sources[0]) is int else None, sources
 
 
 def _rule_names(rule: Callable) -> tuple[str, ...]:

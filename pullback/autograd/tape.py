@@ -79,7 +79,10 @@ def apply_unary(op: Op, x: Tensor, params: dict | None = None) -> Tensor:
                 node.params = params
             form = plan.form
             if form:
-                node.saved = (out,) if form == 4 else (edge if source is None else x,)
+                if form == 4:
+                    node.saved = node.arrays = (out,)
+                else:
+                    node.saved, node.arrays = (edge if source is None else x,), (x._array,)
             elif form is None:
                 node.saved = save(plan, (x,), (out,))
             if x._inference and form != 0:
@@ -134,7 +137,14 @@ def record_binary(op: Op, mask: int, a: Tensor, b: Any, out: Any, result: Tensor
     node.dtype = kind
     form = plan.form
     if form:
-        node.saved = (b, a) if form == 3 else (b,) if form == 2 else (a,) if form == 1 else (out,)
+        if form == 3:
+            node.saved, node.arrays = (b, a), (b._array, a._array)
+        elif form == 2:
+            node.saved, node.arrays = (b,), (b._array if isinstance(b, Tensor) else b,)
+        elif form == 1:
+            node.saved, node.arrays = (a,), (a._array,)
+        else:
+            node.saved = node.arrays = (out,)
     elif form is None:
         node.saved = save(plan, (a, b), (out,))
     if form != 0 and (a._inference or isinstance(b, Tensor) and b._inference):
@@ -263,6 +273,7 @@ def record_many(op: Op, inputs: tuple, params: dict | None, mask: int, results: 
     outs = tuple(result._array for result in results)
     node = make_node(op, inputs, params, mask, outs)
     node.outputs = tuple((out.shape, out.dtype) for out in outs)
+    node.general = True
     for number, result in enumerate(results):
         if result._array.dtype.kind in "fcV":
             result._node = node

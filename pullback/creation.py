@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .autograd.mode import current_mode
-from .autograd.tape import new_object, wrap
+from .autograd.tape import wrap
 from .device import require_cpu
 from .dtypes import as_dtype, default_dtype, dtype as dtype_type, from_numpy_dtype
 from .functional.operands import sizes_of
@@ -31,8 +31,7 @@ def finish(
         from .layout import require_strided
 
         require_strided(layout)
-    result = new_object(Tensor)
-    result._array = array
+    result = wrap(array)
     if requires_grad:
         if array.dtype.kind not in "fcV":
             raise RuntimeError(
@@ -63,8 +62,7 @@ def tensor(
             pass  # mixed or nested: the careful way below says what is wrong
         else:
             if not current_mode().special:
-                result = new_object(Tensor)
-                result._array = array
+                result = wrap(array)
                 if requires_grad:
                     result._requires_grad = True
                 return result

@@ -270,7 +270,33 @@ def in_place(tensor: Tensor, function: Callable, *args: Any, **kwargs: Any) -> T
 
         write_tangents(tensor, result)
     if recording:
-        rebase(tensor, result._node, result._output_nr)
+        rebase(tensor, result)
+    return tensor
+
+
+def write_in_place(tensor: Tensor, op: Op, others: tuple, params: dict, writer: Callable) -> Tensor:
+    """`in_place` for an operation that changes some elements only and whose rules need neither old nor new values.
+
+    `writer(array, *others, **params)` changes the array as it is, without a copy of the rest.
+    """
+    from . import tape
+
+    mode = current_mode()
+    if mode.special:
+        return in_place(tensor, lambda x, *values: tape.apply(op, (x, *values), params), *others)
+    array = tensor.memory()
+    check_no_overlap(array)
+    recording = mode.grad and (tensor.requires_grad or any(isinstance(v, Tensor) and v.requires_grad for v in others))
+    check_writable(tensor, mode, recording)
+    storage = storage_of(tensor)
+    inputs = (alias_of(tensor), *others)
+    mask = tape.needs_gradient(op, inputs) if recording else 0
+    writer(array, *[value._array if isinstance(value, Tensor) else value for value in others], **params)
+    bump(storage)
+    if mask:
+        result = object.__new__(Tensor)
+        if tape.record(op, inputs, params, mask, result, array) is not None:
+            rebase(tensor, result)
     return tensor
 
 
@@ -307,9 +333,9 @@ def bump(storage: Storage) -> None:
         storage.writer = user_line()
 
 
-def rebase(tensor: Tensor, node: Any, output_nr: int) -> None:
-    """Make `node` the history of `tensor`, and of the base it is a view of."""
-    view = tensor._view
+def rebase(tensor: Tensor, result: Tensor) -> None:
+    """Make the history of `result` that of `tensor`, and of the base it is a view of."""
+    node, output_nr, view = result._node, result._output_nr, tensor._view
     if view is None:
         adopt_history(tensor, node, output_nr)
         return

@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd import views
 from ..autograd.mode import NO_GRAD, RECORD, current_mode
 from ..autograd.op import Op
-from ..autograd.tape import apply, apply_unary, new_object, record_binary
+from ..autograd.tape import apply, apply_unary, record_binary, wrap
 from ..ops import pointwise as ops
 from ..tensor import Tensor
 from .checks import need_first_tensor, need_one_tensor
@@ -48,8 +48,7 @@ def binary_operator(op: Op, floating: bool = False) -> Callable[[Tensor, Any], T
             out = forward(x, y)
         except ValueError:
             raise broadcast_error(x.shape, y.shape) from None
-        result = new_object(Tensor)
-        result._array = out
+        result = wrap(out)
         if mode is RECORD:
             if a._view is not None:
                 views.refresh(a)
@@ -191,8 +190,6 @@ def _power_of_tensor(x: Tensor, exponent: Any) -> Tensor:
 
 def _negative_integer_powers(a: Tensor, b: Tensor) -> Tensor:
     """Integer tensors to negative powers: 0 except for bases 1 and -1 (as torch's kernel does)."""
-    from ..autograd.tape import wrap
-
     base, exponent = np.broadcast_arrays(a._array, b._array)
     signs = np.where(exponent % 2 == 0, 1, -1)
     small = np.where(base == 1, 1, np.where(base == -1, signs, 0)).astype(base.dtype)
@@ -278,6 +275,7 @@ OPERATORS: dict[str, Callable] = {
     "__rmul__": _multiply,
     "__truediv__": _divide,
     "__rtruediv__": reverse_divide,
+    "__rdiv__": reverse_divide,
     "__pow__": pow,
     "__rpow__": reverse_power,
     "__neg__": neg,

@@ -140,6 +140,8 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: 
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     axis = wrap_dim(dim, input._array.ndim)
+    if n == 0:
+        return input.clone()
     pieces = [piece for piece in (prepend, input, append) if piece is not None]
     x = cat(pieces, axis) if len(pieces) > 1 else input
     for _ in range(n):
@@ -147,7 +149,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: 
             break
         first, second = _neighbours(x, axis)
         x = second != first if x._array.dtype.kind == "b" else second - first
-    return x.clone() if x is input else x
+    return x
 
 
 def _spacings(input: Tensor, spacing: Any, dims: list[int]) -> list:

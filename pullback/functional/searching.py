@@ -225,11 +225,11 @@ def _edges(low: Any, high: Any, bins: int, kind: np.dtype) -> np.ndarray:
     return _evenly(low, high, bins + 1, kind)
 
 
-def _limits(array: np.ndarray, low: Any, high: Any, function: str) -> tuple[float, float]:
+def _limits(array: np.ndarray, low: Any, high: Any, function: str, margin: float) -> tuple[float, float]:
     if low == high and array.size:
         low, high = float(array.min()), float(array.max())
     if low == high:
-        low, high = low - 1, high + 1
+        low, high = low - margin, high + margin
     if not (np.isfinite(low) and np.isfinite(high)):
         raise RuntimeError(f"{function}: range of [{low}, {high}] is not finite")
     if low > high:
@@ -245,7 +245,7 @@ def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
         raise not_implemented_for("histogram_cpu", input)
     if bins <= 0:
         raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
-    low, high = _limits(array, min, max, "torch.histc()")
+    low, high = _limits(array, min, max, "torch.histc()", 1)
     return wrap(_uniform_counts([array.reshape(-1)], [(low, high)], [bins], None, array.dtype))
 
 
@@ -271,10 +271,27 @@ def _uniform_counts(columns: list, limits: list, bins: list, weight: Any, kind: 
     return np.bincount(place[keep], weights, int(np.prod(bins))).astype(kind).reshape(bins)
 
 
+def _first_above(edges: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The first edge above each value, by the bisection torch uses (which decides what edges out of order mean)."""
+    first, length = np.zeros(values.shape, np.int64), np.full(values.shape, edges.size)
+    while length.any():
+        half = length // 2
+        right = (length > 0) & ~(values < edges[np.minimum(first + half, edges.size - 1)])
+        first = np.where(right, first + half + 1, first)
+        length = np.where(right, length - half - 1, half)
+    return first
+
+
 def _edge_counts(columns: list, edges: list, weight: Any, kind: np.dtype) -> np.ndarray:
-    sample = np.stack(columns, axis=-1)
-    weights = None if weight is None else weight.reshape(-1).astype(np.float64)
-    return np.histogramdd(sample, [np.asarray(edge) for edge in edges], weights=weights)[0].astype(kind)
+    """Counts of points in a grid of given edges; the last bin of each axis includes its end."""
+    keep = np.ones(columns[0].shape, bool)
+    place = np.zeros(columns[0].shape, np.int64)
+    bins = [edge.size - 1 for edge in edges]
+    for column, edge, count in zip(columns, edges, bins, strict=True):
+        keep &= (column >= edge[0]) & (column <= edge[-1])
+        place = place * count + np.clip(_first_above(edge, column) - 1, 0, count - 1)
+    weights = None if weight is None else weight.reshape(-1)[keep].astype(np.float64)
+    return np.bincount(place[keep], weights, int(np.prod(bins))).astype(kind).reshape(bins)
 
 
 def _density(counts: np.ndarray, edges: list) -> np.ndarray:
@@ -292,7 +309,7 @@ def _histogram(columns: list, bins: Any, range: Any, weight: Any, density: bool,
         counts = _edge_counts(columns, edges, weight, kind)
     else:
         pairs = [(0, 0)] * len(columns) if range is None else list(zip(range[0::2], range[1::2], strict=True))
-        limits = [_limits(column, *pair, name) if range is None else pair for column, pair in zip(columns, pairs, strict=True)]
+        limits = [_limits(column, *pair, name, 0.5) for column, pair in zip(columns, pairs, strict=True)]
         edges = [_edges(low, high, count, kind) for (low, high), count in zip(limits, bins, strict=True)]
         counts = _uniform_counts(columns, limits, list(bins), weight, kind)
     return (_density(counts, edges) if density else counts), edges
@@ -333,7 +350,7 @@ def histogramdd(
     return HistogramddResult((wrap(counts), tuple(wrap(edge) for edge in edges)))
 
 
-@public(method=False)
+@public()
 def hash_tensor(input: Tensor, dim: Any = (), keepdim: bool = False, *, mode: int = 0) -> Tensor:
     """Exclusive-or of the bits of all elements (or along dims), as uint64."""
     from .operands import wrap_dims

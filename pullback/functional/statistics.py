@@ -14,7 +14,7 @@ from ..tensor import Tensor
 from .checks import not_implemented_for
 from .operands import as_tensor, wrap_dim, wrap_dims
 from .reductions import KthvalueResult, MedianResult, ModeResult, NanmedianResult, in_dtype
-from .registry import public
+from .registry import FUNCTIONS, public
 
 # --- variance ---
 
@@ -133,9 +133,7 @@ def corrcoef(input: Tensor) -> Tensor:
     matrix = matrix / deviation.unsqueeze(1) / deviation.unsqueeze(0)
     if matrix._array.dtype.kind != "c":
         return matrix.clamp(-1, 1)
-    from .pairwise import complex
-
-    return complex(matrix.real.clamp(-1, 1), matrix.imag.clamp(-1, 1))
+    return FUNCTIONS["complex"](matrix.real.clamp(-1, 1), matrix.imag.clamp(-1, 1))
 
 
 # --- norms ---
@@ -191,9 +189,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = tuple(i for i in range(ndim) if i != axis)
     norms = vector_norm(input, p, others, True)
     too_long = wrap(norms._array > maxnorm)
-    from .pairwise import where
-
-    return input * where(too_long, maxnorm / (norms + 1e-7), norms * 0 + 1)
+    return input * FUNCTIONS["where"](too_long, maxnorm / (norms + 1e-7), 1.0)
 
 
 # --- medians, quantiles, mode ---
@@ -262,49 +258,50 @@ def _quantile(input: Tensor, q: Any, dim: Any, keepdim: bool, interpolation: str
     axis = None if dim is None else wrap_dim(dim, ndim)
     x = input.reshape(-1) if axis is None or ndim == 0 else input.movedim(axis, -1)
     ordered, _ = apply(sorting.sort, (x,), {"axis": x._array.ndim - 1, "descending": False, "keepdims": True})
-    ranks = _ranks(x._array, levels.reshape(-1), skip_nan)
+    ranks = _ranks(x._array, levels.reshape((-1,)), skip_nan)
     result = _interpolated(ordered, ranks, interpolation)
     if axis is None or ndim == 0:
         result = result.reshape((-1,) + (1,) * ndim if keepdim else (-1,))
     else:
         result = result.movedim(-1, 0)
         result = result.unsqueeze(axis + 1) if keepdim else result
-    return result.squeeze(0) if levels.ndim == 0 else result
+    return result.squeeze(0) if levels._array.ndim == 0 else result
 
 
-def _levels(q: Any, input: Tensor, name: str) -> Any:
+def _levels(q: Any, input: Tensor, name: str) -> Tensor:
     if isinstance(q, Tensor):
         if q._array.dtype != input._array.dtype:
             raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
         if q._array.ndim > 1:
             raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
-    levels = q._array if isinstance(q, Tensor) else np.asarray(q, input._array.dtype)
-    if np.any((levels < 0) | (levels > 1)):
-        raise RuntimeError(f"{name}() q must be in the range [0, 1]" if not isinstance(q, Tensor) else f"{name}() q values must be in the range [0, 1]")
-    return np.asarray(levels)
+    levels = q if isinstance(q, Tensor) else wrap(np.asarray(q, input._array.dtype))
+    if np.any((levels._array < 0) | (levels._array > 1)):
+        what = "q values" if isinstance(q, Tensor) else "q"
+        raise RuntimeError(f"{name}() {what} must be in the range [0, 1]")
+    return levels
 
 
-def _ranks(x: Any, levels: Any, skip_nan: bool) -> Any:
+def _ranks(x: Any, levels: Tensor, skip_nan: bool) -> Tensor:
     """Where in the sorted row each quantile lies, as fractional positions (rows..., levels)."""
     missing = np.isnan(x)
     last = x.shape[-1] - 1
     if skip_nan:
-        count = (~missing).sum(-1, keepdims=True) - 1
-        return np.maximum(levels * count.astype(x.dtype), 0)
-    ranks = np.broadcast_to(levels * last, (*x.shape[:-1], levels.size)).astype(x.dtype)
-    return np.where(missing.any(-1, keepdims=True), x.dtype.type(last), ranks)
+        present = (~missing).sum(-1, keepdims=True)
+        return levels * wrap(np.maximum(present - 1, 0).astype(x.dtype))
+    ranks = levels * wrap(np.full((*x.shape[:-1], 1), last, x.dtype))
+    incomplete = wrap(missing.any(-1, keepdims=True))
+    return ranks if not incomplete._array.any() else FUNCTIONS["where"](incomplete, float(last), ranks)
 
 
-def _interpolated(ordered: Tensor, ranks: Any, interpolation: str) -> Tensor:
+def _interpolated(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
     axis = ordered._array.ndim - 1
+    positions = ranks._array
     if interpolation in ("lower", "higher", "nearest"):
         rounding = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}[interpolation]
-        return _taken(ordered, rounding(ranks), axis)
-    below = np.floor(ranks)
-    weight = ranks - below if interpolation == "linear" else np.full_like(ranks, 0.5)
-    from .pairwise import lerp
-
-    return lerp(_taken(ordered, below, axis), _taken(ordered, np.ceil(ranks), axis), wrap(weight))
+        return _taken(ordered, rounding(positions), axis)
+    below = np.floor(positions)
+    weight = ranks - wrap(below) if interpolation == "linear" else wrap(np.full_like(positions, 0.5))
+    return FUNCTIONS["lerp"](_taken(ordered, below, axis), _taken(ordered, np.ceil(positions), axis), weight)
 
 
 def _taken(ordered: Tensor, positions: Any, axis: int) -> Tensor:

@@ -13,7 +13,7 @@ import numpy as np
 from ..autograd.op import conjugate, linear, op
 
 
-def _slices(ndim: int, axis: int) -> tuple:
+def _slices(axis: int) -> tuple:
     """(all but the last, all but the first) along an axis."""
     lead = (slice(None),) * axis
     return (*lead, slice(None, -1)), (*lead, slice(1, None))
@@ -57,7 +57,7 @@ def _shifted(x: Any, axis: int, reverse: bool) -> Any:
 
 def _shift(x: Any, axis: int, reverse: bool) -> Any:
     out = np.zeros(x.shape, x.dtype)
-    head, tail = _slices(x.ndim, axis)
+    head, tail = _slices(axis)
     if reverse:
         out[head] = x[tail]
     else:
@@ -81,7 +81,7 @@ recurrence = op("CumprodBackward0", _recurrence, inputs=("a", "b"), joint=_recur
 def _products_before(x: Any, axis: int, reverse: bool) -> Any:
     """For each element, the product of those that come before it in the scan."""
     out = np.ones(x.shape, x.dtype)
-    head, tail = _slices(x.ndim, axis)
+    head, tail = _slices(axis)
     if reverse:
         out[head] = np.flip(np.multiply.accumulate(np.flip(x[tail], axis), axis=axis), axis)
     else:
@@ -131,11 +131,12 @@ def _logcumsumexp(x: Any, axis: int) -> Any:
 def _logcumsumexp_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:
     """x[i] gets the sum over k >= i of g[k] exp(x[i] - out[k]); as a recurrence no factor exceeds 1."""
     x, out = conjugate(x), conjugate(out)
-    tail = shift(out, axis=axis, reverse=True)
-    finite = np.isfinite(np.real(out)) & np.isfinite(np.real(tail))
-    factor = np.where(finite, np.exp(np.where(finite, out - tail, 0)), 0)
+    _, tail = _slices(axis)
+    following = np.concatenate([out[tail], out[(*tail[:-1], slice(-1, None))]], axis=axis)
+    present, both = np.isfinite(np.real(out)), np.isfinite(np.real(out)) & np.isfinite(np.real(following))
+    factor = np.where(both, np.exp(np.where(both, out - following, 0)), 0)
     total = recurrence(factor, g, axis=axis, reverse=True)
-    return total * np.where(np.isfinite(np.real(out)), np.exp(x - np.where(np.isfinite(np.real(out)), out, 0)), 0)
+    return total * np.where(present, np.exp(np.where(present, x - out, 0)), 0)
 
 
 logcumsumexp = op("LogcumsumexpBackward0", _logcumsumexp, x=_logcumsumexp_pullback)

@@ -1,6 +1,7 @@
-"""Advanced indexing: picking elements by integer and boolean arrays, and its transpose, adding them back.
+"""`x[...]` with index arrays: picking elements, its transpose (adding them back), and writing.
 
-`index` is a tuple NumPy understands; arrays in it are integer arrays already checked against the bounds.
+`index` is a tuple NumPy understands, with one entry for each axis of x: slices and integer arrays already checked
+against the bounds. Basic indices (views) are in `shape.py`, picking along one axis in `scatter.py`.
 """
 
 from __future__ import annotations
@@ -16,41 +17,87 @@ def _pick(x: Any, index: tuple) -> Any:
     return x[index]
 
 
-def _scatter_add(x: Any, shape: tuple, index: tuple) -> Any:
+def _add_back(x: Any, shape: tuple, index: tuple) -> Any:
     """Add the elements of `x` to zeros at `index`; repeated indices accumulate."""
     out = np.zeros(shape, x.dtype)
-    if len(index) == 1 and isinstance(index[0], np.ndarray) and index[0].dtype.kind == "i":
-        add_rows(out, index[0], x)
-    else:
-        np.add.at(out, index, x)
+    add_at_index(out, index, x)
     return out
+
+
+def add_at_index(out: Any, index: tuple, values: Any) -> None:
+    """`out[index] += values`, repeats added up."""
+    arrays = [(axis, part) for axis, part in enumerate(index) if type(part) is np.ndarray]
+    if len(arrays) == 1 and arrays[0][1].dtype.kind == "b":  # a mask: no repeats
+        out[index] += values
+    elif len(arrays) == 1 and arrays[0][0] == 0:
+        rows = arrays[0][1]
+        add_rows(out, rows.reshape(-1), np.broadcast_to(values, (*rows.shape, *out.shape[1:])))
+    elif len(arrays) == out.ndim and out.flags.c_contiguous:
+        flat = np.zeros((), np.intp)
+        for n, (_, part) in zip(out.shape, arrays, strict=True):
+            flat = flat * n + np.where(part < 0, part + n, part)
+        values = np.broadcast_to(values, flat.shape).reshape(-1).astype(out.dtype, copy=False)
+        np.add.at(out.reshape(-1), flat.reshape(-1), values)
+    else:
+        np.add.at(out, index, values)
 
 
 def add_rows(out: Any, rows: np.ndarray, values: Any) -> None:
-    """`out[rows] += values` with repeats, by sorting instead of one element at a time."""
-    flat = rows.reshape(-1)
-    values = values.reshape(flat.size, *out.shape[1:])
-    if flat.size < 16:
-        np.add.at(out, flat, values)
+    """`out[rows] += values` for one index array, repeats added up."""
+    count = rows.size
+    if not count or not out.size:
         return
-    flat = np.where(flat < 0, flat + out.shape[0], flat)
-    order = np.argsort(flat, kind="stable")
-    sorted_rows = flat[order]
-    starts = np.flatnonzero(np.concatenate(([True], sorted_rows[1:] != sorted_rows[:-1])))
-    out[sorted_rows[starts]] += np.add.reduceat(values[order], starts, axis=0)
+    values = values.reshape(count, *out.shape[1:])
+    if out.ndim == 1:
+        np.add.at(out, rows, values.astype(out.dtype, copy=False))
+        return
+    if count < 16:
+        for row, value in zip(rows.tolist(), values, strict=True):
+            out[row] += value
+        return
+    rows = np.where(rows < 0, rows + out.shape[0], rows)
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    if starts.size == count:  # no repeats
+        out[rows] += values
+    else:
+        _add_runs(out, ordered, starts, order, values)
 
 
-pick = linear("IndexBackward0", _pick, x=lambda g, x_shape, index: scatter_add(g, shape=x_shape, index=index))
-scatter_add = linear("IndexPutBackward0", _scatter_add, x=lambda g, index: pick(g, index=index))
+def _add_runs(out: Any, ordered: np.ndarray, starts: np.ndarray, order: np.ndarray, values: Any) -> None:
+    """Rows sorted into runs of equal indices: add the first of every run at once, then the second, and so on.
+
+    Runs are mostly short. What is left of the few long ones after some rounds is summed run by run.
+    """
+    lengths = np.diff(starts, append=ordered.size)
+    for _ in range(8):
+        first = order[starts]
+        out[ordered[starts]] += values[first]
+        going_on = lengths > 1
+        if not going_on.any():
+            return
+        starts, lengths = starts[going_on] + 1, lengths[going_on] - 1
+    for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
+        out[ordered[start]] += np.add.reduce(values[order[start : start + length]], axis=0)
+
+
+pick = linear("IndexBackward0", _pick, x=lambda g, x_shape, index: add_back(g, shape=x_shape, index=index))
+add_back = linear("IndexPutBackward0", _add_back, x=lambda g, index: pick(g, index=index))
 
 
 def _put(x: Any, value: Any, index: tuple, accumulate: bool) -> Any:
-    out = np.array(x)
+    out = np.array(x, order="C")
+    write(out, value, index, accumulate)
+    return out
+
+
+def write(out: Any, value: Any, index: tuple, accumulate: bool) -> None:
+    """`put` on memory as it is."""
     if accumulate:
-        np.add.at(out, index, value)
+        add_at_index(out, index, value)
     else:
         out[index] = value
-    return out
 
 
 def _zero_at(x: Any, index: tuple) -> Any:
@@ -66,11 +113,22 @@ put = linear(
     x=lambda g, index, accumulate: g if accumulate else zero_at(g, index=index),
     value=lambda g, index: pick(g, index=index),
 )
-masked_fill = op(
-    "MaskedFillBackward0",
-    lambda x, mask, value: np.where(mask, x.dtype.type(value), x),
+
+
+def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    return np.where(mask, np.asarray(value).astype(x.dtype), x)
+
+
+def _unmasked(g: Any, mask: Any) -> Any:
+    return np.where(mask, 0, g)
+
+
+masked_fill = op("MaskedFillBackward0", _masked_fill, kind="elementwise_pull", x=_unmasked, mask=None, value=None)
+masked_fill_from = op(
+    "MaskedFillBackward1",
+    _masked_fill,
     kind="elementwise_pull",
-    x=lambda g, mask: np.where(mask, 0, g),
+    x=_unmasked,
     mask=None,
     value=lambda g, mask: np.sum(np.where(mask, g, 0)),
 )

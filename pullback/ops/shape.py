@@ -102,6 +102,7 @@ def _place(x: Any, shape: tuple, index: tuple) -> Any:
 place = linear("SliceBackward0", _place, x=lambda g, index: g[(*index, ...)])
 slice_ = linear("SliceBackward0", _index, view=True, x=_index_transpose)
 select = linear("SelectBackward0", _index, view=True, x=_index_transpose)
+insert = linear("UnsqueezeBackward0", _index, view=True, x=_index_transpose)  # an index that ends with None
 
 
 def _replace(x: Any, source: Any, index: tuple) -> Any:

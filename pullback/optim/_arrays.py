@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def array_of(tensor: pullback.Tensor) -> np.ndarray:
     """The array that shares its memory with `tensor`."""
-    return tensor.detach().numpy()
+    return tensor.memory()
 
 
 def touch(tensors: Sequence[pullback.Tensor]) -> None:

@@ -232,7 +232,7 @@ def _mismatch(optimizer: str, shape: tuple[int, ...], other: tuple[int, ...], is
 
 def zeros_like(param: Tensor) -> Tensor:
     """A zero buffer with the parameter's shape, dtype, device and memory layout."""
-    return pullback.zeros_like(param, memory_format=pullback.preserve_format)
+    return pullback.zeros_like(param)
 
 
 def step_counter(param: Tensor, group: dict[str, Any]) -> Tensor:

@@ -64,7 +64,7 @@ class Adagrad(ArrayOptimizer):
     def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         start = self.defaults["initial_accumulator_value"]
         total = pullback.full_like(
-            param, complex(start, start) if param.is_complex() else start, memory_format=pullback.preserve_format
+            param, complex(start, start) if param.is_complex() else start
         )
         return {"step": step_counter(param, group), "sum": total}
 

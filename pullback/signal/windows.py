@@ -21,7 +21,9 @@ __all__ = [
 
 def _window(kernel: Any, M: int, dtype: Any, layout: Any, device: Any, requires_grad: bool, *args: Any, **kwargs: Any) -> Tensor:
     array = kernel(M, *args, dtype=numpy_dtype(dtype), **kwargs)
-    return finish(array, requires_grad, device, layout=layout)
+    if layout is not None and "strided" not in str(layout):
+        raise ValueError(f"{kernel.__name__} is implemented for strided tensors only, got: {layout}")
+    return finish(array, requires_grad, device)
 
 
 def bartlett(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:

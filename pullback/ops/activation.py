@@ -1,0 +1,201 @@
+"""Activation functions of one element, and GLU. Kinks get hand-written pullbacks: they are diagonal and linear in `g`.
+
+GELU and SiLU run as fused kernels, forward and backward; on anything but plain arrays their pullbacks are formulas.
+ReLU, sigmoid and tanh are in `pointwise.py`, softmax in `reductions.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import elementwise, op
+from ..kernels import activations as kernels
+from ..kernels import special as special_kernels
+from .fusing import in_single, plain
+from .pointwise import sigmoid
+from .special import erf
+
+_SLOPE = math.sqrt(2 / math.pi)
+_CUBIC = 0.044715
+
+# --- smooth ---
+
+
+def _gelu(x: Any, approximate: str) -> Any:
+    return kernels.gelu(np.asarray(x), approximate=approximate)
+
+
+def _gelu_slope(x: Any, approximate: str) -> Any:
+    if approximate == "tanh":
+        t = np.tanh(_SLOPE * (x + _CUBIC * (x * x * x)))
+        return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (_SLOPE * (1 + 3 * _CUBIC * (x * x)))
+    return 0.5 * (1 + erf(x * math.sqrt(0.5))) + x * np.exp(-0.5 * (x * x)) * (1 / math.sqrt(2 * math.pi))
+
+
+_gelu_kernel = in_single(lambda g, x, approximate: kernels.gelu_backward(g, x, approximate=approximate))
+
+
+def _gelu_pullback(g: Any, x: Any, approximate: str) -> Any:
+    if plain(g, x) and g.shape == x.shape and g.dtype == x.dtype:
+        return _gelu_kernel(np.asarray(g), np.asarray(x), approximate=approximate)
+    return g * _gelu_slope(x, approximate)
+
+
+gelu = op("GeluBackward0", in_single(_gelu), kind="elementwise_pull", inputs=("x",), x=_gelu_pullback)
+
+
+def _silu(x: Any) -> Any:
+    x = np.asarray(x)
+    return x / (1 + np.exp(-x)) if x.dtype.kind == "c" else kernels.silu(x)
+
+
+_silu_kernel = in_single(lambda g, x: kernels.silu_backward(g, x))
+
+
+def _silu_pullback(g: Any, x: Any) -> Any:
+    if plain(g, x) and x.dtype.kind != "c" and g.shape == x.shape and g.dtype == x.dtype:
+        return _silu_kernel(np.asarray(g), np.asarray(x))
+    s = sigmoid(x)
+    slope = s * (1 + x * (1 - s))
+    return g * (np.conj(slope) if x.dtype.kind == "c" else slope)
+
+
+silu = op("SiluBackward0", in_single(_silu), kind="elementwise_pull", x=_silu_pullback)
+
+
+def _softplus(x: Any, beta: float, threshold: float) -> Any:
+    return special_kernels.softplus(x, beta, threshold)
+
+
+def _softplus_pullback(g: Any, x: Any, beta: float, threshold: float) -> Any:
+    return g * np.where(x * beta > threshold, 1, sigmoid(x * beta))
+
+
+softplus = op("SoftplusBackward0", in_single(_softplus), kind="elementwise_pull", x=_softplus_pullback)
+log_sigmoid = op(
+    "LogSigmoidBackward0",
+    in_single(special_kernels.log_sigmoid),
+    kind="elementwise_pull",
+    inputs=("x",),
+    x=lambda g, x: g * sigmoid(-x),
+)
+
+
+def _mish(x: Any) -> Any:
+    return x * np.tanh(special_kernels.softplus(x))
+
+
+def _mish_pullback(g: Any, x: Any) -> Any:
+    t = np.tanh(softplus(x, beta=1.0, threshold=20.0))
+    return g * (t + x * sigmoid(x) * (1 - t * t))
+
+
+mish = op("MishBackward0", in_single(_mish), kind="elementwise_pull", x=_mish_pullback)
+
+# --- exponential below zero ---
+
+
+def _elu(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    below = np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale)
+    return np.where(x > 0, x * scale if scale != 1 else x, below)
+
+
+def _elu_pullback(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    below = np.exp(np.where(x > 0, 0, x) * input_scale) * (alpha * scale * input_scale)
+    return np.where(x > 0, g * scale, g * below)
+
+
+elu = op("EluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_pullback)
+celu = op("CeluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_pullback)
+
+# --- piecewise linear ---
+
+
+def _leaky_relu(x: Any, slope: float) -> Any:
+    if 0 <= slope <= 1:
+        return np.maximum(x, x * slope)
+    return np.where(x > 0, x, x * slope)
+
+
+def _leaky_relu_pullback(g: Any, x: Any, slope: float) -> Any:
+    return np.where(x > 0, g, g * slope)
+
+
+leaky_relu = op("LeakyReluBackward0", _leaky_relu, kind="elementwise_pull", x=_leaky_relu_pullback)
+rrelu = op("RreluWithNoiseBackward0", _leaky_relu, kind="elementwise_pull", x=_leaky_relu_pullback)
+rrelu_with_noise = elementwise(
+    "RreluWithNoiseBackward0",
+    lambda x, noise: (x * noise).astype(x.dtype, copy=False),
+    x=lambda noise: noise,
+    noise=None,
+)
+prelu = op(
+    "PreluKernelBackward0",
+    lambda x, weight: np.where(x > 0, x, x * weight),
+    kind="elementwise_pull",
+    x=lambda g, x, weight: np.where(x > 0, g, g * weight),
+    weight=lambda g, x: np.where(x > 0, 0, g * x),
+)
+hardtanh = op(
+    "HardtanhBackward0",
+    lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    kind="elementwise_pull",
+    x=lambda g, x, low, high: np.where((x > low) & (x < high), g, 0),
+)
+hardsigmoid = op(
+    "HardsigmoidBackward0",
+    in_single(lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6),
+    kind="elementwise_pull",
+    inputs=("x",),
+    x=lambda g, x: np.where((x > -3) & (x < 3), g / 6, 0),
+)
+hardswish = op(
+    "HardswishBackward0",
+    in_single(lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6),
+    kind="elementwise_pull",
+    inputs=("x",),
+    x=lambda g, x: np.where(x <= -3, 0, np.where(x < 3, g * (x / 3 + 0.5), g)),
+)
+hardshrink = op(
+    "HardshrinkBackward0",
+    lambda x, lambd: np.where((x >= -lambd) & (x <= lambd), 0, x),
+    kind="elementwise_pull",
+    x=lambda g, x, lambd: np.where((x >= -lambd) & (x <= lambd), 0, g),
+)
+softshrink = op(
+    "SoftshrinkBackward0",
+    lambda x, lambd: np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0)),
+    kind="elementwise_pull",
+    x=lambda g, x, lambd: np.where((x >= -lambd) & (x <= lambd), 0, g),
+)
+threshold = op(
+    "ThresholdBackward0",
+    lambda x, limit, value: np.where(x <= limit, value, x).astype(x.dtype, copy=False),
+    kind="elementwise_pull",
+    x=lambda g, x, limit: np.where(x <= limit, 0, g),
+)
+
+# --- gated: half of an axis decides how much of the other half passes ---
+
+
+def _halves(x: Any, axis: int) -> tuple:
+    middle = x.shape[axis] // 2
+    lead = (slice(None),) * axis
+    return x[(*lead, slice(0, middle))], x[(*lead, slice(middle, None))]
+
+
+def _glu(x: Any, axis: int) -> Any:
+    values, gates = _halves(x, axis)
+    return values * sigmoid.forward(gates)
+
+
+def _glu_pullback(g: Any, x: Any, axis: int) -> Any:
+    values, gates = _halves(x, axis)
+    s = sigmoid(gates)
+    return np.concatenate((g * s, g * values * s * (1 - s)), axis=axis)
+
+
+glu = op("GluBackward0", in_single(_glu), x=_glu_pullback)

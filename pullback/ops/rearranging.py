@@ -1,0 +1,143 @@
+"""Operations that copy elements into another arrangement: joining, flipping, rolling, repeating, padding, triangles.
+
+All linear. Views are in `shape.py`; picking elements by index arrays in `indexing.py` and `scatter.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import linear, op
+
+# --- joining ---
+
+
+def _concatenate(*arrays: Any, axis: int) -> Any:
+    return np.concatenate(arrays, axis)
+
+
+def _cut(g: Any, needs: tuple, shapes: tuple, axis: int) -> list:
+    lead = (slice(None),) * axis
+    pieces, start = [], 0
+    for needed, shape in zip(needs, shapes, strict=True):
+        stop = start + shape[axis]
+        pieces.append(g[(*lead, slice(start, stop))] if needed else None)
+        start = stop
+    return pieces
+
+
+def _stack(*arrays: Any, axis: int) -> Any:
+    first = arrays[0]
+    out = np.empty((*first.shape[:axis], len(arrays), *first.shape[axis:]), first.dtype)
+    lead = (slice(None),) * axis
+    if len(arrays) <= 8:
+        for number, array in enumerate(arrays):
+            out[(*lead, number)] = array
+        return out
+    return np.stack(arrays, axis, out=out)
+
+
+concatenate = linear("CatBackward0", _concatenate, variadic=True, joint=_cut, inputs=())
+stack = linear(
+    "StackBackward0",
+    _stack,
+    variadic=True,
+    inputs=(),
+    joint=lambda g, needs, axis: [
+        g[(*(slice(None),) * axis, i)] if needed else None for i, needed in enumerate(needs)
+    ],
+)
+
+
+def _corners(shapes: tuple) -> list:
+    """Where each block of a block-diagonal matrix lies."""
+    row = column = 0
+    places = []
+    for rows, columns in shapes:
+        places.append((slice(row, row + rows), slice(column, column + columns)))
+        row, column = row + rows, column + columns
+    return places
+
+
+def _block_diagonal(*arrays: Any) -> Any:
+    shapes = tuple(array.shape for array in arrays)
+    out = np.zeros((sum(rows for rows, _ in shapes), sum(columns for _, columns in shapes)), arrays[0].dtype)
+    for array, place in zip(arrays, _corners(shapes), strict=True):
+        out[place] = array
+    return out
+
+
+block_diagonal = linear(
+    "BlockDiagBackward0",
+    _block_diagonal,
+    variadic=True,
+    inputs=(),
+    joint=lambda g, needs, shapes: [
+        g[place] if needed else None for needed, place in zip(needs, _corners(shapes), strict=True)
+    ],
+)
+
+# --- another order ---
+
+flip = linear("FlipBackward0", lambda x, axes: np.flip(x, axes).copy(), x=lambda g, axes: flip(g, axes=axes))
+roll = linear(
+    "RollBackward0",
+    lambda x, shifts, axes: np.roll(x, shifts, axes),
+    x=lambda g, shifts, axes: roll(g, shifts=tuple(-s for s in shifts), axes=axes),
+)
+rotate = linear(
+    "Rot90Backward0",
+    lambda x, k, axes: np.rot90(x, k, axes).copy(),
+    x=lambda g, k, axes: rotate(g, k=-k, axes=axes),
+)
+
+# --- parts set to zero, parts added ---
+
+tril = linear("TrilBackward0", lambda x, diagonal: np.tril(x, diagonal), x=lambda g, diagonal: tril(g, diagonal=diagonal))
+triu = linear("TriuBackward0", lambda x, diagonal: np.triu(x, diagonal), x=lambda g, diagonal: triu(g, diagonal=diagonal))
+
+
+def _pad(x: Any, before: tuple, after: tuple, value: Any) -> Any:
+    """Negative amounts cut off instead."""
+    shape = tuple(n + b + a for n, b, a in zip(x.shape, before, after, strict=True))
+    out = np.full(shape, value, x.dtype) if value else np.zeros(shape, x.dtype)
+    inner = tuple(slice(max(b, 0), n - max(a, 0)) for n, b, a in zip(shape, before, after, strict=True))
+    kept = tuple(slice(max(-b, 0), n - max(-a, 0)) for n, b, a in zip(x.shape, before, after, strict=True))
+    out[inner] = x[kept]
+    return out
+
+
+def _pad_transpose(g: Any, before: tuple, after: tuple) -> Any:
+    return pad(g, before=tuple(-b for b in before), after=tuple(-a for a in after), value=0)
+
+
+pad = linear("ConstantPadNdBackward0", _pad, x=_pad_transpose)
+pad_with = op("ConstantPadNdBackward0", _pad, x=_pad_transpose)  # not linear: the padding is not zero
+
+# --- copies ---
+
+
+def _repeat(x: Any, repeats: tuple) -> Any:
+    return np.tile(x, repeats)
+
+
+def _repeat_transpose(g: Any, x_shape: tuple, repeats: tuple) -> Any:
+    """Sum over the copies: each axis of the output is (copies, size)."""
+    if 0 in repeats:
+        return empty_sum(g, shape=x_shape)
+    padded = (1,) * (len(repeats) - len(x_shape)) + tuple(x_shape)
+    split_shape = tuple(n for pair in zip(repeats, padded, strict=True) for n in pair)
+    return np.sum(np.reshape(g, split_shape), axis=tuple(range(0, 2 * len(repeats), 2)))
+
+
+def _no_elements(x: Any, shape: tuple) -> Any:
+    return np.zeros(shape, x.dtype)
+
+
+# The transpose of an operation without any output elements: zeros, and back to nothing.
+empty_sum = linear(
+    "RepeatBackward0", _no_elements, x=lambda g, x_shape: empty_sum(g, shape=x_shape)
+)
+repeat = linear("RepeatBackward0", _repeat, x=_repeat_transpose)

@@ -1,0 +1,291 @@
+"""Picking and writing along one axis by an index array: gather, index_select, take, and what puts elements back.
+
+Indices are inputs without a gradient, so rules receive them as they are saved; they are in bounds by the time they get
+here and non-negative unless said otherwise. `x[...]` with any mixture of indices is in `indexing.py`, reductions into
+places (amax, prod, mean) in `scatter_reduce.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import linear, op
+from .indexing import add_rows
+
+
+def _grid(index: Any, axis: int) -> tuple:
+    """NumPy's index for the elements whose place along `axis` is in `index` and is their own along the others."""
+    parts: list[Any] = []
+    for dim, n in enumerate(index.shape):
+        parts.append(index if dim == axis else np.arange(n).reshape((-1,) + (1,) * (index.ndim - dim - 1)))
+    return tuple(parts)
+
+
+def add_at(out: Any, places: tuple, values: Any) -> None:
+    """`out[places] += values`, repeats added up, for a full set of index arrays. `out` is contiguous."""
+    flat = np.zeros((), np.intp)
+    for n, place in zip(out.shape, places, strict=True):
+        flat = flat * n + place
+    shape = flat.shape
+    values = np.broadcast_to(values, shape).reshape(-1)
+    if values.dtype != out.dtype:
+        values = values.astype(out.dtype)
+    np.add.at(out.reshape(-1), flat.reshape(-1), values)
+
+
+# --- gather: one index for each element ---
+
+
+def _gather(x: Any, index: Any, axis: int) -> Any:
+    if not index.ndim or not x.ndim:
+        return np.array(x.reshape(-1)[index.reshape(-1)].reshape(index.shape))
+    return x[_grid(index, axis)]
+
+
+def _scatter_add(x: Any, index: Any, src: Any, axis: int) -> Any:
+    out = np.array(x, order="C")
+    if not index.ndim or not out.ndim:
+        np.add.at(out.reshape(-1), index.reshape(-1), src.reshape(-1)[: index.size])
+        return out
+    add_at(out, _grid(index, axis), src[tuple(map(slice, index.shape))])
+    return out
+
+
+def _gather_transpose(g: Any, x_shape: tuple, index: Any, axis: int) -> Any:
+    return spread(g, index, shape=x_shape, axis=axis)
+
+
+def _spread(x: Any, index: Any, shape: tuple, axis: int) -> Any:
+    return _scatter_add(np.zeros(shape, x.dtype), index, x, axis)
+
+
+def _back(g: Any, src_shape: tuple, index: Any, axis: int) -> Any:
+    """The cotangent of `src` in a scatter: what was read of it, zeros where it is larger than the index."""
+    picked = gather(g, index, axis=axis)
+    if tuple(src_shape) == tuple(index.shape):
+        return picked
+    from .rearranging import pad
+
+    after = tuple(n - m for n, m in zip(src_shape, index.shape, strict=True))
+    return pad(picked, before=(0,) * len(after), after=after, value=0)
+
+
+gather = linear("GatherBackward0", _gather, x=_gather_transpose, index=None)
+spread = linear("ScatterAddBackward0", _spread, x=lambda g, index, axis: gather(g, index, axis=axis), index=None)
+scatter_add = linear("ScatterAddBackward0", _scatter_add, x=lambda g: g, index=None, src=_back)
+
+
+def _scatter(x: Any, index: Any, src: Any, axis: int) -> Any:
+    out = np.array(x, order="C")
+    if not index.ndim or not out.ndim:
+        out.reshape(-1)[index.reshape(-1)] = src.reshape(-1)[: index.size] if getattr(src, "ndim", 0) else src
+        return out
+    out[_grid(index, axis)] = src[tuple(map(slice, index.shape))] if getattr(src, "ndim", 0) else src
+    return out
+
+
+def _scatter_value(x: Any, index: Any, axis: int, value: Any) -> Any:
+    return _scatter(x, index, x.dtype.type(value), axis)
+
+
+scatter_zero = linear(
+    "ScatterBackward1",
+    lambda x, index, axis: _scatter(x, index, x.dtype.type(0), axis),
+    x=lambda g, index, axis: scatter_zero(g, index, axis=axis),
+    index=None,
+)
+scatter_src = linear(
+    "ScatterBackward0", _scatter, x=lambda g, index, axis: scatter_zero(g, index, axis=axis), index=None, src=_back
+)
+scatter_value = op(
+    "ScatterBackward1", _scatter_value, x=lambda g, index, axis: scatter_zero(g, index, axis=axis), index=None
+)
+
+# --- index_*: one index for each slice ---
+
+
+def _slices(index: Any, axis: int) -> tuple:
+    return (*(slice(None),) * axis, index)
+
+
+def _index_select(x: Any, index: Any, axis: int) -> Any:
+    return np.take(x, index, axis) if x.ndim else np.array(x)
+
+
+def _index_add(x: Any, index: Any, source: Any, axis: int, alpha: Any = 1) -> Any:
+    out = np.array(x, order="C")
+    if type(alpha) is not int or alpha != 1:
+        source = source * out.dtype.type(alpha)
+    if not out.ndim:
+        out += np.add.reduce(source.reshape(-1)).astype(out.dtype)
+        return out
+    add_rows(np.moveaxis(out, axis, 0), index.reshape(-1), np.moveaxis(source, axis, 0) if source.ndim else source)
+    return out
+
+
+def _place_slices(x: Any, index: Any, shape: tuple, axis: int) -> Any:
+    return _index_add(np.zeros(shape, x.dtype), index, x, axis)
+
+
+index_select = linear(
+    "IndexSelectBackward0",
+    _index_select,
+    x=lambda g, x_shape, index, axis: place_slices(g, index, shape=x_shape, axis=axis),
+    index=None,
+)
+place_slices = linear(
+    "IndexAddBackward0", _place_slices, x=lambda g, index, axis: index_select(g, index, axis=axis), index=None
+)
+
+
+def _index_add_source(g: Any, index: Any, source_shape: tuple, axis: int, alpha: Any) -> Any:
+    picked = index_select(g, index, axis=axis)
+    picked = picked if type(alpha) is int and alpha == 1 else picked * alpha
+    return np.reshape(picked, source_shape)
+
+
+index_add = linear("IndexAddBackward0", _index_add, x=lambda g: g, index=None, source=_index_add_source)
+
+
+def _index_copy(x: Any, index: Any, source: Any, axis: int) -> Any:
+    out = np.array(x, order="C")
+    if not out.ndim:
+        return np.array(source, out.dtype).reshape(-1)[-1:].reshape(()) if index.size else out
+    out[_slices(index.reshape(-1), axis)] = source
+    return out
+
+
+def _index_clear(x: Any, index: Any, axis: int) -> Any:
+    out = np.array(x, order="C")
+    if out.ndim:
+        out[_slices(index.reshape(-1), axis)] = 0
+    elif index.size:
+        out[...] = 0
+    return out
+
+
+def _index_copy_source(g: Any, index: Any, source_shape: tuple, axis: int) -> Any:
+    return np.reshape(index_select(g, index, axis=axis), source_shape)
+
+
+index_clear = linear(
+    "IndexFillBackward0", _index_clear, x=lambda g, index, axis: index_clear(g, index, axis=axis), index=None
+)
+index_copy = linear(
+    "IndexCopyBackward0",
+    _index_copy,
+    x=lambda g, index, axis: index_clear(g, index, axis=axis),
+    index=None,
+    source=_index_copy_source,
+)
+
+
+def _index_fill(x: Any, index: Any, value: Any, axis: int) -> Any:
+    out = np.array(x, order="C")
+    if out.ndim:
+        out[_slices(index.reshape(-1), axis)] = value
+    elif index.size:
+        out[...] = value
+    return out
+
+
+def _kept(g: Any, index: Any, axis: int) -> Any:
+    return index_clear(g, index, axis=axis)
+
+
+index_fill = op("IndexFillBackward0", _index_fill, x=_kept, index=None, value=None)
+index_fill_from = linear(
+    "IndexFillBackward1", _index_fill, x=_kept, index=None, value=lambda g, index, axis: np.sum(g - _kept(g, index, axis))
+)
+
+# --- take and put: the tensor as one long row ---
+
+
+def _take(x: Any, index: Any) -> Any:
+    return x.reshape(-1)[index]
+
+
+def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
+    out = np.array(x, order="C")
+    flat = out.reshape(-1)
+    if accumulate:
+        np.add.at(flat, index.reshape(-1), source.reshape(-1).astype(out.dtype, copy=False))
+    else:
+        flat[index.reshape(-1)] = source.reshape(-1)
+    return out
+
+
+take = linear(
+    "TakeBackward0", _take, x=lambda g, x_shape, index: place_flat(g, index, shape=x_shape), index=None
+)
+place_flat = linear(
+    "PutBackward0",
+    lambda x, index, shape: _put(np.zeros(shape, x.dtype), index, x, True),
+    x=lambda g, index: take(g, index),
+    index=None,
+)
+
+
+def _clear_flat(x: Any, index: Any) -> Any:
+    out = np.array(x, order="C")
+    out.reshape(-1)[index.reshape(-1)] = 0
+    return out
+
+
+clear_flat = linear("PutBackward0", _clear_flat, x=lambda g, index: clear_flat(g, index), index=None)
+put = linear(
+    "PutBackward0",
+    _put,
+    x=lambda g, index, accumulate: g if accumulate else clear_flat(g, index),
+    index=None,
+    source=lambda g, index, source_shape: np.reshape(take(g, index), source_shape),
+)
+
+# --- masks ---
+
+
+def _masked_select(x: Any, mask: Any) -> Any:
+    shape = np.broadcast_shapes(x.shape, mask.shape)
+    return np.broadcast_to(x, shape)[np.broadcast_to(mask, shape)]
+
+
+def _place_masked(x: Any, mask: Any, shape: tuple) -> Any:
+    full = np.broadcast_shapes(shape, mask.shape)
+    out = np.zeros(full, x.dtype)
+    out[np.broadcast_to(mask, full)] = x
+    return out
+
+
+# The cotangent has the broadcast shape; the tape's edge sums it to the tensor's own.
+masked_select = linear(
+    "MaskedSelectBackward0",
+    _masked_select,
+    x=lambda g, x_shape, mask: place_masked(g, mask, shape=x_shape),
+    mask=None,
+)
+place_masked = linear("MaskedScatterBackward0", _place_masked, x=lambda g, mask: masked_select(g, mask), mask=None)
+
+
+def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
+    shape = np.broadcast_shapes(x.shape, mask.shape)
+    out = np.array(np.broadcast_to(x, shape), order="C")
+    mask = np.broadcast_to(mask, shape)
+    out[mask] = source.reshape(-1)[: np.count_nonzero(mask)]
+    return out
+
+
+def _masked_source(g: Any, mask: Any, source_shape: tuple) -> Any:
+    """The picked elements fill the source from its start; what was not used has no gradient."""
+    from .rearranging import pad
+
+    picked = masked_select(g, mask)
+    missing = math.prod(source_shape) - picked.shape[0]
+    return np.reshape(pad(picked, before=(0,), after=(missing,), value=0), source_shape)
+
+
+masked_scatter = linear(
+    "MaskedScatterBackward0", _masked_scatter, x=lambda g, mask: np.where(mask, 0, g), mask=None, source=_masked_source
+)

@@ -1,0 +1,134 @@
+"""Reducing elements into places: scatter_reduce and index_reduce with sum, prod, mean, amax and amin.
+
+One index for each element of the source, as in `scatter.py`. The rules share a cotangent equally among elements that
+tie for the largest or smallest, as torch's do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import op
+from .scatter import _grid, gather, scatter_zero, spread
+
+_UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+def _identity(reduce: str, kind: np.dtype) -> Any:
+    if reduce == "prod":
+        return 1
+    if reduce in ("sum", "mean"):
+        return 0
+    largest = reduce == "amin"
+    if kind.kind == "b":
+        return largest
+    if kind.kind in "iu":
+        return np.iinfo(kind).max if largest else np.iinfo(kind).min
+    return np.inf if largest else -np.inf
+
+
+def _scatter_reduce(x: Any, index: Any, src: Any, axis: int, reduce: str, include_self: bool) -> Any:
+    x, index, src = np.atleast_1d(x), np.atleast_1d(index), np.atleast_1d(src)
+    kind = x.dtype
+    half = kind.kind == "V" or kind.char == "e"
+    out = np.array(x, np.float32 if half else None, order="C")
+    places = index.reshape(-1)
+    if index.size:
+        places = np.ravel_multi_index(np.broadcast_arrays(*_grid(index, axis)), out.shape).reshape(-1)
+    flat = out.reshape(-1)
+    if not include_self:
+        flat[places] = _identity(reduce, out.dtype)
+    values = src[tuple(map(slice, index.shape))].reshape(-1)
+    _UFUNCS[reduce].at(flat, places, values.astype(out.dtype, copy=False))
+    if reduce == "mean":
+        count = np.bincount(places, minlength=flat.size) if places.size else np.zeros(flat.size, np.intp)
+        count = np.maximum(count + include_self, 1).astype(out.real.dtype if out.dtype.kind in "fc" else out.dtype)
+        flat[...] = flat // count if out.dtype.kind in "iub" else flat / count
+    return out.astype(kind, copy=False)
+
+
+def _reduced(x: Any, index: Any, src: Any, axis: int, reduce: str, include_self: bool) -> Any:
+    return _scatter_reduce(x, index, src, axis, reduce, include_self).reshape(x.shape)
+
+
+def _count(x: Any, index: Any, axis: int, include_self: bool) -> Any:
+    """How many elements go to each place, in the dtype of x and at least 1."""
+    one = np.ones(index.shape, x.dtype)
+    return np.maximum(spread(one, index, shape=x.shape, axis=axis) + include_self, 1)
+
+
+count = op("ScatterReduceBackward0", _count, x=None, index=None)
+
+
+def _rule(
+    g: Any, needs: tuple, x: Any, index: Any, src: Any, out: Any, axis: int, reduce: str, include_self: bool
+) -> tuple:
+    if reduce == "prod":
+        for_x, for_src = _product_rule(g, x, index, src, out, axis, include_self)
+    elif reduce in ("sum", "mean"):
+        for_x = g if reduce == "sum" else g / count(x, index, axis=axis, include_self=include_self)
+        for_src = gather(for_x, index, axis=axis)
+    else:
+        for_x, for_src = _extreme_rule(g, x, index, src, out, axis)
+    if not include_self:
+        for_x = scatter_zero(for_x, index, axis=axis)
+    return for_x, None, _full(for_src, src)
+
+
+def _cut(src: Any, index: Any) -> Any:
+    return src if tuple(src.shape) == tuple(index.shape) else src[tuple(map(slice, index.shape))]
+
+
+def _full(for_src: Any, src: Any) -> Any:
+    if tuple(for_src.shape) == tuple(src.shape):
+        return for_src
+    from .rearranging import pad
+
+    after = tuple(n - m for n, m in zip(src.shape, for_src.shape, strict=True))
+    return pad(for_src, before=(0,) * len(after), after=after, value=0)
+
+
+def _extreme_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int) -> tuple:
+    src = _cut(src, index)
+    mine = x == out
+    theirs = src == gather(out, index, axis=axis)
+    tied = tie_count(g, mine, theirs, index, axis=axis)
+    share = g / tied
+    return np.where(mine, share, 0), np.where(theirs, gather(share, index, axis=axis), 0)
+
+
+def _tie_count(x: Any, mine: Any, theirs: Any, index: Any, axis: int) -> Any:
+    """How many elements share the cotangent of each place, in the dtype of x and at least 1."""
+    ties = spread(theirs.astype(x.dtype), index, shape=x.shape, axis=axis) + mine.astype(x.dtype)
+    return np.maximum(ties, 1)
+
+
+tie_count = op("ScatterReduceBackward0", _tie_count, x=None, mine=None, theirs=None, index=None)
+
+
+ones_of = op("OnesLikeBackward0", np.ones_like, x=None)
+
+
+def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, include_self: bool) -> tuple:
+    """Products without the element itself; where one element is zero, dividing by it is no way to leave it out."""
+    src = _cut(src, index)
+    shape = tuple(x.shape)
+    x_without_zeros = np.where(x == 0, 1, x)
+    others = scatter_reduce(x_without_zeros, index, src, axis=axis, reduce="prod", include_self=include_self)
+    for_x = g * others / x_without_zeros
+    zero = src == 0
+    zeros = gather(spread(np.where(zero, ones_of(src), 0), index, shape=shape, axis=axis), index, axis=axis)
+    single = zero & (zeros == 1)
+    rest = scatter_reduce(x, index, np.where(single, 1, src), axis=axis, reduce="prod", include_self=include_self)
+    for_src = np.where(
+        single,
+        gather(g * rest, index, axis=axis),
+        gather(g * out, index, axis=axis) / np.where(zero, 1, src),
+    )
+    return for_x, for_src
+
+
+scatter_reduce = op("ScatterReduceBackward0", _reduced, inputs=("x", "index", "src"), joint=_rule)
+index_reduce = op("IndexReduceBackward0", _reduced, inputs=("x", "index", "src"), joint=_rule)

@@ -1,0 +1,187 @@
+"""Views with any shape and strides over an array's memory, never outside it; and the transpose of making one.
+
+A geometry is (shape, strides, offset), counted in elements from the start of the memory an array looks at. NumPy's own
+`as_strided` trusts its caller; here the buffer protocol checks every view against the memory's true size.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import linear
+
+Geometry = tuple  # (shape, strides, offset)
+
+
+def owner_of(array: np.ndarray) -> np.ndarray:
+    """The array that owns the memory another looks at."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
+def geometry_of(array: np.ndarray) -> Geometry:
+    """Where the elements of an array lie in the memory of its owner."""
+    size = array.itemsize
+    offset = (address(array) - address(owner_of(array))) // size
+    return array.shape, tuple(step // size for step in array.strides), offset
+
+
+def view_at(array: np.ndarray, shape: tuple, strides: tuple, start: int = 0) -> np.ndarray:
+    """A view with the given shape and strides (in bytes) that begins `start` bytes into `array`.
+
+    ValueError if it would reach outside the memory of the array's owner.
+    """
+    kind = array.dtype
+    if array.flags.c_contiguous and kind.kind != "V" and array.base is None and start >= 0:
+        return np.ndarray(shape, kind, array, start, strides)
+    owner = owner_of(array)
+    start += address(array) - address(owner)
+    plain = _as_buffer(owner)
+    if plain is None:
+        return _unowned(array, owner, shape, strides, start)
+    if start < 0:
+        raise ValueError("the view would begin before the memory of the tensor")
+    if kind.kind == "V":  # NumPy cannot export bfloat16 as a buffer
+        number = np.dtype(f"u{kind.itemsize}")
+        return np.ndarray(shape, number, plain.view(number), start, strides).view(kind)
+    return np.ndarray(shape, kind, plain, start, strides)
+
+
+def _as_buffer(owner: np.ndarray) -> np.ndarray | None:
+    """The owner's memory in order, or None if it has gaps."""
+    if owner.flags.c_contiguous:
+        return owner
+    order = sorted(range(owner.ndim), key=lambda axis: -owner.strides[axis])
+    sorted_owner = owner.transpose(order)
+    return sorted_owner if sorted_owner.flags.c_contiguous else None
+
+
+def _unowned(array: np.ndarray, owner: np.ndarray, shape: tuple, strides: tuple, start: int) -> np.ndarray:
+    """A view of memory that came from elsewhere with gaps: only between its own first and last element."""
+    low, high = _extent(owner.shape, owner.strides)
+    first, last = _extent(shape, strides)
+    if math.prod(shape) and (start + first < low or start + last > high):
+        raise ValueError("the view would reach outside the memory of the tensor")
+    moved = np.lib.stride_tricks.as_strided(owner, (), ()) if start == 0 else _shifted(owner, start)
+    return np.lib.stride_tricks.as_strided(moved.view(array.dtype), shape, strides)
+
+
+def _shifted(owner: np.ndarray, start: int) -> np.ndarray:
+    step = owner.itemsize if start > 0 else -owner.itemsize
+    count = abs(start) // owner.itemsize
+    return np.lib.stride_tricks.as_strided(owner, (count + 1,), (step,))[count, ...]
+
+
+def _extent(shape: tuple, strides: tuple) -> tuple[int, int]:
+    low = sum(min(0, (n - 1) * step) for n, step in zip(shape, strides, strict=True))
+    high = sum(max(0, (n - 1) * step) for n, step in zip(shape, strides, strict=True))
+    return low, high
+
+
+# --- as_strided ------------------------------------------------------------------------------------------------------
+
+
+def positions(geometry: Geometry) -> np.ndarray:
+    """The place in memory of every element of a geometry."""
+    shape, strides, offset = geometry
+    result = np.array(offset, np.intp)
+    for axis, (n, step) in enumerate(zip(shape, strides, strict=True)):
+        result = result + (np.arange(n, dtype=np.intp) * step).reshape((-1,) + (1,) * (len(shape) - axis - 1))
+    return np.broadcast_to(result, shape)
+
+
+def _as_strided(x: Any, size: tuple, stride: tuple, offset: int, geometry: Geometry, source: Any) -> Any:
+    """The view, if `x` is the very array it was asked of; of other values the same elements, as a copy."""
+    if x is source:
+        return over_memory(x, size, stride, offset)
+    own, target = positions(geometry), positions((size, stride, offset))
+    memory = np.zeros(_places(own, target), x.dtype)
+    memory[own] = x
+    return memory[target]
+
+
+def _places(*lists: np.ndarray) -> int:
+    return max((int(places.max()) for places in lists if places.size), default=-1) + 1
+
+
+def over_memory(x: np.ndarray, size: tuple, stride: tuple, offset: int) -> np.ndarray:
+    """The view of `x`'s memory with sizes, strides and offset in elements."""
+    bytes_each = x.itemsize
+    begin = address(owner_of(x)) - address(x) + offset * bytes_each
+    if math.prod(size) == 0:
+        return x.reshape(-1)[:0].reshape(size)
+    return view_at(x, size, tuple(step * bytes_each for step in stride), begin)
+
+
+def _restride(x: Any, source: Geometry, target: Geometry, shared: Geometry) -> Any:
+    """Lay `x` out in memory by one geometry, adding where elements meet, and read it by another.
+
+    `shared` is the geometry of the tensor that was looked at: where several of its elements are one place in memory,
+    each has an equal share in it.
+    """
+    out_of, into, weights = positions(source), positions(target), positions(shared)
+    places = _places(out_of, into, weights)
+    memory = np.zeros(places, x.dtype)
+    np.add.at(memory, out_of.reshape(-1), np.asarray(x).reshape(-1))
+    share = np.bincount(weights.reshape(-1), minlength=places) if weights.size else np.ones(places, np.intp)
+    if places and share.max() > 1:
+        memory /= np.maximum(share, 1).astype(memory.real.dtype)
+    return memory[into]
+
+
+restride = linear(
+    "AsStridedBackward0",
+    _restride,
+    x=lambda g, source, target, shared: restride(g, source=target, target=source, shared=shared),
+)
+as_strided = linear(
+    "AsStridedBackward0",
+    _as_strided,
+    view=True,
+    x=lambda g, size, stride, offset, geometry: restride(
+        g, source=(size, stride, offset), target=geometry, shared=geometry
+    ),
+)
+# A view of a view looks at the same memory: the step from the base does not pass through the views in between.
+as_strided.step_from_base = lambda params, base: {  # type: ignore[attr-defined]
+    **params, "geometry": geometry_of(base), "source": base,
+}  # fmt: skip
+
+
+def _replace_strided(x: Any, source: Any, size: tuple, stride: tuple, offset: int, geometry: Geometry) -> Any:
+    own, target = positions(geometry), positions((size, stride, offset))
+    memory = np.zeros(_places(own, target), x.dtype)
+    memory[own] = x
+    memory[target] = source
+    return memory[own]
+
+
+def _clear_strided(x: Any, size: tuple, stride: tuple, offset: int, geometry: Geometry) -> Any:
+    return _replace_strided(x, 0, size, stride, offset, geometry)
+
+
+clear_strided = linear(
+    "AsStridedScatterBackward0",
+    _clear_strided,
+    x=lambda g, size, stride, offset, geometry: clear_strided(
+        g, size=size, stride=stride, offset=offset, geometry=geometry
+    ),
+)
+replace_strided = linear(
+    "AsStridedScatterBackward0",
+    _replace_strided,
+    x=lambda g, size, stride, offset, geometry: clear_strided(
+        g, size=size, stride=stride, offset=offset, geometry=geometry
+    ),
+    source=lambda g, size, stride, offset, geometry: restride(
+        g, source=geometry, target=(size, stride, offset), shared=geometry
+    ),
+)

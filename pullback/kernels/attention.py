@@ -38,11 +38,10 @@ def _per_head(values: np.ndarray | None, dtype: np.dtype, scores_shape: tuple[in
         values = np.where(values, dtype.type(0), dtype.type(-np.inf))
     values = values.astype(dtype, copy=False)
     if math.prod(values.shape[:-2]) == 1:
-        lead = ()
-    else:
-        lead = scores_shape[:-2]
-    values = np.broadcast_to(values.reshape(values.shape[-2:]) if not lead else values, (*lead, *scores_shape[-2:]))
-    return values.reshape(-1, *scores_shape[-2:])
+        # One mask for all heads is kept once.
+        return np.broadcast_to(values.reshape(1, *values.shape[-2:]), (1, *scores_shape[-2:]))
+    heads = math.prod(scores_shape[:-2])
+    return np.broadcast_to(values, scores_shape).reshape(heads, *scores_shape[-2:])
 
 
 def _select(values: np.ndarray | None, first: int, last: int, start: int, stop: int) -> np.ndarray | None:

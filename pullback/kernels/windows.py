@@ -15,21 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-
-def per_axis(value: int | Sequence[int], axes: int, name: str) -> tuple[int, ...]:
-    """`value` as one int for each of `axes` spatial axes; a single int is repeated."""
-    if isinstance(value, int):
-        return (value,) * axes
-    values = tuple(int(item) for item in value)
-    if len(values) == 1:
-        return values * axes
-    if len(values) != axes:
-        raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of {axes} values, but got {name}={values}"
-        )
-    return values
+    from collections.abc import Iterator
 
 
 def window_count(size: int, kernel: int, stride: int, padding: int, dilation: int) -> int:

@@ -359,12 +359,18 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None,
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None) -> Tensor:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
     first, last = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, end))
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
+    _check_steps("linspace", steps)
     if dtype is None and (isinstance(first, complex) or isinstance(last, complex)):
         dtype = default_dtype().to_complex()
     kind = numpy_dtype(_dtype_for(dtype, out))
     return _into(out, finish(_evenly(first, last, steps, kind), requires_grad, device))
+
+
+def _check_steps(name: str, steps: Any) -> None:
+    if not hasattr(steps, "__index__"):
+        raise TypeError(f"{name}() received an invalid combination of arguments: 'steps' must be an int, not {type(steps).__name__}")
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
 
 
 def _evenly(first: Any, last: Any, steps: int, kind: np.dtype) -> np.ndarray:
@@ -386,6 +392,7 @@ def _evenly(first: Any, last: Any, steps: int, kind: np.dtype) -> np.ndarray:
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Tensor | None = None, **_: Any) -> Tensor:
     """`base` to the powers that `linspace` gives."""
+    _check_steps("logspace", steps)
     kind = numpy_dtype(_dtype_for(dtype, out))
     first, last = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     exponents = _evenly(first, last, steps, np.dtype(np.complex128 if kind.kind == "c" else np.float64))

@@ -241,18 +241,21 @@ def alias_of(tensor: Tensor) -> Tensor:
 def in_place(tensor: Tensor, function: Callable, *args: Any, **kwargs: Any) -> Tensor:
     """Compute `function(tensor, ...)` and write the result over `tensor`, keeping history right."""
     mode = current_mode()
-    check_no_overlap(tensor.memory())
+    tensor.memory()
     check_writable(tensor, mode, mode.grad and tensor._requires_grad)
     storage = storage_of(tensor)
     if not mode.grad and not mode.special:
         result = function(tensor, *args, **kwargs)
-        write(tensor, result, storage)
+        if result is not tensor:
+            write(tensor, result, storage)
         return tensor
     if tensor._requires_grad and tensor._node is None:
         alias = tensor.detach()  # no_grad with forward mode: a leaf may be written
     else:
         alias = alias_of(tensor)
     result = function(alias, *args, **kwargs)
+    if result is alias:  # nothing to do, as for the conjugate of real numbers
+        return tensor
     check_result(tensor, result)
     recording = mode.grad and result._requires_grad
     if recording:
@@ -260,15 +263,13 @@ def in_place(tensor: Tensor, function: Callable, *args: Any, **kwargs: Any) -> T
     kept = weakref.ref(alias)
     del alias
     saved = kept()
-    if saved is not None and saved is not result:
+    if saved is not None:
         # A rule wants the old value: it gets a copy, and this write does not count against it.
         saved._array = np.array(saved._array)
         saved._storage = None
     write(tensor, result, storage)
     if result._tangent is not None or tensor._tangent is not None:
-        from .forward_mode import write_tangents
-
-        write_tangents(tensor, result)
+        tensor._tangent = result._tangent
     if recording:
         rebase(tensor, result)
     return tensor
@@ -319,6 +320,7 @@ def check_result(tensor: Tensor, result: Tensor) -> None:
 
 def write(tensor: Tensor, result: Tensor, storage: Storage) -> None:
     check_result(tensor, result)
+    check_no_overlap(tensor._array)
     if result._array is not tensor._array:
         np.copyto(tensor.memory(), result._array, casting="unsafe")
     bump(storage)

@@ -40,14 +40,14 @@ def add_at(out: Any, places: tuple, values: Any) -> None:
 
 
 def _gather(x: Any, index: Any, axis: int) -> Any:
-    if not index.ndim or not x.ndim:
-        return np.array(x.reshape(-1)[index.reshape(-1)].reshape(index.shape))
-    return x[_grid(index, axis)]
+    if index.ndim and index.ndim == x.ndim:
+        return x[_grid(index, axis)]
+    return np.array(x.reshape(-1)[index.reshape(-1)].reshape(index.shape))  # numbers, or no indices at all
 
 
 def _scatter_add(x: Any, index: Any, src: Any, axis: int) -> Any:
     out = np.array(x, order="C")
-    if not index.ndim or not out.ndim:
+    if not index.ndim or index.ndim != out.ndim:
         np.add.at(out.reshape(-1), index.reshape(-1), src.reshape(-1)[: index.size])
         return out
     add_at(out, _grid(index, axis), src[tuple(map(slice, index.shape))])

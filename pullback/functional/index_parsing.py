@@ -1,0 +1,241 @@
+"""What stands between the brackets of `x[...]`: from anything Python allows to a view and index arrays.
+
+An index becomes (basic, advanced): integers, slices and None that make a view, then one entry for each dim of that view
+that picks elements from it. Torch and NumPy agree on such indices; they differ on integers mixed with arrays, which
+is why the integers go first.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor
+
+FULL = slice(None)
+
+
+def out_of_bounds(index: int, shape: tuple, dim: int = 0) -> IndexError:
+    """Torch's complaint about an integer that is no place in a dim."""
+    if not shape:
+        return IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+            "tensor to a number"
+        )
+    return IndexError(f"index {index} is out of bounds for dimension {dim} with size {shape[dim]}")
+
+
+def parse_basic(index: tuple, shape: tuple) -> tuple | None:
+    """An index of integers, plain slices, None and Ellipsis, without the Ellipsis. None if there is anything else."""
+    parts: list[Any] = []
+    ndim = len(shape)
+    dim = 0
+    ellipsis = False
+    for position, part in enumerate(index):
+        kind = type(part)
+        if kind is int:
+            if dim >= ndim or not -shape[dim] <= part < shape[dim]:
+                return None  # `parse` says what is wrong
+            parts.append(part)
+            dim += 1
+        elif kind is slice:
+            step = part.step
+            if step is not None and (type(step) is not int or step == 0):
+                return None
+            start, stop = part.start, part.stop
+            if start is None and stop is None:
+                part = FULL if step is None or step == 1 else part
+            elif type(start) not in (int, type(None)) or type(stop) not in (int, type(None)):
+                return None
+            if dim >= ndim:
+                return None
+            parts.append(part)
+            dim += 1
+        elif part is None:
+            parts.append(None)
+        elif part is Ellipsis and not ellipsis:
+            ellipsis = True
+            used = dim + sum(other is not None for other in index[position + 1 :])
+            if used > ndim:
+                return None
+            parts.extend([FULL] * (ndim - used))
+            dim += ndim - used
+        else:
+            return None
+    while parts and parts[-1] is FULL:
+        parts.pop()
+    return tuple(parts)
+
+
+def parse(index: Any, array: Any) -> tuple[tuple, tuple]:
+    """Split an index into a view (ints, slices, None) and what picks elements from that view.
+
+    The second is empty for a pure view; otherwise its entries are slices and arrays, one for each dim of the view (a
+    single mask stands for as many dims as it has).
+    """
+    items = index if isinstance(index, tuple) else _sequence(index) if isinstance(index, list) else (index,)
+    items = [_item(item) for item in items]
+    ndim = array.ndim
+    used = sum(_dims_used(item) for item in items)
+    if used > ndim:
+        if ndim == 0 and len(items) == 1 and type(items[0]) is int:
+            raise out_of_bounds(items[0], ())
+        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+    dots = [position for position, item in enumerate(items) if item is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    position = dots[0] if dots else len(items)
+    items[position : position + 1] = [FULL] * (ndim - used)
+    arrays = [item for item in items if isinstance(item, np.ndarray)]
+    single_mask = len(arrays) == 1 and arrays[0].dtype.kind == "b" and arrays[0].ndim > 0
+    basic: list[Any] = []
+    advanced: list[Any] = []
+    dim = 0
+    for item in items:
+        if item is None:
+            basic.append(None)
+            advanced.append(FULL)
+            continue
+        if type(item) is int:
+            if not -array.shape[dim] <= item < array.shape[dim]:
+                raise out_of_bounds(item, array.shape, dim)
+            basic.append(item)
+        elif isinstance(item, slice):
+            basic.append(item)
+            advanced.append(FULL)
+        elif item.dtype.kind == "b":
+            _check_mask(item, dim, array.shape)
+            if item.ndim:
+                basic.extend([FULL] * item.ndim)
+                advanced.extend((item,) if single_mask else item.nonzero())
+            else:  # x[True]: a new dim of size 1 or 0
+                basic.append(None)
+                advanced.append(np.zeros(int(item), np.intp))
+        else:
+            _check_bounds(item, dim, array.shape[dim])
+            basic.append(FULL)
+            advanced.append(item)
+        dim += _dims_used(item)
+    if arrays:
+        _check_broadcast(advanced)
+        return tuple(basic), tuple(advanced)
+    while basic and basic[-1] is FULL:
+        basic.pop()
+    return tuple(basic), ()
+
+
+def _dims_used(item: Any) -> int:
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if isinstance(item, np.ndarray) and item.dtype.kind == "b" else 1
+
+
+def _sequence(index: list) -> tuple:
+    """A list is one index array, unless it holds slices or other non-numbers."""
+    if any(isinstance(item, (slice, type(None), type(Ellipsis))) for item in index):
+        warnings.warn(
+            "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+            "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+            "x[torch.tensor(seq)], which will result either in an error or a different result",
+            UserWarning,
+            stacklevel=5,
+        )
+        return tuple(index)
+    return (index,)
+
+
+def _item(item: Any) -> Any:
+    """One entry of an index as None, Ellipsis, int, slice or array."""
+    if item is None or item is Ellipsis or type(item) is int:
+        return item
+    if type(item) is slice:
+        return _slice(item)
+    if isinstance(item, (bool, np.bool_)):
+        return np.array(item)
+    if isinstance(item, Tensor):
+        array = item._array
+        if array.ndim == 0 and array.dtype.kind in "iu" and array.dtype != np.uint8:
+            return int(array)
+        return _index_array(np.asarray(array))
+    if isinstance(item, (np.ndarray, list, tuple, range)):
+        if isinstance(item, (list, tuple)) and any(isinstance(part, Tensor) for part in item):
+            item = [part._array if isinstance(part, Tensor) else part for part in item]
+        array = np.asarray(item)
+        if array.size == 0 and not isinstance(item, np.ndarray):
+            array = array.astype(np.intp)
+        return _index_array(array)
+    if isinstance(item, np.generic):
+        return _item(item.item())
+    if hasattr(item, "__index__"):
+        return item.__index__()
+    if isinstance(item, str):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got str)"
+        )
+    raise IndexError(
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+        f"{type(item).__name__})"
+    )
+
+
+def _index_array(array: np.ndarray) -> np.ndarray:
+    if array.dtype.kind == "b":
+        return array
+    if array.dtype == np.uint8:
+        warnings.warn(
+            "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+            UserWarning,
+            stacklevel=6,
+        )
+        return array.astype(bool)
+    if array.dtype.kind in "iu":
+        return array.astype(np.intp, copy=False)
+    if array.dtype.kind in "USO":
+        raise TypeError(f"new(): invalid data type {array.dtype.name!r}")
+    raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+
+
+def _slice(item: slice) -> slice:
+    parts = []
+    for bound in (item.start, item.stop, item.step):
+        if bound is not None and type(bound) is not int:
+            if not hasattr(bound, "__index__"):
+                raise TypeError(
+                    f"slice indices must be integers or None or have an __index__ method, not {type(bound).__name__}"
+                )
+            bound = bound.__index__()
+        parts.append(bound)
+    if parts[2] == 0:
+        raise ValueError("step must be greater than zero")
+    return FULL if parts[:2] == [None, None] and parts[2] in (None, 1) else slice(*parts)
+
+
+def _check_bounds(index: np.ndarray, dim: int, size: int) -> None:
+    if index.size:
+        low, high = int(index.min()), int(index.max())
+        if high >= size or low < -size:
+            bad = high if high >= size else low
+            raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+
+
+def _check_mask(mask: np.ndarray, dim: int, shape: tuple) -> None:
+    for offset, size in enumerate(mask.shape):
+        if size != shape[dim + offset]:
+            raise IndexError(
+                f"The shape of the mask {list(mask.shape)} at index {offset} does not match the shape of the indexed tensor "
+                f"{list(shape)} at index {dim + offset}"
+            )
+
+
+def _check_broadcast(advanced: list) -> None:
+    shapes = [part.shape for part in advanced if isinstance(part, np.ndarray) and part.dtype.kind != "b"]
+    if len(shapes) > 1:
+        try:
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise IndexError(
+                "shape mismatch: indexing tensors could not be broadcast together with shapes "
+                + ", ".join(str(list(shape)) for shape in shapes)
+            ) from None

@@ -1,0 +1,186 @@
+"""Copies in another arrangement: flip, roll, rot90, tril, triu, repeat, tile, repeat_interleave, constant_pad_nd."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tape import apply, wrap
+from ..ops import rearranging as ops
+from ..ops import scatter
+from ..ops.casting import clone
+from ..tensor import Tensor
+from . import shape
+from .operands import sizes_of, wrap_dim, wrap_dims
+from .registry import public
+
+# --- another order ---
+
+
+@public(wrap=False)
+def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
+    """The order along dims reversed."""
+    given = sizes_of((named["dims"],) if named else dims)
+    axes = wrap_dims(given, input._array.ndim) if given else ()
+    return apply(ops.flip, (input,), {"axes": axes})
+
+
+@public()
+def fliplr(input: Tensor) -> Tensor:
+    """Columns in reverse order."""
+    if input._array.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return apply(ops.flip, (input,), {"axes": (1,)})
+
+
+@public()
+def flipud(input: Tensor) -> Tensor:
+    """Rows in reverse order."""
+    if input._array.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return apply(ops.flip, (input,), {"axes": (0,)})
+
+
+@public()
+def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
+    """Elements moved along dims; what leaves at one end comes in at the other."""
+    amounts = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
+    along = tuple(dims) if isinstance(dims, (tuple, list)) else () if dims is None else (dims,)
+    if not amounts:
+        raise RuntimeError("`shifts` required")
+    if not along:
+        if len(amounts) != 1:
+            raise RuntimeError(f"shifts and dimensions must align. shifts: {len(amounts)}, dims:0")
+        flat = apply(ops.roll, (shape.ravel(input),), {"shifts": amounts, "axes": (0,)})
+        return shape.view(flat, input._array.shape)
+    if len(amounts) != len(along):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(amounts)}, dims:{len(along)}")
+    ndim = input._array.ndim
+    axes = tuple(wrap_dim(d, ndim) for d in along)
+    if not ndim:
+        return apply(clone, (input,))
+    return apply(ops.roll, (input,), {"shifts": amounts, "axes": axes})
+
+
+@public()
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Rotated in the plane of two dims, `k` times 90 degrees."""
+    ndim = input._array.ndim
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == ndim:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    for d in dims:
+        if not -ndim <= d < ndim:
+            raise RuntimeError(f"Rotation dim out of range, dim = {d}")
+    return apply(ops.rotate, (input,), {"k": int(k), "axes": tuple(d % ndim for d in dims)})
+
+
+# --- triangles ---
+
+
+def _triangle(name: str, op: Any, words: str) -> Any:
+    def function(input: Tensor, diagonal: int = 0) -> Tensor:
+        if input._array.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        return apply(op, (input,), {"diagonal": int(diagonal)})
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The part {words} a diagonal; the rest is zero."
+    return public(in_place=True, out=True)(function)
+
+
+tril = _triangle("tril", ops.tril, "on and below")
+triu = _triangle("triu", ops.triu, "on and above")
+
+# --- copies ---
+
+
+@public(function=False, wrap=False)
+def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
+    """Copies of the tensor along each dim."""
+    counts = sizes_of((named["repeats"],) if named else repeats)
+    if len(counts) < input._array.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
+    if any(n < 0 for n in counts):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(counts)}: {list(counts)}")
+    return apply(ops.repeat, (input,), {"repeats": counts})
+
+
+@public(wrap=False)
+def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
+    """Copies of the tensor along its last dims."""
+    counts = sizes_of((named["dims"],) if named else dims)
+    return repeat(input, (1,) * (input._array.ndim - len(counts)) + counts)
+
+
+@public(wrap=False)
+def repeat_interleave(
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each element (or slice of a dim) repeated, copies next to each other."""
+    if repeats is None:
+        counts = input._array
+        if counts.ndim != 1 or counts.dtype.kind not in "iu":
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+        if counts.size and counts.min() < 0:
+            raise RuntimeError("repeats can not be negative")
+        return wrap(np.repeat(np.arange(counts.size), counts))
+    if dim is None:
+        input, dim = shape.ravel(input), 0
+    axis = wrap_dim(dim, input._array.ndim)
+    if not input._array.ndim:
+        input = shape.reshape(input, (1,))
+    size = input._array.shape[axis]
+    if isinstance(repeats, Tensor):
+        counts = np.asarray(repeats._array)
+        if counts.dtype.name not in ("int64", "int32"):
+            raise RuntimeError("repeats has to be Long or Int tensor")
+        if counts.ndim > 1:
+            raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+        if counts.ndim == 1 and counts.size not in (1, size):
+            raise RuntimeError(
+                "repeats must have the same size as input along dim, but got repeats.size(0) = "
+                f"{counts.size} and input.size({axis}) = {size}"
+            )
+    else:
+        counts = np.asarray(repeats)
+    if counts.size and counts.min() < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    index = np.repeat(np.arange(size), np.broadcast_to(counts, (size,)))
+    if output_size is not None and output_size != index.size:
+        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {index.size} but got {output_size}")
+    return apply(scatter.index_select, (input, wrap(index)), {"axis": axis})
+
+
+# --- padding ---
+
+
+@public(method=False)
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
+    """A constant put around the last dims: `pad` has the amounts before and after, last dim first."""
+    sizes = input._array.shape
+    if len(pad) % 2:
+        raise RuntimeError("Length of pad must be even.")
+    if len(pad) // 2 > len(sizes):
+        raise RuntimeError(
+            f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)} "
+            f"while the input has {len(sizes)} dimensions."
+        )
+    missing = len(sizes) - len(pad) // 2
+    before = (0,) * missing + tuple(int(n) for n in reversed(pad[0::2]))
+    after = (0,) * missing + tuple(int(n) for n in reversed(pad[1::2]))
+    for axis, (n, b, a) in enumerate(zip(sizes, before, after, strict=True)):
+        if n + b + a < 0:
+            raise RuntimeError(
+                f"The input size {n}, plus negative padding {b} and {a}, resulted in a negative output size, which is "
+                f"invalid. Check dimension {axis} of your input."
+            )
+    value = value.item() if isinstance(value, Tensor) else value
+    return apply(ops.pad_with if value else ops.pad, (input,), {"before": before, "after": after, "value": value})

@@ -1,0 +1,282 @@
+"""Writing elements by index or mask: scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_put,
+index_reduce, masked_fill, masked_scatter, put; each also in place.
+
+`x[...] = y` is in `indexing.py`; picking elements is in `selection.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tape import apply, wrap
+from ..ops import indexing
+from ..ops import scatter as ops
+from ..ops import scatter_reduce as reductions
+from ..tensor import Tensor
+from .index_parsing import FULL, parse
+from .indexing import check_fits, put_in_place, view
+from .operands import NUMBERS, broadcast_error, number_tensor, wrap_dim
+from .registry import public
+from .selection import check_elementwise, check_index, in_bounds
+
+
+def _same_dtype(input: Tensor, src: Tensor, function: str) -> None:
+    if input._array.dtype != src._array.dtype:
+        raise RuntimeError(
+            f"{function}(): Expected self.dtype to be equal to src.dtype, but got {input.dtype!r} and {src.dtype!r}. "
+            "Convert one of them with .to(dtype)."
+        )
+
+
+def _check_source(index: Tensor, src: Tensor, axis: int) -> None:
+    have, wanted = src._array.shape, index._array.shape
+    if not index._array.size:
+        return
+    if max(len(have), 1) != max(len(wanted), 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    if any(n > m for n, m in zip(wanted, have, strict=False)):
+        raise RuntimeError(
+            f"Expected index {list(wanted)} to be no larger than src {list(have)} in all dimensions (dimension {axis} included)"
+        )
+
+
+# --- one index for each element ---
+
+
+@public(in_place=True, out=True)
+def scatter(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+) -> Tensor:
+    """A copy with the elements of `src` (or one value) written at `index` along a dim."""
+    source = value if src is None else src
+    check_index(index, "scatter")
+    axis = check_elementwise(input, index, dim, "scatter")
+    if reduce is not None:
+        return _scatter_with(input, axis, index, source, reduce)
+    if isinstance(source, Tensor):
+        _same_dtype(input, source, "scatter")
+        _check_source(index, source, axis)
+        if not index._array.size:
+            return _copy(input)
+        return apply(ops.scatter_src, (input, index, source), {"axis": axis})
+    if not isinstance(source, NUMBERS):
+        raise TypeError(f"scatter(): argument 'value' must be Number, not {type(source).__name__}")
+    if not index._array.size:
+        return _copy(input)
+    return apply(ops.scatter_value, (input, index), {"axis": axis, "value": source})
+
+
+def _copy(input: Tensor) -> Tensor:
+    return input.clone()
+
+
+def _scatter_with(input: Tensor, axis: int, index: Tensor, source: Any, reduce: str) -> Tensor:
+    names = {"add": "sum", "multiply": "prod"}
+    if reduce not in names:
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    if not isinstance(source, Tensor):
+        source = wrap(np.full(index._array.shape, source, input._array.dtype))
+    _same_dtype(input, source, "scatter")
+    return scatter_reduce(input, axis, index, source, names[reduce])
+
+
+@public(in_place=True, out=True)
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with the elements of `src` added at `index` along a dim."""
+    check_index(index, "scatter_add")
+    axis = check_elementwise(input, index, dim, "scatter_add")
+    _same_dtype(input, src, "scatter_add")
+    _check_source(index, src, axis)
+    if not index._array.size:
+        return _copy(input)
+    return apply(ops.scatter_add, (input, index, src), {"axis": axis})
+
+
+@public(in_place=True, out=True)
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """A copy in which the elements of `src` that go to one place are reduced there: sum, prod, mean, amax or amin."""
+    check_index(index, "scatter_reduce")
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got " + str(reduce))
+    axis = check_elementwise(input, index, dim, "scatter_reduce")
+    _same_dtype(input, src, "scatter")
+    _check_source(index, src, axis)
+    if not index._array.size:
+        return _copy(input)
+    params = {"axis": axis, "reduce": reduce, "include_self": bool(include_self)}
+    return apply(reductions.scatter_reduce, (input, index, src), params)
+
+
+# --- one index for each slice ---
+
+
+def _slices(input: Tensor, dim: int, index: Tensor, source: Tensor | None, function: str) -> int:
+    """The checks of the index_* functions."""
+    shape = input._array.shape
+    axis = wrap_dim(dim, len(shape))
+    if index._array.ndim > 1:
+        raise IndexError(f"{function}(): Index is supposed to be a vector, but got dim: {index._array.ndim}")
+    if source is not None:
+        have = source._array.shape
+        if have and shape and index._array.size != have[axis if len(have) > axis else 0]:
+            error = IndexError if function in ("index_copy", "index_reduce") else RuntimeError
+            raise error(
+                f"{function}(): Number of indices ({index._array.size}) should be equal to source.size(dim) "
+                f"({have[axis if len(have) > axis else 0]}), dim: {axis}"
+            )
+        wanted = tuple(index._array.size if d == axis else n for d, n in enumerate(shape))
+        if shape and have != wanted and not (not have and len(shape) == 1):
+            error = IndexError if function == "index_copy" and len(have) != len(shape) and have else RuntimeError
+            raise error(
+                f"{function}(): source/destination slices do not have the same shape (destination {list(shape)}, source "
+                f"{list(have)}, dim {axis}); the source must have shape {list(wanted)}"
+            )
+    return axis
+
+
+@public(in_place=True, out=True)
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """A copy with the slices of `source` added at `index` of a dim."""
+    check_index(index, "index_add")
+    if input._array.dtype != source._array.dtype:
+        raise RuntimeError(
+            f"index_add(): self ({input.dtype.type_name}) and source ({source.dtype.type_name}) must have the same scalar type"
+        )
+    axis = _slices(input, dim, index, source, "index_add")
+    in_bounds(index, input._array.shape[axis] if input._array.ndim else 1, axis, RuntimeError)
+    return apply(ops.index_add, (input, index, source), {"axis": axis, "alpha": alpha})
+
+
+@public(in_place=True, out=True)
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """A copy with the slices of `source` written at `index` of a dim."""
+    check_index(index, "index_copy", ("int64",))
+    if input._array.dtype != source._array.dtype:
+        raise RuntimeError(
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {input.dtype.type_name} and "
+            f"(source) {source.dtype.type_name}"
+        )
+    axis = _slices(input, dim, index, source, "index_copy")
+    in_bounds(index, input._array.shape[axis] if input._array.ndim else 1, axis, IndexError)
+    return apply(ops.index_copy, (input, index, source), {"axis": axis})
+
+
+@public(in_place=True)
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """A copy with one value in the slices at `index` of a dim."""
+    if index._array.dtype.name != "int64":
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    axis = _slices(input, dim, index, None, "index_fill_")
+    in_bounds(index, input._array.shape[axis] if input._array.ndim else 1, axis, IndexError, negative=True)
+    if isinstance(value, Tensor):
+        if value._array.ndim:
+            raise RuntimeError(
+                f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
+            )
+        return apply(ops.index_fill_from, (input, index, value), {"axis": axis})
+    if isinstance(value, complex) and input._array.dtype.kind != "c":
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    return apply(ops.index_fill, (input, index, value), {"axis": axis})
+
+
+@public(in_place=True, out=True)
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """A copy in which the slices of `source` that go to one place are reduced there: prod, mean, amax or amin."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    check_index(index, "index_reduce")
+    _same_dtype(input, source, "index_reduce")
+    axis = _slices(input, dim, index, source, "index_reduce")
+    in_bounds(index, input._array.shape[axis] if input._array.ndim else 1, axis, IndexError)
+    if not index._array.size:
+        return _copy(input)
+    places = np.asarray(index._array).reshape(-1)
+    shape = (1,) * axis + (-1,) + (1,) * (source._array.ndim - axis - 1)
+    each = wrap(np.broadcast_to(places.reshape(shape) if source._array.ndim else places.reshape(()), source._array.shape))
+    params = {"axis": axis, "reduce": reduce, "include_self": bool(include_self)}
+    return apply(reductions.index_reduce, (input, each, source), params)
+
+
+# --- any indices ---
+
+
+@public(in_place=True, out=False)
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with `values` written (or added) at the indices, one tensor of indices for each dim."""
+    basic, advanced = parse(tuple(slice(None) if index is None else index for index in indices), input._array)
+    if values._array.dtype != input._array.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{input.dtype.type_name} for the destination and {values.dtype.type_name} for the source."
+        )
+    check_fits(values._array.shape, input._array.shape, advanced)
+    return apply(indexing.put, (input, values), {"index": advanced, "accumulate": bool(accumulate)})
+
+
+@public(in_place=True)
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with elements written (or added) at indices of the tensor as one long row."""
+    check_index(index, "put_", ("int64",))
+    _same_dtype(input, source, "put_")
+    if index._array.size != source._array.size:
+        raise RuntimeError(
+            f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source._array.size}, index.numel() = {index._array.size}"
+        )
+    if index._array.size and not input._array.size:
+        raise IndexError("put_(): Tried to put elements into an empty tensor")
+    in_bounds(index, input._array.size, 0, IndexError, negative=True)
+    return apply(ops.put, (input, index, source), {"accumulate": bool(accumulate)})
+
+
+# --- masks ---
+
+
+def _broadcast_mask(input: Tensor, mask: Tensor, function: str) -> None:
+    if mask._array.dtype.kind != "b":
+        raise RuntimeError(f"{function} only supports boolean masks, but got mask with dtype {mask.dtype!r}")
+    try:
+        np.broadcast_shapes(input._array.shape, mask._array.shape)
+    except ValueError:
+        raise broadcast_error(input._array.shape, mask._array.shape) from None
+
+
+@public(in_place=True)
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy with one value where the mask is true."""
+    _broadcast_mask(input, mask, "masked_fill_")
+    if isinstance(value, Tensor):
+        if value._array.ndim:
+            raise RuntimeError(
+                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
+            )
+        if value._array.dtype.kind == "c" and input._array.dtype.kind != "c":
+            raise RuntimeError("value cannot be converted to type without overflow: it is complex, and the tensor is not")
+        return apply(indexing.masked_fill_from, (input, mask, value))
+    if isinstance(value, complex) and input._array.dtype.kind != "c":
+        raise RuntimeError("value cannot be converted to type float without overflow: it is complex")
+    return apply(indexing.masked_fill, (input, mask, number_tensor(value, input)))
+
+
+@public(in_place=True)
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy with the elements of `source`, in order, where the mask is true."""
+    _broadcast_mask(input, mask, "masked_scatter_")
+    if input._array.dtype != source._array.dtype:
+        raise RuntimeError(
+            f"masked_scatter_: expected self and source to have same dtypes but got {input.dtype.type_name} and "
+            f"{source.dtype.type_name}"
+        )
+    shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
+    wanted = int(np.count_nonzero(np.broadcast_to(mask._array, shape)))
+    if source._array.size < wanted:
+        raise RuntimeError(
+            f"masked_scatter: expected self to have at least as many elements in source as ones in mask: {source._array.size} < {wanted}"
+        )
+    return apply(ops.masked_scatter, (input, mask, source))

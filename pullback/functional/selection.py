@@ -1,0 +1,230 @@
+"""Picking elements by index or mask: gather, index_select, take, take_along_dim, masked_select, nonzero, unravel_index.
+
+`x[...]` is in `indexing.py`; the functions that write elements back are in `scatter.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tape import apply, wrap
+from ..ops import scatter as ops
+from ..tensor import Tensor
+from .operands import broadcast_error, sizes_of, wrap_dim
+from .registry import public
+
+
+def check_index(index: Any, function: str, kinds: tuple = ("int64", "int32")) -> None:
+    """An index must be a tensor of integers."""
+    if not isinstance(index, Tensor):
+        raise TypeError(f"{function}(): argument 'index' must be Tensor, not {type(index).__name__}")
+    if index._array.dtype.name not in kinds:
+        raise RuntimeError(
+            f"{function}(): Expected dtype int64 for index, but got {index.dtype!r}. Convert it with index.long()."
+            if kinds == ("int64",)
+            else f"{function}(): Expected dtype int32/int64 for index, but got {index.dtype!r}. Convert it with index.long()."
+        )
+
+
+def in_bounds(index: Tensor, size: int, dim: int, error: type = RuntimeError, negative: bool = False) -> None:
+    """Every index must be a place in a dim of this size."""
+    array = index._array
+    if not array.size:
+        return
+    low, high = int(array.min()), int(array.max())
+    if high >= size or low < (-size if negative else 0):
+        bad = high if high >= size else low
+        raise error(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+
+
+def check_elementwise(input: Tensor, index: Tensor, dim: int, function: str) -> int:
+    """The checks of gather and scatter: dims match, and the index is no larger than the tensor except along `dim`."""
+    shape, wanted = input._array.shape, index._array.shape
+    axis = wrap_dim(dim, len(shape))
+    if index._array.size == 0:
+        return axis
+    if max(len(wanted), 1) != max(len(shape), 1):
+        raise RuntimeError(
+            "Index tensor must have the same number of dimensions as input tensor"
+            if function == "gather"
+            else "Index tensor must have the same number of dimensions as self tensor"
+        )
+    for d, (n, have) in enumerate(zip(wanted, shape, strict=False)):
+        if d != axis and n > have:
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(wanted)} to be no larger than self "
+                f"{list(shape)} apart from dimension {axis}"
+            )
+    in_bounds(index, shape[axis] if shape else 1, axis)
+    return axis
+
+
+@public(out=True)
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """The elements at `index` along a dim, one for each index."""
+    if index._array.size:  # torch takes any dtype for no indices at all
+        check_index(index, "gather")
+    axis = check_elementwise(input, index, dim, "gather")
+    if index._array.size == 0 and index._array.dtype.kind != "i":
+        index = wrap(np.empty(index._array.shape, np.intp))
+    return apply(ops.gather, (input, index), {"axis": axis})
+
+
+@public(out=True)
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices of a dim at `index`."""
+    check_index(index, "index_select")
+    if index._array.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    shape = input._array.shape
+    axis = wrap_dim(dim, len(shape))
+    if not shape and index._array.size != 1:
+        raise RuntimeError(
+            f"index_select(): Index to scalar can have only 1 value, got {index._array.size} value(s)"
+        )
+    in_bounds(index, shape[axis] if shape else 1, axis, IndexError)
+    if not index._array.ndim:
+        from .shape import reshape
+
+        index = reshape(index, (1,))
+    return apply(ops.index_select, (input, index), {"axis": axis})
+
+
+@public(out=True)
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The elements at `index` of the tensor as one long row."""
+    check_index(index, "take", ("int64",))
+    if input._array.size == 0 and index._array.size:
+        raise IndexError("take(): tried to take from an empty tensor")
+    size = input._array.size
+    array = index._array
+    if array.size and (int(array.max()) >= size or int(array.min()) < -size):
+        raise IndexError(f"out of range: tried to access index {int(array.max())} on a tensor of {size} elements.")
+    return apply(ops.take, (input, index))
+
+
+@public(out=True)
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """The elements at `indices` along a dim; both tensors are broadcast along the other dims."""
+    check_index(indices, "torch.take_along_dim", ("int64", "int32"))
+    from .shape import expand, ravel
+
+    if dim is None:
+        return gather(ravel(input), 0, ravel(indices))
+    if input._array.ndim != indices._array.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input._array.ndim} dimensions for input, and {indices._array.ndim} dimensions for indices"
+        )
+    axis = wrap_dim(dim, input._array.ndim)
+    own, other = list(input._array.shape), list(indices._array.shape)
+    own[axis : axis + 1] = other[axis : axis + 1] = [1] if own else []
+    try:
+        common = np.broadcast_shapes(tuple(own), tuple(other))
+    except ValueError:
+        raise broadcast_error(tuple(own), tuple(other)) from None
+    if not common:
+        return gather(input, axis, indices)
+    sizes = (input._array.shape[axis], indices._array.shape[axis])
+    own_full, index_full = (tuple(n if d != axis else size for d, n in enumerate(common)) for size in sizes)
+    indices = wrap(np.where(indices._array < 0, indices._array + sizes[0], indices._array))
+    return gather(expand(input, own_full), axis, expand(indices, index_full))
+
+
+@public(out=True)
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where the mask is true, in one dim."""
+    if mask._array.dtype.kind != "b":
+        raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype!r}")
+    try:
+        np.broadcast_shapes(input._array.shape, mask._array.shape)
+    except ValueError:
+        raise broadcast_error(input._array.shape, mask._array.shape) from None
+    return apply(ops.masked_select, (input, mask))
+
+
+@public(out=True)
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not zero, one row for each."""
+    return wrap(_indices(input))
+
+
+def _indices(input: Tensor) -> np.ndarray:
+    array = np.asarray(input._array)
+    if array.dtype.kind == "V":
+        array = array.astype(np.float32)
+    if not array.ndim:
+        return np.zeros((int(bool(array)), 0), np.int64)
+    return np.stack(np.nonzero(array), axis=1)
+
+
+@public(out=True)
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of the elements that are not zero: one row for each, or one tensor for each dim."""
+    if not as_tuple:
+        return wrap(_indices(input))
+    rows = _indices(input) if input._array.ndim else np.zeros((int(bool(input._array)), 1), np.int64)
+    return tuple(wrap(np.ascontiguousarray(column)) for column in rows.T)
+
+
+@public(out=True)
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """Exactly `size` rows of `nonzero`: cut off, or filled up with `fill_value`."""
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    rows = _indices(input)[:size]
+    filler = np.full((size - rows.shape[0], rows.shape[1]), fill_value, np.int64)
+    return wrap(np.concatenate((rows, filler)))
+
+
+@public(method=False)
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Flat indices as one tensor of indices for each dim of `shape`."""
+    if indices._array.dtype.kind not in "iu":
+        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype!r}")
+    sizes = (shape.__index__(),) if hasattr(shape, "__index__") and not isinstance(shape, Tensor) else sizes_of((shape,))
+    if isinstance(shape, Tensor) and not shape._array.ndim:
+        sizes = (int(shape._array),)
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    result = []
+    for axis, n in enumerate(sizes):
+        step = math.prod(sizes[axis + 1 :])
+        result.append(wrap(np.asarray(np.floor_divide(indices._array, step) % n)))
+    return tuple(result)
+
+
+@public(method=False)
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Any, fill: Any) -> Tensor:
+    """`x[indices]` with `fill` where the mask is false; indices there may be out of bounds."""
+    from .indexing import getitem
+    from .operands import number_tensor
+
+    picked = getitem(input, _clamped(input, indices))
+    return _where(mask, picked, number_tensor(fill, input))
+
+
+@public(method=False)
+def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Any, values: Tensor) -> Tensor:
+    """`values` added at `indices` where the mask is true; indices elsewhere may be out of bounds."""
+    from .operands import number_tensor
+    from .scatter import index_put
+
+    return index_put(input, _clamped(input, indices), _where(mask, values, number_tensor(0, values)), True)
+
+
+def _clamped(input: Tensor, indices: Any) -> tuple:
+    sizes = input._array.shape
+    return tuple(
+        slice(None) if index is None else wrap(np.clip(index._array, -sizes[d], sizes[d] - 1))
+        for d, index in enumerate(indices)
+    )
+
+
+def _where(mask: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    from .registry import FUNCTIONS
+
+    return FUNCTIONS["where"](mask, a, b)

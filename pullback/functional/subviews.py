@@ -1,0 +1,280 @@
+"""Views of parts of a tensor (diagonal, select, narrow, unfold, as_strided), their inverses that write a part into a
+copy (`*_scatter`, diag_embed), and the `*_copy` forms of all views.
+
+`x[...]` is in `indexing.py`. Views of the whole in another shape are in `shape.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..autograd import views
+from ..autograd.tape import apply
+from ..ops import shape as ops
+from ..ops import striding
+from ..ops.casting import clone_contiguous
+from ..tensor import Tensor
+from . import joining, parts, shape
+from .operands import sizes_of, wrap_dim
+from .registry import FUNCTIONS, METHODS, public
+
+# --- diagonals ---
+
+
+def _diagonal_params(input: Tensor, offset: int, dim1: int, dim2: int) -> dict:
+    ndim = input._array.ndim
+    axis1, axis2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if axis1 == axis2:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    if ndim < 2:
+        raise IndexError(f"Dimension out of range (a diagonal needs two dims, but the tensor has {ndim})")
+    return {"offset": int(offset), "axis1": axis1, "axis2": axis2}
+
+
+@public()
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A view of the diagonal of two dims."""
+    return apply(ops.diagonal, (input,), _diagonal_params(input, offset, dim1, dim2))
+
+
+@public(out=True)
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A matrix with this vector as its diagonal, or the diagonal of this matrix as a copy."""
+    ndim = input._array.ndim
+    if ndim == 1:
+        return diag_embed(input, diagonal)
+    if ndim == 2:
+        return apply(clone_contiguous, (apply(ops.diagonal, (input,), _diagonal_params(input, diagonal, 0, 1)),))
+    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+
+
+@public()
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Zeros with the last dim of this tensor as the diagonal of two new dims."""
+    sizes = input._array.shape
+    ndim = len(sizes) + 1
+    axis1, axis2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if axis1 == axis2:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    if not sizes:
+        raise IndexError("diag_embed() needs a tensor with at least one dim")
+    side = sizes[-1] + abs(int(offset))
+    result = list(sizes[:-1])
+    for axis in sorted((axis1, axis2)):
+        result.insert(axis, side)
+    params = {"shape": tuple(result), "offset": int(offset), "axis1": axis1, "axis2": axis2}
+    return apply(ops.place_diagonal, (input,), params)
+
+
+@public()
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with all elements of this tensor on its diagonal."""
+    return diag_embed(shape.ravel(input), offset)
+
+
+@public()
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy in which the diagonal is `src`."""
+    params = _diagonal_params(input, offset, dim1, dim2)
+    wanted = ops.diagonal.forward(input._array, **params).shape
+    if src._array.shape != wanted:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. "
+            f"src size = {list(src._array.shape)}, slice size = {list(wanted)}"
+        )
+    return apply(ops.replace_diagonal, (input, _like(src, input)), params)
+
+
+def _like(src: Tensor, input: Tensor) -> Tensor:
+    return src if src._array.dtype == input._array.dtype else src.to(input.dtype)
+
+
+# --- slices ---
+
+
+def _select_index(input: Tensor, dim: int, index: int) -> tuple:
+    sizes = input._array.shape
+    if not sizes:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    axis, index = wrap_dim(dim, len(sizes)), index.__index__()
+    if not -sizes[axis] <= index < sizes[axis]:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(sizes)} at dimension {axis}")
+    return (*(slice(None),) * axis, index)
+
+
+@public()
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """One slice of a dim, without that dim."""
+    return apply(ops.select, (input,), {"index": _select_index(input, dim, index)})
+
+
+@public()
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy in which one slice of a dim is `src`."""
+    place = _select_index(input, dim, index)
+    _check_part(input, src, place)
+    return apply(ops.replace_selected, (input, _like(src, input)), {"index": place})
+
+
+def _check_part(input: Tensor, src: Tensor, index: tuple) -> None:
+    wanted = input._array[(*index, ...)].shape
+    if src._array.shape != wanted:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. "
+            f"src size = {list(src._array.shape)}, slice size = {list(wanted)}"
+        )
+
+
+@public()
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """A copy in which a slice of a dim is `src`."""
+    place = (*(slice(None),) * wrap_dim(dim, input._array.ndim), slice(start, end, step))
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    _check_part(input, src, place)
+    return apply(ops.replace_slice, (input, _like(src, input)), {"index": place})
+
+
+@public()
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """A view of `length` slices of a dim from `start`."""
+    sizes = input._array.shape
+    if not sizes:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, Tensor) and (start._array.ndim or start._array.dtype.kind not in "iu"):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    axis, start, length = wrap_dim(dim, len(sizes)), start.__index__(), length.__index__()
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -sizes[axis] <= start <= sizes[axis]:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-sizes[axis]}, {sizes[axis]}], but got {start})"
+        )
+    start = start + sizes[axis] if start < 0 else start
+    if start + length > sizes[axis]:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({sizes[axis]}).")
+    return apply(ops.slice_, (input,), {"index": (*(slice(None),) * axis, slice(start, start + length))})
+
+
+@public(function=False)
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """A view of all windows of `size` elements along a dim, `step` apart, in a new last dim."""
+    sizes = input._array.shape
+    axis = wrap_dim(dimension, len(sizes))
+    extent = sizes[axis] if sizes else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > extent:
+        raise RuntimeError(f"maximum size for tensor at dimension {axis} is {extent} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return apply(ops.unfold, (input,), {"axis": axis, "size": int(size), "step": int(step)})
+
+
+# --- free strides ---
+
+
+def _strided_params(input: Tensor, size: Any, stride: Any, storage_offset: int | None) -> dict:
+    """Checked sizes, strides and offset, and the geometry of the tensor they are about."""
+    array = input.memory()
+    sizes, strides = sizes_of((size,)), sizes_of((stride,))
+    if len(sizes) != len(strides):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(step < 0 for step in strides):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(strides)}")
+    if any(n < 0 for n in sizes):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)} and strides={list(strides)}")
+    geometry = striding.geometry_of(array)
+    offset = geometry[2] if storage_offset is None else storage_offset.__index__()
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    last = offset + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True)) + 1
+    available = striding.owner_of(array).nbytes
+    if math.prod(sizes) and last * array.itemsize > available or math.prod(sizes) >= 2**62:
+        raise RuntimeError(
+            f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {offset}, and itemsize "
+            f"{array.itemsize} requiring a storage size of {last * array.itemsize} are out of bounds for storage of size "
+            f"{available}. A view can only look at memory that the tensor has."
+        )
+    return {"size": sizes, "stride": strides, "offset": offset, "geometry": geometry}
+
+
+@public()
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A view of this tensor's memory with the given sizes, strides and offset, within the memory it has."""
+    params = _strided_params(input, size, stride, storage_offset)
+    return apply(striding.as_strided, (input,), {**params, "source": input._array})
+
+
+@public()
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
+) -> Tensor:
+    """A copy in which what `as_strided` would look at is `src`."""
+    params = _strided_params(input, size, stride, storage_offset)
+    if src._array.shape != params["size"]:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. "
+            f"src size = {list(src._array.shape)}, slice size = {list(params['size'])}"
+        )
+    return apply(striding.replace_strided, (input, _like(src, input)), params)
+
+
+def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """Look at the memory with other sizes and strides from now on."""
+    params = _strided_params(self, size, stride, storage_offset)
+    shape_before, stride_before, offset_before = params["geometry"]
+    after = (params["size"], params["stride"], params["offset"])
+    back = {"size": shape_before, "stride": stride_before, "offset": offset_before, "geometry": after, "source": None}
+    params["source"] = self._array
+    return views.reshape_in_place(self, striding.as_strided, params, (striding.as_strided, back))
+
+
+METHODS["as_strided_"] = as_strided_
+
+# --- copies of views ---
+
+
+def _copy_form(name: str, view: Callable[..., Any]) -> None:
+    """Announce `name_copy`: what the view gives, in memory of its own."""
+
+    def function(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        result = view(input, *args, **kwargs)
+        if isinstance(result, tuple):
+            return tuple(apply(clone_contiguous, (part,)) for part in result)
+        return apply(clone_contiguous, (result,))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"A copy of what `{name.removesuffix('_copy')}` gives."
+    FUNCTIONS[name] = function
+
+
+def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    place = (*(slice(None),) * wrap_dim(dim, input._array.ndim), slice(start, end, step))
+    return apply(ops.slice_, (input,), {"index": place})
+
+
+def _alias(input: Tensor) -> Tensor:
+    return apply(ops.alias, (input,))
+
+
+def _permute(input: Tensor, dims: Sequence[int]) -> Tensor:
+    return shape.permute(input, dims)
+
+
+for _name, _view in {
+    "alias": _alias, "as_strided": as_strided, "diagonal": diagonal, "expand": shape.expand, "narrow": narrow,
+    "permute": _permute, "select": select, "slice": _slice, "split": joining.split,
+    "split_with_sizes": joining.split_with_sizes, "squeeze": shape.squeeze, "t": shape.t, "transpose": shape.transpose,
+    "unbind": shape.unbind, "unfold": unfold, "unsqueeze": shape.unsqueeze, "view": shape.view,
+    "view_as_complex": parts.view_as_complex, "view_as_real": parts.view_as_real, "detach": Tensor.detach,
+}.items():  # fmt: skip
+    _copy_form(f"{_name}_copy", _view)
+for _name in ("unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"):
+    _copy_form(_name, getattr(joining, _name.removeprefix("unsafe_")))
+    METHODS[_name] = FUNCTIONS[_name]
+METHODS["narrow_copy"] = FUNCTIONS["narrow_copy"]

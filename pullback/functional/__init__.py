@@ -25,4 +25,8 @@ from . import joining  # noqa: F401
 from . import rearranging  # noqa: F401
 from . import scatter  # noqa: F401
 from . import selection  # noqa: F401
+from . import spectral  # noqa: F401
 from . import subviews  # noqa: F401
+from . import random_sampling  # noqa: F401
+from . import random_gamma  # noqa: F401
+from . import grids  # noqa: F401

@@ -1,0 +1,296 @@
+"""torch.fft: discrete Fourier transforms in one or several dims, for real and complex inputs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .autograd.tape import apply, wrap
+from .dtypes import as_dtype, default_dtype
+from .dtypes import dtype as dtype_type
+from .functional.operands import as_tensor, wrap_dim
+from .functional.registry import with_out
+from .ops import fft as ops
+from .ops.casting import cast
+from .tensor import Tensor
+
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "ihfft2",
+    "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
+
+
+# --- arguments ---
+
+
+def _operand(input: Any, function: str, real: bool = False, complex_: bool = False) -> Tensor:
+    """Integers become the default dtype; reals become complex where a spectrum is expected."""
+    x = as_tensor(input)
+    kind = x._array.dtype.kind
+    if real and kind == "c":
+        raise RuntimeError(f"{function} expects a real input tensor, but got {x.dtype.type_name}")
+    if kind in "fV" and x._array.dtype.itemsize < 4:
+        raise RuntimeError(f"Unsupported dtype {x.dtype.type_name}. Convert first, as in x.float().")
+    if kind in "biu":
+        x = cast(x, dtype=default_dtype().numpy)
+    if complex_ and x._array.dtype.kind != "c":
+        x = cast(x, dtype=np.result_type(x._array.dtype, np.complex64))
+    return x
+
+
+def _scale(norm: str | None, sizes: tuple, inverse: bool) -> float:
+    """What the unscaled transform is multiplied by."""
+    count = math.prod(sizes)
+    if norm not in (None, "backward", "ortho", "forward"):
+        raise RuntimeError(f'Invalid normalization mode: "{norm}". Use "backward", "ortho" or "forward".')
+    if norm == "ortho":
+        return 1 / math.sqrt(count) if count else 1.0
+    scaled = inverse if norm in (None, "backward") else not inverse
+    return 1 / count if scaled and count else 1.0
+
+
+def _axes(x: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The axes to transform and their sizes in the signal."""
+    shape, ndim = x._array.shape, x._array.ndim
+    s = (s,) if isinstance(s, int) else s
+    dim = (dim,) if isinstance(dim, int) else dim
+    if dim is not None:
+        axes = tuple(wrap_dim(d, ndim, scalar_ok=False) for d in dim)
+        if len(set(axes)) != len(axes):
+            raise RuntimeError("FFT dims must be unique")
+        if s is not None and len(s) != len(axes):
+            raise RuntimeError("When given, dim and shape arguments must have the same length")
+    elif s is not None:
+        if len(s) > ndim:
+            raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {ndim} dimensions.")
+        axes = tuple(range(ndim - len(s), ndim))
+    else:
+        axes = tuple(range(ndim))
+    sizes = tuple(shape[axis] if s is None or s[i] == -1 else int(s[i]) for i, axis in enumerate(axes))
+    for size in sizes:
+        if size < 1:
+            raise RuntimeError(f"Invalid number of data points ({size}) specified")
+    return axes, sizes
+
+
+def _resized(x: Tensor, axes: tuple, sizes: tuple) -> Tensor:
+    if tuple(x._array.shape[axis] for axis in axes) == sizes:
+        return x
+    return apply(ops.resize, (x,), {"axes": axes, "sizes": sizes})
+
+
+def _conjugated(x: Tensor) -> Tensor:
+    from .ops.casting import conj
+
+    return apply(conj, (x,))
+
+
+def _complex_transform(x: Tensor, axes: tuple, sizes: tuple, norm: str | None, inverse: bool) -> Tensor:
+    params = {"axes": axes, "scale": _scale(norm, sizes, inverse), "forward": not inverse}
+    return apply(ops.transform, (_resized(x, axes, sizes),), params)
+
+
+def _real_transform(x: Tensor, axes: tuple, sizes: tuple, norm: str | None, inverse: bool, function: str) -> Tensor:
+    if not axes:
+        raise RuntimeError(f"{function} must transform at least one axis")
+    params = {"axes": axes, "scale": _scale(norm, sizes, inverse)}
+    result = apply(ops.real_transform, (_resized(x, axes, sizes),), params)
+    return _conjugated(result) if inverse else result
+
+
+def _real_inverse(x: Tensor, s: Any, dim: Any, norm: str | None, inverse: bool, function: str) -> Tensor:
+    """From half a spectrum to a real signal; the last size is the signal's, about twice the spectrum's."""
+    shape = list(x._array.shape)
+    given = None if s is None else (s,) if isinstance(s, int) else tuple(s)
+    if dim is not None and not isinstance(dim, int) and not len(dim) or dim is None and not shape:
+        raise RuntimeError(f"{function} must transform at least one axis")
+    last = wrap_dim((dim if isinstance(dim, int) else dim[-1]) if dim is not None else -1, len(shape), scalar_ok=False)
+    size = 2 * (shape[last] - 1) if given is None or given[-1] == -1 else int(given[-1])
+    if size < 1:
+        raise RuntimeError(f"Invalid number of data points ({size}) specified")
+    axes, sizes = _axes(x, None if given is None else (*given[:-1], size), dim)
+    if given is None:
+        sizes = (*sizes[:-1], size)
+    x = _resized(x, axes, (*sizes[:-1], size // 2 + 1))
+    if not inverse:
+        x = _conjugated(x)
+    return apply(ops.real_inverse, (x,), {"axes": axes, "size": size, "scale": _scale(norm, sizes, inverse)})
+
+
+# --- one dim ---
+
+
+@with_out
+def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """Discrete Fourier transform along a dim."""
+    x = _operand(input, "fft")
+    return _complex_transform(x, *_axes(x, n, dim), norm, False)
+
+
+@with_out
+def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """Inverse of `fft`."""
+    x = _operand(input, "ifft")
+    return _complex_transform(x, *_axes(x, n, dim), norm, True)
+
+
+@with_out
+def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """Non-negative frequencies of a real signal."""
+    x = _operand(input, "rfft", real=True)
+    return _real_transform(x, *_axes(x, n, dim), norm, False, "rfft")
+
+
+@with_out
+def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """Inverse of `rfft`."""
+    return _real_inverse(_operand(input, "irfft", complex_=True), n, dim, norm, True, "irfft")
+
+
+@with_out
+def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """Transform of a signal that is Hermitian in time: the result is real."""
+    return _real_inverse(_operand(input, "hfft", complex_=True), n, dim, norm, False, "hfft")
+
+
+@with_out
+def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """Inverse of `hfft`."""
+    x = _operand(input, "ihfft", real=True)
+    return _real_transform(x, *_axes(x, n, dim), norm, True, "ihfft")
+
+
+# --- several dims ---
+
+
+@with_out
+def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """Discrete Fourier transform over dims (all if none are given)."""
+    x = _operand(input, "fftn")
+    return _complex_transform(x, *_axes(x, s, dim), norm, False)
+
+
+@with_out
+def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """Inverse of `fftn`."""
+    x = _operand(input, "ifftn")
+    return _complex_transform(x, *_axes(x, s, dim), norm, True)
+
+
+@with_out
+def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """Transform of a real signal over dims; the last keeps the non-negative frequencies."""
+    x = _operand(input, "rfftn", real=True)
+    return _real_transform(x, *_axes(x, s, dim), norm, False, "rfftn")
+
+
+@with_out
+def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """Inverse of `rfftn`."""
+    return _real_inverse(_operand(input, "irfftn", complex_=True), s, dim, norm, True, "irfftn")
+
+
+@with_out
+def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """Transform over dims of a signal that is Hermitian in time: the result is real."""
+    return _real_inverse(_operand(input, "hfftn", complex_=True), s, dim, norm, False, "hfftn")
+
+
+@with_out
+def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """Inverse of `hfftn`."""
+    x = _operand(input, "ihfftn", real=True)
+    return _real_transform(x, *_axes(x, s, dim), norm, True, "ihfftn")
+
+
+# --- two dims ---
+
+
+@with_out
+def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """`fftn` over the last two dims."""
+    return fftn(input, s, dim, norm)
+
+
+@with_out
+def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """Inverse of `fft2`."""
+    return ifftn(input, s, dim, norm)
+
+
+@with_out
+def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """`rfftn` over the last two dims."""
+    return rfftn(input, s, dim, norm)
+
+
+@with_out
+def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """Inverse of `rfft2`."""
+    return irfftn(input, s, dim, norm)
+
+
+@with_out
+def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """`hfftn` over the last two dims."""
+    return hfftn(input, s, dim, norm)
+
+
+@with_out
+def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """Inverse of `hfft2`."""
+    return ihfftn(input, s, dim, norm)
+
+
+# --- frequencies and their order ---
+
+
+def _shifted(input: Tensor, dim: Any, sign: int) -> Tensor:
+    shape = input._array.shape
+    dims = range(len(shape)) if dim is None else (dim,) if isinstance(dim, int) else dim
+    axes = tuple(wrap_dim(d, len(shape)) for d in dims)
+    shifts = tuple(shape[axis] // 2 if sign > 0 else (shape[axis] + 1) // 2 for axis in axes)
+    return input.roll(shifts, axes)
+
+
+def fftshift(input: Tensor, dim: Any = None) -> Tensor:
+    """Move the zero frequency to the middle."""
+    return _shifted(input, dim, 1)
+
+
+def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
+    """Undo `fftshift`."""
+    return _shifted(input, dim, -1)
+
+
+def _frequencies(numbers: np.ndarray, n: int, d: float, dtype: Any, requires_grad: bool, out: Tensor | None) -> Tensor:
+    wanted = default_dtype() if dtype is None else as_dtype(dtype)
+    if out is not None and dtype is None:
+        wanted = out.dtype
+    values = numbers.astype(wanted.numpy) * np.asarray(1.0 / (n * d)).astype(wanted.numpy)
+    if out is not None:
+        from .functional.registry import write_out
+
+        write_out("fftfreq", out, wrap(values))
+        return out
+    result = wrap(values)
+    return result.requires_grad_() if requires_grad else result
+
+
+def fftfreq(
+    n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: dtype_type | None = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """The frequencies of `fft`'s results, for samples d apart."""
+    numbers = np.concatenate((np.arange((n + 1) // 2), np.arange(-(n // 2), 0)))
+    return _frequencies(numbers, n, d, dtype, requires_grad, out)
+
+
+def rfftfreq(
+    n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: dtype_type | None = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """The frequencies of `rfft`'s results, for samples d apart."""
+    return _frequencies(np.arange(n // 2 + 1), n, d, dtype, requires_grad, out)

@@ -1,0 +1,444 @@
+"""Random tensors: `rand`, `randn`, `randint`, `normal`, `bernoulli`, `multinomial` and their in-place relatives.
+
+The numbers are those of torch's CPU streams, bit for bit; `random_streams.py` and its neighbours draw them. Here live
+arguments, dtypes, checks and the order in which the memory of a tensor is filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import random as random_module
+from ..autograd.op import Op, op
+from ..autograd.tape import apply, wrap
+from ..autograd.views import in_place
+from ..dtypes import as_dtype, default_dtype, int64
+from ..tensor import Tensor
+from .checks import not_implemented_for
+from .operands import NUMBERS, as_tensor, sizes_of
+from .registry import FUNCTIONS, METHODS, public
+
+FUNCTIONS.update({name: getattr(random_module, name) for name in (
+    "Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state",
+)})  # fmt: skip
+
+
+def _from(generator: Any) -> Any:
+    if generator is None:
+        return random_module.default_generator
+    if not isinstance(generator, random_module.Generator):
+        raise TypeError(f"generator must be a torch.Generator, not {type(generator).__name__}")
+    return generator
+
+
+def _finish(array: np.ndarray, requires_grad: bool, device: Any, layout: Any, out: Tensor | None) -> Tensor:
+    from ..creation import finish
+    from .registry import write_out
+
+    result = finish(array, requires_grad, device, layout=layout)
+    if out is None:
+        return result
+    write_out("random", out, result)
+    return out
+
+
+def _kind(dtype: Any, out: Tensor | None = None) -> np.dtype:
+    return (out.dtype if dtype is None and out is not None else default_dtype() if dtype is None else as_dtype(dtype)).numpy
+
+
+def _checked(sizes: tuple) -> tuple:
+    for size in sizes:
+        if size < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(sizes)}")
+    return sizes
+
+
+# --- arrays ---
+
+
+def _need_floating(kind: np.dtype, kernel: str) -> None:
+    if kind.kind not in "fcV":
+        raise not_implemented_for(kernel, wrap(np.zeros(0, kind)))
+
+
+def _pairs(kind: np.dtype) -> np.dtype:
+    return np.dtype(np.float64 if kind.itemsize == 16 else np.float32)
+
+
+def uniform_array(generator: Any, shape: tuple, kind: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
+    """Uniform numbers; complex ones have uniform parts."""
+    from ..random_streams import uniform
+
+    _need_floating(kind, "check_uniform_bounds")
+    if kind.kind == "c":
+        return uniform(generator, (*shape, 2), _pairs(kind), low, high).view(kind)[..., 0]
+    return uniform(generator, shape, kind, low, high)
+
+
+def normal_array(
+    generator: Any, shape: tuple, kind: np.dtype, mean: float = 0.0, std: float = 1.0, contiguous: bool = True
+) -> np.ndarray:
+    """Normal numbers; complex ones have parts of half the variance."""
+    from ..random_streams import normal as draw
+
+    _need_floating(kind, "normal_kernel_cpu")
+    if kind.kind == "c":
+        parts = draw(generator, (*shape, 2), _pairs(kind), 0.0, std / 2**0.5, contiguous)
+        values = parts.view(kind)[..., 0]
+        return values + mean if mean else values
+    return draw(generator, shape, kind, mean, std, contiguous)
+
+
+# --- new tensors ---
+
+
+def rand(
+    *size: Any, generator: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, **named: Any,
+) -> Tensor:  # fmt: skip
+    """Uniform numbers in [0, 1)."""
+    sizes = _checked(sizes_of((named.pop("size"),) if "size" in named else size))
+    return _finish(uniform_array(_from(generator), sizes, _kind(dtype, out)), requires_grad, device, layout, out)
+
+
+def randn(
+    *size: Any, generator: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, **named: Any,
+) -> Tensor:  # fmt: skip
+    """Normal numbers of mean 0 and variance 1."""
+    sizes = _checked(sizes_of((named.pop("size"),) if "size" in named else size))
+    return _finish(normal_array(_from(generator), sizes, _kind(dtype, out)), requires_grad, device, layout, out)
+
+
+def _check_range(low: int, high: int | None, kind: np.dtype) -> None:
+    if high is not None and low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if kind.kind in "iu" and high is not None:
+        limits = np.iinfo(kind)
+        for name, value in (("from", low), ("to - 1", high - 1)):
+            if not limits.min <= value <= limits.max:
+                raise RuntimeError(f"{name} is out of bounds for {_c_name(kind)}")
+
+
+def _c_name(kind: np.dtype) -> str:
+    from ..dtypes import from_numpy_dtype
+
+    return from_numpy_dtype(kind).short_name
+
+
+def _integers(generator: Any, shape: tuple, kind: np.dtype, low: int, high: int | None) -> np.ndarray:
+    from ..random_discrete import randint as draw
+
+    _check_range(low, high, kind)
+    return draw(generator, shape, kind, low, high)
+
+
+def randint(
+    *args: Any, low: int | None = None, high: int | None = None, size: Any = None, generator: Any = None,
+    out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Integers in [low, high), with low 0 unless given: `randint(high, size)` or `randint(low, high, size)`."""
+    numbers = list(args)
+    if size is None and numbers:
+        size = numbers.pop()
+    if len(numbers) == 2:
+        low, high = numbers
+    elif numbers:
+        low, high = (low, numbers[0]) if high is None else (numbers[0], high)
+    if isinstance(size, int) or size is None:
+        raise TypeError(
+            f"randint(): argument 'size' (position {len(args)}) must be tuple of ints, not {type(size).__name__}"
+        )
+    kind = (int64 if out is None else out.dtype).numpy if dtype is None else as_dtype(dtype).numpy
+    sizes = _checked(sizes_of((tuple(size),)))
+    low, high = (int(value) if value is not None else value for value in (low or 0, high))
+    return _finish(_integers(_from(generator), sizes, kind, low, high), requires_grad, device, layout, out)
+
+
+def randperm(
+    n: int, *, generator: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """The numbers from 0 to n - 1 in random order."""
+    from ..random_discrete import randperm as draw
+
+    _checked((n,))
+    kind = (int64 if out is None else out.dtype).numpy if dtype is None else as_dtype(dtype).numpy
+    return _finish(draw(_from(generator), n, kind), requires_grad, device, layout, out)
+
+
+def _like(draw: Callable[..., np.ndarray], input: Tensor, generator: Any, dtype: Any, requires_grad: bool, device: Any, *args: Any) -> Tensor:
+    kind = input._array.dtype if dtype is None else as_dtype(dtype).numpy
+    return _finish(_in_memory_order(input._array, kind, draw, _from(generator), *args), requires_grad, device, None, None)
+
+
+def rand_like(
+    input: Tensor, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Uniform numbers in [0, 1) in the shape of another tensor."""
+    return _like(lambda g, shape, kind, _: uniform_array(g, shape, kind), input, generator, dtype, requires_grad, device)
+
+
+def randn_like(
+    input: Tensor, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Normal numbers in the shape of another tensor."""
+
+    def draw(stream: Any, shape: tuple, kind: np.dtype, contiguous: bool) -> np.ndarray:
+        return normal_array(stream, shape, kind, contiguous=contiguous)
+
+    return _like(draw, input, generator, dtype, requires_grad, device)
+
+
+def randint_like(
+    input: Tensor, *args: Any, low: int | None = None, high: int | None = None, generator: Any = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Integers in [low, high) in the shape of another tensor."""
+    if len(args) == 2:
+        low, high = args
+    elif args:
+        low, high = (low, args[0]) if high is None else (args[0], high)
+    low, high = (value if value is None else int(value) for value in (low or 0, high))
+    return _like(lambda g, shape, kind, _: _integers(g, shape, kind, low, high), input, generator, dtype, requires_grad, device)
+
+
+FUNCTIONS.update({f.__name__: f for f in (rand, randn, randint, randperm, rand_like, randn_like, randint_like)})
+
+
+# --- in place ---
+
+
+def _in_memory_order(array: Any, kind: np.dtype, draw: Callable[..., np.ndarray], generator: Any, *args: Any) -> np.ndarray:
+    """Draw values for an array so that they run along its memory: `draw(generator, shape, kind, contiguous, ...)`."""
+    if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
+        return draw(generator, array.shape, kind, True, *args)
+    order = _memory_order(array)
+    values = draw(generator, tuple(array.shape[i] for i in order), kind, False, *args)
+    return values.transpose(tuple(order.index(i) for i in range(array.ndim)))
+
+
+def _memory_order(array: np.ndarray) -> tuple[int, ...]:
+    """The axes from the one with the widest steps to the one with the narrowest."""
+    return tuple(sorted(range(array.ndim), key=lambda i: -abs(array.strides[i])))
+
+
+def _refill(node_name: str) -> Op:
+    """The operation behind a sampler in place: the old values are forgotten."""
+    return op(node_name, lambda x, values: values, kind="elementwise_pull", x=lambda g: g * 0, values=None)
+
+
+def _filled(refill: Op, x: Tensor, generator: Any, draw: Callable[..., np.ndarray], *args: Any) -> Tensor:
+    stream = _from(generator)
+
+    def fill(old: Tensor) -> Tensor:
+        return apply(refill, (old, wrap(_in_memory_order(old._array, old._array.dtype, draw, stream, *args))))
+
+    return in_place(x, fill)
+
+
+_uniform, _normal, _random = _refill("UniformBackward0"), _refill("NormalBackward0"), _refill("RandomBackward0")
+_bernoulli, _exponential, _cauchy = _refill("BernoulliBackward2"), _refill("ExponentialBackward0"), _refill("CauchyBackward0")
+_geometric, _log_normal = _refill("GeometricBackward0"), _refill("LogNormalBackward0")
+
+
+def uniform_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Tensor:
+    """Fill with uniform numbers in [from, to)."""
+    low, high = (*args, *(0.0, 1.0)[len(args) :])
+    low, high = bounds.get("from", low), bounds.get("to", high)
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    return _filled(_uniform, self, generator, lambda g, shape, kind, _: uniform_array(g, shape, kind, low, high))
+
+
+def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill with normal numbers."""
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    return _filled(
+        _normal, self, generator, lambda g, shape, kind, contiguous: normal_array(g, shape, kind, mean, std, contiguous)
+    )
+
+
+def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Tensor:
+    """Fill with integers: in [from, to), in [0, to), or over the range the dtype holds exactly."""
+    from ..random_discrete import random as draw
+
+    low, high = args if len(args) == 2 else (0, args[0]) if args else (bounds.get("from"), bounds.get("to"))
+    if low is None and high is None:
+        return _filled(_random, self, generator, lambda g, shape, kind, _: draw(g, shape, kind))
+    low = 0 if low is None else int(low)
+    high = None if high is None else int(high)
+    return _filled(_random, self, generator, lambda g, shape, kind, _: _integers(g, shape, kind, low, high))
+
+
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Fill with ones, each with probability p (a number or a tensor), and zeros."""
+    from ..random_discrete import bernoulli as draw
+
+    if isinstance(p, Tensor):
+        _check_chances(p._array)
+        array = self.memory()
+        order = range(array.ndim) if array.flags.c_contiguous else _memory_order(array)
+        chances = np.broadcast_to(p._array, array.shape).transpose(tuple(order))
+        return _filled(_bernoulli, self, generator, lambda g, shape, kind, _: draw(g, shape, kind, chances))
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return _filled(_bernoulli, self, generator, lambda g, shape, kind, _: draw(g, shape, kind, float(p)))
+
+
+def _check_chances(chances: np.ndarray) -> None:
+    if not np.all((chances >= 0) & (chances <= 1)):
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false. Probabilities lie in [0, 1].")
+
+
+def _continuous(x: Tensor, name: str) -> None:
+    if x._array.dtype.kind not in "fV":
+        raise RuntimeError(
+            f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you specified "
+            f"{x.dtype.type_name}"
+        )
+
+
+def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill with exponential numbers of rate `lambd`."""
+    from ..random_streams import exponential as draw
+
+    _continuous(self, "Exponential")
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    return _filled(_exponential, self, generator, lambda g, shape, kind, _: draw(g, shape, kind, lambd))
+
+
+def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill with Cauchy numbers."""
+    from ..random_streams import cauchy as draw
+
+    _continuous(self, "Cauchy")
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    return _filled(_cauchy, self, generator, lambda g, shape, kind, _: draw(g, shape, kind, median, sigma))
+
+
+def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
+    """Fill with exponentials of normal numbers."""
+    from ..random_streams import log_normal as draw
+
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    _need_floating(self._array.dtype, "log_normal_cpu")
+    return _filled(_log_normal, self, generator, lambda g, shape, kind, _: draw(g, shape, kind, mean, std))
+
+
+def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
+    """Fill with numbers of trials up to the first success, of probability p."""
+    from ..random_streams import geometric as draw
+
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    return _filled(_geometric, self, generator, lambda g, shape, kind, _: draw(g, shape, kind, p))
+
+
+METHODS.update({
+    f.__name__: f for f in (
+        uniform_, normal_, random_, bernoulli_, exponential_, cauchy_, log_normal_, geometric_,
+    )
+})  # fmt: skip
+
+
+# --- from parameters ---
+
+_bernoulli_from = op("BernoulliBackward0", lambda x, values: values, kind="elementwise_pull", x=lambda g: g * 0, values=None)
+_poisson_from = op("PoissonBackward0", lambda x, values: values, kind="elementwise_pull", x=lambda g: g * 0, values=None)
+
+
+@public(out=True)
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
+    """Ones and zeros: ones with the probabilities in `input` (or all with probability p)."""
+    from ..random_discrete import bernoulli as draw
+
+    array = input._array
+    if p is None:
+        _check_chances(array)
+        values = draw(_from(generator), array.shape, array.dtype, np.asarray(array))
+    else:
+        values = draw(_from(generator), array.shape, array.dtype, float(p))
+    return apply(_bernoulli_from, (input, wrap(np.asarray(values))))
+
+
+@public(method=False)
+def poisson(input: Tensor, generator: Any = None) -> Tensor:
+    """Poisson counts with the rates in `input`."""
+    from ..random_rejection import poisson as draw
+
+    if np.any(input._array < 0):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    return apply(_poisson_from, (input, wrap(draw(_from(generator), np.asarray(input._array)))))
+
+
+@public(out=True)
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+    """Indices drawn with the weights in each row of `input`."""
+    from ..random_discrete import multinomial as draw
+
+    array = np.asarray(input._array)
+    if array.dtype.kind not in "fV":
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.type_name}")
+    if array.ndim not in (1, 2) or array.shape[-1] == 0:
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > array.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    return wrap(draw(_from(generator), array, num_samples, replacement))
+
+
+@public(method=False)
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """Normal numbers with means and deviations given by numbers (and a size) or tensors."""
+    stream = _from(generator)
+    if isinstance(mean, NUMBERS) and isinstance(std, NUMBERS):
+        if size is None:
+            raise TypeError(
+                f"normal() received an invalid combination of arguments - got ({type(mean).__name__}, {type(std).__name__}). "
+                "Two numbers need a size: torch.normal(0.0, 1.0, (2, 3))."
+            )
+        if std < 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+        array = normal_array(stream, sizes_of((size,)), _kind(dtype, out), mean, std)
+        return _finish(array, requires_grad, device, layout, out)
+    return _finish(_normal_from(stream, mean, std)._array, requires_grad, device, layout, out)
+
+
+def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
+    mean = mean if isinstance(mean, NUMBERS) else as_tensor(mean)
+    std = std if isinstance(std, NUMBERS) else as_tensor(std)
+    given = mean if isinstance(mean, Tensor) else std
+    if isinstance(std, Tensor):
+        if std._array.dtype.kind == "c":
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        if np.any(std._array < 0):
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    shape = np.broadcast_shapes(*(np.shape(value._array) for value in (mean, std) if isinstance(value, Tensor)))
+    kind = given._array.dtype
+    if not isinstance(std, Tensor):
+        return wrap(np.asarray(normal_array(stream, shape, kind, 0.0, std) + mean._array))
+    values = normal_array(stream, shape, kind) * std._array
+    return wrap(np.asarray(values + (mean._array if isinstance(mean, Tensor) else mean)))
+
+
+@public(method=False)
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+    """Successes among `count` trials of probability `prob`."""
+    from ..random_rejection import binomial as draw
+
+    n, p = np.broadcast_arrays(count._array, prob._array)
+    return wrap(draw(_from(generator), n.astype(prob._array.dtype), np.asarray(p)))

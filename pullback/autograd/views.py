@@ -156,10 +156,10 @@ def _edited(x: Any, value: Any, steps: tuple) -> Any:
 
 
 without_region = linear(
-    "CopySlices", lambda x, steps: _edited(x, 0, steps), x=lambda g, steps: without_region(g, steps=steps)
+    "torch::autograd::CopySlices", lambda x, steps: _edited(x, 0, steps), x=lambda g, steps: without_region(g, steps=steps)
 )
 copy_slices = linear(
-    "CopySlices",
+    "torch::autograd::CopySlices",
     _edited,
     base=lambda g, steps: without_region(g, steps=steps),
     value=lambda g, steps: replay(g, steps=steps),

@@ -108,18 +108,17 @@ def grad(
     weights = _weights_for(given, grad_outputs, isinstance(outputs, (Tensor, GradientEdge)))
     record = bool(create_graph)
     retain = record if retain_graph is None else bool(retain_graph)
+    keys = [_edge_of(target) for target in targets]
+    size = None
     if is_grads_batched:
-        from .batched_grad import batched_cotangents, unbatched
+        from .batched_grad import batched_gradients
 
-        roots, cotangents, size = batched_cotangents(given, weights, record)
+        gradients, size = batched_gradients(given, weights, keys, retain, record)
     else:
         roots, cotangents = _roots(given, weights, record)
-    keys = [_edge_of(target) for target in targets]
-    gradients = backward_to_inputs(roots, cotangents, keys, retain, record)
-    if is_grads_batched:
-        gradients = [unbatched(gradient, size) for gradient in gradients]
+        gradients = backward_to_inputs(roots, cotangents, keys, retain, record)
     answers = tuple(
-        _answer(gradient, key, target, position, allow_unused, materialize_grads, record, size if is_grads_batched else None)
+        _answer(gradient, key, target, position, allow_unused, materialize_grads, record, size)
         for position, (gradient, key, target) in enumerate(zip(gradients, keys, targets, strict=True))
     )
     return answers if names is None else dict(zip(names, answers, strict=True))

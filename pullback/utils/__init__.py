@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_submodules = ("data", "hooks")
+_submodules = ("_pytree", "checkpoint", "data", "hooks")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,37 @@
+"""Random numbers inside `vmap`: an error, the same for all examples, or different ones, as its `randomness` says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from .batched import Batched
+
+_levels: ContextVar[tuple] = ContextVar("pullback_randomness", default=())
+
+
+@contextmanager
+def randomness_of_level(level: int, randomness: str, size: int) -> Iterator[None]:
+    token = _levels.set((*_levels.get(), (level, randomness, size)))
+    try:
+        yield
+    finally:
+        _levels.reset(token)
+
+
+def drawn(draw: Callable[[tuple], Any], shape: tuple, outside: tuple = ()) -> Any:
+    """What `draw(shape)` gives, under the randomness of all levels of vmap: possibly a batch."""
+    levels = _levels.get()
+    for _, randomness, _ in levels:
+        if randomness == "error":
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
+                "flags on vmap or perform the randomness operation out of vmap"
+            )
+    different = [(level, size) for level, randomness, size in levels if randomness == "different"]
+    array = draw((*(size for _, size in reversed(different)), *shape))
+    for level, _ in different:
+        array = Batched(array, level)
+    return array

@@ -1,0 +1,91 @@
+"""Many cotangents in one backward pass: `autograd.grad(..., is_grads_batched=True)` and the Jacobians built on it.
+
+The cotangents are one batched array each, so every rule runs once for all of them.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..arrays.batched import Batched
+from ..arrays.batching_rules import is_tensor
+from ..dtypes import from_numpy_dtype
+from ..tensor import Tensor
+from .engine import backward_to_inputs, metadata_of
+from .general import payload_of
+from .mode import current_mode, set_mode
+from .tape import wrap
+
+
+@contextmanager
+def batch_level() -> Iterator[int]:
+    """A new level of batches."""
+    mode = current_mode()
+    level = max(mode.dual_level, mode.batch_level) + 1
+    set_mode(mode.replace(batch_level=level))
+    try:
+        yield level
+    finally:
+        set_mode(current_mode().replace(batch_level=mode.batch_level))
+
+
+def batched_gradients(
+    outputs: tuple, weights: tuple, keys: list, retain: bool, record: bool
+) -> tuple[list[Tensor | None], int]:
+    """Gradients with the batch axis of the weights in front, and the number of weights."""
+    from .roots import root_of
+
+    roots, size = [], None
+    for position, (output, weight) in enumerate(zip(outputs, weights, strict=True)):
+        if weight is None:
+            raise RuntimeError("grad_outputs must be given, one batch for each output, when is_grads_batched=True")
+        target, slot = root_of(output, position, None)
+        shape, dtype = metadata_of(target, slot)
+        _check_weight(weight, shape, dtype, position)
+        if size is None:
+            size = weight._array.shape[0]
+        roots.append((target, slot))
+    with batch_level() as level:
+        cotangents = []
+        for weight, (target, slot) in zip(weights, roots, strict=True):
+            dtype = metadata_of(target, slot)[1]
+            weight = weight if weight._array.dtype == dtype else weight.to(from_numpy_dtype(dtype))
+            batch = Batched(payload_of(weight, level) if record else weight.memory(), level)
+            cotangents.append(wrap(batch) if record else batch)
+        gradients = backward_to_inputs(roots, cotangents, keys, retain, record)
+    assert size is not None
+    return [unbatched(gradient, size, level) for gradient in gradients], size
+
+
+def _check_weight(weight: Any, shape: tuple, dtype: Any, position: int) -> None:
+    if not isinstance(weight, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
+    given = weight._array.shape
+    if given[1:] != tuple(shape):
+        raise RuntimeError(
+            "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of "
+            "the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
+            f"grad_output[{position}] has a shape of torch.Size({list(given)}) and output[{position}] has a shape of "
+            f"torch.Size({list(shape)}). If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
+        )
+
+
+def unbatched(gradient: Tensor | None, size: int, level: int) -> Tensor | None:
+    """A tensor with the batch axis in front."""
+    if gradient is None:
+        return None
+    array = gradient._array
+    if getattr(array, "level", 0) == level:
+        inside = array.array
+        result = inside if is_tensor(inside) else wrap(inside)
+        if array.batched:
+            return result
+    else:
+        result = gradient
+    if result.requires_grad:
+        return result.expand(size, *result.shape)
+    return wrap(np.broadcast_to(result._array, (size, *result._array.shape)))

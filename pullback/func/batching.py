@@ -1,0 +1,209 @@
+"""`vmap`: a function of one example as a function of a batch.
+
+The function runs once, on tensors that look like one example and hold all of them. Where it needs the value of one
+example (`if x > 0`, `.item()`, boolean masks), `fallback="loop"` runs it once for each example instead, with a warning.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..arrays.batched import Batched, NotBatchable, level_of
+from ..arrays.batching_rules import is_tensor
+from ..arrays.randomness import randomness_of_level
+from ..autograd.batched_grad import batch_level
+from ..autograd.general import payload_of
+from ..autograd.tape import wrap
+from ..tensor import Tensor
+from ..utils._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
+from .wrapping import _depth, name_of
+
+
+def vmap(
+    func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None,
+    fallback: str = "error",
+) -> Callable:  # fmt: skip
+    """The function that maps `func` over a dim of its inputs.
+
+    `in_dims` and `out_dims` say which dim is the batch (None: not batched), as trees that match inputs and outputs.
+    `randomness` is "error", "same" or "different". `chunk_size` limits how many examples are worked on at once.
+    `fallback="loop"` runs functions that look at values example by example.
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+    if fallback not in ("error", "loop"):
+        raise ValueError(f"vmap: fallback must be 'error' or 'loop', got {fallback!r}")
+
+    @functools.wraps(func, updated=())
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        size, flat, dims, spec = _inputs(func, in_dims, args)
+        run = functools.partial(_run, func, out_dims, randomness, spec, kwargs)
+        try:
+            if chunk_size is not None:
+                return _in_chunks(run, flat, dims, size, chunk_size, func, out_dims)
+            return run(flat, dims, size)
+        except NotBatchable as error:
+            if fallback != "loop":
+                raise
+            warnings.warn(
+                f"vmap({name_of(func)}) runs example by example, {size} times: {str(error).split('. ')[0]}.", UserWarning, stacklevel=2
+            )
+            return _example_by_example(func, out_dims, flat, dims, size, spec, kwargs)
+
+    return mapped
+
+
+def _inputs(func: Callable, in_dims: Any, args: tuple) -> tuple:
+    name = name_of(func)
+    where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(
+            f"{where}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: "
+            f"{type(in_dims)}."
+        )
+    if not args:
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with "
+            "no inputs. The latter is unsupported."
+        )
+    flat, spec = tree_flatten(args)
+    dims = broadcast_to_and_flatten(in_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"{where}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}."
+        )
+    sizes = []
+    for position, (value, dim) in enumerate(zip(flat, dims, strict=True)):
+        if dim is None:
+            continue
+        if not isinstance(dim, int):
+            raise ValueError(f"{where}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
+        if not isinstance(value, Tensor):
+            raise ValueError(
+                f"{where}: Got in_dim={dim} for an input but the input is of type {type(value)}. We cannot vmap over non-Tensor "
+                "arguments, please use None as the respective in_dim"
+            )
+        ndim = value.ndim
+        if not -ndim <= dim < ndim:
+            raise ValueError(
+                f"{where}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {ndim} so expected in_dim "
+                f"to satisfy -{ndim} <= in_dim < {ndim}."
+            )
+        dims[position] = dim % ndim
+        sizes.append(value._array.shape[dim])
+    if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if any(size != sizes[0] for size in sizes):
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+        )
+    return sizes[0], flat, dims, spec
+
+
+def _run(func: Callable, out_dims: Any, randomness: str, spec: Any, kwargs: dict, flat: list, dims: list, size: int) -> Any:
+    moved = [value if dim is None or dim == 0 else value.movedim(dim, 0) for value, dim in zip(flat, dims, strict=True)]
+    token = _depth.set(_depth.get() + 1)
+    try:
+        with batch_level() as level, randomness_of_level(level, randomness, size):
+            inside = [
+                value if dim is None else _entered(value, level) for value, dim in zip(moved, dims, strict=True)
+            ]
+            output = func(*tree_unflatten(inside, spec), **kwargs)
+    finally:
+        _depth.reset(token)
+    return _outputs(func, out_dims, output, level, size)
+
+
+def _entered(value: Tensor, level: int) -> Tensor:
+    return wrap(Batched(payload_of(value, level), level))
+
+
+def _outputs(func: Callable, out_dims: Any, output: Any, level: int, size: int) -> Any:
+    flat, spec = tree_flatten(output)
+    dims = _flat_out_dims(func, out_dims, output, spec)
+    return tree_unflatten([_left(func, value, dim, level, size) for value, dim in zip(flat, dims, strict=True)], spec)
+
+
+def _flat_out_dims(func: Callable, out_dims: Any, output: Any, spec: Any) -> list:
+    if isinstance(output, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        out_dims = out_dims[0]
+    dims = broadcast_to_and_flatten(out_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
+            f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
+        )
+    return dims
+
+
+def _left(func: Callable, value: Any, dim: Any, level: int, size: int) -> Any:
+    """A result out of the batch, with the batch as one of its dims."""
+    name = name_of(func)
+    if not isinstance(value, Tensor):
+        if dim is None:
+            return value
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set out_dims= to None "
+            "for output?"
+        )
+    array = value._array
+    inside = value
+    batched = False
+    if level_of(array) == level:
+        inside = array.array if is_tensor(array.array) else wrap(array.array)
+        batched = array.batched
+    if dim is None:
+        if batched:
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return inside
+    if not batched:
+        inside = inside.expand(size, *inside.shape).clone() if size != 1 else inside.unsqueeze(0)
+    ndim = inside.ndim
+    if not -ndim <= dim < ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
+    return inside.movedim(0, dim) if dim % ndim else inside
+
+
+# --- chunks and loops ---
+
+
+def _cut(flat: list, dims: list, start: int, stop: int) -> list:
+    return [value if dim is None else value.narrow(dim, start, stop - start) for value, dim in zip(flat, dims, strict=True)]
+
+
+def _in_chunks(run: Callable, flat: list, dims: list, size: int, chunk: int, func: Callable, out_dims: Any) -> Any:
+    results = [
+        run(_cut(flat, dims, start, min(start + chunk, size)), dims, min(chunk, size - start)) for start in range(0, size, chunk)
+    ]
+    return _concatenated(results, func, out_dims, False)
+
+
+def _example_by_example(func: Callable, out_dims: Any, flat: list, dims: list, size: int, spec: Any, kwargs: dict) -> Any:
+    results = []
+    for number in range(size):
+        example = [value if dim is None else value.select(dim, number) for value, dim in zip(flat, dims, strict=True)]
+        results.append(func(*tree_unflatten(example, spec), **kwargs))
+    return _concatenated(results, func, out_dims, True)
+
+
+def _concatenated(results: list, func: Callable, out_dims: Any, stacking: bool) -> Any:
+    from ..functional.registry import FUNCTIONS
+
+    flats, specs = zip(*(tree_flatten(result) for result in results), strict=True)
+    dims = _flat_out_dims(func, out_dims, results[0], specs[0])
+    join = FUNCTIONS["stack" if stacking else "cat"]
+    joined = []
+    for parts, dim in zip(zip(*flats, strict=True), dims, strict=True):
+        if dim is None:
+            joined.append(parts[0])
+        else:
+            joined.append(join([part if isinstance(part, Tensor) else wrap(np.asarray(part)) for part in parts], dim))
+    return tree_unflatten(joined, specs[0])

@@ -1,0 +1,169 @@
+"""Forward mode as function transforms: `jvp`, `jacfwd`, `linearize`; and `hessian`, forward over reverse."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..arrays.batched import Batched
+from ..autograd.batched_grad import batch_level, unbatched
+from ..autograd.forward_ad import dual_at, next_level
+from ..autograd.forward_mode import below_level
+from ..autograd.mode import current_mode, set_mode
+from ..autograd.tape import wrap
+from ..tensor import Tensor
+from ..utils._pytree import tree_flatten, tree_unflatten
+from .reverse import _with_aux, jacrev
+from .wrapping import _depth, replaced, selected
+
+
+def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> tuple:
+    """(outputs, tangents of the outputs[, aux]): the Jacobian of `func` at `primals` times `tangents`."""
+    if not isinstance(primals, tuple):
+        raise RuntimeError("jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    flat, spec = tree_flatten(primals)
+    flat_tangents, tangent_spec = tree_flatten(tangents)
+    if spec != tangent_spec:
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, if primals is a "
+            "tuple of 3 tensors, tangents also must be. Got primals with structure "
+            f"{spec} and tangents with structure {tangent_spec}"
+        )
+    _check(flat, "jvp(f, primals, tangents)", "primals")
+    _check(flat_tangents, "jvp(f, primals, tangents)", "tangents")
+    flat_out, out_tangents, out_spec, aux = push(func, flat, flat_tangents, spec, has_aux, strict)
+    answer = tree_unflatten(flat_out, out_spec), tree_unflatten(out_tangents, out_spec)
+    return (*answer, aux) if has_aux else answer
+
+
+def _check(flat: list, name: str, which: str) -> None:
+    if not flat:
+        raise RuntimeError(f"{name}: Expected {which} to be non-empty, but got an empty tuple.")
+    for value in flat:
+        if not isinstance(value, Tensor):
+            raise RuntimeError(
+                f"{name}: Expected {which} to be a tuple with only tensors, got unsupported type {type(value)}"
+            )
+
+
+def push(
+    func: Callable, flat: list, tangents: list, spec: Any, has_aux: bool = False, strict: bool = False, name: str = "jvp(f, primals, tangents)"
+) -> tuple:  # fmt: skip
+    """Run `func` on duals: (outputs, their tangents, structure of the outputs, aux)."""
+    mode = current_mode()
+    level = next_level()
+    token = _depth.set(_depth.get() + 1)
+    set_mode(mode.replace(dual_level=level))
+    try:
+        duals = [dual_at(primal, _in_dtype(tangent, primal), level) for primal, tangent in zip(flat, tangents, strict=True)]
+        output, aux = _with_aux(func(*tree_unflatten(duals, spec)), has_aux, name, "output")
+        flat_out, out_spec = tree_flatten(output)
+        if not flat_out:
+            raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {output})")
+        results, found = [], []
+        for value in flat_out:
+            if not isinstance(value, Tensor):
+                raise RuntimeError(f"{name}: expected f(*args) to return only tensors, got unsupported type {type(value)}")
+            tangent = None if value._tangent is None else value._tangent.get(level)
+            if tangent is None and strict:
+                raise RuntimeError(f"{name}: The output of f is independent of the inputs. This is not allowed with strict=True.")
+            primal = below_level(value, level)
+            results.append(primal)
+            found.append(wrap(np.zeros(value._array.shape, value._array.dtype)) if tangent is None else tangent)
+        if has_aux:
+            aux_flat, aux_spec = tree_flatten(aux)
+            aux = tree_unflatten([below_level(v, level) if isinstance(v, Tensor) else v for v in aux_flat], aux_spec)
+    finally:
+        set_mode(mode)
+        _depth.reset(token)
+    return results, found, out_spec, aux
+
+
+def _in_dtype(tangent: Tensor, primal: Tensor) -> Tensor:
+    return tangent if tangent._array.dtype == primal._array.dtype else tangent.to(primal.dtype)
+
+
+def jacfwd(
+    func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable:
+    """The function that returns the Jacobian of `func`, by one forward pass with a batch of tangents."""
+
+    @functools.wraps(func, updated=())
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        chosen = selected(args, argnums)
+        flat, spec = tree_flatten(chosen)
+        _check(flat, "jacfwd(f, ...)(*args)", "inputs")
+        total = sum(x._array.size for x in flat)
+
+        def on_chosen(*values: Any) -> Any:
+            return func(*replaced(args, argnums, tree_unflatten(values, spec)), **kwargs)
+
+        with batch_level() as level:
+            results, tangents, out_spec, aux = push(
+                on_chosen, flat, _unit_tangents(flat, total, level), tree_flatten(tuple(flat))[1], has_aux, name="jacfwd(f, ...)(*args)"
+            )
+        blocks = []
+        for result, tangent in zip(results, tangents, strict=True):
+            rows = unbatched(tangent, total, level)
+            assert rows is not None
+            columns = rows.movedim(0, -1)
+            shape, start, row = result._array.shape, 0, []
+            for x in flat:
+                count = x._array.size
+                part = columns if len(flat) == 1 else columns[..., start : start + count]
+                row.append(part.reshape((*shape, *x._array.shape)))
+                start += count
+            blocks.append(tree_unflatten(row, spec))
+        answer = tree_unflatten(blocks, out_spec)
+        if not has_aux:
+            return answer
+        aux_flat, aux_spec = tree_flatten(aux)
+        left = [_left(value, level) if isinstance(value, Tensor) else value for value in aux_flat]
+        return answer, tree_unflatten(left, aux_spec)
+
+    return jacobian
+
+
+def _left(value: Tensor, level: int) -> Tensor:
+    """A result that is the same for all tangents, out of the batch."""
+    array = value._array
+    if type(array) is Batched and array.level == level:
+        inside = array.array if not array.batched else array.array[0]
+        return inside if isinstance(inside, Tensor) else wrap(inside)
+    return value
+
+
+def _unit_tangents(flat: list, total: int, level: int) -> list[Tensor]:
+    tangents = []
+    start = 0
+    for x in flat:
+        size = x._array.size
+        rows = np.eye(total, size, -start, dtype=x._array.dtype).reshape((total, *x._array.shape))
+        tangents.append(wrap(Batched(rows, level)))
+        start += size
+    return tangents
+
+
+def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+    """The function that returns the second derivatives of `func`: forward mode over reverse mode."""
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
+    """(outputs, jvp_fn): the value at `primals`, and the Jacobian there as a linear function of tangents."""
+    output = func(*primals)
+    spec = tree_flatten(primals)[1]
+
+    def jvp_fn(*tangents: Any) -> Any:
+        """The Jacobian times these tangents."""
+        given = tree_flatten(tangents)[1]
+        if given != spec:
+            raise RuntimeError(
+                "Expected the tangents {} to have the same structure as the primals {}".format(given, spec)
+            )
+        return jvp(func, primals, tangents)[1]
+
+    return output, jvp_fn

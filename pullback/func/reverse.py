@@ -1,0 +1,248 @@
+"""Reverse mode as function transforms: `grad`, `grad_and_value`, `vjp`, `jacrev`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..autograd import roots
+from ..autograd.tape import wrap
+from ..tensor import Tensor
+from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten, treespec_pprint
+from .wrapping import check_argnums, edge_of, inner_leaves, outer_history, released, replaced, selected, transform
+
+
+def grad(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
+    """The function that returns the gradient of `func` with respect to the arguments `argnums`.
+
+    `func` returns one number as a tensor, or with `has_aux` a pair of it and anything else, which is passed on.
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func, updated=())
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        result = both(*args, **kwargs)
+        return (result[0], result[1][1]) if has_aux else result[0]
+
+    return gradient
+
+
+def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
+    """The function that returns (gradient, value), or with `has_aux` (gradient, (value, aux))."""
+
+    @functools.wraps(func, updated=())
+    def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
+        with transform() as outside:
+            leaves = inner_leaves(selected(args, argnums), outside.grad)
+            output = func(*replaced(args, argnums, leaves), **kwargs)
+            output, aux = _with_aux(output, has_aux, "grad_and_value(f)(*args)", "output")
+            _check_scalar(output)
+            flat, spec = tree_flatten(leaves)
+            own = {edge_of(leaf) for leaf in flat}
+            gradients = gradients_of([output], flat, None, outside.grad, own)
+            answer = (tree_unflatten(gradients, spec), released(output, own))
+            if not has_aux:
+                return answer
+            return answer[0], (answer[1], released(aux, own))
+
+    return gradient_and_value
+
+
+def _with_aux(output: Any, has_aux: bool, name: str, what: str) -> tuple:
+    if not has_aux:
+        return output, None
+    if not (isinstance(output, tuple) and len(output) == 2):
+        raise RuntimeError(
+            f"{name}: output of function f should be a tuple: ({what}, aux) if has_aux is True"
+        )
+    return output
+
+
+def _check_scalar(output: Any) -> None:
+    if not isinstance(output, Tensor):
+        raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
+    if output.ndim != 0:
+        raise RuntimeError(
+            f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. Maybe you "
+            "wanted to use the vjp or jacrev APIs instead?"
+        )
+
+
+def gradients_of(
+    outputs: list, inputs: list, weights: list | None, recording: bool, own: set, batched: bool = False, record: bool | None = None
+) -> list:
+    """Gradients of outputs (those that require grad) with respect to inner leaves; zeros where nothing arrives."""
+    picked = [number for number, output in enumerate(outputs) if output.requires_grad]
+    size = None if not batched else weights[0]._array.shape[0]  # type: ignore[index]
+    if not picked:
+        return [_zeros(leaf, size) for leaf in inputs]
+    roots_ = [outputs[number] for number in picked]
+    given = None if weights is None else [weights[number] for number in picked]
+    if record is None:
+        record = any(output._tangent is not None for output in roots_) or any(leaf._tangent is not None for leaf in inputs) or (
+            recording and any(outer_history(output, own) for output in roots_)
+        )
+    found = roots.grad(
+        roots_, inputs, given, create_graph=record, retain_graph=True, allow_unused=True, is_grads_batched=batched
+    )
+    return [_zeros(leaf, size) if gradient is None else gradient for gradient, leaf in zip(found, inputs, strict=True)]
+
+
+def _zeros(leaf: Tensor, size: int | None) -> Tensor:
+    shape = leaf._array.shape
+    return wrap(np.zeros(shape if size is None else (size, *shape), leaf._array.dtype))
+
+
+# --- vjp ---
+
+
+def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+    """(outputs, vjp_fn[, aux]): `vjp_fn(cotangents)` gives the vector-Jacobian products with respect to the primals."""
+    with transform() as outside:
+        leaves = inner_leaves(primals, outside.grad)
+        output = func(*leaves)
+        output, aux = _with_aux(output, has_aux, "vjp(f, *primals)", "output")
+        flat_out, out_spec = tree_flatten(output)
+        _check_tensors(flat_out, "vjp(f, *primals)", "f")
+        flat, spec = tree_flatten(leaves)
+        own = {edge_of(leaf) for leaf in flat}
+    single = len(primals) == 1
+
+    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        """The products of these cotangents with the Jacobian, one for each primal (a tuple, as torch gives)."""
+        weights, weight_spec = tree_flatten(cotangents)
+        _check_structure(weight_spec, out_spec)
+        with transform() as outside_now:
+            _check_shapes(weights, flat_out)
+            wanted = create_graph
+            if wanted is None and outside_now.grad and any(weight.requires_grad for weight in weights):
+                wanted = True
+            if wanted is None and any(weight._tangent is not None for weight in weights):
+                wanted = True
+            gradients = gradients_of(flat_out, flat, weights, outside_now.grad, own, record=wanted)
+            result = tree_unflatten(released(gradients, own), spec)
+        return result if not single else (result[0],)
+
+    answer = released(output, own)
+    return (answer, vjp_fn, released(aux, own)) if has_aux else (answer, vjp_fn)
+
+
+def _check_tensors(flat: list, name: str, function: str) -> None:
+    if not flat:
+        raise RuntimeError(f"{name}: Expected {function} to be a function that has non-empty output (got output = {flat})")
+    for value in flat:
+        if not isinstance(value, Tensor):
+            raise RuntimeError(f"{name}: expected {function}(*args) to return only tensors, got unsupported type {type(value)}")
+
+
+def _check_structure(given: TreeSpec, wanted: TreeSpec) -> None:
+    if given != wanted:
+        raise RuntimeError(
+            "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. cotangents: "
+            f"{treespec_pprint(given)}, primal output: {treespec_pprint(wanted)}"
+        )
+
+
+def _check_shapes(weights: list, outputs: list) -> None:
+    for position, (weight, output) in enumerate(zip(weights, outputs, strict=True)):
+        if weight._array.shape != output._array.shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{position}] has a shape of torch.Size({list(weight.shape)}) and output[{position}] "
+                f"has a shape of torch.Size({list(output.shape)})."
+            )
+
+
+# --- Jacobians ---
+
+
+def jacrev(
+    func: Callable, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False, chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable:  # fmt: skip
+    """The function that returns the Jacobian of `func`, by one batched backward pass over its outputs.
+
+    `chunk_size` limits how many rows are computed at once.
+    """
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+    @functools.wraps(func, updated=())
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        with transform() as outside:
+            chosen = selected(args, argnums)
+            leaves = inner_leaves(chosen, outside.grad)
+            output = func(*replaced(args, argnums, leaves), **kwargs)
+            output, aux = _with_aux(output, has_aux, "jacrev(f, *args)", "output")
+            flat_out, out_spec = tree_flatten(output)
+            _check_jacobian_outputs(flat_out, func)
+            flat, spec = tree_flatten(leaves)
+            own = {edge_of(leaf) for leaf in flat}
+            rows = [
+                gradients_of(flat_out, flat, basis, outside.grad, own, batched=True)
+                for basis in standard_basis(flat_out, chunk_size)
+            ]
+            columns = [group[0] if len(group) == 1 else _joined(group) for group in zip(*rows, strict=True)]
+            blocks = _split_rows(columns, flat_out, flat)
+            result = tree_unflatten([tree_unflatten(released(row, own), spec) for row in blocks], out_spec)
+            return (result, released(aux, own)) if has_aux else result
+
+    return jacobian
+
+
+def _joined(parts: tuple) -> Tensor:
+    from ..functional.registry import FUNCTIONS
+
+    return FUNCTIONS["cat"](list(parts), 0)
+
+
+def _check_jacobian_outputs(flat: list, func: Callable) -> None:
+    from .wrapping import name_of
+
+    for value in flat:
+        if not isinstance(value, Tensor):
+            raise RuntimeError(
+                f"jacrev(f, ...)(*args): expected f to only return tensors, got {type(value)} from {name_of(func)}"
+            )
+
+
+def standard_basis(outputs: list, chunk_size: int | None = None) -> list[list[Tensor]]:
+    """Unit cotangents for all elements of all outputs, in chunks; each a list with one batch for each output."""
+    sizes = [output._array.size for output in outputs]
+    total = sum(sizes)
+    chunk = total if chunk_size is None else min(chunk_size, total)
+    chunks = []
+    for first in range(0, max(total, 1), max(chunk, 1)):
+        count = min(chunk, total - first)
+        start = 0
+        basis = []
+        for output, size in zip(outputs, sizes, strict=True):
+            rows = np.eye(count, size, first - start, dtype=_plain_dtype(output))
+            basis.append(wrap(rows.reshape((count, *output._array.shape))))
+            start += size
+        chunks.append(basis)
+    return chunks
+
+
+def _plain_dtype(output: Tensor) -> Any:
+    return output._array.dtype
+
+
+def _split_rows(columns: list, outputs: list, inputs: list) -> list[list[Tensor]]:
+    """Rows of the whole Jacobian as one block for each (output, input)."""
+    blocks = []
+    start = 0
+    for output in outputs:
+        count = output._array.size
+        row = []
+        for column, leaf in zip(columns, inputs, strict=True):
+            part = column if len(outputs) == 1 else column[start : start + count]
+            row.append(part.reshape((*output._array.shape, *leaf._array.shape)))
+        blocks.append(row)
+        start += count
+    return blocks
+
+
+__all__ = ["check_argnums", "grad", "grad_and_value", "jacrev", "vjp"]

@@ -1,0 +1,168 @@
+"""What the transforms share: fresh leaves for a function's arguments, letting go of its results, choosing arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from ..arrays.batched import Batched, level_of
+from ..arrays.batching_rules import is_tensor
+from ..autograd.general import payload_of
+from ..autograd.mode import current_mode, set_mode
+from ..autograd.tape import apply, wrap
+from ..ops.shape import alias
+from ..tensor import Tensor, anchor_of
+from ..utils._pytree import tree_map, tree_map_only
+
+_depth: ContextVar[int] = ContextVar("pullback_transform", default=0)
+
+inside_transform = _depth.get
+
+
+@contextmanager
+def transform(**changes: Any) -> Iterator[Any]:
+    """The body of a transform: grad mode on (whatever it is outside), and `backward()` refused. Gives the mode outside."""
+    mode = current_mode()
+    token = _depth.set(_depth.get() + 1)
+    set_mode(mode.replace(grad=True, **changes))
+    try:
+        yield mode
+    finally:
+        set_mode(mode)
+        _depth.reset(token)
+
+
+def inner_leaf(x: Any, recording: bool) -> Tensor:
+    """A tensor to differentiate with respect to: the value of `x`, connected to the graph `x` is in if that is recorded."""
+    if not isinstance(x, Tensor):
+        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
+    if x._array.dtype.kind not in "fcV":
+        raise RuntimeError(
+            f"only Tensors of floating point dtype can require gradients. This argument has dtype {x.dtype!r}: convert it first."
+        )
+    level = current_mode().batch_level
+    if level and level_of(x._array) != level:
+        leaf = wrap(Batched(payload_of(x, level), level, False))
+        tangents = {number: tangent for number, tangent in (x._tangent or {}).items() if number > level}
+    elif recording and x.requires_grad:
+        return apply(alias, (x,))
+    else:
+        leaf = wrap(x.memory())
+        tangents = x._tangent
+    leaf._requires_grad = True
+    if tangents:
+        leaf._tangent = tangents
+        anchor_of(leaf)._tangent = tangents
+    return leaf
+
+
+def inner_leaves(tree: Any, recording: bool) -> Any:
+    return tree_map(lambda x: inner_leaf(x, recording), tree)
+
+
+def edge_of(tensor: Tensor) -> Any:
+    return anchor_of(tensor) if tensor._node is None else tensor._node
+
+
+def outer_history(output: Tensor, own: set) -> bool:
+    """Whether something outside the transform wants to know how `output` was computed."""
+    if output._tangent is not None:
+        return True
+    array = output._array
+    if type(array) is Batched and is_tensor(array.array) and (array.array._requires_grad or array.array._tangent is not None):
+        return True
+    if not output.requires_grad:
+        return False
+    seen: set = set()
+    stack = [edge_of(output)]
+    while stack:
+        target = stack.pop()
+        if target in seen:
+            continue
+        seen.add(target)
+        if not target.is_node:
+            if target not in own:
+                return True
+        elif target in own:
+            return True  # an argument with a history of its own: a fresh one would have no node
+        else:
+            stack.extend(edge for edge in target.edges if edge is not None)
+    return False
+
+
+def released(tree: Any, own: set) -> Any:
+    """Results on their way out: the history that leads to the transform's own leaves only is forgotten."""
+    return tree_map_only(Tensor, lambda x: x if not x.requires_grad or outer_history(x, own) else _detached(x), tree)
+
+
+def _detached(x: Tensor) -> Tensor:
+    result = x.detach()
+    result._tangent = x._tangent
+    return result
+
+
+# --- arguments ---
+
+
+def check_argnums(argnums: Any, count: int) -> None:
+    def check(number: int) -> None:
+        if not -count <= number < count:
+            raise RuntimeError(f"Got argnum={number}, but only {count} positional inputs")
+
+    if isinstance(argnums, int) and not isinstance(argnums, bool):
+        check(argnums)
+    elif isinstance(argnums, tuple):
+        if not argnums:
+            raise RuntimeError("argnums must be non-empty")
+        if not all(isinstance(number, int) for number in argnums):
+            raise RuntimeError(f"argnums must be int or Tuple of ints, got {type(next(n for n in argnums if not isinstance(n, int)))}")
+        wrapped = [number % count for number in argnums if -count <= number < count]
+        for number in argnums:
+            check(number)
+        if len(set(wrapped)) != len(wrapped):
+            raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    else:
+        raise RuntimeError(f"argnums must be int or Tuple of ints, got {type(argnums)}")
+
+
+def selected(args: tuple, argnums: Any) -> Any:
+    check_argnums(argnums, len(args))
+    return args[argnums] if isinstance(argnums, int) else tuple(args[number] for number in argnums)
+
+
+def replaced(args: tuple, argnums: Any, new: Any) -> tuple:
+    values = list(args)
+    if isinstance(argnums, int):
+        values[argnums] = new
+    else:
+        for number, value in zip(argnums, new, strict=True):
+            values[number] = value
+    return tuple(values)
+
+
+def name_of(func: Callable) -> str:
+    return getattr(func, "__name__", None) or repr(func)
+
+
+def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
+    """The function itself: operations here already follow writes in place."""
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(
+            f"functionalize(f, remove={remove!r}): invalid option for argument 'remove'. Valid options are: "
+            "'mutations', 'mutations_and_views'"
+        )
+    return func
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """What is inside a tensor of a transform: the whole batch instead of one example, the value without its tangent."""
+    array = tensor._array
+    while type(array) is Batched:
+        inside = array.array
+        tensor = inside if is_tensor(inside) else wrap(inside)
+        array = tensor._array
+        if not recurse:
+            break
+    return tensor

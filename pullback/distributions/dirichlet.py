@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.distributions import constraints
+from pullback.distributions._dirichlet_slope import dirichlet_slope
 from pullback.distributions.distribution import EMPTY
 from pullback.distributions.exp_family import ExponentialFamily
 from pullback.nn.functional import one_hot
@@ -28,7 +29,8 @@ class _DirichletSample(pullback.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         x, concentration = ctx.saved_tensors
         total = concentration.sum(-1, True).expand_as(concentration)
-        slope = pullback._dirichlet_grad(x, concentration, total)
+        slope = dirichlet_slope(x.memory(), concentration.memory(), total.memory())
+        slope = pullback.from_numpy(slope).to(grad.dtype)
         return slope * (grad - (x * grad).sum(-1, True))
 
 

@@ -40,7 +40,7 @@ def same(ours, theirs, name=""):
         return
     assert tuple(ours.shape) == tuple(theirs.shape)
     assert str(ours.dtype).split(".")[-1] == str(theirs.dtype).split(".")[-1]
-    tolerance = TOLERANCE.get(name, 1e-9)
+    tolerance = TOLERANCE.get(name, 3e-6 if theirs.dtype == torch.float32 else 1e-9)
     np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=tolerance, atol=tolerance)
 
 
@@ -112,7 +112,20 @@ def test_gradients_of_draws_densities_and_entropies(name):
             target = target + distribution.entropy().sum()
         target.backward()
         results.append(x.grad.numpy())
-    np.testing.assert_allclose(results[0], results[1], rtol=1e-7)
+    # Torch approximates the derivatives of gamma and beta draws to three or four digits.
+    is_rough = name in ("Gamma", "Beta", "Dirichlet", "StudentT")
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-3 if is_rough else 1e-7)
+
+
+def test_dirichlet_draws_keep_their_place():
+    """The derivative of a draw against differences of the distribution function's inverse, for a closed form."""
+    # Beta(a, 1) has F(x) = x**a, so a draw is u**(1/a) and moves by -x log(x) / a.
+    a = pullback.tensor([0.3, 1.0, 4.0, 60.0, 900.0], dtype=pullback.float64, requires_grad=True)
+    pullback.manual_seed(0)
+    x = pullback.distributions.Beta(a, 1.0).rsample()
+    x.sum().backward()
+    values, concentration = x.detach().numpy(), a.detach().numpy()
+    np.testing.assert_allclose(a.grad.numpy(), -values * np.log(values) / concentration, rtol=1e-8)
 
 
 @pytest.mark.parametrize("name", CASES)

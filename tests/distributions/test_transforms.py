@@ -126,7 +126,9 @@ CONSTRAINTS = {
     "simplex": ("simplex", [[0.5, 0.5], [0.5, 0.6], [1.5, -0.5]]),
     "one_hot": ("one_hot", [[0.0, 1.0], [1.0, 1.0], [0.5, 0.5]]),
     "real_vector": ("real_vector", [[0.0, 1.0], [float("nan"), 1.0]]),
-    "lower_cholesky": ("lower_cholesky", [[[1.0, 0.0], [2.0, 1.0]], [[1.0, 0.0], [2.0, -1.0]], [[1.0, 1.0], [0.0, 1.0]]]),
+    "lower_cholesky": (
+        "lower_cholesky", [[[1.0, 0.0], [2.0, 1.0]], [[1.0, 0.0], [2.0, -1.0]], [[1.0, 1.0], [0.0, 1.0]]],
+    ),
     "lower_triangular": ("lower_triangular", [[[1.0, 0.0], [2.0, 1.0]], [[1.0, 1.0], [0.0, 1.0]]]),
     "positive_definite": ("positive_definite", [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 2.0], [2.0, 1.0]]]),
     "positive_semidefinite": ("positive_semidefinite", [[[1.0, 0.0], [0.0, 0.0]], [[1.0, 2.0], [2.0, 1.0]]]),
@@ -177,11 +179,15 @@ def test_dependent_constraints():
     assert c.dependent(event_dim=2).event_dim == 2
 
 
+PLAIN = [
+    "real", "positive", "nonnegative", "unit_interval", "simplex", "real_vector", "lower_cholesky",
+    "positive_definite", "corr_cholesky",
+]  # fmt: skip
+WITH_BOUNDS = ["greater_than", "less_than", "interval", "half_open_interval", "independent", "cat", "stack"]
 REGISTERED = {
-    **{name: (lambda c, n=name: getattr(c, n)) for name in ("real", "positive", "nonnegative", "unit_interval", "simplex",
-       "real_vector", "lower_cholesky", "positive_definite", "corr_cholesky")},
-    **{name: MADE[name] for name in ("greater_than", "less_than", "interval", "half_open_interval", "independent", "cat", "stack")},
-}  # fmt: skip
+    **{name: (lambda c, n=name: getattr(c, n)) for name in PLAIN},
+    **{name: MADE[name] for name in WITH_BOUNDS},
+}
 
 
 @pytest.mark.parametrize("registry", ["biject_to", "transform_to"])

@@ -179,7 +179,9 @@ MISTAKES = {
     "dirichlet": lambda t, d: d.Dirichlet(t.tensor(1.0)),
     "lkj": lambda t, d: d.LKJCholesky(1),
     "no mode": lambda t, d: d.LogisticNormal(0.0, 1.0).mode,
-    "subclass": lambda t, d: type("Own", (d.Normal,), {"__init__": lambda self: d.Normal.__init__(self, 0.0, 1.0)})().expand([2]),
+    "subclass": lambda t, d: (
+        type("Own", (d.Normal,), {"__init__": lambda self: d.Normal.__init__(self, 0.0, 1.0)})().expand([2])
+    ),
     "unexpandable": lambda t, d: type("Own", (d.Distribution,), {"arg_constraints": {}})().expand([2]),
 }  # fmt: skip
 

@@ -78,7 +78,8 @@ def test_transforms(name, cache):
         seen.append((
             y, back, attempt(lambda: transform.log_abs_det_jacobian(x, y)), attempt(lambda: transform.sign),
             transform.bijective, attempt(lambda: transform.event_dim), transform.domain.event_dim,
-            transform.codomain.event_dim, tuple(transform.forward_shape(x.shape)), tuple(transform.inverse_shape(y.shape)),
+            transform.codomain.event_dim, tuple(transform.forward_shape(x.shape)),
+            tuple(transform.inverse_shape(y.shape)),
             repr(transform), attempt(lambda: transform == transform), attempt(lambda: transform.inv.inv is transform),
         ))  # fmt: skip
     for ours, theirs in zip(*seen):

@@ -22,8 +22,11 @@ from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, promote
 from .registry import public
 
 
-def binary_operator(op: Op, floating: bool = False) -> Callable[[Tensor, Any], Tensor]:
-    """A function of a tensor and anything: the form behind `Tensor.__mul__` and friends."""
+def binary_operator(op: Op, floating: bool = False, check: Callable | None = None) -> Callable[[Tensor, Any], Tensor]:
+    """A function of a tensor and anything: the form behind `Tensor.__mul__` and friends.
+
+    `check` sees the operands that are not of one floating dtype.
+    """
     forward = op.forward
 
     def operator(a: Any, b: Any) -> Any:
@@ -62,6 +65,8 @@ def binary_operator(op: Op, floating: bool = False) -> Callable[[Tensor, Any], T
         first, second = as_operand(a), as_operand(b)
         if first is None or second is None:
             return NotImplemented
+        if check is not None:
+            check(first, second)
         first, second = promote(first, second, floating=floating)
         try:
             return apply(op, (first, second))
@@ -77,19 +82,25 @@ def _shape(value: Any) -> tuple:
     return value._array.shape if isinstance(value, Tensor) else ()
 
 
-_add = binary_operator(ops.add)
-_subtract = binary_operator(ops.subtract)
-_reverse_subtract = binary_operator(ops.reverse_subtract)
-_multiply = binary_operator(ops.multiply)
-_divide = binary_operator(ops.divide, floating=True)
-
-
 def _boolean_subtraction(a: Any, b: Any) -> None:
-    if all(isinstance(v, bool) or isinstance(v, Tensor) and v._array.dtype.kind == "b" for v in (a, b)):
+    booleans = [isinstance(v, bool) or isinstance(v, Tensor) and v._array.dtype.kind == "b" for v in (a, b)]
+    if all(booleans):
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
             "instead."
         )
+    if any(booleans):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead."
+        )
+
+
+_add = binary_operator(ops.add)
+_subtract = binary_operator(ops.subtract, check=_boolean_subtraction)
+_reverse_subtract = binary_operator(ops.reverse_subtract, check=_boolean_subtraction)
+_multiply = binary_operator(ops.multiply)
+_divide = binary_operator(ops.divide, floating=True)
 
 
 def _needed(result: Any, function: str, value: Any) -> Tensor:
@@ -118,7 +129,6 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 @public("subtract", in_place=True, out=True)
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """`input - alpha * other`."""
-    _boolean_subtraction(input, other)
     if alpha == 1:
         return _needed(_subtract(input if isinstance(input, Tensor) else as_tensor(input), other), "sub", other)
     return _scaled(ops.subtract_scaled, input, other, alpha, "sub")
@@ -128,7 +138,6 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """`other - alpha * input`."""
     need_first_tensor("rsub", input, other)
-    _boolean_subtraction(input, other)
     if alpha == 1:
         return _needed(_reverse_subtract(as_tensor(input), other), "rsub", other)
     return _scaled(ops.reverse_subtract_scaled, input, other, alpha, "rsub")
@@ -269,8 +278,8 @@ divide_in_place = in_place_operator(ops.divide, div)
 OPERATORS: dict[str, Callable] = {
     "__add__": _add,
     "__radd__": _add,
-    "__sub__": lambda a, b: _boolean_subtraction(a, b) or _subtract(a, b),
-    "__rsub__": lambda a, b: _boolean_subtraction(a, b) or _reverse_subtract(a, b),
+    "__sub__": _subtract,
+    "__rsub__": _reverse_subtract,
     "__mul__": _multiply,
     "__rmul__": _multiply,
     "__truediv__": _divide,

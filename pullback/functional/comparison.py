@@ -33,11 +33,14 @@ def _values(a: Any, b: Any) -> tuple | None:
 
 def comparison(name: str, ufunc: np.ufunc, *aliases: str) -> Callable:
     """A comparison as function, method, operator and in-place method."""
+    ordered = name not in ("eq", "ne")
 
     def operator(input: Any, other: Any) -> Any:
         values = _values(input, other)
         if values is None:
             return NotImplemented
+        if ordered and np.result_type(*values).kind == "c":
+            raise NotImplementedError(f'"{name}_cpu" not implemented for complex tensors: complex numbers have no order')
         try:
             return wrap(ufunc(*values))
         except ValueError:

@@ -57,6 +57,8 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 
 def _running(op: Any, result_type: Any, input: Tensor, dim: int) -> Any:
     axis = wrap_dim(dim, input._array.ndim)
+    if input._array.dtype.kind == "c":
+        raise not_implemented_for("cummax_cpu" if op is cummax_op else "cummin_cpu", input)
     if input._array.ndim == 0:
         return result_type(input.clone(), wrap(np.zeros((), np.int64)))
     return result_type(*apply(op, (input,), {"axis": axis, "keepdims": True}))

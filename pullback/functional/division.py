@@ -24,7 +24,7 @@ def _divided(operation: Op, a: Any, b: Any) -> Any:
     if first is None or second is None:
         return NotImplemented
     first, second = promote(first, second)
-    if isinstance(first, Tensor) and first._array.dtype.kind == "c":
+    if isinstance(first, Tensor) and first._array.dtype.kind in "cb":
         raise not_implemented_for(operation.name.lower(), first)
     _check_zero(first, second)
     kind = (first if isinstance(first, Tensor) else second)._array.dtype

@@ -14,6 +14,7 @@ from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, wrap
 from ..ops import casting, pointwise as ops
 from ..tensor import Tensor
+from .checks import not_implemented_for
 from .operands import as_tensor, float_operand
 from .registry import FUNCTIONS, IN_PLACE, METHODS, public, store
 
@@ -60,9 +61,17 @@ rsqrt = unary("rsqrt", ops.rsqrt)
 reciprocal = unary("reciprocal", ops.reciprocal)
 sigmoid = unary("sigmoid", ops.sigmoid)
 sgn = unary("sgn", ops.sgn, floating=False)
+sign = unary("sign", ops.sign, floating=False)
 relu = unary("relu", ops.relu, floating=False)
-square = unary("square", ops.square, floating=False)
-frac = unary("frac", ops.frac)
+@public(in_place=True, out=True)
+def square(input: Any) -> Tensor:
+    """`input * input`; booleans become integers."""
+    x = as_tensor(input)
+    if x._array.dtype.kind == "b":
+        x = casting.cast(x, dtype=np.dtype(np.int64))
+    return apply_unary(ops.square, x)
+
+
 
 
 def _not_complex(name: str, x: Tensor) -> None:
@@ -70,10 +79,17 @@ def _not_complex(name: str, x: Tensor) -> None:
         raise RuntimeError(f"{name} is not implemented for complex tensors: take .real, .imag or .abs() first")
 
 
+def _not_boolean(kernel: str, x: Tensor) -> None:
+    if x._array.dtype.kind == "b":
+        raise not_implemented_for(kernel, x)
+
+
 @public("absolute", in_place=True, out=True)
 def abs(input: Any) -> Tensor:
     """Absolute value (modulus of complex numbers)."""
-    return apply(ops.absolute, (as_tensor(input),))
+    x = as_tensor(input)
+    _not_boolean("abs_cpu", x)
+    return apply(ops.absolute, (x,))
 
 
 def _rounding(name: str, op: Op, *aliases: str) -> Callable:
@@ -82,6 +98,7 @@ def _rounding(name: str, op: Op, *aliases: str) -> Callable:
     def function(input: Any) -> Tensor:
         x = as_tensor(input)
         _not_complex(name, x)
+        _not_boolean(f"{name}_vml_cpu", x)
         return apply(op, (x,)) if x._array.dtype.kind not in "iu" else clone_of(x)
 
     function.__name__ = function.__qualname__ = name
@@ -95,10 +112,18 @@ def clone_of(x: Tensor) -> Tensor:
     return apply(clone, (x,))
 
 
+@public(in_place=True, out=True)
+def frac(input: Any) -> Tensor:
+    """The fractional part, with the sign of the number."""
+    x = as_tensor(input)
+    if x._array.dtype.kind not in "fV":
+        raise not_implemented_for("frac_cpu", x)
+    return apply_unary(ops.frac, x)
+
+
 floor = _rounding("floor", ops.floor)
 ceil = _rounding("ceil", ops.ceil)
 trunc = _rounding("trunc", ops.trunc, "fix")
-sign = _rounding("sign", ops.sign)
 
 
 @public(in_place=True, out=True)
@@ -106,6 +131,7 @@ def round(input: Any, *, decimals: int = 0) -> Tensor:
     """Round to the nearest integer (ties to even), or to `decimals` places."""
     x = as_tensor(input)
     _not_complex("round", x)
+    _not_boolean("round_vml_cpu", x)
     if x._array.dtype.kind in "iu":
         return clone_of(x)
     if decimals == 0:

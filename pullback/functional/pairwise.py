@@ -22,11 +22,15 @@ from .operands import NUMBERS, as_operand, as_tensor, promote, result_type
 from .registry import FUNCTIONS, IN_PLACE, METHODS, alias, public
 
 
-def _of_tensors(name: str, op: Op, *aliases: str, floating: bool = False, in_place: bool = True) -> Callable:
-    """A function that takes tensors only."""
+def _of_tensors(
+    name: str, op: Op, *aliases: str, floating: bool = False, in_place: bool = True, refused: str = ""
+) -> Callable:
+    """A function that takes tensors only; `refused` are the kinds of dtype it is not defined for."""
 
     def function(input: Any, other: Any) -> Tensor:
         a, b = need_tensor(input, name), need_tensor(other, name, "other", 2)
+        if refused:
+            _refuse(name, refused, a, b)
         return apply_to_both(op, a, b, floating=floating)
 
     function.__name__ = function.__qualname__ = name
@@ -34,15 +38,23 @@ def _of_tensors(name: str, op: Op, *aliases: str, floating: bool = False, in_pla
     return public(*aliases, in_place=in_place, out=True)(function)
 
 
+def _refuse(name: str, kinds: str, a: Tensor, b: Tensor) -> None:
+    common = result_type(a, b)
+    if common.kind in kinds:
+        if common.is_complex:
+            raise RuntimeError(f"{name} not implemented for complex tensors: complex numbers have no order")
+        raise not_implemented_for(f"{name}_cpu", a)
+
+
 atan2 = _of_tensors("atan2", pairs.atan2, "arctan2", floating=True)
-hypot = _of_tensors("hypot", pairs.hypot)
-nextafter = _of_tensors("nextafter", pairs.nextafter)
-logaddexp = _of_tensors("logaddexp", pairs.logaddexp, in_place=False)
-logaddexp2 = _of_tensors("logaddexp2", pairs.logaddexp2, in_place=False)
-maximum = _of_tensors("maximum", pointwise.maximum, in_place=False)
-minimum = _of_tensors("minimum", pointwise.minimum, in_place=False)
-fmax = _of_tensors("fmax", pointwise.fmax, in_place=False)
-fmin = _of_tensors("fmin", pointwise.fmin, in_place=False)
+hypot = _of_tensors("hypot", pairs.hypot, refused="biu")
+nextafter = _of_tensors("nextafter", pairs.nextafter, refused="biuc")
+logaddexp = _of_tensors("logaddexp", pairs.logaddexp, in_place=False, refused="biu")
+logaddexp2 = _of_tensors("logaddexp2", pairs.logaddexp2, in_place=False, refused="biu")
+maximum = _of_tensors("maximum", pointwise.maximum, in_place=False, refused="c")
+minimum = _of_tensors("minimum", pointwise.minimum, in_place=False, refused="c")
+fmax = _of_tensors("fmax", pointwise.fmax, in_place=False, refused="c")
+fmin = _of_tensors("fmin", pointwise.fmin, in_place=False, refused="c")
 ldexp = _of_tensors("ldexp", pairs.ldexp, floating=True)
 
 
@@ -130,6 +142,8 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
 def clamp_min(input: Any, min: Any) -> Tensor:
     """Elements not below `min`."""
     need_first_tensor("clamp_min", input, min)
+    if as_tensor(input)._array.dtype.kind == "c":
+        raise not_implemented_for("clamp_min", input)
     if isinstance(min, Tensor):
         return apply_to_both(pointwise.clamp_min, input, min)
     x, bound = promote(as_tensor(input), as_operand(min))
@@ -140,6 +154,8 @@ def clamp_min(input: Any, min: Any) -> Tensor:
 def clamp_max(input: Any, max: Any) -> Tensor:
     """Elements not above `max`."""
     need_first_tensor("clamp_max", input, max)
+    if as_tensor(input)._array.dtype.kind == "c":
+        raise not_implemented_for("clamp_max", input)
     if isinstance(max, Tensor):
         return apply_to_both(pointwise.clamp_max, input, max)
     x, bound = promote(as_tensor(input), as_operand(max))
@@ -153,6 +169,8 @@ def clamp_max(input: Any, max: Any) -> Tensor:
 def lerp(input: Any, end: Any, weight: Any) -> Tensor:
     """`input + weight * (end - input)`."""
     start, end = need_tensor(input, "lerp"), need_tensor(end, "lerp", "end", 2)
+    if start._array.dtype.kind in "biu":
+        raise not_implemented_for("lerp_kernel_scalar", start)
     if start._array.dtype != end._array.dtype:
         raise RuntimeError(f"expected dtype {start.dtype!r} for `end` but got dtype {end.dtype!r}")
     if not isinstance(weight, Tensor):

@@ -79,7 +79,7 @@ def log_softmax(input: Any, dim: int, *, dtype: dtype_type | None = None) -> Ten
 
 
 def _needs_float(x: Tensor, kernel: str) -> None:
-    if x._array.dtype.kind in "biu":
+    if x._array.dtype.kind in "biuc":
         raise NotImplementedError(f'"{kernel}" not implemented for \'{x.dtype.type_name}\'. Convert first: x.float().')
 
 
@@ -120,6 +120,8 @@ class AminmaxResult(NamedTuple):
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None) -> Tensor:
     """Product of all elements, or along a dim. The gradient is right where elements are zero."""
     x = sum_operand(as_tensor(input), dtype)
+    if x._array.dtype.kind == "b":
+        return all(x, dim, keepdim)
     ndim = x._array.ndim
     if dim is None:
         return apply_unary(statistics.product_all, x, {"axis": tuple(range(ndim)), "keepdims": keepdim})
@@ -314,6 +316,8 @@ def _arg(function: Any, input: Any, dim: int | None, keepdim: bool, name: str) -
     x = as_tensor(input)
     _need_order(x, f"{name}_cpu")
     array = x._array
+    if array.dtype.kind == "b":
+        raise RuntimeError(f"{name}(): does not support bool input. Convert first: x.int().")
     if dim is None:
         _need_dim_if_empty(x, name, IndexError)
         result = np.asarray(function(array))

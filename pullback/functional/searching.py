@@ -21,6 +21,11 @@ from .registry import public
 # --- order ---
 
 
+def _need_order(x: Tensor) -> None:
+    if x._array.dtype.kind == "c":
+        raise RuntimeError("Sort does not support complex dtypes on CPU: complex numbers have no order")
+
+
 @public(out=True)
 def sort(input: Tensor, *args: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """The elements in order along a dim, and where they came from. Always stable."""
@@ -28,8 +33,7 @@ def sort(input: Tensor, *args: Any, dim: int = -1, descending: bool = False, sta
         dim, args = args[0], args[1:]
     if args:
         descending = args[0]
-    if input._array.dtype.kind == "c":
-        raise RuntimeError("Sort currently does not support complex dtypes on CPU: complex numbers have no order")
+    _need_order(input)
     axis = wrap_dim(dim, input._array.ndim)
     if input._array.ndim == 0:
         return SortResult(input.clone(), wrap(np.zeros((), np.int64)))
@@ -39,6 +43,7 @@ def sort(input: Tensor, *args: Any, dim: int = -1, descending: bool = False, sta
 @public(out=True)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that would sort the tensor along a dim."""
+    _need_order(input)
     axis = wrap_dim(dim, input._array.ndim)
     if input._array.ndim == 0:
         return wrap(np.zeros((), np.int64))
@@ -229,7 +234,7 @@ def _limits(array: np.ndarray, low: Any, high: Any, function: str, margin: float
     if low == high and array.size:
         low, high = float(array.min()), float(array.max())
     if low == high:
-        low, high = low - margin, high + margin
+        low, high = (low - margin, high + margin) if array.size else (0.0, 1.0)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise RuntimeError(f"{function}: range of [{low}, {high}] is not finite")
     if low > high:

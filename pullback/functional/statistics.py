@@ -172,6 +172,10 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     from .operands import promote
 
     a, b = promote(as_tensor(input), as_tensor(other))
+    if a._array.dtype.kind in "biu":
+        raise RuntimeError(
+            f"norm(): input dtype should be either floating point or complex. Got {a.dtype.type_name} instead."
+        )
     return apply(ops.distance, (a, b), {"order": float(p)})
 
 
@@ -196,8 +200,8 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
 
 def _order_statistic(op: Any, whole: Any, result_type: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Any:
-    if input._array.dtype.kind == "c":
-        raise not_implemented_for(f"{name}_out", input)
+    if input._array.dtype.kind in "cb":
+        raise not_implemented_for(f"{name}_cpu", input)
     if dim is None:
         return apply_unary(whole, input)
     axis = wrap_dim(dim, input._array.ndim)

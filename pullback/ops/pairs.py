@@ -131,7 +131,8 @@ def _lerp(a: Any, b: Any, weight: Any) -> Any:
     """Counted from the nearer end, so that weight 1 gives `b` exactly."""
     near_start = np.abs(weight) < 0.5
     if isinstance(weight, (float, complex, int)):
-        return a + weight * (b - a) if near_start else b - (b - a) * (1 - weight)
+        out = a + weight * (b - a) if near_start else b - (b - a) * (1 - weight)
+        return out.astype(a.dtype, copy=False)
     return np.where(near_start, a + weight * (b - a), b - (b - a) * (1 - weight))
 
 
@@ -151,7 +152,7 @@ lerp = op(
 )
 addcmul = op(
     "AddcmulBackward0",
-    lambda x, a, b, value: x + value * (a * b) if value != 1 else x + a * b,
+    lambda x, a, b, value: (x + value * (a * b)).astype(x.dtype, copy=False) if value != 1 else x + a * b,
     kind="elementwise_pull",
     x=lambda g: g,
     a=lambda g, b, value: g * conjugate(b * value),
@@ -159,7 +160,7 @@ addcmul = op(
 )
 addcdiv = op(
     "AddcdivBackward0",
-    lambda x, a, b, value: x + value * (a / b),
+    lambda x, a, b, value: (x + value * (a / b)).astype(x.dtype, copy=False),
     kind="elementwise_pull",
     x=lambda g: g,
     a=lambda g, b, value: g * conjugate(value / b),

@@ -157,12 +157,20 @@ def _abs_pullback(g: Any, x: Any) -> Any:
 
 
 absolute = op("AbsBackward0", np.abs, kind="real_pull", x=_abs_pullback)
-sign = elementwise("SignBackward0", np.sign, x=_zero_partial)
+
+
+def _sign(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        raise RuntimeError("Unlike NumPy, torch.sign doesn't allow complex input. Use torch.sgn() instead.")
+    return x if x.dtype.kind == "b" else np.sign(x)
+
+
+sign = elementwise("SignBackward0", _sign, x=_zero_partial)
 
 
 def _sgn(x: Any) -> Any:
     if x.dtype.kind != "c":
-        return np.sign(x)
+        return _sign(x)
     size = np.abs(x)
     return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype)
 
@@ -193,8 +201,15 @@ def _round_to(x: Any, decimals: int) -> Any:
     return np.round(x * scale) / scale if decimals > 0 else np.round(x / scale) * scale
 
 
-deg2rad = linear("Deg2RadBackward0", lambda x: x * (math.pi / 180), x=lambda g: g * (math.pi / 180))
-rad2deg = linear("Rad2DegBackward0", lambda x: x * (180 / math.pi), x=lambda g: g * (180 / math.pi))
+
+def _scaled(x: Any, factor: float) -> Any:
+    if x.dtype.kind == "c":
+        raise RuntimeError("deg2rad and rad2deg are not supported for complex tensors.")
+    return (x * factor).astype(x.dtype, copy=False)  # bfloat16 times a Python number is float32
+
+
+deg2rad = linear("Deg2RadBackward0", lambda x: _scaled(x, math.pi / 180), x=lambda g: g * (math.pi / 180))
+rad2deg = linear("Rad2DegBackward0", lambda x: _scaled(x, 180 / math.pi), x=lambda g: g * (180 / math.pi))
 
 # --- parts of complex numbers ---
 
@@ -259,6 +274,8 @@ nan_to_num = op(
 
 
 def _relu(x: Any) -> Any:
+    if x.dtype.kind in "bc":
+        raise RuntimeError("Boolean inputs not supported for relu" if x.dtype.kind == "b" else "relu: complex has no order")
     return np.maximum(x, x.dtype.type(0))
 
 

@@ -8,6 +8,7 @@ name that is none of these fails at import. Calling an Op works on ndarrays, on 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,16 +89,13 @@ class Op:
         self.plans: dict[int, Plan] = {}  # for real results, by the set of inputs that need gradients
         self.complex_plans: dict[int, Plan] = {}
         self.always_differentiable = joint is not None or variadic or all(rules.get(name) is not None for name in inputs)
-        self._node_type: type[Node] | None = None
         for rule in (*rules.values(), joint):
             if rule is not None:
                 self._check_names(rule)
 
-    @property
+    @cached_property
     def node_type(self) -> type[Node]:
-        if self._node_type is None:
-            self._node_type = node_class(self.node_name, self)
-        return self._node_type
+        return node_class(self.node_name, self)
 
     def differentiable(self, position: int) -> bool:
         """Whether a gradient can flow to the input at this position."""

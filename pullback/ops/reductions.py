@@ -52,7 +52,7 @@ sum_all = linear("SumBackward0", _sum, x=_sum_transpose)
 
 
 def count_of(shape: tuple, axis: tuple) -> int:
-    return math.prod(shape[i] for i in axis)
+    return math.prod(shape) if len(axis) == len(shape) else math.prod([shape[i] for i in axis])
 
 
 def _mean(x: Any, axis: tuple, keepdims: bool) -> Any:

@@ -1,7 +1,8 @@
 """How a recurrent layer runs: one step of each kind of cell, and the loop over steps.
 
 States are tuples whose first entry is what the layer puts out: `(h,)`, or `(h, c)` for an LSTM. A step takes the
-input's share of the gates, which is computed for all steps in one product, and the state.
+input's share of the gates, which is computed for all steps in one product, and the state. What is cut into pieces is
+cut before the loop where possible: in the loop every operation counts.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from pullback import Tensor
 
     State = tuple[Tensor, ...]
-    Step = Callable[[Tensor, State], State]
+    Gates = tuple[Tensor, ...]
+    Step = Callable[[Gates, State], State]
 
 
 class Weights(NamedTuple):
@@ -35,7 +37,7 @@ def prepare(mode: str, weights: Weights) -> tuple[Tensor | None, Step]:
     """The bias to add to the input's share of the gates, and the step."""
     recurrent = weights.hh.t()
     if mode == "GRU":
-        return weights.bias_ih, _gru_step(recurrent, weights.bias_hh)
+        return _gru_step(weights, recurrent)
     # Elsewhere the two biases only ever occur as their sum.
     bias = None if weights.bias_ih is None else weights.bias_ih + weights.bias_hh
     if mode == "LSTM":
@@ -46,8 +48,8 @@ def prepare(mode: str, weights: Weights) -> tuple[Tensor | None, Step]:
 def _rnn_step(recurrent: Tensor, activation: Callable[[Tensor], Tensor]) -> Step:
     addmm = pullback.addmm
 
-    def step(gates: Tensor, state: State) -> State:
-        return (activation(addmm(gates, state[0], recurrent)),)
+    def step(gates: Gates, state: State) -> State:
+        return (activation(addmm(gates[0], state[0], recurrent)),)
 
     return step
 
@@ -55,9 +57,9 @@ def _rnn_step(recurrent: Tensor, activation: Callable[[Tensor], Tensor]) -> Step
 def _lstm_step(recurrent: Tensor, projection: Tensor | None) -> Step:
     addmm, sigmoid, tanh = pullback.addmm, pullback.sigmoid, pullback.tanh
 
-    def step(gates: Tensor, state: State) -> State:
+    def step(gates: Gates, state: State) -> State:
         hidden, cell = state
-        enter, forget, candidate, leave = addmm(gates, hidden, recurrent).chunk(4, 1)
+        enter, forget, candidate, leave = addmm(gates[0], hidden, recurrent).chunk(4, 1)
         cell = sigmoid(forget) * cell + sigmoid(enter) * tanh(candidate)
         hidden = sigmoid(leave) * tanh(cell)
         return (hidden if projection is None else F.linear(hidden, projection)), cell
@@ -65,42 +67,56 @@ def _lstm_step(recurrent: Tensor, projection: Tensor | None) -> Step:
     return step
 
 
-def _gru_step(recurrent: Tensor, bias: Tensor | None) -> Step:
+def _gru_step(weights: Weights, recurrent: Tensor) -> tuple[Tensor | None, Step]:
     addmm, sigmoid, tanh = pullback.addmm, pullback.sigmoid, pullback.tanh
+    width = recurrent.shape[0]
+    to_switches, to_new = recurrent[:, :2 * width], recurrent[:, 2 * width:]
+    bias = weights.bias_ih
+    new_bias = None
+    if bias is not None:
+        # The reset gate acts on the hidden state's share of the new state, bias included: that one stays apart.
+        new_bias = weights.bias_hh[2 * width:]
+        bias = pullback.cat([bias[:2 * width] + weights.bias_hh[:2 * width], bias[2 * width:]])
 
-    def step(gates: Tensor, state: State) -> State:
+    def step(gates: Gates, state: State) -> State:
         hidden = state[0]
-        from_input = gates.chunk(3, 1)
-        product = hidden @ recurrent if bias is None else addmm(bias, hidden, recurrent)
-        from_hidden = product.chunk(3, 1)
-        reset = sigmoid(from_input[0] + from_hidden[0])
-        update = sigmoid(from_input[1] + from_hidden[1])
-        new = tanh(from_input[2] + reset * from_hidden[2])
+        reset, update = sigmoid(addmm(gates[0], hidden, to_switches)).chunk(2, 1)
+        from_hidden = hidden @ to_new if new_bias is None else addmm(new_bias, hidden, to_new)
+        new = tanh(gates[1] + reset * from_hidden)
         return (new + update * (hidden - new),)
 
-    return step
+    return bias, step
+
+
+def _cut(mode: str, gates: Tensor) -> Gates:
+    """The input's share of the gates in the pieces that a step wants."""
+    if mode != "GRU":
+        return (gates,)
+    width = gates.shape[-1] // 3
+    return gates.split([2 * width, width], dim=-1)
 
 
 def cell_step(mode: str, input: Tensor, state: State, weights: Weights) -> State:
     """One step on its own, for the cell modules."""
     bias, step = prepare(mode, weights)
-    return step(F.linear(input, weights.ih, bias), state)
+    return step(_cut(mode, F.linear(input, weights.ih, bias)), state)
 
 
 def run_layer(mode: str, weights: Weights, inputs: Tensor, state: State, sizes: list[int] | None,
               reverse: bool) -> tuple[Tensor, State]:
     """Outputs of all steps and the last state. `inputs` is `(time, batch, features)`, or packed if `sizes` is given."""
     bias, step = prepare(mode, weights)
-    gates = F.linear(inputs, weights.ih, bias)
+    pieces = _cut(mode, F.linear(inputs, weights.ih, bias))
     if sizes is None:
-        outputs, state = _run_plain(step, gates.unbind(0), state, reverse)
+        gates = list(zip(*[piece.unbind(0) for piece in pieces]))
+        outputs, state = _run_plain(step, gates, state, reverse)
         return pullback.stack(outputs, dim=0), state
     run = _run_packed_backwards if reverse else _run_packed
-    outputs, state = run(step, gates.split(sizes, dim=0), state, sizes)
+    outputs, state = run(step, list(zip(*[piece.split(sizes, dim=0) for piece in pieces])), state, sizes)
     return pullback.cat(outputs, dim=0), state
 
 
-def _run_plain(step: Step, gates: Sequence[Tensor], state: State, reverse: bool) -> tuple[list[Tensor], State]:
+def _run_plain(step: Step, gates: Sequence[Gates], state: State, reverse: bool) -> tuple[list[Tensor], State]:
     outputs = []
     for gate in reversed(gates) if reverse else gates:
         state = step(gate, state)
@@ -110,7 +126,7 @@ def _run_plain(step: Step, gates: Sequence[Tensor], state: State, reverse: bool)
     return outputs, state
 
 
-def _run_packed(step: Step, gates: Sequence[Tensor], state: State, sizes: list[int]) -> tuple[list[Tensor], State]:
+def _run_packed(step: Step, gates: Sequence[Gates], state: State, sizes: list[int]) -> tuple[list[Tensor], State]:
     """Sequences leave at the end of the batch as they finish."""
     outputs = []
     finished: list[State] = []
@@ -127,7 +143,7 @@ def _run_packed(step: Step, gates: Sequence[Tensor], state: State, sizes: list[i
     return outputs, tuple(pullback.cat(parts, dim=0) if len(parts) > 1 else parts[0] for parts in zip(*finished))
 
 
-def _run_packed_backwards(step: Step, gates: Sequence[Tensor], state: State,
+def _run_packed_backwards(step: Step, gates: Sequence[Gates], state: State,
                           sizes: list[int]) -> tuple[list[Tensor], State]:
     """Sequences join at the end of the batch, in their initial state, at their last step."""
     initial = state

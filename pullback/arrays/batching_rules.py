@@ -245,7 +245,8 @@ def get_item(batch: Batched, index: Any) -> Any:
 
         return pick(batch, index=items)
     if not batch.batched:
-        return Batched(np.asarray(batch.array)[(*items, ...)] if not is_tensor(batch.array) else batch.array[items], batch.level, False)
+        inside = batch.array if is_tensor(batch.array) or type(batch.array) is Batched else np.asarray(batch.array)
+        return Batched(inside[items], batch.level, False)
     arrays = [i for i, item in enumerate(items) if isinstance(item, (np.ndarray, list))]
     if arrays and (arrays[-1] - arrays[0] != len(arrays) - 1 or any(type(item) is int for item in items)):
         results = [batch.array[number][index] for number in range(raw(batch.array).shape[0])]

@@ -218,7 +218,8 @@ def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: 
     mode = current_mode()
     set_mode(mode.replace(grad=True))
     try:
-        cotangents = tuple(unknown(out) if _differentiable(out) else None for out in outs)
+        level = max(getattr(getattr(value, "_array", None), "level", 0) for value in (*primals, *tangents))
+        cotangents = tuple(unknown(out, level) if _differentiable(out) else None for out in outs)
         pulled = _pulled_back(op, primals, tangents, params, outs, cotangents)
     finally:
         set_mode(mode)
@@ -240,15 +241,10 @@ def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: 
     return answers
 
 
-def unknown(out: Tensor) -> Tensor:
-    """A leaf like `out`, on the tape of the innermost level."""
-    return fresh_leaf(np.zeros(out._array.shape, out._array.dtype))
-
-
-def fresh_leaf(array: Any) -> Tensor:
-    """A leaf that requires grad, made inside whatever batch is being worked on."""
-    level = current_mode().batch_level
-    if level and getattr(array, "level", 0) != level:
+def unknown(out: Tensor, level: int) -> Tensor:
+    """A leaf like `out` that requires grad; if batches take part, on the tape inside the innermost."""
+    array: Any = np.zeros(out._array.shape, out._array.dtype)
+    if level:
         from ..arrays.batched import Batched
 
         array = Batched(array, level, False)

@@ -1,0 +1,38 @@
+"""`x[index]` where entries of the index are batches: every example picks elements of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tape import apply
+from ..ops.indexing import pick
+from ..tensor import Tensor
+from .batched import Batched, NotBatchable
+
+
+def pick_by_batch(x: Tensor, index: Any, error: RuntimeError) -> Tensor:
+    """Pick by integer batches; anything else about a batch raises `error`, which reading the index as values gave."""
+    if not isinstance(error, NotBatchable):
+        raise error
+    items = list(index) if isinstance(index, tuple) else [index]
+    position = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
+    items[position : position + 1] = [slice(None)] * (x.ndim - len(items) + (position < len(items)))
+    arrays = [_entry(item, error) for item in items]
+    return apply(pick, (x,), {"index": tuple(arrays)})
+
+
+def _entry(item: Any, error: RuntimeError) -> Any:
+    if isinstance(item, Tensor):
+        array = item._array
+        if array.dtype.kind not in "iu":
+            raise error
+        return array if type(array) is Batched else np.asarray(array)
+    if isinstance(item, int):
+        return np.asarray(item)
+    if isinstance(item, slice) and item == slice(None):
+        return item
+    if isinstance(item, (list, np.ndarray)) and np.asarray(item).dtype.kind in "iu":
+        return np.asarray(item)
+    raise error

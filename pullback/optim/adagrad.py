@@ -63,9 +63,7 @@ class Adagrad(ArrayOptimizer):
 
     def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         start = self.defaults["initial_accumulator_value"]
-        total = pullback.full_like(
-            param, complex(start, start) if param.is_complex() else start
-        )
+        total = pullback.full_like(param, complex(start, start) if param.is_complex() else start)
         return {"step": step_counter(param, group), "sum": total}
 
     def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:

@@ -89,7 +89,8 @@ class LBFGS(Optimizer):
     def _evaluate(self, closure: Callable[[], Any]) -> tuple[Any, float, Tensor]:
         with pullback.enable_grad():
             loss = closure()
-        return loss, float(loss), self._flat_gradient()
+        value = loss.detach() if isinstance(loss, pullback.Tensor) else loss
+        return loss, float(value), self._flat_gradient()
 
     def _iterate(self, closure: Callable[[], Any], state: dict[str, Any]) -> Any:
         group = self.param_groups[0]

@@ -97,6 +97,7 @@ def track(library, name, kind, resume=None):
     return np.array(rows), scheduler.state_dict()
 
 
+@pytest.mark.filterwarnings("ignore:Detected call")
 @pytest.mark.parametrize("kind", ["SGD", "Adam"])
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_rates_follow_torch(name, kind):

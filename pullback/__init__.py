@@ -80,6 +80,9 @@ _LAZY = {"save": "serialization", "load": "serialization", "install_as_torch": "
 def __getattr__(name: str) -> Any:
     import importlib
 
+    if name in _registry.FUNCTIONS.homes:
+        value = globals()[name] = _registry.FUNCTIONS[name]
+        return value
     if name in _LAZY:
         return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
     if name in _SUBMODULES:
@@ -91,3 +94,7 @@ def __getattr__(name: str) -> Any:
     from .torch_names import missing_attribute
 
     raise missing_attribute("torch", name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_registry.FUNCTIONS.homes, *_SUBMODULES, *_LAZY})

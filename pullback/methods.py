@@ -14,7 +14,7 @@ import numpy as np
 from .autograd import views
 from .autograd.tape import apply
 from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape
-from .functional.registry import IN_PLACE, METHODS
+from .functional.registry import IN_PLACE, METHODS, load, on_load
 from .ops import casting, pointwise
 from .size import Size
 from .tensor import Tensor
@@ -29,19 +29,43 @@ def _in_place_method(name: str, function: Callable) -> Callable:
     return method
 
 
+def _late_method(name: str) -> Callable:
+    """Stands for a method whose family is not loaded yet."""
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        load((METHODS.homes.get(name) or IN_PLACE.homes[name]))
+        return getattr(self, name)(*args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
 def attach() -> None:
     """Give Tensor the operators and methods announced so far."""
-    for table in (arithmetic.OPERATORS, comparison.OPERATORS, matmul.OPERATORS, division.OPERATORS):
-        for name, function in table.items():
-            setattr(Tensor, name, function)
+    if attach not in on_load:
+        for table in (arithmetic.OPERATORS, comparison.OPERATORS, matmul.OPERATORS, division.OPERATORS, PROTOCOL):
+            for name, function in table.items():
+                setattr(Tensor, name, function)
+        on_load.append(attach)
+    own = Tensor.__dict__
+    for name in (*METHODS.homes, *IN_PLACE.homes):
+        if name not in own:
+            setattr(Tensor, name, _late_method(name))
+            _late.add(name)
     for name, function in METHODS.items():
-        if name not in Tensor.__dict__:
-            setattr(Tensor, name, function)
+        if name in _late or name not in own:
+            _put(name, function)
     for name, function in IN_PLACE.items():
-        if name not in Tensor.__dict__:
-            setattr(Tensor, name, _in_place_method(name, function))
-    for name, function in PROTOCOL.items():
-        setattr(Tensor, name, function)
+        if name in _late or name not in own:
+            _put(name, _in_place_method(name, function))
+
+
+_late: set[str] = set()  # methods that are only stand-ins so far
+
+
+def _put(name: str, function: Callable) -> None:
+    setattr(Tensor, name, function)
+    _late.discard(name)
 
 
 # --- sizes ---

@@ -67,7 +67,7 @@ def _write(target: Any, result: Tensor) -> Any:
 
 def _find(ufunc: np.ufunc) -> Callable | None:
     name = _UFUNC_NAMES.get(ufunc.__name__, ufunc.__name__)
-    function = _F.get(name)
+    function = _F.find(name)
     if function is None:
         from .special import special_functions_of
 

@@ -17,7 +17,7 @@ from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, record_binary, wrap
 from ..ops import pointwise as ops
 from ..tensor import Tensor
-from .checks import need_first_tensor, need_one_tensor
+from .checks import certainly, need_first_tensor, need_one_tensor
 from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, promote
 from .registry import public
 
@@ -179,7 +179,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
             base = 1.0 if x._array.dtype.kind == "f" else base
         return apply(ops.power_of_scalar, (x,), {"base": base})
     a, b = promote(as_tensor(input), as_operand(exponent))
-    if a._array.dtype.kind in "iu" and np.any(b._array < 0):
+    if a._array.dtype.kind in "iu" and certainly(np.any(b._array < 0)):
         return _negative_integer_powers(a, b)
     return apply(ops.power, (a, b))
 

@@ -57,6 +57,11 @@ def need_real(x: Tensor, function: str) -> None:
         raise RuntimeError(f"{function} does not support complex inputs. Take .real, .imag or .abs() first.")
 
 
+def certainly(condition: Any) -> bool:
+    """Whether a condition on elements holds for sure; of a batch nothing is known, so checks let it pass."""
+    return isinstance(condition, (bool, np.bool_)) and bool(condition)
+
+
 def array_of(value: Any) -> Any:
     """The array inside a tensor; numbers and arrays as they are."""
     return value._array if isinstance(value, Tensor) else value

@@ -1,7 +1,8 @@
-"""Copies, casts and fills: clone, to, copy_, fill_, zero_, contiguous and the dtype methods."""
+"""Copies, casts and fills: clone, to, copy_, fill_, zero_, contiguous, the dtype methods; questions about dtypes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..ops import casting as ops
 from ..ops import pointwise
 from ..tensor import Tensor
 from .operands import as_operand, broadcast_error
-from .registry import METHODS, public
+from .registry import FUNCTIONS, METHODS, public
 
 
 @public()
@@ -102,20 +103,19 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write the elements of `src` (broadcast, cast) over this tensor."""
     source = as_operand(src)
+    if source is None:
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     if not isinstance(source, Tensor):
         source = wrap(np.asarray(source))
-    return _in_place_copy(input, source)
-
-
-def _in_place_copy(target: Tensor, source: Tensor) -> Tensor:
-    shape = target._array.shape
-    try:
-        fits = np.broadcast_shapes(shape, source._array.shape) == shape
-    except ValueError:
-        raise broadcast_error(shape, source._array.shape) from None
-    if not fits:
-        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(np.broadcast_shapes(shape, source._array.shape))}")
-    return views.in_place(target, lambda x, s: apply(ops.copy_into, (x, s)), source)
+    shape, given = input._array.shape, source._array.shape
+    if given != shape:
+        try:
+            common = np.broadcast_shapes(shape, given)
+        except ValueError:
+            raise broadcast_error(shape, given) from None
+        if common != shape:
+            raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
+    return views.write_in_place(input, ops.copy_into, (source,), {}, ops.copy_over)
 
 
 METHODS["copy_"] = copy_
@@ -125,18 +125,33 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     """Write one value everywhere."""
     if isinstance(value, Tensor):
         if value._array.ndim:
-            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions.")
-        return views.in_place(input, lambda x, v: apply(pointwise.fill_from, (x, v)), value)
-    return views.in_place(input, lambda x: apply(pointwise.fill, (x,), {"value": value}))
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."
+            )
+        return views.write_in_place(input, pointwise.fill_from, (value,), {}, ops.copy_over)
+    if isinstance(value, complex) and input._array.dtype.kind != "c":
+        raise RuntimeError(f"value cannot be converted to type {input.dtype.short_name} without overflow: it is complex")
+    return views.write_in_place(input, pointwise.fill, (), {"value": value}, _fill_over)
+
+
+def _fill_over(array: Any, value: Any) -> None:
+    if isinstance(value, int) and array.dtype.kind in "iu":
+        value = np.asarray(value).astype(array.dtype)  # a number too large wraps, as in torch
+    array.fill(value)
 
 
 def zero_(input: Tensor) -> Tensor:
     """Write zeros everywhere."""
-    return views.in_place(input, lambda x: apply(pointwise.zero, (x,)))
+    return views.write_in_place(input, pointwise.zero, (), {}, _zero_over)
+
+
+def _zero_over(array: Any) -> None:
+    array.fill(0)
 
 
 METHODS["fill_"] = fill_
 METHODS["zero_"] = zero_
+FUNCTIONS["zero_"], FUNCTIONS["fill_"] = zero_, fill_
 
 
 @public()
@@ -145,3 +160,120 @@ def fill(input: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return apply(pointwise.fill_from, (input, value))
     return apply(pointwise.fill, (input,), {"value": value})
+
+
+# --- questions about tensors ---
+
+
+@public(method=False)
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the elements are floating point numbers."""
+    return input._array.dtype.kind in "fV"
+
+
+@public(method=False)
+def is_complex(input: Tensor) -> bool:
+    """Whether the elements are complex numbers."""
+    return input._array.dtype.kind == "c"
+
+
+@public(method=False)
+def is_conj(input: Tensor) -> bool:
+    """False: conjugation happens at once here."""
+    return False
+
+
+@public(method=False)
+def is_neg(input: Tensor) -> bool:
+    """False: negation happens at once here."""
+    return False
+
+
+@public(method=False)
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers."""
+    return input._array.dtype.kind not in "bu"
+
+
+@public(method=False)
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode."""
+    return input._inference
+
+
+@public()
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element is not zero."""
+    count = input._array.size
+    if count != 1:
+        which = "no values" if count == 0 else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {which} is ambiguous")
+    return bool(input._array.item() if input._array.dtype.kind != "V" else input._array.astype(np.float32).item())
+
+
+@public()
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether the shapes are equal."""
+    return input._array.shape == other._array.shape
+
+
+@public(function=False)
+def is_set_to(input: Tensor, tensor: Tensor) -> bool:
+    """Whether both look at the same memory in the same way."""
+    a, b = input.memory(), tensor.memory()
+    return (
+        a.shape == b.shape and a.strides == b.strides and a.__array_interface__["data"] == b.__array_interface__["data"]
+    )
+
+
+@public(method=False)
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return int(input._array.size)
+
+
+@public(method=False)
+def detach(input: Tensor) -> Tensor:
+    """The same memory without the history."""
+    return input.detach()
+
+
+def detach_(input: Tensor) -> Tensor:
+    """Forget this tensor's history."""
+    return input.detach_()
+
+
+FUNCTIONS["detach_"] = detach_
+
+
+# --- functions of Python numbers, element by element ---
+
+
+def _refuse_grad(input: Tensor, name: str) -> None:
+    if input.requires_grad:
+        raise TypeError(f"Can't call {name} on a Variable that requires grad. Use var.detach().{name}() instead.")
+
+
+def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace every element by `callable(element)`. Slow: for small tensors."""
+    _refuse_grad(input, "apply_()")
+    array = input.memory()
+    for place in np.ndindex(array.shape):
+        array[place] = callable(array[place].item())
+    views.bump(views.storage_of(input))
+    return input
+
+
+def map_(input: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace every element by `callable(element, element of tensor)`. Slow: for small tensors."""
+    _refuse_grad(input, "map_()")
+    array = input.memory()
+    other = np.broadcast_to(tensor._array, array.shape)
+    for place in np.ndindex(array.shape):
+        array[place] = callable(array[place].item(), other[place].item())
+    views.bump(views.storage_of(input))
+    return input
+
+
+METHODS["apply_"] = apply_
+METHODS["map_"] = map_

@@ -14,7 +14,7 @@ from ..autograd.op import Op
 from ..autograd.tape import wrap
 from ..ops import pairs as ops
 from ..tensor import Tensor
-from .checks import broadcasting, need_first_tensor, need_one_tensor, not_implemented_for
+from .checks import broadcasting, certainly, need_first_tensor, need_one_tensor, not_implemented_for
 from .operands import as_operand, as_tensor, promote
 from .registry import public
 
@@ -38,7 +38,7 @@ def _divided(operation: Op, a: Any, b: Any) -> Any:
 def _check_zero(a: Any, b: Any) -> None:
     array = b._array if isinstance(b, Tensor) else b
     tensor = a if isinstance(a, Tensor) else b
-    if tensor._array.dtype.kind in "iu" and np.any(np.equal(array, 0)):
+    if tensor._array.dtype.kind in "iu" and certainly(np.any(np.equal(array, 0))):
         raise RuntimeError("ZeroDivisionError: integer division or remainder by zero. Mask the zeros first, or use floats.")
 
 

@@ -45,13 +45,10 @@ def parse_basic(index: tuple, shape: tuple) -> tuple | None:
             if step is not None and (type(step) is not int or step == 0):
                 return None
             start, stop = part.start, part.stop
-            if start is None and stop is None:
-                part = FULL if step is None or step == 1 else part
-            elif type(start) not in (int, type(None)) or type(stop) not in (int, type(None)):
+            if dim >= ndim or type(start) not in (int, type(None)) or type(stop) not in (int, type(None)):
                 return None
-            if dim >= ndim:
-                return None
-            parts.append(part)
+            whole = not start and (stop is None or stop >= shape[dim]) and (step is None or step == 1)
+            parts.append(FULL if whole else part)
             dim += 1
         elif part is None:
             parts.append(None)

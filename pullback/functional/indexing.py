@@ -36,7 +36,12 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     basic = parse_basic(index, x._array.shape) if kind is tuple else None
     if basic is not None:
         return view(x, basic)
-    basic, advanced = parse(index, x._array)
+    try:
+        basic, advanced = parse(index, x._array)
+    except RuntimeError as error:
+        from ..arrays.batched_indexing import pick_by_batch
+
+        return pick_by_batch(x, index, error)
     if not advanced:
         return view(x, basic)
     if any(part is not FULL for part in basic):
@@ -67,11 +72,14 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     if not mode.special and not (mode.grad and (x.requires_grad or value.requires_grad)):
         _write(x, basic, advanced, value)
         return
-    target = x if advanced and all(part is FULL for part in basic) else view(x, basic)
+    target = x if all(part is FULL for part in basic) else view(x, basic)
     if not advanced:
-        from .copying import copy_
+        from .copying import copy_, fill_
 
-        copy_(target, _drop_leading(value, target._array.shape))
+        if value._array.ndim or not target._array.ndim:
+            copy_(target, _drop_leading(value, target._array.shape))
+        else:
+            fill_(target, value)
         return
     if value._array.dtype != x._array.dtype:
         value = value.to(x.dtype)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..autograd.tape import apply, apply_unary, wrap
 from ..dtypes import as_dtype, dtype as dtype_type
-from ..ops import reductions as ops, statistics
+from ..ops import counting, reductions as ops, statistics
 from ..ops.casting import cast
 from ..ops.sorting import max_index, min_index
 from ..tensor import Tensor
@@ -285,57 +285,55 @@ def min(input: Any, *args: Any, dim: Any = None, keepdim: bool = False, other: A
 # --- counts and truth ---
 
 
-def _logical_reduction(ufunc: np.ufunc, input: Any, dim: Any, keepdim: bool) -> Tensor:
-    array = as_tensor(input)._array
-    axis = wrap_dims(dim, array.ndim) if dim != () else ()
-    result = ufunc.reduce(array, axis=axis, keepdims=keepdim) if axis or array.ndim == 0 else array != 0
-    return wrap(np.asarray(result).astype(np.uint8 if array.dtype == np.uint8 else bool))
+def _logical_reduction(op: Any, input: Any, dim: Any, keepdim: bool) -> Tensor:
+    x = as_tensor(input)
+    axis = wrap_dims(dim, x._array.ndim) if dim != () else ()
+    return apply(op, (x,), {"axis": axis, "keepdims": keepdim})
 
 
 @public(out=True)
 def all(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether all elements (along dims) are non-zero."""
-    return _logical_reduction(np.logical_and, input, dim, keepdim)
+    return _logical_reduction(counting.all_axes, input, dim, keepdim)
 
 
 @public(out=True)
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element (along dims) is non-zero."""
-    return _logical_reduction(np.logical_or, input, dim, keepdim)
+    return _logical_reduction(counting.any_axes, input, dim, keepdim)
 
 
 @public()
 def count_nonzero(input: Any, dim: Any = None) -> Tensor:
     """How many elements (along dims) are not zero."""
-    array = as_tensor(input)._array
-    axis = wrap_dims(dim, array.ndim)
-    return wrap(np.asarray(np.add.reduce(array != 0, axis=axis, dtype=np.int64)))
+    x = as_tensor(input)
+    return apply(counting.count_nonzero, (x,), {"axis": wrap_dims(dim, x._array.ndim)})
 
 
-def _arg(function: Any, input: Any, dim: int | None, keepdim: bool, name: str) -> Tensor:
+def _arg(op: Any, input: Any, dim: int | None, keepdim: bool, name: str) -> Tensor:
     x = as_tensor(input)
     _need_order(x, f"{name}_cpu")
-    array = x._array
-    if array.dtype.kind == "b":
+    ndim = x._array.ndim
+    if x._array.dtype.kind == "b":
         raise RuntimeError(f"{name}(): does not support bool input. Convert first: x.int().")
     if dim is None:
         _need_dim_if_empty(x, name, IndexError)
-        result = np.asarray(function(array))
-        return wrap(result.reshape((1,) * array.ndim) if keepdim else result)
-    axis = wrap_dim(dim, array.ndim)
-    if array.ndim == 0:
+        found = apply(op, (x.reshape(-1),), {"axis": 0, "keepdims": False})
+        return found.reshape((1,) * ndim) if keepdim else found
+    axis = wrap_dim(dim, ndim)
+    if ndim == 0:
         return wrap(np.zeros((), np.int64))
     _check_not_empty(x, (axis,), name)
-    return wrap(np.asarray(function(array, axis=axis, keepdims=keepdim)))
+    return apply(op, (x,), {"axis": axis, "keepdims": keepdim})
 
 
 @public(out=True)
 def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Index of the largest element, of the flattened tensor or along a dim."""
-    return _arg(np.argmax, input, dim, keepdim, "argmax")
+    return _arg(counting.argmax, input, dim, keepdim, "argmax")
 
 
 @public(out=True)
 def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Index of the smallest element, of the flattened tensor or along a dim."""
-    return _arg(np.argmin, input, dim, keepdim, "argmin")
+    return _arg(counting.argmin, input, dim, keepdim, "argmin")

@@ -6,16 +6,43 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..tensor import Tensor
+from . import names
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FUNCTIONS: dict[str, Callable] = {}  # torch.name
-METHODS: dict[str, Callable] = {}  # Tensor.name
-IN_PLACE: dict[str, Callable] = {}  # Tensor.name_, given as the out-of-place function
+class Table(dict):
+    """Functions by name. One that belongs to a module that is not loaded yet is loaded when it is looked up."""
+
+    def __init__(self, homes: dict[str, str]) -> None:
+        super().__init__()
+        self.homes = homes  # name -> module of functional/, from names.py
+
+    def __missing__(self, name: str) -> Callable:
+        load(self.homes[name])
+        return dict.__getitem__(self, name)
+
+    def find(self, name: str) -> Callable | None:
+        """The function of this name, None if there is none."""
+        return self[name] if name in self or name in self.homes else None
+
+
+def load(module: str) -> None:
+    """Import one family and give Tensor its methods."""
+    importlib.import_module(f"{__package__}.{module}")
+    for attach in on_load:
+        attach()
+
+
+on_load: list[Callable[[], None]] = []  # called after a family was imported late
+
+FUNCTIONS = Table(names.FUNCTIONS)  # torch.name
+METHODS = Table(names.METHODS)  # Tensor.name
+IN_PLACE = Table(names.IN_PLACE)  # Tensor.name_, given as the out-of-place function
 
 # NumPy's spellings, which torch accepts as well.
 _RENAMED = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import apply, wrap
-from ..ops import sorting as ops
+from ..ops import counting, sorting as ops
 from ..tensor import Tensor
-from .checks import not_implemented_for
-from .operands import as_operand, as_tensor, wrap_dim
+from .checks import certainly, not_implemented_for
+from .operands import as_operand, as_tensor, wrap_dim, wrap_dims
 from .reductions import SortResult, TopkResult
 from .registry import public
 
@@ -126,10 +126,10 @@ def unique_consecutive(
 @public(out=False)
 def nonzero(input: Any, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Where elements are not zero: a matrix of indices, or one index tensor for each dim."""
-    array = as_tensor(input)._array
+    x = as_tensor(input)
     if as_tuple:
-        return tuple(wrap(index) for index in np.nonzero(np.atleast_1d(array)))
-    result = wrap(np.argwhere(array).astype(np.int64))
+        return tuple(wrap(index) for index in np.nonzero(np.atleast_1d(x._array)))
+    result = apply(counting.nonzero_rows, (x,))
     if out is None:
         return result
     from .registry import write_out
@@ -147,10 +147,7 @@ def argwhere(input: Any) -> Tensor:
 @public()
 def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Tensor:
     """The first `size` rows of `nonzero`, filled up with `fill_value`."""
-    found = np.argwhere(as_tensor(input)._array).astype(np.int64)[:size]
-    out = np.full((size, found.shape[1]), fill_value, np.int64)
-    out[: len(found)] = found
-    return wrap(out)
+    return apply(counting.nonzero_static, (as_tensor(input),), {"count": size, "fill_value": fill_value})
 
 
 def _side(right: bool, side: str | None) -> str:
@@ -169,25 +166,17 @@ def searchsorted(
     sorter: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Where to insert values into sorted rows so that they stay sorted."""
-    rows = sorted_sequence._array
-    values = np.asarray(as_tensor(as_operand(input))._array)
-    where = _side(right, side)
+    values = as_tensor(as_operand(input))
+    rows, kind = sorted_sequence, np.int32 if out_int32 else np.int64
     if sorter is not None:
-        rows = np.take_along_axis(rows, sorter._array, -1)
-    kind = np.int32 if out_int32 else np.int64
-    if rows.ndim == 1:
-        return wrap(np.asarray(np.searchsorted(rows, values, where)).astype(kind))
-    if rows.shape[:-1] != values.shape[:-1]:
+        rows = apply(ops.take_along, (rows, sorter), {"axis": rows._array.ndim - 1})
+    have, want = rows._array.shape, values._array.shape
+    if len(have) != 1 and have[:-1] != want[:-1]:
         raise RuntimeError(
             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
-            f"input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value tensor "
-            f"{list(values.shape)}"
+            f"input value tensor must match, but we got boundaries tensor {list(have)} and input value tensor {list(want)}"
         )
-    out = np.empty(values.shape, kind)
-    flat_rows, flat_values = rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1])
-    for row, value, target in zip(flat_rows, flat_values, out.reshape(flat_values.shape), strict=True):
-        target[...] = np.searchsorted(row, value, where)
-    return wrap(out)
+    return apply(counting.searchsorted, (rows, values), {"side": _side(right, side), "kind": kind})
 
 
 @public(out=True, method=False)
@@ -201,8 +190,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 @public(method=False, out=True)
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Which elements are among the test elements."""
-    x, among = (np.asarray(as_tensor(value)._array) for value in (elements, test_elements))
-    return wrap(np.asarray(np.isin(x, among, assume_unique=False, invert=invert)))
+    return apply(counting.isin, (as_tensor(elements), as_tensor(test_elements)), {"invert": invert})
 
 
 # --- counting ---
@@ -212,112 +200,43 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each non-negative integer occurs, or the sum of its weights."""
     array = input._array
-    if array.ndim != 1 or array.dtype.kind not in "iu" or array.size and array.min() < 0:
+    if array.ndim != 1 or array.dtype.kind not in "iu" or certainly(np.any(array < 0)):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
-    if weights is None:
-        return wrap(np.bincount(array, minlength=minlength).astype(np.int64))
-    if weights._array.shape != array.shape:
+    if weights is not None and weights._array.shape != array.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    counted = np.bincount(array, weights._array.astype(np.float64), minlength)
-    return wrap(counted.astype(np.float32 if weights._array.dtype == np.float32 else np.float64))
-
-
-def _edges(low: Any, high: Any, bins: int, kind: np.dtype) -> np.ndarray:
-    from ..creation import _evenly
-
-    return _evenly(low, high, bins + 1, kind)
-
-
-def _limits(array: np.ndarray, low: Any, high: Any, function: str, margin: float) -> tuple[float, float]:
-    if low == high and array.size:
-        low, high = float(array.min()), float(array.max())
-    if low == high:
-        low, high = (low - margin, high + margin) if array.size else (0.0, 1.0)
-    if not (np.isfinite(low) and np.isfinite(high)):
-        raise RuntimeError(f"{function}: range of [{low}, {high}] is not finite")
-    if low > high:
-        raise RuntimeError(f"{function}: max must be larger than min")
-    return low, high
+    return apply(counting.bincount, (input, weights), {"minlength": minlength})
 
 
 @public(out=True)
 def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     """Counts in `bins` equal bins between min and max (of the data, if equal)."""
-    array = input._array
-    if array.dtype.kind not in "fV":
+    if input._array.dtype.kind not in "fV":
         raise not_implemented_for("histogram_cpu", input)
     if bins <= 0:
         raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
-    low, high = _limits(array, min, max, "torch.histc()", 1)
-    return wrap(_uniform_counts([array.reshape(-1)], [(low, high)], [bins], None, array.dtype))
+    return apply(counting.histc, (input,), {"bins": bins, "low": min, "high": max})
 
 
-class HistogramResult(tuple):
-    """What `histogram` returns: (hist, bin_edges)."""
-
+class _HistogramFields(tuple):
     _fields = ("hist", "bin_edges")
     hist = property(lambda self: self[0])
     bin_edges = property(lambda self: self[1])
 
 
-def _uniform_counts(columns: list, limits: list, bins: list, weight: Any, kind: np.dtype) -> np.ndarray:
-    """Counts of points in a grid of equal bins; the last bin of each axis includes its end."""
-    keep = np.ones(columns[0].shape, bool)
-    place = np.zeros(columns[0].shape, np.int64)
-    for column, (low, high), count in zip(columns, limits, bins, strict=True):
-        inside = (column >= low) & (column <= high)
-        keep &= inside
-        scaled = np.where(inside, column, low)
-        position = ((scaled - low) * (count / (high - low)) if high > low else scaled * 0).astype(np.int64)
-        place = place * count + np.minimum(position, count - 1)
-    weights = None if weight is None else weight.reshape(-1)[keep].astype(np.float64)
-    return np.bincount(place[keep], weights, int(np.prod(bins))).astype(kind).reshape(bins)
+class HistogramResult(_HistogramFields):
+    """What `histogram` returns: (hist, bin_edges)."""
 
 
-def _first_above(edges: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The first edge above each value, by the bisection torch uses (which decides what edges out of order mean)."""
-    first, length = np.zeros(values.shape, np.int64), np.full(values.shape, edges.size)
-    while length.any():
-        half = length // 2
-        right = (length > 0) & ~(values < edges[np.minimum(first + half, edges.size - 1)])
-        first = np.where(right, first + half + 1, first)
-        length = np.where(right, length - half - 1, half)
-    return first
+class HistogramddResult(_HistogramFields):
+    """What `histogramdd` returns: (hist, bin_edges), the edges of each dimension in a tuple."""
 
 
-def _edge_counts(columns: list, edges: list, weight: Any, kind: np.dtype) -> np.ndarray:
-    """Counts of points in a grid of given edges; the last bin of each axis includes its end."""
-    keep = np.ones(columns[0].shape, bool)
-    place = np.zeros(columns[0].shape, np.int64)
-    bins = [edge.size - 1 for edge in edges]
-    for column, edge, count in zip(columns, edges, bins, strict=True):
-        keep &= (column >= edge[0]) & (column <= edge[-1])
-        place = place * count + np.clip(_first_above(edge, column) - 1, 0, count - 1)
-    weights = None if weight is None else weight.reshape(-1)[keep].astype(np.float64)
-    return np.bincount(place[keep], weights, int(np.prod(bins))).astype(kind).reshape(bins)
-
-
-def _density(counts: np.ndarray, edges: list) -> np.ndarray:
-    result = counts / counts.sum()
-    for axis, edge in enumerate(edges):
-        shape = [1] * counts.ndim
-        shape[axis] = -1
-        result = result / np.diff(edge).reshape(shape)
-    return result.astype(counts.dtype)
-
-
-def _histogram(columns: list, bins: Any, range: Any, weight: Any, density: bool, kind: np.dtype, name: str) -> tuple:
-    if all(isinstance(one, Tensor) for one in bins):
-        edges = [one._array for one in bins]
-        counts = _edge_counts(columns, edges, weight, kind)
-    else:
-        pairs = [(0, 0)] * len(columns) if range is None else list(zip(range[0::2], range[1::2], strict=True))
-        limits = [_limits(column, *pair, name, 0.5) for column, pair in zip(columns, pairs, strict=True)]
-        edges = [_edges(low, high, count, kind) for (low, high), count in zip(limits, bins, strict=True)]
-        counts = _uniform_counts(columns, limits, list(bins), weight, kind)
-    return (_density(counts, edges) if density else counts), edges
+def _histogram(points: Tensor, bins: list, range: Any, weight: Any, density: bool, function: str) -> tuple:
+    edges = tuple(bins) if all(isinstance(one, Tensor) for one in bins) else ()
+    params = {"counts": None if edges else tuple(bins), "limits": range, "density": density, "function": function}
+    return apply(counting.histogram, (points, weight, *edges), params)
 
 
 @public(out=True)
@@ -325,18 +244,8 @@ def histogram(
     input: Tensor, bins: Any, *, range: Sequence[float] | None = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:
     """Counts in bins, given by number or by edges, and the edges."""
-    array = input._array
-    weights = None if weight is None else weight._array
-    counts, edges = _histogram([array.reshape(-1)], [bins], range, weights, density, array.dtype, "torch.histogram()")
-    return HistogramResult((wrap(counts), wrap(edges[0])))
-
-
-class HistogramddResult(tuple):
-    """What `histogramdd` returns: (hist, bin_edges), the edges of each dimension in a tuple."""
-
-    _fields = ("hist", "bin_edges")
-    hist = property(lambda self: self[0])
-    bin_edges = property(lambda self: self[1])
+    points = input.reshape(-1, 1)
+    return HistogramResult(_histogram(points, [bins], range, weight, density, "torch.histogram()"))
 
 
 @public(method=False)
@@ -344,24 +253,17 @@ def histogramdd(
     input: Tensor, bins: Any, *, range: Sequence[float] | None = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:
     """Counts of points (rows of coordinates) in a grid of bins, and the edges along each axis."""
-    array = input._array
-    dims = array.shape[-1]
+    dims = input._array.shape[-1]
     bins = [bins] * dims if isinstance(bins, int) else list(bins)
     if len(bins) != dims:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
-    columns = list(np.moveaxis(array.reshape(-1, dims), -1, 0))
-    weights = None if weight is None else weight._array
-    counts, edges = _histogram(columns, bins, range, weights, density, array.dtype, "torch.histogramdd()")
-    return HistogramddResult((wrap(counts), tuple(wrap(edge) for edge in edges)))
+    found, *edges = _histogram(input, bins, range, weight, density, "torch.histogramdd()")
+    return HistogramddResult((found, tuple(edges)))
 
 
 @public()
 def hash_tensor(input: Tensor, dim: Any = (), keepdim: bool = False, *, mode: int = 0) -> Tensor:
     """Exclusive-or of the bits of all elements (or along dims), as uint64."""
-    from .operands import wrap_dims
-
-    array = input._array
     if mode != 0:
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
-    wide = array.astype(np.float64).view(np.uint64) if array.dtype.kind in "fV" else array.astype(np.int64).view(np.uint64)
-    return wrap(np.asarray(np.bitwise_xor.reduce(wide, axis=wrap_dims(dim, array.ndim), keepdims=keepdim)))
+    return apply(counting.hash_bits, (input,), {"axis": wrap_dims(dim, input._array.ndim), "keepdims": keepdim})

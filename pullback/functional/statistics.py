@@ -11,7 +11,7 @@ from ..autograd.tape import apply, apply_unary, wrap
 from ..dtypes import as_dtype, dtype as dtype_type
 from ..ops import sorting, statistics as ops
 from ..tensor import Tensor
-from .checks import not_implemented_for
+from .checks import certainly, not_implemented_for
 from .operands import as_tensor, wrap_dim, wrap_dims
 from .reductions import KthvalueResult, MedianResult, ModeResult, NanmedianResult, in_dtype
 from .registry import FUNCTIONS, public
@@ -279,7 +279,7 @@ def _levels(q: Any, input: Tensor, name: str) -> Tensor:
         if q._array.ndim > 1:
             raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     levels = q if isinstance(q, Tensor) else wrap(np.asarray(q, input._array.dtype))
-    if np.any((levels._array < 0) | (levels._array > 1)):
+    if certainly(np.any((levels._array < 0) | (levels._array > 1))):
         what = "q values" if isinstance(q, Tensor) else "q"
         raise RuntimeError(f"{name}() {what} must be in the range [0, 1]")
     return levels
@@ -290,11 +290,13 @@ def _ranks(x: Any, levels: Tensor, skip_nan: bool) -> Tensor:
     missing = np.isnan(x)
     last = x.shape[-1] - 1
     if skip_nan:
-        present = (~missing).sum(-1, keepdims=True)
+        present = np.sum(~missing, axis=-1, keepdims=True)
         return levels * wrap(np.maximum(present - 1, 0).astype(x.dtype))
     ranks = levels * wrap(np.full((*x.shape[:-1], 1), last, x.dtype))
-    incomplete = wrap(missing.any(-1, keepdims=True))
-    return ranks if not incomplete._array.any() else FUNCTIONS["where"](incomplete, float(last), ranks)
+    incomplete = np.any(missing, axis=-1, keepdims=True)
+    if isinstance(incomplete, np.ndarray) and not incomplete.any():
+        return ranks
+    return FUNCTIONS["where"](wrap(incomplete), float(last), ranks)
 
 
 def _interpolated(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
@@ -304,7 +306,7 @@ def _interpolated(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
         rounding = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}[interpolation]
         return _taken(ordered, rounding(positions), axis)
     below = np.floor(positions)
-    weight = ranks - wrap(below) if interpolation == "linear" else wrap(np.full_like(positions, 0.5))
+    weight = ranks - wrap(below) if interpolation == "linear" else wrap(positions * 0 + 0.5)
     return FUNCTIONS["lerp"](_taken(ordered, below, axis), _taken(ordered, np.ceil(positions), axis), weight)
 
 

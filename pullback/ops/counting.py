@@ -1,0 +1,173 @@
+"""Operations whose results are counts, positions or truth values: they carry no gradient.
+
+They are operations, not plain functions, so that `vmap` can run them on batches.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import Op, op
+
+
+def _counting(name: str, forward: Any, inputs: tuple[str, ...] = ("x",), outputs: int = 1) -> Op:
+    return op(f"{name}Backward0", forward, inputs=inputs, outputs=outputs)
+
+
+# --- truth and counts ---
+
+
+def _truth(ufunc: np.ufunc) -> Any:
+    def forward(x: Any, axis: tuple, keepdims: bool) -> Any:
+        result = ufunc.reduce(x, axis=axis, keepdims=keepdims) if axis or not np.ndim(x) else x != 0
+        return np.asarray(result).astype(np.uint8 if x.dtype == np.uint8 else bool)
+
+    return forward
+
+
+all_axes = _counting("All", _truth(np.logical_and))
+any_axes = _counting("Any", _truth(np.logical_or))
+count_nonzero = _counting(
+    "CountNonzero", lambda x, axis: np.asarray(np.add.reduce(np.asarray(x) != 0, axis=axis, dtype=np.int64))
+)
+argmax = _counting("Argmax", lambda x, axis, keepdims: np.asarray(np.argmax(x, axis=axis, keepdims=keepdims)))
+argmin = _counting("Argmin", lambda x, axis, keepdims: np.asarray(np.argmin(x, axis=axis, keepdims=keepdims)))
+
+
+def _hash(x: Any, axis: tuple, keepdims: bool) -> Any:
+    """Exclusive-or of the bits, integers and floats widened to 64 of them."""
+    wide = (x.astype(np.float64) if x.dtype.kind in "fV" else x.astype(np.int64)).view(np.uint64)
+    return np.asarray(np.bitwise_xor.reduce(wide, axis=axis, keepdims=keepdims))
+
+
+hash_bits = _counting("HashTensor", _hash)
+
+# --- positions ---
+
+nonzero_rows = _counting("Nonzero", lambda x: np.argwhere(x).astype(np.int64))
+
+
+def _nonzero_static(x: Any, count: int, fill_value: int) -> Any:
+    found = np.argwhere(x).astype(np.int64)[:count]
+    out = np.full((count, found.shape[1]), fill_value, np.int64)
+    out[: len(found)] = found
+    return out
+
+
+nonzero_static = _counting("NonzeroStatic", _nonzero_static)
+
+
+def _searchsorted(rows: Any, values: Any, side: str, kind: Any) -> Any:
+    if rows.ndim == 1:
+        return np.asarray(np.searchsorted(rows, values, side)).astype(kind)
+    out = np.empty(values.shape, kind)
+    flat_rows, flat_values = rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1])
+    for row, value, target in zip(flat_rows, flat_values, out.reshape(flat_values.shape), strict=True):
+        target[...] = np.searchsorted(row, value, side)
+    return out
+
+
+searchsorted = _counting("Searchsorted", _searchsorted, ("rows", "values"))
+isin = _counting("Isin", lambda x, among, invert: np.asarray(np.isin(x, among, invert=invert)), ("x", "among"))
+
+# --- histograms ---
+
+
+def _bincount(x: Any, weights: Any, minlength: int) -> Any:
+    if weights is None:
+        return np.bincount(x, minlength=minlength).astype(np.int64)
+    counted = np.bincount(x, weights.astype(np.float64), minlength)
+    return counted.astype(np.float32 if weights.dtype == np.float32 else np.float64)
+
+
+bincount = _counting("Bincount", _bincount, ("x", "weights"))
+
+
+def limits_of(array: np.ndarray, low: Any, high: Any, function: str, margin: float) -> tuple[float, float]:
+    """The range of a histogram: as given, else that of the data, widened by `margin` if it is a point."""
+    if low == high and array.size:
+        low, high = float(array.min()), float(array.max())
+    if low == high:
+        low, high = (low - margin, high + margin) if array.size else (0.0, 1.0)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"{function}: range of [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(f"{function}: max must be larger than min")
+    return low, high
+
+
+def _counts(place: Any, keep: Any, bins: list, weight: Any, kind: np.dtype) -> np.ndarray:
+    weights = None if weight is None else weight.reshape(-1)[keep].astype(np.float64)
+    return np.bincount(place[keep], weights, int(np.prod(bins))).astype(kind).reshape(bins)
+
+
+def uniform_counts(columns: list, limits: list, bins: list, weight: Any, kind: np.dtype) -> np.ndarray:
+    """Counts of points in a grid of equal bins; the last bin of each axis includes its end."""
+    keep = np.ones(columns[0].shape, bool)
+    place = np.zeros(columns[0].shape, np.int64)
+    for column, (low, high), count in zip(columns, limits, bins, strict=True):
+        inside = (column >= low) & (column <= high)
+        keep &= inside
+        scaled = np.where(inside, column, low)
+        position = ((scaled - low) * (count / (high - low)) if high > low else scaled * 0).astype(np.int64)
+        place = place * count + np.minimum(position, count - 1)
+    return _counts(place, keep, bins, weight, kind)
+
+
+def _first_above(edges: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The first edge above each value, by the bisection torch uses (which decides what edges out of order mean)."""
+    first, length = np.zeros(values.shape, np.int64), np.full(values.shape, edges.size)
+    while length.any():
+        half = length // 2
+        right = (length > 0) & ~(values < edges[np.minimum(first + half, edges.size - 1)])
+        first = np.where(right, first + half + 1, first)
+        length = np.where(right, length - half - 1, half)
+    return first
+
+
+def edge_counts(columns: list, edges: list, weight: Any, kind: np.dtype) -> np.ndarray:
+    """Counts of points in a grid of given edges; the last bin of each axis includes its end."""
+    keep = np.ones(columns[0].shape, bool)
+    place = np.zeros(columns[0].shape, np.int64)
+    bins = [edge.size - 1 for edge in edges]
+    for column, edge, count in zip(columns, edges, bins, strict=True):
+        keep &= (column >= edge[0]) & (column <= edge[-1])
+        place = place * count + np.clip(_first_above(edge, column) - 1, 0, count - 1)
+    return _counts(place, keep, bins, weight, kind)
+
+
+def _histc(x: Any, bins: int, low: Any, high: Any) -> Any:
+    limits = limits_of(x, low, high, "torch.histc()", 1)
+    return uniform_counts([x.reshape(-1)], [limits], [bins], None, x.dtype)
+
+
+histc = _counting("Histc", _histc)
+
+
+def _density(counts: np.ndarray, edges: list) -> np.ndarray:
+    result = counts / counts.sum()
+    for axis, edge in enumerate(edges):
+        shape = [1] * counts.ndim
+        shape[axis] = -1
+        result = result / np.diff(edge).reshape(shape)
+    return result.astype(counts.dtype)
+
+
+def _histogram(x: Any, weight: Any, *edges: Any, counts: Any, limits: Any, density: bool, function: str) -> tuple:
+    """Points are the rows of `x` along its last axis; bins are given by edges, or by counts and limits."""
+    from ..creation import _evenly
+
+    columns = list(np.moveaxis(x.reshape(-1, x.shape[-1]), -1, 0))
+    if edges:
+        found = edge_counts(columns, list(edges), weight, x.dtype)
+    else:
+        pairs = [(0, 0)] * len(columns) if limits is None else list(zip(limits[0::2], limits[1::2], strict=True))
+        spans = [limits_of(column, *pair, function, 0.5) for column, pair in zip(columns, pairs, strict=True)]
+        edges = tuple(_evenly(low, high, count + 1, x.dtype) for (low, high), count in zip(spans, counts, strict=True))
+        found = uniform_counts(columns, spans, list(counts), weight, x.dtype)
+    return (_density(found, list(edges)) if density else found, *edges)
+
+
+histogram = op("HistogramBackward0", _histogram, inputs=(), outputs=0, variadic=True)

@@ -186,9 +186,12 @@ def _one_or_more(sources: tuple) -> tuple[int | None, tuple]:
 
 
 def _rule_names(rule: Callable) -> tuple[str, ...]:
+    """What a rule asks for besides the cotangent."""
+    names = getattr(rule, "names", None)
+    if names is not None:
+        return names
     code = rule.__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return names[1:]
+    return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
 
 
 def _parameter_names(forward: Callable) -> tuple[str, ...] | None:
@@ -210,12 +213,17 @@ def conjugate(value: Any) -> Any:
 
 
 def _times_partial(partial: Callable, conjugated: bool) -> Callable:
-    """The pullback of an elementwise operation from its partial derivative; keeps the partial's parameter names."""
+    """The pullback of an elementwise operation from its partial derivative; it asks for the same names."""
     names = partial.__code__.co_varnames[: partial.__code__.co_argcount]
-    arguments = ", ".join(names)
-    derivative = f"conjugate(partial({arguments}))" if conjugated else f"partial({arguments})"
-    source = f"lambda {', '.join(('g', *names))}: g * {derivative}"
-    return eval(source, {"partial": partial, "conjugate": conjugate})  # noqa: S307 - our own text
+    rule: Callable
+    if len(names) == 1:
+        rule = (lambda g, u: g * conjugate(partial(u))) if conjugated else (lambda g, u: g * partial(u))
+    elif len(names) == 2:
+        rule = (lambda g, u, v: g * conjugate(partial(u, v))) if conjugated else (lambda g, u, v: g * partial(u, v))
+    else:
+        rule = (lambda g, *args: g * conjugate(partial(*args))) if conjugated else (lambda g, *args: g * partial(*args))
+    rule.names = names  # type: ignore[attr-defined]
+    return rule
 
 
 def elementwise(node_name: str, forward: Callable, **partials: Callable | None) -> Op:

@@ -17,7 +17,7 @@ from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, record_binary, wrap
 from ..ops import pointwise as ops
 from ..tensor import Tensor
-from .checks import certainly, need_first_tensor, need_one_tensor
+from .checks import need_first_tensor, need_one_tensor
 from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, promote
 from .registry import public
 
@@ -179,8 +179,6 @@ def pow(input: Any, exponent: Any) -> Tensor:
             base = 1.0 if x._array.dtype.kind == "f" else base
         return apply(ops.power_of_scalar, (x,), {"base": base})
     a, b = promote(as_tensor(input), as_operand(exponent))
-    if a._array.dtype.kind in "iu" and certainly(np.any(b._array < 0)):
-        return _negative_integer_powers(a, b)
     return apply(ops.power, (a, b))
 
 
@@ -195,14 +193,6 @@ def _power_of_tensor(x: Tensor, exponent: Any) -> Tensor:
     elif isinstance(exponent, complex) and kind != "c":
         (x,) = promote(x, exponent)[:1]
     return apply_unary(ops.power_scalar, x, {"exponent": exponent})
-
-
-def _negative_integer_powers(a: Tensor, b: Tensor) -> Tensor:
-    """Integer tensors to negative powers: 0 except for bases 1 and -1 (as torch's kernel does)."""
-    base, exponent = np.broadcast_arrays(a._array, b._array)
-    signs = np.where(exponent % 2 == 0, 1, -1)
-    small = np.where(base == 1, 1, np.where(base == -1, signs, 0)).astype(base.dtype)
-    return wrap(np.where(exponent < 0, small, np.power(base, np.maximum(exponent, 0))))
 
 
 @public("negative", in_place=True, out=True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import conjugate, linear, op
+from .pairs import complex_logaddexp
 
 
 def _slices(axis: int) -> tuple:
@@ -123,9 +124,11 @@ cumprod = op(
 def _logcumsumexp(x: Any, axis: int) -> Any:
     if x.dtype.kind != "c":
         return np.logaddexp.accumulate(wide(x), axis=axis).astype(x.dtype, copy=False)
-    peak = np.maximum.reduce(x.real, axis=axis, keepdims=True, initial=-np.inf)
-    peak = np.where(np.isfinite(peak), peak, 0)
-    return (peak + np.log(np.cumsum(np.exp(x - peak), axis=axis))).astype(x.dtype)
+    rows = np.moveaxis(x, axis, 0)
+    out = np.array(rows)
+    for i in range(1, len(out)):  # one after the other: the imaginary part adds up, it is not an angle
+        out[i] = complex_logaddexp(out[i - 1], rows[i])
+    return np.moveaxis(out, 0, axis)
 
 
 def _logcumsumexp_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:

@@ -101,8 +101,11 @@ ldexp = op(
 
 
 def _logaddexp(a: Any, b: Any) -> Any:
-    if a.dtype.kind != "c":
-        return np.logaddexp(a, b)
+    return np.logaddexp(a, b) if a.dtype.kind != "c" else complex_logaddexp(a, b)
+
+
+def complex_logaddexp(a: Any, b: Any) -> Any:
+    """log(exp(a) + exp(b)) of complex numbers, on the branch of the one with the larger real part."""
     a_first = np.real(a) >= np.real(b)
     high, low = np.where(a_first, a, b), np.where(a_first, b, a)
     same = np.isinf(np.real(high)) & (a == b)

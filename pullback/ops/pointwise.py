@@ -73,16 +73,24 @@ def _power_scalar(x: Any, exponent: Any) -> Any:
 
 
 power_scalar = elementwise("PowBackward0", _power_scalar, x=_scalar_power_partial)
+def _power(a: Any, b: Any) -> Any:
+    if a.dtype.kind in "iu" and a.dtype.kind == b.dtype.kind and np.any(b < 0):
+        # Integers to negative powers: 0 except for bases 1 and -1, as in torch's kernel.
+        small = np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0))
+        return np.where(b < 0, small, np.power(a, np.maximum(b, 0))).astype(a.dtype)
+    return np.power(a, b)
+
+
 power = op(
     "PowBackward1",
-    np.power,
+    _power,
     kind="elementwise_pull",
     a=lambda g, a, b: g * conjugate(np.where(b == 0, 0, b * a ** np.where(b == 0, 1, b - 1))),
     b=lambda g, a, b, out: g * conjugate(np.where((a == 0) & (np.real(b) >= 0), 0, out * np.log(np.where(a == 0, 1, a)))),
 )
 power_of_scalar = op(
     "PowBackward2",
-    lambda x, base: np.power(np.asarray(base, dtype=x.dtype), x),
+    lambda x, base: _power(np.asarray(base, dtype=x.dtype), x),
     kind="elementwise_pull",
     x=lambda g, out, x, base: g * conjugate(_power_base_partial(out, x, base)),
 )
@@ -162,6 +170,8 @@ absolute = op("AbsBackward0", np.abs, kind="real_pull", x=_abs_pullback)
 def _sign(x: Any) -> Any:
     if x.dtype.kind == "c":
         raise RuntimeError("Unlike NumPy, torch.sign doesn't allow complex input. Use torch.sgn() instead.")
+    if x.dtype.kind == "f":
+        return np.subtract(x > 0, x < 0, dtype=x.dtype)  # NaN has no sign: torch says 0
     return x if x.dtype.kind == "b" else np.sign(x)
 
 

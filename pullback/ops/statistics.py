@@ -183,6 +183,8 @@ def _others(x: Any) -> Any:
 
 def _product_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: bool) -> Any:
     g = unkeep(g, axis, keepdims)
+    if count_of(x.shape, axis) == 1:
+        return g
     if not has_zeros(x):
         return g * conjugate(unkeep(out, axis, keepdims) / x)
     rest = tuple(i for i in range(len(x.shape)) if i not in axis)

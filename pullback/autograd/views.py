@@ -92,6 +92,12 @@ def refresh(tensor: Tensor) -> None:
     if view.version == version:
         return
     base = base_of(view)
+    if view.origin == "several" and (base._requires_grad or tensor._node is not None):
+        if not current_mode().grad:
+            return
+        raise RuntimeError(
+            f"{_made_by(tensor)} and its base or another view of its base has been modified inplace. {SEVERAL}"
+        )
     if base._requires_grad:
         if tensor._array.dtype.kind in "fcV":
             replay_on(base, tensor)
@@ -99,6 +105,28 @@ def refresh(tensor: Tensor) -> None:
         tensor._node = None
         tensor._requires_grad = False
     view.version = version
+
+
+def look(tensor: Tensor) -> None:
+    """`refresh` for attributes: looking at a tensor that can no longer be used is no error."""
+    if tensor._view.origin != "several":
+        refresh(tensor)
+    elif tensor._node is None and base_of(tensor._view)._requires_grad and tensor._array.dtype.kind in "fcV":
+        tensor._requires_grad = True
+
+
+SEVERAL = (
+    "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+    "modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+
+
+def _made_by(tensor: Tensor) -> str:
+    """The beginning of torch's complaints about views of functions that give several."""
+    if tensor._node is None:
+        return "A view was created in no_grad mode"
+    name = tensor._node.name().removesuffix("Backward0").replace("Backward", "")
+    return f"Output {tensor._output_nr} of {name} is a view"
 
 
 def replay_on(base: Tensor, tensor: Tensor) -> None:
@@ -180,7 +208,7 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
         )
     view = tensor._view
     if view is not None:
-        refresh(tensor)
+        look(tensor)
     if not recording:
         return
     if view is not None:
@@ -198,12 +226,7 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
                 "Clone it first, or do both in the same mode."
             )
         if view.origin == "several":
-            maker = "a function" if tensor._node is None else tensor._node.name()
-            raise RuntimeError(
-                f"Output {tensor._output_nr} of {maker} is a view and is being modified inplace. This view is the output of a function that "
-                "returns multiple views. Such functions do not allow the output views to be modified inplace. You "
-                "should replace the inplace operation by an out-of-place one."
-            )
+            raise RuntimeError(f"{_made_by(tensor)} and is being modified inplace. {SEVERAL}")
         if base._requires_grad and base._node is None:
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation. "
@@ -216,7 +239,15 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
         )
 
 
+def check_early(tensor: Tensor, *others: Tensor) -> None:
+    """`check_writable` ahead of any other check of an in-place operation on these tensors."""
+    mode = current_mode()
+    check_writable(tensor, mode, mode.grad and (tensor.requires_grad or any(other.requires_grad for other in others)))
+
+
 def check_no_overlap(array: Any) -> None:
+    if 0 not in array.strides or array.size == 0:
+        return
     for size, stride in zip(array.shape, array.strides, strict=True):
         if stride == 0 and size > 1:
             raise RuntimeError(
@@ -275,10 +306,13 @@ def in_place(tensor: Tensor, function: Callable, *args: Any, **kwargs: Any) -> T
     return tensor
 
 
-def write_in_place(tensor: Tensor, op: Op, others: tuple, params: dict, writer: Callable) -> Tensor:
+def write_in_place(
+    tensor: Tensor, op: Op, others: tuple, params: dict, writer: Callable, overlap: bool = False
+) -> Tensor:
     """`in_place` for an operation that changes some elements only and whose rules need neither old nor new values.
 
-    `writer(array, *others, **params)` changes the array as it is, without a copy of the rest.
+    `writer(array, *others, **params)` changes the array as it is, without a copy of the rest. With `overlap`, elements
+    may share memory (as in an expanded tensor).
     """
     from . import tape
 
@@ -286,9 +320,10 @@ def write_in_place(tensor: Tensor, op: Op, others: tuple, params: dict, writer: 
     if mode.special:
         return in_place(tensor, lambda x, *values: tape.apply(op, (x, *values), params), *others)
     array = tensor.memory()
-    check_no_overlap(array)
     recording = mode.grad and (tensor.requires_grad or any(isinstance(v, Tensor) and v.requires_grad for v in others))
     check_writable(tensor, mode, recording)
+    if not overlap:
+        check_no_overlap(array)
     storage = storage_of(tensor)
     inputs = (alias_of(tensor), *others)
     mask = tape.needs_gradient(op, inputs) if recording else 0
@@ -387,11 +422,12 @@ def reshape_in_place(tensor: Tensor, op: Op, params: dict, back: tuple) -> Tenso
     if tensor._view is None:
         tensor._moves = (*getattr(tensor, "_moves", ()), back)  # type: ignore[attr-defined]
     else:
-        result._view.version = storage.version
-        tensor._view = result._view
+        tensor._view.steps, tensor._view.moves = result._view.steps, result._view.moves
     if result._node is not None:
         adopt_history(tensor, result._node, result._output_nr)
+        if tensor._view is not None:
+            tensor._view.version = storage.version
     return tensor
 
 
-_tensor._refresh = refresh
+_tensor._refresh = look

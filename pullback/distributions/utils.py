@@ -29,6 +29,9 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     if first is not None:
         options = {"dtype": first.dtype, "device": first.device}
     tensors = [v if isinstance(v, pullback.Tensor) else pullback.tensor(v, **options) for v in values]
+    shape = tensors[0].shape
+    if all(tensor.shape == shape for tensor in tensors):
+        return tuple(tensors)
     return tuple(pullback.broadcast_tensors(*tensors))
 
 

@@ -73,6 +73,38 @@ def test_samplers_can_be_given():
         assert runs[0] == runs[1]
 
 
+@pytest.mark.parametrize("kind", ["plain", "subset", "split", "subclass", "empty", "bad index", "grad"])
+def test_gathered_rows_are_what_stacking_gives(kind):
+    runs = []
+    for library in BOTH:
+        data = library.utils.data
+        library.manual_seed(2)
+        dataset = table(library)
+        order = [[3, 1, -1], [0]]
+        if kind == "subset":
+            dataset = data.Subset(data.Subset(dataset, [5, 2, 9, 7]), [3, 1, 0, 2])
+        elif kind == "split":
+            dataset = data.random_split(dataset, [4, 6])[1]
+        elif kind == "subclass":
+            dataset = type("Own", (data.TensorDataset,), {"__getitem__": lambda self, i: i})(*dataset.tensors)
+        elif kind == "empty":
+            dataset = data.TensorDataset(library.zeros(4, 0), library.zeros(4))
+        elif kind == "bad index":
+            order = [[0, 99]]
+        elif kind == "grad":
+            dataset.tensors[0].requires_grad_()
+        try:
+            batches = list(data.DataLoader(dataset, batch_sampler=order))
+            runs.append([[(str(t.dtype)[-7:], t.requires_grad, plain(t)) for t in b] for b in map(tuple_of, batches)])
+        except IndexError as error:
+            runs.append(type(error))
+    assert runs[0] == runs[1]
+
+
+def tuple_of(batch):
+    return batch if isinstance(batch, (list, tuple)) else (batch,)
+
+
 class Stream:
     """A stream of numbers, split over workers; made into an IterableDataset of either library."""
 

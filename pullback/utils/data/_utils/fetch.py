@@ -1,10 +1,27 @@
-"""Fetchers: from what a sampler gives to the data a loader yields."""
+"""Fetchers: from what a sampler gives to the data a loader yields.
+
+Rows of a TensorDataset that are collated in the default way are gathered by one index operation for each tensor,
+which gives what stacking single rows would give, many times faster.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
 from typing import Any
+
+from pullback.utils.data._utils.collate import default_collate
+from pullback.utils.data.dataset import Subset, TensorDataset
+
+
+def _rows(dataset: Any, index: list[Any]) -> list[Any] | None:
+    """The collated batch of a plain TensorDataset, or a part of one; None for other datasets and indices."""
+    while type(dataset) is Subset:
+        index = [dataset.indices[i] for i in index]
+        dataset = dataset.dataset
+    if type(dataset) is not TensorDataset or not all(type(i) is int for i in index):
+        return None
+    return [tensor[index] for tensor in dataset.tensors]
 
 
 class MapFetcher:
@@ -19,6 +36,10 @@ class MapFetcher:
         """The batch of a list of indices, or the one sample of a single index."""
         if not self.auto_collation:
             return self.collate_fn(self.dataset[index])
+        if self.collate_fn is default_collate and index:
+            rows = _rows(self.dataset, index)
+            if rows is not None:
+                return rows
         if getattr(self.dataset, "__getitems__", None):
             return self.collate_fn(self.dataset.__getitems__(index))
         return self.collate_fn([self.dataset[i] for i in index])

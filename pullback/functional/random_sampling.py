@@ -6,6 +6,7 @@ arguments, dtypes, checks and the order in which the memory of a tensor is fille
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..autograd.tape import apply, wrap
 from ..autograd.views import in_place
 from ..dtypes import as_dtype, default_dtype, int64
 from ..tensor import Tensor
-from .checks import not_implemented_for
+from .checks import certainly, not_implemented_for
 from .operands import NUMBERS, as_tensor, sizes_of
 from .registry import FUNCTIONS, METHODS, public
 
@@ -57,6 +58,13 @@ def _checked(sizes: tuple) -> tuple:
 
 
 # --- arrays ---
+
+
+def _drawn(draw: Callable[[tuple], np.ndarray], shape: tuple) -> Any:
+    """`draw(shape)`; inside `vmap`, what its randomness allows: an error, one draw for all examples, or one for each."""
+    from ..arrays.randomness import drawn
+
+    return drawn(draw, shape)
 
 
 def _need_floating(kind: np.dtype, kernel: str) -> None:
@@ -101,7 +109,8 @@ def rand(
 ) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1)."""
     sizes = _checked(sizes_of((named.pop("size"),) if "size" in named else size))
-    return _finish(uniform_array(_from(generator), sizes, _kind(dtype, out)), requires_grad, device, layout, out)
+    stream, kind = _from(generator), _kind(dtype, out)
+    return _finish(_drawn(lambda shape: uniform_array(stream, shape, kind), sizes), requires_grad, device, layout, out)
 
 
 def randn(
@@ -110,7 +119,8 @@ def randn(
 ) -> Tensor:  # fmt: skip
     """Normal numbers of mean 0 and variance 1."""
     sizes = _checked(sizes_of((named.pop("size"),) if "size" in named else size))
-    return _finish(normal_array(_from(generator), sizes, _kind(dtype, out)), requires_grad, device, layout, out)
+    stream, kind = _from(generator), _kind(dtype, out)
+    return _finish(_drawn(lambda shape: normal_array(stream, shape, kind), sizes), requires_grad, device, layout, out)
 
 
 def _check_range(low: int, high: int | None, kind: np.dtype) -> None:
@@ -156,7 +166,9 @@ def randint(
     kind = (int64 if out is None else out.dtype).numpy if dtype is None else as_dtype(dtype).numpy
     sizes = _checked(sizes_of((tuple(size),)))
     low, high = (int(value) if value is not None else value for value in (low or 0, high))
-    return _finish(_integers(_from(generator), sizes, kind, low, high), requires_grad, device, layout, out)
+    stream = _from(generator)
+    array = _drawn(lambda shape: _integers(stream, shape, kind, low, high), sizes)
+    return _finish(array, requires_grad, device, layout, out)
 
 
 def randperm(
@@ -168,7 +180,13 @@ def randperm(
 
     _checked((n,))
     kind = (int64 if out is None else out.dtype).numpy if dtype is None else as_dtype(dtype).numpy
-    return _finish(draw(_from(generator), n, kind), requires_grad, device, layout, out)
+    stream = _from(generator)
+
+    def permutations(shape: tuple) -> np.ndarray:
+        rows = [draw(stream, n, kind) for _ in range(math.prod(shape[:-1]))]
+        return rows[0] if len(shape) == 1 else np.stack(rows).reshape(shape)
+
+    return _finish(_drawn(permutations, (n,)), requires_grad, device, layout, out)
 
 
 def _like(draw: Callable[..., np.ndarray], input: Tensor, generator: Any, dtype: Any, requires_grad: bool, device: Any, *args: Any) -> Tensor:
@@ -218,7 +236,7 @@ FUNCTIONS.update({f.__name__: f for f in (rand, randn, randint, randperm, rand_l
 def _in_memory_order(array: Any, kind: np.dtype, draw: Callable[..., np.ndarray], generator: Any, *args: Any) -> np.ndarray:
     """Draw values for an array so that they run along its memory: `draw(generator, shape, kind, contiguous, ...)`."""
     if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
-        return draw(generator, array.shape, kind, True, *args)
+        return _drawn(lambda shape: draw(generator, shape, kind, True, *args), array.shape)
     order = _memory_order(array)
     values = draw(generator, tuple(array.shape[i] for i in order), kind, False, *args)
     return values.transpose(tuple(order.index(i) for i in range(array.ndim)))
@@ -293,8 +311,8 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     return _filled(_bernoulli, self, generator, lambda g, shape, kind, _: draw(g, shape, kind, float(p)))
 
 
-def _check_chances(chances: np.ndarray) -> None:
-    if not np.all((chances >= 0) & (chances <= 1)):
+def _check_chances(chances: Any) -> None:
+    if certainly(np.logical_not(np.all((chances >= 0) & (chances <= 1)))):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false. Probabilities lie in [0, 1].")
 
 
@@ -363,13 +381,24 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
     """Ones and zeros: ones with the probabilities in `input` (or all with probability p)."""
     from ..random_discrete import bernoulli as draw
 
-    array = input._array
-    if p is None:
-        _check_chances(array)
-        values = draw(_from(generator), array.shape, array.dtype, np.asarray(array))
+    array, stream = input._array, _from(generator)
+    kind = array.dtype
+    if p is not None:
+        values = _drawn(lambda shape: draw(stream, shape, kind, float(p)), array.shape)
     else:
-        values = draw(_from(generator), array.shape, array.dtype, float(p))
-    return apply(_bernoulli_from, (input, wrap(np.asarray(values))))
+        _check_chances(array)
+        values = _drawn(lambda shape: _uniforms(stream, shape, kind), array.shape)
+        values = (values < array).astype(kind)
+    return apply(_bernoulli_from, (input, wrap(values)))
+
+
+def _uniforms(stream: Any, shape: tuple, kind: np.dtype) -> np.ndarray:
+    """The uniforms that chances of this dtype are compared with: float32 for all but float64."""
+    from ..random_streams import uniforms
+
+    work = kind if kind == np.float64 else np.dtype(np.float32)
+    with stream.lock:
+        return uniforms(stream, math.prod(shape), work).reshape(shape)
 
 
 @public(method=False)
@@ -411,7 +440,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
             )
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-        array = normal_array(stream, sizes_of((size,)), _kind(dtype, out), mean, std)
+        kind = _kind(dtype, out)
+        array = _drawn(lambda shape: normal_array(stream, shape, kind, mean, std), sizes_of((size,)))
         return _finish(array, requires_grad, device, layout, out)
     return _finish(_normal_from(stream, mean, std)._array, requires_grad, device, layout, out)
 
@@ -423,16 +453,16 @@ def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
     if isinstance(std, Tensor):
         if std._array.dtype.kind == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if np.any(std._array < 0):
+        if certainly(np.any(std._array < 0)):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     shape = np.broadcast_shapes(*(np.shape(value._array) for value in (mean, std) if isinstance(value, Tensor)))
     kind = given._array.dtype
     if not isinstance(std, Tensor):
-        return wrap(np.asarray(normal_array(stream, shape, kind, 0.0, std) + mean._array))
-    values = normal_array(stream, shape, kind) * std._array
-    return wrap(np.asarray(values + (mean._array if isinstance(mean, Tensor) else mean)))
+        return wrap(_drawn(lambda sizes: normal_array(stream, sizes, kind, 0.0, std), shape) + mean._array)
+    values = _drawn(lambda sizes: normal_array(stream, sizes, kind), shape) * std._array
+    return wrap(values + (mean._array if isinstance(mean, Tensor) else mean))
 
 
 @public(method=False)

@@ -72,6 +72,7 @@ from pullback.distributions.transforms import (
 from pullback.distributions.uniform import Uniform
 from pullback.distributions.von_mises import VonMises
 from pullback.distributions.weibull import Weibull
+from pullback.distributions.wishart import Wishart
 
 # The divergences register themselves.
 from pullback.distributions import _kl_cross, _kl_multivariate, _kl_same  # isort: skip  # noqa: E402, F401
@@ -87,6 +88,6 @@ __all__ = [
     "PositiveDefiniteTransform", "PowerTransform", "RelaxedBernoulli", "RelaxedOneHotCategorical",
     "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StackTransform",
     "StickBreakingTransform", "StudentT", "TanhTransform", "Transform", "TransformedDistribution", "Uniform",
-    "VonMises", "Weibull", "biject_to", "constraints", "identity_transform", "kl_divergence", "register_kl",
+    "VonMises", "Weibull", "Wishart", "biject_to", "constraints", "identity_transform", "kl_divergence", "register_kl",
     "transform_to", "transforms",
 ]  # fmt: skip

@@ -74,6 +74,10 @@ CASES = {
         t.tensor([0.3, 0.0, -0.4]),
     ),
     "VonMises": lambda t, d: d.VonMises(vector(t, 0.5, -1.0), vector(t, 1.5, 4.3)),
+    "Wishart": lambda t, d: d.Wishart(vector(t, 4.5), spd(t)),
+    "Wishart batch": lambda t, d: d.Wishart(
+        vector(t, 7.0, 5.5), scale_tril=t.stack([spd(t).tril(), spd(t, 3, 1).tril()])
+    ),
     "LKJCholesky": lambda t, d: d.LKJCholesky(3, vector(t, 0.5, 2.0)),
     "Independent": lambda t, d: d.Independent(d.Normal(vector(t, 0.5, -1.0), vector(t, 1.5, 0.3)), 1),
     "TransformedDistribution": lambda t, d: d.TransformedDistribution(

@@ -18,6 +18,7 @@ cases = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(cases)
 CASES = cases.CASES
 LIBRARIES = (pullback, torch)
+pytestmark = pytest.mark.filterwarnings("ignore:Singular sample")
 # Torch has its Bessel functions from a fit of seven digits, and some terms in single precision.
 TOLERANCE = {"VonMises": 1e-6, "Multinomial": 1e-6, "GeneralizedPareto": 1e-5}
 

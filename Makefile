@@ -63,7 +63,7 @@ types: $(DEV_STAMP)
 	$(BIN)/mypy
 
 bench: $(ORACLE_STAMP)
-	$(BIN)/python -m benchmarks $(BENCH_FLAGS)
+	$(BIN)/python -m benchmarks --write benchmarks/results.md $(BENCH_FLAGS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache build dist

@@ -1,0 +1,123 @@
+"""Run the benchmarks: `python -m benchmarks [NAMES] [--rounds N] [--write FILE]`.
+
+One process for each library; they take turns, slice by slice, so that both meet the same weather. Reported are the
+medians of the slices, their ratio, and whether the numbers agree. `make bench` writes `benchmarks/results.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+LIBRARIES = ("torch", "pullback")
+
+
+def worker(library: str) -> None:
+    """Serve requests from standard input: prepare a workload, run a slice of it."""
+    import importlib
+
+    torch = importlib.import_module(library)
+    for name in ("nn.functional", "func", "optim"):
+        importlib.import_module(f"{library}.{name}")
+    from .workloads import make
+
+    step, estimate = None, 0.0
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            if request["do"] == "prepare":
+                step = None
+                step = make(request["name"], torch)
+                results = step()
+                digest = [float(abs(r.detach().double()).sum()) for r in results]
+                estimate = min(timed(step, 1) for _ in range(3))
+                answer: dict = {"digest": digest}
+            else:
+                assert step is not None
+                answer = {"time": timed(step, max(1, int(request["slice"] / max(estimate, 1e-9))))}
+        except Exception as error:  # noqa: BLE001 - told to the driver, which goes on
+            answer = {"error": f"{type(error).__name__}: {error}"[:200]}
+        print(json.dumps(answer), flush=True)
+
+
+def timed(step, count: int) -> float:  # type: ignore[no-untyped-def]
+    start = time.perf_counter()
+    for _ in range(count):
+        step()
+    return (time.perf_counter() - start) / count
+
+
+class Worker:
+    def __init__(self, library: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks", "--worker", library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def ask(self, **request: object) -> dict:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+
+def measure(workers: dict[str, Worker], name: str, rounds: int, seconds: float) -> dict:
+    prepared = {library: w.ask(do="prepare", name=name) for library, w in workers.items()}
+    times: dict[str, list[float]] = {library: [] for library in workers}
+    for turn in range(rounds):
+        for library in sorted(workers, reverse=turn % 2 == 1):
+            if "error" not in prepared[library]:
+                time.sleep(0.02)  # let the other process's threads go to sleep
+                times[library].append(workers[library].ask(do="run", slice=seconds)["time"])
+    return {
+        library: prepared[library] | ({"median": statistics.median(t), "best": min(t)} if t else {})
+        for library, t in times.items()
+    }
+
+
+def agree(a: list[float], b: list[float]) -> bool:
+    return len(a) == len(b) and all(abs(x - y) <= 2e-3 * max(abs(x), abs(y), 1e-9) for x, y in zip(a, b))
+
+
+def row(name: str, result: dict) -> str:
+    torch, own = result["torch"], result["pullback"]
+    if "median" not in torch or "median" not in own:
+        return f"| {name} | | | {own.get('error') or torch.get('error')} |"
+    note = "" if agree(torch["digest"], own["digest"]) else " **numbers differ**"
+    ratio = torch["median"] / own["median"]
+    return f"| {name} | {torch['median'] * 1e6:,.1f} | {own['median'] * 1e6:,.1f} | {ratio:.2f}{note} |"
+
+
+def main() -> None:
+    from .workloads import WORKLOADS
+
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", help=", ".join(WORKLOADS))
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--slice", type=float, default=0.1, help="seconds for each library in each round")
+    parser.add_argument("--write", type=Path, help="also write the table to this file")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.worker:
+        worker(arguments.worker)
+        return
+    workers = {library: Worker(library) for library in LIBRARIES}
+    lines = ["| workload | torch µs | Pullback µs | torch / Pullback |", "|---|---|---|---|"]
+    print("\n".join(lines), flush=True)
+    for name in arguments.names or WORKLOADS:
+        lines.append(row(name, measure(workers, name, arguments.rounds, arguments.slice)))
+        print(lines[-1], flush=True)
+    if arguments.write:
+        described = "\n".join(f"- `{name}`: {function.__doc__}" for name, function in WORKLOADS.items())
+        arguments.write.write_text(
+            "# Benchmarks\n\nMedians of interleaved slices, torch eager and Pullback in one run. Above 1 is faster than torch.\n\n"
+            + "\n".join(lines) + "\n\n" + described + "\n"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -35,3 +35,8 @@ def drawn(draw: Callable[[tuple], Any], shape: tuple, outside: tuple = ()) -> An
     for level, _ in different:
         array = Batched(array, level)
     return array
+
+
+def randomness_at(level: int) -> str:
+    """The randomness of one level."""
+    return next((randomness for number, randomness, _ in _levels.get() if number == level), "error")

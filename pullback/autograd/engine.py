@@ -22,7 +22,7 @@ from ..storage import LastWrite
 from ..tensor import Anchor, Tensor
 from .accumulate import commit
 from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
-from .mode import NO_GRAD, RECORD, current_mode, set_mode
+from .mode import NO_GRAD, RECORD, current_mode, set_mode, transform_depth
 from .node import FREED, Node
 from .saved import arrays_of, tensors_of
 from .tape import wrap
@@ -352,6 +352,11 @@ def sweep_back(sweep: Sweep, cotangents: list) -> dict:
 
 def backward_to_leaves(roots: list, cotangents: list, retain: bool, record: bool) -> None:
     """`backward()`: gradients of all leaves go to their `.grad`."""
+    if transform_depth.get():
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+            "instead or call backward() outside of functorch transforms."
+        )
     sweep = Sweep(roots)
     if record:
         sweep.recorded()

@@ -317,16 +317,18 @@ def _any_batched(args: tuple) -> bool:
     return any(isinstance(value, Tensor) and not isinstance(value._array, (np.ndarray, np.generic)) for value in args)
 
 
-def run_function(cls: type[Function], args: tuple) -> Any:
-    """Forward without recording, then one node for the whole."""
+def run_function(cls: type[Function], args: tuple, forward: Callable | None = None, made: list | None = None) -> Any:
+    """Forward (or another form of it) without recording, then one node for the whole, which is put into `made`."""
     mode = current_mode()
     ctx = cls._backward_cls()
+    if made is not None:
+        made.append(ctx)
     needs = tuple(isinstance(value, Tensor) and value.requires_grad for value in args)
     ctx.needs_input_grad = needs
     ctx.is_tensor_input = tuple(isinstance(value, Tensor) for value in args)
     with no_grad():
         if cls.setup_context is not Function.setup_context:
-            output = cls.forward(*args)
+            output = (forward or cls.forward)(*args)
             cls.setup_context(ctx, args, output)
         else:
             output = cls.forward(ctx, *args)

@@ -56,6 +56,9 @@ current_mode = _current.get
 set_mode = _current.set
 
 
+transform_depth: ContextVar[int] = ContextVar("pullback_transform", default=0)  # function transforms being run
+
+
 def is_grad_enabled() -> bool:
     """Whether operations are being recorded in this context."""
     return _current.get().grad

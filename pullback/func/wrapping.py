@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 from ..arrays.batched import Batched, level_of
 from ..arrays.batching_rules import is_tensor
 from ..autograd.general import payload_of
-from ..autograd.mode import current_mode, set_mode
+from ..autograd.mode import current_mode, set_mode, transform_depth
 from ..autograd.tape import apply, wrap
 from ..ops.shape import alias
 from ..tensor import Tensor, anchor_of
 from ..utils._pytree import tree_map, tree_map_only
 
-_depth: ContextVar[int] = ContextVar("pullback_transform", default=0)
-
-inside_transform = _depth.get
+_depth = transform_depth
 
 
 @contextmanager

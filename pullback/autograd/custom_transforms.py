@@ -1,0 +1,177 @@
+"""Custom functions under forward mode and `vmap`: their `jvp` and `vmap` static methods."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays.batched import Batched, level_of
+from ..arrays.batching_rules import is_tensor
+from ..tensor import Tensor
+from .forward_mode import below_level, set_tangent
+from .function import Function, run_function
+from .general import top_levels
+from .mode import current_mode, set_mode
+from .tape import wrap
+
+_NOTES = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+class VmapInfo(NamedTuple):
+    """What a `vmap` static method is told."""
+
+    batch_size: int
+    randomness: str
+
+
+def apply_transformed(cls: type[Function], args: tuple, below: float = float("inf")) -> Any:
+    """`Function.apply` when forward mode or vmap may be involved."""
+    dual, batch = top_levels(args, None, below)
+    if dual > batch:
+        return _apply_dual(cls, args, dual)
+    if batch:
+        return _apply_batched(cls, args, batch)
+    return run_function(cls, args)
+
+
+def _apply_dual(cls: type[Function], args: tuple, level: int) -> Any:
+    primals = tuple(below_level(value, level) if isinstance(value, Tensor) else value for value in args)
+    made: list = []
+    if any(isinstance(value, Tensor) and value._tangent is not None for value in primals) or _any_batch(primals):
+        output = apply_transformed(cls, primals, level)
+        ctx = _context_of(output, cls)
+    else:
+        output = run_function(cls, primals, made=made)
+        ctx = made[0]
+    tangents = [
+        (value._tangent or {}).get(level) if isinstance(value, Tensor) else None for value in args
+    ]
+    if ctx.materialize_grads:
+        tangents = [
+            _zeros(value) if tangent is None and isinstance(value, Tensor) and value._array.dtype.kind in "fcV" else tangent
+            for value, tangent in zip(args, tangents, strict=True)
+        ]
+    if ctx.saved_for_forward is not None:
+        ctx = _ForwardContext(ctx)
+    found = cls.jvp(ctx, *tangents)
+    single = not isinstance(output, tuple)
+    outputs = (output,) if single else output
+    found = found if isinstance(found, tuple) else (found,)
+    if len(found) != len(outputs):
+        raise RuntimeError(
+            f"The jvp of {cls.__name__} returned {len(found)} tangents for {len(outputs)} outputs: give one for each, or None."
+        )
+    results = tuple(_with_tangent(out, tangent, level) for out, tangent in zip(outputs, found, strict=True))
+    return results[0] if single else results
+
+
+def _with_tangent(out: Any, tangent: Any, level: int) -> Any:
+    if isinstance(out, Tensor) and tangent is not None:
+        if out._array.shape != tangent._array.shape:
+            raise RuntimeError(
+                f"The tangent that jvp returned has shape {list(tangent.shape)} and the output has shape {list(out.shape)}: "
+                "they must be the same."
+            )
+        set_tangent(out, level, tangent)
+    return out
+
+
+def _any_batch(values: tuple) -> bool:
+    return any(isinstance(value, Tensor) and level_of(value._array) for value in values)
+
+
+def _zeros(value: Tensor) -> Tensor:
+    return wrap(np.zeros(value._array.shape, value._array.dtype))
+
+
+def _context_of(output: Any, cls: type[Function]) -> Any:
+    """The ctx of a recorded application."""
+    for value in output if isinstance(output, tuple) else (output,):
+        if isinstance(value, Tensor) and isinstance(value._node, cls._backward_cls):
+            return value._node
+    return cls._backward_cls()
+
+
+class _ForwardContext:
+    """The ctx as `jvp` sees it: `saved_tensors` is what was given to `save_for_forward`."""
+
+    def __init__(self, ctx: Any) -> None:
+        object.__setattr__(self, "_ctx", ctx)
+
+    @property
+    def saved_tensors(self) -> tuple:
+        return self._ctx.saved_for_forward
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ctx, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._ctx, name, value)
+
+
+# --- vmap ---
+
+
+def _apply_batched(cls: type[Function], args: tuple, level: int) -> Any:
+    if cls.setup_context is Function.setup_context:
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
+            f"setup_context staticmethod. {_NOTES}"
+        )
+    own_rule = cls.vmap is not Function.vmap
+    if cls.generate_vmap_rule:
+        if own_rule:
+            raise RuntimeError(
+                f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overriden vmap staticmethod. "
+                f"Please set generate_vmap_rule=False or delete the overriden vmap staticmethod to avoid ambiguity. {_NOTES}"
+            )
+        return run_function(cls, args)  # its code runs on batches as it is
+    if not own_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the vmap "
+            f"staticmethod or set generate_vmap_rule=True. {_NOTES}"
+        )
+    return run_function(cls, args, forward=lambda *values: _by_rule(cls, values, level))
+
+
+def _by_rule(cls: type[Function], args: tuple, level: int) -> Any:
+    """Call the function's own `vmap` on whole batches, one level further out."""
+    from ..arrays.randomness import randomness_at
+
+    inside, dims, size = [], [], 0
+    for value in args:
+        array = value._array if isinstance(value, Tensor) else None
+        if level_of(array) == level:
+            inside.append(array.array if is_tensor(array.array) else wrap(array.array))
+            dims.append(0 if array.batched else None)
+            size = array.array.shape[0] if array.batched else size
+        else:
+            inside.append(value)
+            dims.append(None)
+    mode = current_mode()
+    set_mode(mode.replace(batch_level=max(0, level - 1)))
+    try:
+        result = cls.vmap(VmapInfo(int(size), randomness_at(level)), tuple(dims), *inside)
+    finally:
+        set_mode(mode)
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise RuntimeError(
+            f"Expected the vmap staticmethod of {cls.__name__} to return two things: (output, out_dims), got {type(result)}."
+        )
+    output, out_dims = result
+    if isinstance(output, tuple):
+        dims_out = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(output)
+        return tuple(_entered(part, dim, level) for part, dim in zip(output, dims_out, strict=True))
+    return _entered(output, out_dims, level)
+
+
+def _entered(value: Any, dim: int | None, level: int) -> Any:
+    from .general import payload_of
+
+    if not isinstance(value, Tensor):
+        return value
+    if dim is None:
+        return wrap(Batched(payload_of(value, level), level, False))
+    moved = value.movedim(dim, 0) if dim else value
+    return wrap(Batched(payload_of(moved, level), level))

@@ -1,0 +1,249 @@
+"""`torch.autograd.functional`: products with Jacobians and Hessians, and whole ones, of functions of tensors.
+
+Inputs and outputs are a tensor or a tuple of tensors. `torch.func` does the same for any nesting of containers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..tensor import Tensor
+from . import roots
+from .functional_checks import (
+    as_tuple,
+    check_requires_grad,
+    check_strategy,
+    finished,
+    is_single,
+    prepared,
+    scalar_weight,
+    validate_v,
+    zeros_for,
+)
+from .grad_mode import enable_grad
+from .mode import is_grad_enabled
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+
+def _outputs_of(func: Callable, inputs: tuple, function: str, strict: bool) -> tuple[tuple, bool]:
+    outputs, is_tuple = as_tuple(func(*inputs), "outputs of the user-provided function", function)
+    check_requires_grad(outputs, "outputs", strict)
+    return outputs, is_tuple
+
+
+def _gradients(outputs: tuple, inputs: tuple, weights: Any, create_graph: bool, batched: bool = False) -> tuple:
+    """`grad` of those outputs that require it; None where an input has no part in them."""
+    weights = (None,) * len(outputs) if weights is None else weights
+    pairs = [(output, weight) for output, weight in zip(outputs, weights, strict=True) if output.requires_grad]
+    if not pairs:
+        return (None,) * len(inputs)
+    picked, given = zip(*pairs, strict=True)
+    return roots.grad(
+        picked, inputs, None if given[0] is None else given, create_graph=create_graph, retain_graph=True, allow_unused=True,
+        is_grads_batched=batched,
+    )  # fmt: skip
+
+
+def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
+    """(outputs, v-weighted gradients of the inputs)."""
+    with enable_grad():
+        given, is_tuple = as_tuple(inputs, "inputs", "vjp")
+        given = prepared(given, create_graph)
+        outputs, outputs_tuple = _outputs_of(func, given, "vjp", strict)
+        weights = _weights(v, outputs, outputs_tuple, create_graph, "vjp", "user-provided function returns")
+    with enable_grad() if create_graph or is_grad_enabled() else enable_grad():
+        gradients = _gradients(outputs, given, weights, create_graph)
+        result = zeros_for(gradients, given, create_graph, strict, "back")
+    return finished(outputs, create_graph, outputs_tuple), finished(result, create_graph, is_tuple)
+
+
+def _weights(v: Any, values: tuple, is_tuple: bool, create_graph: bool, function: str, what: str) -> Any:
+    if v is not None:
+        weights, _ = as_tuple(v, "v", function)
+        weights = prepared(weights, create_graph, need_graph=False)
+        validate_v(weights, values, is_tuple)
+        return weights
+    if not is_single(values):
+        raise RuntimeError(f"The vector v can only be None if the {what} a single Tensor with a single element.")
+    return None
+
+
+def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
+    """(outputs, Jacobian times v), by differentiating the vector-Jacobian product."""
+    with enable_grad():
+        given, is_tuple = as_tuple(inputs, "inputs", "jvp")
+        given = prepared(given, create_graph)
+        weights = _weights(v, given, is_tuple, create_graph, "jvp", "input to the user-provided function is")
+        if weights is None:
+            weights = tuple(scalar_weight(x) for x in given)
+        outputs, outputs_tuple = _outputs_of(func, given, "jvp", strict)
+        dummies = tuple(_zeros_like(output, True) for output in outputs)
+        pulled = _gradients(outputs, given, dummies, True)
+        check_requires_grad(pulled, "grad_inputs", strict)
+        pairs = [(g, w) for g, w in zip(pulled, weights, strict=True) if g is not None and g.requires_grad]
+        if pairs:
+            pulled_back, used = zip(*pairs, strict=True)
+            tangents = roots.grad(pulled_back, dummies, used, create_graph=create_graph, retain_graph=True, allow_unused=True)
+        else:
+            tangents = (None,) * len(dummies)
+        result = zeros_for(tangents, outputs, create_graph, strict, "back_trick")
+    return finished(outputs, create_graph, outputs_tuple), finished(result, create_graph, outputs_tuple)
+
+
+def _zeros_like(x: Tensor, requires_grad: bool) -> Tensor:
+    from ..functional.registry import FUNCTIONS
+
+    return FUNCTIONS["zeros_like"](x).requires_grad_(requires_grad)
+
+
+# --- Jacobians ---
+
+
+def jacobian(
+    func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:  # fmt: skip
+    """The Jacobian: one tensor, or a tuple (of tuples) when outputs (or inputs) are tuples.
+
+    All rows come from one batched pass, so `vectorize` changes nothing but torch's checks.
+    """
+    check_strategy(strategy, create_graph, strict, vectorize)
+    if strategy == "forward-mode":
+        return _jacobian_forward(func, inputs)
+    with enable_grad():
+        given, is_tuple = as_tuple(inputs, "inputs", "jacobian")
+        given = prepared(given, create_graph)
+        outputs, outputs_tuple = _outputs_of(func, given, "jacobian", strict)
+        rows = [_rows(output, number, given, create_graph, strict) for number, output in enumerate(outputs)]
+    result = [finished(row, create_graph, True) for row in rows]
+    return _arranged(result, is_tuple, outputs_tuple)
+
+
+def _arranged(rows: list, inputs_tuple: bool, outputs_tuple: bool) -> Any:
+    blocks = tuple(tuple(row) if inputs_tuple else row[0] for row in rows)
+    return blocks if outputs_tuple else blocks[0]
+
+
+def _rows(output: Tensor, number: int, inputs: tuple, create_graph: bool, strict: bool) -> tuple:
+    """The Jacobian of one output with respect to all inputs."""
+    from ..func.reverse import standard_basis
+
+    (basis,) = standard_basis([output])
+    gradients = _gradients((output,), inputs, basis, create_graph, batched=True)
+    blocks = []
+    for position, (gradient, x) in enumerate(zip(gradients, inputs, strict=True)):
+        if gradient is None:
+            if strict:
+                raise RuntimeError(
+                    f"Output {number} of the user-provided function is independent of input {position}. This is not allowed in strict mode."
+                )
+            blocks.append(_zeros(x, output, create_graph))
+            continue
+        if strict and create_graph and not gradient.requires_grad:
+            raise RuntimeError(
+                "The jacobian of the user-provided function is independent of input "
+                f"{position}. This is not allowed in strict mode when create_graph=True."
+            )
+        blocks.append(gradient.reshape((*output._array.shape, *x._array.shape)))
+    return tuple(blocks)
+
+
+def _zeros(x: Tensor, output: Tensor, requires_grad: bool) -> Tensor:
+    import numpy as np
+
+    from .tape import wrap
+
+    zeros = wrap(np.zeros((*output._array.shape, *x._array.shape), x._array.dtype))
+    return zeros.requires_grad_() if requires_grad else zeros
+
+
+def _jacobian_forward(func: Callable, inputs: Any) -> Any:
+    from ..func.forward import jacfwd
+
+    given, is_tuple = as_tuple(inputs, "inputs", "jacobian")
+    outputs_tuple = False
+
+    def checked(*values: Tensor) -> tuple:
+        nonlocal outputs_tuple
+        outputs, outputs_tuple = as_tuple(func(*values), "outputs of the user-provided function", "jacobian")
+        return outputs
+
+    rows = jacfwd(checked, argnums=tuple(range(len(given))))(*given)
+    return _arranged([tuple(block.detach() for block in row) for row in rows], is_tuple, outputs_tuple)
+
+
+# --- Hessians ---
+
+
+def _checked_scalar(func: Callable, inputs: tuple, function: str) -> Tensor:
+    outputs, is_tuple = as_tuple(func(*inputs), "outputs of the user-provided function", function)
+    if is_tuple:
+        raise RuntimeError(f"The function given to {function} should return a single Tensor")
+    if outputs[0]._array.size != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
+    return outputs[0].squeeze()
+
+
+def hessian(
+    func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:  # fmt: skip
+    """The second derivatives of a function with one element: a tensor, or a tuple of tuples."""
+    given, is_tuple = as_tuple(inputs, "inputs", "hessian")
+    if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+
+    def gradient(*values: Tensor) -> Any:
+        if outer_jacobian_strategy == "forward-mode":
+            values = tuple(value.requires_grad_() if value.is_leaf else value for value in values)
+        output = _checked_scalar(func, values, "hessian")
+        check_requires_grad((output,), "outputs", strict)
+        found = _gradients((output,), values, None, True)
+        if strict:
+            check_requires_grad(found, "jacobian", strict)
+        result = zeros_for(found, values, True, strict, "double_back")
+        return result if len(result) > 1 or is_tuple else result[0]
+
+    if outer_jacobian_strategy == "forward-mode":
+        from ..func.forward import hessian as forward_over_reverse
+
+        numbers = tuple(range(len(given)))
+        blocks = forward_over_reverse(lambda *values: _checked_scalar(func, values, "hessian"), argnums=numbers)(*given)
+        return blocks if is_tuple else blocks[0][0]
+    return jacobian(gradient, given if is_tuple else given[0], create_graph, strict, False)
+
+
+def vhp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
+    """(value, v times the Hessian) of a function with one element."""
+    return _hessian_product(func, inputs, v, create_graph, strict, "vhp")
+
+
+def hvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
+    """(value, Hessian times v) of a function with one element. The Hessian is symmetric: `vhp` gives the same."""
+    return _hessian_product(func, inputs, v, create_graph, strict, "hvp")
+
+
+def _hessian_product(func: Callable, inputs: Any, v: Any, create_graph: bool, strict: bool, function: str) -> tuple:
+    with enable_grad():
+        given, is_tuple = as_tuple(inputs, "inputs", function)
+        given = prepared(given, create_graph)
+        weights = _weights(v, given, is_tuple, create_graph, function, "input to the user-provided function is")
+        if weights is None:
+            weights = tuple(scalar_weight(x) for x in given)
+        outputs, is_outputs_tuple = as_tuple(func(*given), "outputs of the user-provided function", function)
+        check_requires_grad(outputs, "outputs", strict)
+        if is_outputs_tuple or not isinstance(outputs[0], Tensor):
+            raise RuntimeError(f"The function given to {function} should return a single Tensor")
+        if outputs[0]._array.size != 1:
+            raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
+        first = _gradients(outputs, given, None, True)
+        check_requires_grad(first, "jacobian", strict)
+        pairs = [(g, w) for g, w in zip(first, weights, strict=True) if g is not None and g.requires_grad]
+        second: tuple = (None,) * len(given)
+        if pairs:
+            gradients, used = zip(*pairs, strict=True)
+            second = roots.grad(gradients, given, used, create_graph=create_graph, retain_graph=True, allow_unused=True)
+        result = zeros_for(second, given, create_graph, strict, "double_back")
+    return finished(outputs, create_graph, False), finished(result, create_graph, is_tuple)

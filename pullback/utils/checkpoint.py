@@ -1,0 +1,314 @@
+"""`torch.utils.checkpoint`: trade computing for memory by running parts of a forward pass again in the backward pass.
+
+Without reentrance (recommended) saved values are replaced by placeholders through saved-tensor hooks; the first one that
+is needed runs the function again, and stops as soon as all values have been seen. The reentrant form is a custom function.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from typing import Any
+
+from ..autograd import backward as run_backward
+from ..autograd.engine import running
+from ..autograd.function import Function
+from ..autograd.grad_mode import enable_grad, no_grad
+from ..autograd.graph import saved_tensors_hooks
+from ..autograd.mode import is_grad_enabled
+from ..tensor import Tensor
+
+__all__ = [
+    "CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+]  # fmt: skip
+
+
+class CheckpointError(RuntimeError):
+    """Running a function again gave something else than the first time."""
+
+
+CheckpointError.__module__ = "torch.utils.checkpoint"
+
+
+class _AllSeen(Exception):
+    """Ends a second run early."""
+
+
+_debug: ContextVar[bool | None] = ContextVar("pullback_checkpoint_debug", default=None)
+_early_stop: ContextVar[bool | None] = ContextVar("pullback_checkpoint_early_stop", default=None)
+
+
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Whether errors say which values differ (overrides `checkpoint(debug=)`)."""
+    token = _debug.set(enabled)
+    try:
+        yield
+    finally:
+        _debug.reset(token)
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Whether second runs stop when all values have been seen (overrides `checkpoint(early_stop=)`)."""
+    token = _early_stop.set(enable)
+    try:
+        yield
+    finally:
+        _early_stop.reset(token)
+
+
+def noop_context_fn() -> tuple[Any, Any]:
+    """No context around the first run, none around the second."""
+    return nullcontext(), nullcontext()
+
+
+def checkpoint(
+    function: Callable, *args: Any, use_reentrant: bool | None = None, context_fn: Callable[[], tuple] = noop_context_fn,
+    determinism_check: str = "default", debug: bool = False, early_stop: bool = True, **kwargs: Any,
+) -> Any:  # fmt: skip
+    """Call `function` without keeping what its backward pass needs; it runs again when that is needed."""
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to preserve "
+            "the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between "
+            "the two variants.",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not noop_context_fn or debug is not False:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        return CheckpointFunction.apply(function, preserve, *args)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
+        )
+    first, second = context_fn()
+    again = _Rerun(function, args, kwargs, preserve, second)
+    if not is_grad_enabled():
+        with first:
+            return function(*args, **kwargs)
+    early = _early_stop.get()
+    frame = _Frame(again, early_stop if early is None else early, determinism_check, debug)
+    with frame.hooks(), first:
+        result = function(*args, **kwargs)
+    frame.closed = True
+    return result
+
+
+class _Rerun:
+    """The function with its arguments and the state of the random numbers, to be run again."""
+
+    def __init__(self, function: Callable, args: tuple, kwargs: dict, preserve: bool, context: Any) -> None:
+        self.function, self.args, self.kwargs, self.context = function, args, kwargs, context
+        self.state = _random_state() if preserve else None
+
+    def __call__(self) -> Any:
+        with _with_random_state(self.state), self.context:
+            return self.function(*self.args, **self.kwargs)
+
+
+def _random_state() -> Any:
+    from .. import random
+
+    return random.get_rng_state()
+
+
+@contextmanager
+def _with_random_state(state: Any) -> Iterator[None]:
+    if state is None:
+        yield
+        return
+    from .. import random
+
+    before = random.get_rng_state()
+    random.set_rng_state(state)
+    try:
+        yield
+    finally:
+        random.set_rng_state(before)
+
+
+# --- without reentrance ---
+
+
+class _Holder:
+    """Stands for a saved value."""
+
+    __slots__ = ("number", "__weakref__")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def _metadata(x: Tensor) -> dict:
+    return {"shape": x.shape, "dtype": x.dtype, "device": x.device}
+
+
+class _Frame:
+    """The saved values of one checkpointed call."""
+
+    def __init__(self, again: _Rerun, early_stop: bool, determinism_check: str, debug: bool) -> None:
+        self.again, self.early_stop, self.check = again, early_stop, determinism_check != "none"
+        self.debug = debug
+        self.metadata: list[dict] = []
+        self.closed = False
+        self.sweep: Any = None  # the pass the values below belong to
+        self.values: dict[int, Tensor] = {}
+
+    def hooks(self) -> Any:
+        return saved_tensors_hooks(self.pack, self.unpack)
+
+    def pack(self, x: Tensor) -> _Holder:
+        holder = _Holder(len(self.metadata))
+        self.metadata.append(_metadata(x))
+        return holder
+
+    def unpack(self, holder: _Holder) -> Tensor:
+        sweep = running()
+        if self.sweep is None or self.sweep() is not sweep or holder.number not in self.values:
+            self.recompute()
+            self.sweep = (lambda: None) if sweep is None else weakref.ref(sweep)
+        if holder.number not in self.values:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling "
+                "ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with details on your use case."
+            )
+        value = self.values[holder.number]
+        if sweep is None:
+            return value
+        return value
+
+    def recompute(self) -> None:
+        seen: list[Tensor] = []
+        total = len(self.metadata)
+
+        def keep(x: Tensor) -> Tensor:
+            if len(seen) >= total and self.early_stop:
+                raise _AllSeen
+            seen.append(x.detach())
+            if len(seen) == total and self.early_stop:
+                raise _AllSeen
+            return x.detach()
+
+        with enable_grad(), saved_tensors_hooks(keep, lambda x: x):
+            try:
+                self.again()
+            except _AllSeen:
+                pass
+        self.values = dict(enumerate(seen))
+        self.compare(seen)
+
+    def compare(self, seen: list[Tensor]) -> None:
+        if len(seen) != len(self.metadata):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {len(self.metadata)}\nNumber of tensors saved during recomputation: "
+                f"{len(seen)}.{_TIP}"
+            )
+        if not self.check:
+            return
+        lines = []
+        for number, (before, x) in enumerate(zip(self.metadata, seen, strict=True)):
+            after = _metadata(x)
+            if before != after:
+                lines.append(f"tensor at position {number}:\nsaved metadata: {before}\nrecomputed metadata: {after}")
+        if lines:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward "
+                "pass.\n" + "\n".join(lines) + _TIP
+            )
+
+
+_TIP = (
+    "\n\nTip: To see a more detailed error message, either pass `debug=True` to\n`torch.utils.checkpoint.checkpoint(...)` or wrap the "
+    "code block\nwith `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to\nenable checkpoint-debug mode globally. "
+    "The function must do the same both times: look for changing state, and for random numbers drawn outside it.\n"
+)
+
+
+# --- with reentrance ---
+
+
+class CheckpointFunction(Function):
+    """Forward without recording; backward runs the function again, recorded, and a pass through that."""
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Callable, preserve_rng_state: bool, *args: Any) -> Any:
+        ctx.run_function = run_function
+        ctx.state = _random_state() if preserve_rng_state else None
+        ctx.args = [None if isinstance(value, Tensor) else value for value in args]
+        ctx.places = [number for number, value in enumerate(args) if isinstance(value, Tensor)]
+        ctx.save_for_backward(*[args[number] for number in ctx.places])
+        if not any(isinstance(value, Tensor) and value.requires_grad for value in args):
+            warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=4)
+        with no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        sweep = running()
+        if sweep is not None and sweep.reach is not None:
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
+                ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing the "
+                "`inputs` argument."
+            )
+        inputs = list(ctx.args)
+        for number, value in zip(ctx.places, ctx.saved_tensors, strict=True):
+            inputs[number] = value.detach().requires_grad_(value.requires_grad)
+        with enable_grad(), _with_random_state(ctx.state):
+            outputs = ctx.run_function(*inputs)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        pairs = [
+            (output, grad) for output, grad in zip(outputs, grads, strict=True) if isinstance(output, Tensor) and output.requires_grad
+        ]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        run_backward([output for output, _ in pairs], [grad for _, grad in pairs])
+        return (None, None, *(value.grad if isinstance(value, Tensor) else None for value in inputs))
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Run a sequence of functions (or a Sequential) in `segments` parts, all but the last of them checkpointed."""
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version 2.9 we "
+            "will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you need to preserve the "
+            "current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between the "
+            "two variants.",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    size = len(steps) // segments
+
+    def part(start: int, stop: int) -> Callable:
+        def run(value: Any) -> Any:
+            for step in steps[start:stop]:
+                value = step(value)
+            return value
+
+        return run
+
+    stop = 0
+    for start in range(0, size * (segments - 1), size):
+        stop = start + size
+        input = checkpoint(part(start, stop), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return part(stop, len(steps))(input)

@@ -34,7 +34,7 @@ def worker(library: str) -> None:
                 step = None
                 step = make(request["name"], torch)
                 results = step()
-                digest = [float(abs(r.detach().double()).sum()) for r in results]
+                digest = [float(abs(r.detach().double()).sum()) for r in results if r is not None]
                 estimate = min(timed(step, 1) for _ in range(3))
                 answer: dict = {"digest": digest}
             else:

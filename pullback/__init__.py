@@ -62,6 +62,10 @@ from .tensor import Tensor  # noqa: E402
 from .version import __version__  # noqa: E402
 
 _interop.attach()
+from .functional import late as _late  # noqa: E402  TEMPORARY while families are being written
+
+for _module in _late.late_modules():
+    _registry.load(_module)
 _methods.attach()
 globals().update(_registry.FUNCTIONS)
 for _name, _dtype in _dtypes.ALIASES.items():

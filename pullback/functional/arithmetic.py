@@ -86,12 +86,14 @@ def _boolean_subtraction(a: Any, b: Any) -> None:
     booleans = [isinstance(v, bool) or isinstance(v, Tensor) and v._array.dtype.kind == "b" for v in (a, b)]
     if all(booleans):
         raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator "
             "instead."
         )
     if any(booleans):
         raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the "
             "`~` or `logical_not()` operator instead."
         )
 
@@ -201,7 +203,8 @@ def neg(input: Any) -> Tensor:
     x = as_tensor(input)
     if x._array.dtype.kind == "b":
         raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the "
             "`~` or `logical_not()` operator instead."
         )
     return apply(ops.negative, (x,))
@@ -242,7 +245,8 @@ def in_place_operator(op: Op, function: Callable, floating: bool = False) -> Cal
     def operator(a: Tensor, b: Any) -> Tensor:
         mode = current_mode()
         x = a._array
-        if (mode is NO_GRAD or mode is RECORD and not a._requires_grad) and type(x) is np.ndarray and x.dtype.kind == "f":
+        unrecorded = mode is NO_GRAD or mode is RECORD and not a._requires_grad
+        if unrecorded and type(x) is np.ndarray and x.dtype.kind == "f":
             y = b._array if isinstance(b, Tensor) else b
             plain = type(b) in (int, float) or (
                 isinstance(b, Tensor) and y.dtype is x.dtype and (mode is NO_GRAD or not b.requires_grad)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.tape import apply, wrap
+from ..autograd.tape import apply, apply_binary, wrap
 from ..tensor import Tensor
 from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, promote
 
@@ -49,7 +49,7 @@ def need_first_tensor(function: str, *values: Any) -> None:
 
 def not_implemented_for(kernel: str, x: Tensor) -> NotImplementedError:
     """Torch's complaint about a dtype that a kernel was not written for."""
-    return NotImplementedError(f'"{kernel}" not implemented for \'{x.dtype.type_name}\'. Convert it first: x.float().')
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.type_name}'. Convert it first: x.float().")
 
 
 def need_real(x: Tensor, function: str) -> None:
@@ -69,6 +69,22 @@ def array_of(value: Any) -> Any:
 
 def shape_of(value: Any) -> tuple:
     return tuple(np.shape(array_of(value)))
+
+
+def of_one_float(a: Any, b: Any) -> bool:
+    """Whether two operands are tensors of the same real floating dtype: nothing to promote, nothing to check."""
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+        return False
+    kind = a._array.dtype
+    return kind is b._array.dtype and kind.kind == "f"
+
+
+def together(op: Op, a: Tensor, b: Tensor) -> Tensor:
+    """Apply an operation, differentiable in both, to two tensors of one dtype."""
+    try:
+        return apply_binary(op, a, b)
+    except ValueError:
+        return broadcasting(op, a, b)  # says what is wrong in torch's words
 
 
 def apply_to_both(op: Op, a: Any, b: Any, *, floating: bool = False) -> Tensor:

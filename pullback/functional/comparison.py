@@ -40,7 +40,7 @@ def comparison(name: str, ufunc: np.ufunc, *aliases: str) -> Callable:
         if values is None:
             return NotImplemented
         if ordered and np.result_type(*values).kind == "c":
-            raise NotImplementedError(f'"{name}_cpu" not implemented for complex tensors: complex numbers have no order')
+            raise NotImplementedError(f'"{name}_cpu" not implemented for complex tensors: they have no order')
         try:
             return wrap(ufunc(*values))
         except ValueError:
@@ -174,7 +174,7 @@ def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
         values = _values(input, other)
         if values is None:
             return NotImplemented
-        if any(getattr(value, "dtype", np.dtype(int)).kind not in "biu" or isinstance(value, float) for value in values):
+        if np.result_type(*values).kind not in "biu":
             raise RuntimeError(f"{name} is only implemented for integer and boolean tensors")
         return wrap(ufunc(*values))
 
@@ -205,7 +205,8 @@ def bitwise_not(input: Any) -> Tensor:
 
 
 for _name, _operator in {
-    "and": bitwise_and, "or": bitwise_or, "xor": bitwise_xor, "lshift": bitwise_left_shift, "rshift": bitwise_right_shift,
+    "and": bitwise_and, "or": bitwise_or, "xor": bitwise_xor, "lshift": bitwise_left_shift,
+    "rshift": bitwise_right_shift,
 }.items():  # fmt: skip
     OPERATORS[f"__{_name}__"] = OPERATORS[f"__r{_name}__"] = _operator
 OPERATORS["__rlshift__"] = lambda a, b: bitwise_left_shift(as_tensor(b), a)

@@ -109,13 +109,14 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         source = wrap(np.asarray(source))
     shape, given = input._array.shape, source._array.shape
     if given != shape:
+        views.check_early(input, source)
         try:
             common = np.broadcast_shapes(shape, given)
         except ValueError:
             raise broadcast_error(shape, given) from None
         if common != shape:
             raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
-    return views.write_in_place(input, ops.copy_into, (source,), {}, ops.copy_over)
+    return views.write_in_place(input, ops.copy_into, (source,), {}, ops.copy_over, overlap=source is input)
 
 
 METHODS["copy_"] = copy_
@@ -131,7 +132,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
         return views.write_in_place(input, pointwise.fill_from, (value,), {}, ops.copy_over)
     if isinstance(value, complex) and input._array.dtype.kind != "c":
         raise RuntimeError(f"value cannot be converted to type {input.dtype.short_name} without overflow: it is complex")
-    return views.write_in_place(input, pointwise.fill, (), {"value": value}, _fill_over)
+    return views.write_in_place(input, pointwise.fill, (), {"value": value}, _fill_over, overlap=True)
 
 
 def _fill_over(array: Any, value: Any) -> None:
@@ -142,7 +143,7 @@ def _fill_over(array: Any, value: Any) -> None:
 
 def zero_(input: Tensor) -> Tensor:
     """Write zeros everywhere."""
-    return views.write_in_place(input, pointwise.zero, (), {}, _zero_over)
+    return views.write_in_place(input, pointwise.zero, (), {}, _zero_over, overlap=True)
 
 
 def _zero_over(array: Any) -> None:

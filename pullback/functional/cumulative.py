@@ -10,14 +10,13 @@ import numpy as np
 from ..autograd.tape import apply, apply_unary, wrap
 from ..dtypes import dtype as dtype_type
 from ..ops import cumulative as ops
-from ..ops.sorting import cummax as cummax_op, cummin as cummin_op
+from ..ops.sorting import cummax as cummax_op
+from ..ops.sorting import cummin as cummin_op
 from ..tensor import Tensor
 from .checks import not_implemented_for
 from .operands import NUMBERS, as_tensor, wrap_dim
 from .reductions import CummaxResult, CumminResult, sum_operand
 from .registry import FUNCTIONS, public
-
-
 
 
 def cat(pieces: list, dim: int) -> Tensor:
@@ -162,7 +161,8 @@ def _spacings(input: Tensor, spacing: Any, dims: list[int]) -> list:
     spacings = list(spacing)
     if len(spacings) != len(dims):
         raise RuntimeError(
-            "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same "
+            "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have "
+            "the same "
             f"length, but got a spacing argument of length {len(spacings)} and a dim argument of length {len(dims)}."
         )
     return spacings
@@ -190,7 +190,11 @@ def _gradient_along(x: Tensor, spacing: Any, dim: int, edge_order: int) -> Tenso
         middle = (part(2, length - 2) - part(0, length - 2)) / (2 * spacing)
     else:
         a, c = -after / (before * (before + after)), before / (after * (before + after))
-        middle = a * part(0, length - 2) + (after - before) / (before * after) * part(1, length - 2) + c * part(2, length - 2)
+        middle = (
+            a * part(0, length - 2)
+            + (after - before) / (before * after) * part(1, length - 2)
+            + c * part(2, length - 2)
+        )
     first, last = steps(0, 1), steps(length - 2, 1)
     if edge_order == 1:
         start, end = (part(1, 1) - part(0, 1)) / first, (part(length - 1, 1) - part(length - 2, 1)) / last
@@ -220,5 +224,3 @@ def gradient(
         raise RuntimeError(f"dim {dims[0]} appears multiple times in the list of dims")
     spacings = _spacings(input, spacing, dims)
     return tuple(_gradient_along(input, step, one, edge_order) for step, one in zip(spacings, dims, strict=True))
-
-

@@ -39,7 +39,9 @@ def _check_zero(a: Any, b: Any) -> None:
     array = b._array if isinstance(b, Tensor) else b
     tensor = a if isinstance(a, Tensor) else b
     if tensor._array.dtype.kind in "iu" and certainly(np.any(np.equal(array, 0))):
-        raise RuntimeError("ZeroDivisionError: integer division or remainder by zero. Mask the zeros first, or use floats.")
+        raise RuntimeError(
+            "ZeroDivisionError: integer division or remainder by zero. Mask the zeros first, or use floats."
+        )
 
 
 @public(in_place=True, out=True)
@@ -67,9 +69,7 @@ def rounded_division(a: Any, b: Any, rounding_mode: str) -> Tensor:
         return _divided(ops.divide_floor, as_tensor(a), b)
     if rounding_mode == "trunc":
         return _divided(ops.divide_trunc, as_tensor(a), b)
-    raise RuntimeError(
-        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
-    )
+    raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
 
 
 def _operator_remainder(a: Tensor, b: Any) -> Any:

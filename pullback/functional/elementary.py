@@ -12,7 +12,8 @@ import numpy as np
 
 from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, wrap
-from ..ops import casting, pointwise as ops
+from ..ops import casting
+from ..ops import pointwise as ops
 from ..tensor import Tensor
 from .checks import not_implemented_for
 from .operands import as_tensor, float_operand
@@ -189,7 +190,9 @@ def frexp(input: Tensor) -> FrexpResult:
 
 
 @public(in_place=True, out=True)
-def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+def nan_to_num(
+    input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
     """NaN and infinities replaced: by 0 and the largest finite numbers unless given."""
     x = as_tensor(input)
     if x._array.dtype.kind in "biu":

@@ -97,10 +97,10 @@ def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:
         array = array.real
     if advanced:
         check_fits(array.shape, region.shape, advanced)
-        views.check_no_overlap(region)
         region[advanced] = array
     else:
-        views.check_no_overlap(region)
+        if value is not x:
+            views.check_no_overlap(region)
         if array.ndim > region.ndim or array.shape != region.shape and array.ndim:
             array = _drop_leading(wrap(array), region.shape)._array
             _check_broadcast(array.shape, region.shape)
@@ -130,7 +130,8 @@ def _check_broadcast(have: tuple, want: tuple) -> None:
 def put_in_place(target: Tensor, value: Tensor, index: tuple, accumulate: bool) -> Tensor:
     """`target[index] = value` (or `+=`, repeats added up) on memory, recorded."""
     check_fits(value._array.shape, target._array.shape, index)
-    return views.write_in_place(target, ops.put, (value,), {"index": index, "accumulate": accumulate}, ops.write)
+    params = {"index": index, "accumulate": accumulate}
+    return views.write_in_place(target, ops.put, (value,), params, ops.write, overlap=True)
 
 
 def _value(value: Any, x: Tensor) -> Tensor:

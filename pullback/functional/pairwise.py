@@ -11,15 +11,23 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.tape import apply, wrap
+from ..autograd.tape import apply, apply_unary, wrap
 from ..dtypes import complex128, float64
 from ..ops import pairs, pointwise
 from ..ops.casting import cast
 from ..tensor import Tensor
-from .checks import apply_to_both, broadcasting, invalid_combination, need_first_tensor, need_one_tensor, need_tensor
-from .checks import not_implemented_for
+from .checks import (
+    apply_to_both,
+    broadcasting,
+    need_first_tensor,
+    need_one_tensor,
+    need_tensor,
+    not_implemented_for,
+    of_one_float,
+    together,
+)
 from .operands import NUMBERS, as_operand, as_tensor, promote, result_type
-from .registry import FUNCTIONS, IN_PLACE, METHODS, alias, public
+from .registry import FUNCTIONS, METHODS, public
 
 
 def _of_tensors(
@@ -28,6 +36,8 @@ def _of_tensors(
     """A function that takes tensors only; `refused` are the kinds of dtype it is not defined for."""
 
     def function(input: Any, other: Any) -> Tensor:
+        if of_one_float(input, other):
+            return together(op, input, other)
         a, b = need_tensor(input, name), need_tensor(other, name, "other", 2)
         if refused:
             _refuse(name, refused, a, b)
@@ -72,7 +82,9 @@ def heaviside(input: Any, values: Any) -> Tensor:
     """0 below zero, 1 above, `values` at zero. Both tensors have one dtype."""
     x, at_zero = need_tensor(input, "heaviside"), need_tensor(values, "heaviside", "values", 2)
     if x._array.dtype != at_zero._array.dtype:
-        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes. Cast one of them first.")
+        raise RuntimeError(
+            "heaviside is not yet implemented for tensors with different dtypes. Cast one of them first."
+        )
     if x._array.dtype.kind == "c":
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if x._array.dtype.kind in "biu":
@@ -118,6 +130,8 @@ lcm = _of_integers("lcm", np.lcm)
 
 # --- clamping ---
 
+_BOUNDS = (float, int, type(None))
+
 
 @public("clip", in_place=True, out=True)
 def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
@@ -125,6 +139,8 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     x = as_tensor(input)
+    if x._array.dtype.kind == "f" and type(min) in _BOUNDS and type(max) in _BOUNDS:
+        return apply_unary(pointwise.clamp_scalar, x, {"minimum": min, "maximum": max})
     if x._array.dtype.kind == "c":
         raise RuntimeError("clamp is not supported for complex types: complex numbers have no order")
     bounds = [as_operand(bound) for bound in (min, max) if bound is not None]
@@ -198,7 +214,8 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor
     if a._array.dtype.kind in "biu":
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true "
-            "division of tensor1 and tensor2. Write input + value * torch.trunc(tensor1 / tensor2), or convert to floats."
+            "division of tensor1 and tensor2. Write input + value * torch.trunc(tensor1 / tensor2), or convert to "
+            "floats."
         )
     return broadcasting(pairs.addcdiv, x, a, b, value=value)
 
@@ -210,11 +227,15 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         from .searching import nonzero
 
         return nonzero(condition, as_tuple=True)
+    if of_one_float(input, other) and isinstance(condition, Tensor) and condition._array.dtype.kind == "b":
+        return broadcasting(pointwise.where, condition, input, other)
     a, b = promote(as_operand(input), as_operand(other))
     condition = as_tensor(condition)
     kind = condition._array.dtype
     if kind.kind != "b" and kind != np.uint8:
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype!r}")
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype!r}"
+        )
     mask = condition if kind.kind == "b" else wrap(condition._array != 0)
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         common = result_type(as_operand(input), as_operand(other)).numpy
@@ -237,7 +258,8 @@ def _parts(function: str, first: Any, second: Any, names: tuple[str, str]) -> tu
             )
     if a._array.dtype != b._array.dtype:
         raise RuntimeError(
-            f"Expected object of scalar type {a.dtype.type_name} but got scalar type {b.dtype.type_name} for second argument"
+            f"Expected object of scalar type {a.dtype.type_name} but got scalar type {b.dtype.type_name} for second "
+            "argument"
         )
     return a, b
 
@@ -257,7 +279,8 @@ def _into(result: Tensor, out: Tensor | None, function: str) -> Tensor:
         return result
     if out.dtype is not result.dtype:
         raise RuntimeError(
-            f"Expected object of scalar type {result.dtype.type_name} but got scalar type {out.dtype.type_name} for argument 'out'"
+            f"Expected object of scalar type {result.dtype.type_name} but got scalar type {out.dtype.type_name} for "
+            "argument 'out'"
         )
     from .registry import write_out
 
@@ -266,7 +289,3 @@ def _into(result: Tensor, out: Tensor | None, function: str) -> Tensor:
 
 
 FUNCTIONS["complex"], FUNCTIONS["polar"] = complex, polar
-alias(FUNCTIONS["clamp"], "clip")
-IN_PLACE["clip_"] = IN_PLACE["clamp_"]
-
-__all__ = ["clamp", "invalid_combination", "maximum", "minimum", "where"]

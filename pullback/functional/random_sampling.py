@@ -19,8 +19,8 @@ from ..autograd.views import in_place
 from ..dtypes import as_dtype, default_dtype, int64
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
-from .operands import NUMBERS, as_tensor, sizes_of
-from .registry import FUNCTIONS, METHODS, public
+from .operands import sizes_of
+from .registry import FUNCTIONS, METHODS
 
 FUNCTIONS.update({name: getattr(random_module, name) for name in (
     "Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state",
@@ -47,7 +47,9 @@ def _finish(array: np.ndarray, requires_grad: bool, device: Any, layout: Any, ou
 
 
 def _kind(dtype: Any, out: Tensor | None = None) -> np.dtype:
-    return (out.dtype if dtype is None and out is not None else default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    return (
+        out.dtype if dtype is None and out is not None else default_dtype() if dtype is None else as_dtype(dtype)
+    ).numpy
 
 
 def _checked(sizes: tuple) -> tuple:
@@ -61,7 +63,7 @@ def _checked(sizes: tuple) -> tuple:
 
 
 def _drawn(draw: Callable[[tuple], np.ndarray], shape: tuple) -> Any:
-    """`draw(shape)`; inside `vmap`, what its randomness allows: an error, one draw for all examples, or one for each."""
+    """`draw(shape)`; inside `vmap` what its randomness says: an error, one draw for all examples, or one for each."""
     from ..arrays.randomness import drawn
 
     return drawn(draw, shape)
@@ -104,7 +106,8 @@ def normal_array(
 
 
 def rand(
-    *size: Any, generator: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    *size: Any, generator: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None,
+    device: Any = None,
     requires_grad: bool = False, pin_memory: bool = False, **named: Any,
 ) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1)."""
@@ -114,7 +117,8 @@ def rand(
 
 
 def randn(
-    *size: Any, generator: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    *size: Any, generator: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None,
+    device: Any = None,
     requires_grad: bool = False, pin_memory: bool = False, **named: Any,
 ) -> Tensor:  # fmt: skip
     """Normal numbers of mean 0 and variance 1."""
@@ -172,7 +176,8 @@ def randint(
 
 
 def randperm(
-    n: int, *, generator: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    n: int, *, generator: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None,
+    device: Any = None,
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The numbers from 0 to n - 1 in random order."""
@@ -189,9 +194,19 @@ def randperm(
     return _finish(_drawn(permutations, (n,)), requires_grad, device, layout, out)
 
 
-def _like(draw: Callable[..., np.ndarray], input: Tensor, generator: Any, dtype: Any, requires_grad: bool, device: Any, *args: Any) -> Tensor:
+def _like(
+    draw: Callable[..., np.ndarray],
+    input: Tensor,
+    generator: Any,
+    dtype: Any,
+    requires_grad: bool,
+    device: Any,
+    *args: Any,
+) -> Tensor:
     kind = input._array.dtype if dtype is None else as_dtype(dtype).numpy
-    return _finish(_in_memory_order(input._array, kind, draw, _from(generator), *args), requires_grad, device, None, None)
+    return _finish(
+        _in_memory_order(input._array, kind, draw, _from(generator), *args), requires_grad, device, None, None
+    )
 
 
 def rand_like(
@@ -199,7 +214,9 @@ def rand_like(
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1) in the shape of another tensor."""
-    return _like(lambda g, shape, kind, _: uniform_array(g, shape, kind), input, generator, dtype, requires_grad, device)
+    return _like(
+        lambda g, shape, kind, _: uniform_array(g, shape, kind), input, generator, dtype, requires_grad, device
+    )
 
 
 def randn_like(
@@ -215,7 +232,8 @@ def randn_like(
 
 
 def randint_like(
-    input: Tensor, *args: Any, low: int | None = None, high: int | None = None, generator: Any = None, dtype: Any = None,
+    input: Tensor, *args: Any, low: int | None = None, high: int | None = None, generator: Any = None,
+    dtype: Any = None,
     layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Integers in [low, high) in the shape of another tensor."""
@@ -224,7 +242,9 @@ def randint_like(
     elif args:
         low, high = (low, args[0]) if high is None else (args[0], high)
     low, high = (value if value is None else int(value) for value in (low or 0, high))
-    return _like(lambda g, shape, kind, _: _integers(g, shape, kind, low, high), input, generator, dtype, requires_grad, device)
+    return _like(
+        lambda g, shape, kind, _: _integers(g, shape, kind, low, high), input, generator, dtype, requires_grad, device
+    )
 
 
 FUNCTIONS.update({f.__name__: f for f in (rand, randn, randint, randperm, rand_like, randn_like, randint_like)})
@@ -233,7 +253,9 @@ FUNCTIONS.update({f.__name__: f for f in (rand, randn, randint, randperm, rand_l
 # --- in place ---
 
 
-def _in_memory_order(array: Any, kind: np.dtype, draw: Callable[..., np.ndarray], generator: Any, *args: Any) -> np.ndarray:
+def _in_memory_order(
+    array: Any, kind: np.dtype, draw: Callable[..., np.ndarray], generator: Any, *args: Any
+) -> np.ndarray:
     """Draw values for an array so that they run along its memory: `draw(generator, shape, kind, contiguous, ...)`."""
     if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
         return _drawn(lambda shape: draw(generator, shape, kind, True, *args), array.shape)
@@ -262,7 +284,11 @@ def _filled(refill: Op, x: Tensor, generator: Any, draw: Callable[..., np.ndarra
 
 
 _uniform, _normal, _random = _refill("UniformBackward0"), _refill("NormalBackward0"), _refill("RandomBackward0")
-_bernoulli, _exponential, _cauchy = _refill("BernoulliBackward2"), _refill("ExponentialBackward0"), _refill("CauchyBackward0")
+_bernoulli, _exponential, _cauchy = (
+    _refill("BernoulliBackward2"),
+    _refill("ExponentialBackward0"),
+    _refill("CauchyBackward0"),
+)
 _geometric, _log_normal = _refill("GeometricBackward0"), _refill("LogNormalBackward0")
 
 
@@ -319,7 +345,8 @@ def _check_chances(chances: Any) -> None:
 def _continuous(x: Tensor, name: str) -> None:
     if x._array.dtype.kind not in "fV":
         raise RuntimeError(
-            f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you specified "
+            f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
+            "specified "
             f"{x.dtype.type_name}"
         )
 
@@ -368,107 +395,3 @@ METHODS.update({
         uniform_, normal_, random_, bernoulli_, exponential_, cauchy_, log_normal_, geometric_,
     )
 })  # fmt: skip
-
-
-# --- from parameters ---
-
-_bernoulli_from = op("BernoulliBackward0", lambda x, values: values, kind="elementwise_pull", x=lambda g: g * 0, values=None)
-_poisson_from = op("PoissonBackward0", lambda x, values: values, kind="elementwise_pull", x=lambda g: g * 0, values=None)
-
-
-@public(out=True)
-def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
-    """Ones and zeros: ones with the probabilities in `input` (or all with probability p)."""
-    from ..random_discrete import bernoulli as draw
-
-    array, stream = input._array, _from(generator)
-    kind = array.dtype
-    if p is not None:
-        values = _drawn(lambda shape: draw(stream, shape, kind, float(p)), array.shape)
-    else:
-        _check_chances(array)
-        values = _drawn(lambda shape: _uniforms(stream, shape, kind), array.shape)
-        values = (values < array).astype(kind)
-    return apply(_bernoulli_from, (input, wrap(values)))
-
-
-def _uniforms(stream: Any, shape: tuple, kind: np.dtype) -> np.ndarray:
-    """The uniforms that chances of this dtype are compared with: float32 for all but float64."""
-    from ..random_streams import uniforms
-
-    work = kind if kind == np.float64 else np.dtype(np.float32)
-    with stream.lock:
-        return uniforms(stream, math.prod(shape), work).reshape(shape)
-
-
-@public(method=False)
-def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """Poisson counts with the rates in `input`."""
-    from ..random_rejection import poisson as draw
-
-    if np.any(input._array < 0):
-        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return apply(_poisson_from, (input, wrap(draw(_from(generator), np.asarray(input._array)))))
-
-
-@public(out=True)
-def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
-    """Indices drawn with the weights in each row of `input`."""
-    from ..random_discrete import multinomial as draw
-
-    array = np.asarray(input._array)
-    if array.dtype.kind not in "fV":
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.type_name}")
-    if array.ndim not in (1, 2) or array.shape[-1] == 0:
-        raise RuntimeError("prob_dist must be 1 or 2 dim")
-    if num_samples <= 0:
-        raise RuntimeError("cannot sample n_sample <= 0 samples")
-    if not replacement and num_samples > array.shape[-1]:
-        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    return wrap(draw(_from(generator), array, num_samples, replacement))
-
-
-@public(method=False)
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """Normal numbers with means and deviations given by numbers (and a size) or tensors."""
-    stream = _from(generator)
-    if isinstance(mean, NUMBERS) and isinstance(std, NUMBERS):
-        if size is None:
-            raise TypeError(
-                f"normal() received an invalid combination of arguments - got ({type(mean).__name__}, {type(std).__name__}). "
-                "Two numbers need a size: torch.normal(0.0, 1.0, (2, 3))."
-            )
-        if std < 0:
-            raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-        kind = _kind(dtype, out)
-        array = _drawn(lambda shape: normal_array(stream, shape, kind, mean, std), sizes_of((size,)))
-        return _finish(array, requires_grad, device, layout, out)
-    return _finish(_normal_from(stream, mean, std)._array, requires_grad, device, layout, out)
-
-
-def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
-    mean = mean if isinstance(mean, NUMBERS) else as_tensor(mean)
-    std = std if isinstance(std, NUMBERS) else as_tensor(std)
-    given = mean if isinstance(mean, Tensor) else std
-    if isinstance(std, Tensor):
-        if std._array.dtype.kind == "c":
-            raise RuntimeError("normal expects standard deviation to be non-complex")
-        if certainly(np.any(std._array < 0)):
-            raise RuntimeError("normal expects all elements of std >= 0.0")
-    elif std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    shape = np.broadcast_shapes(*(np.shape(value._array) for value in (mean, std) if isinstance(value, Tensor)))
-    kind = given._array.dtype
-    if not isinstance(std, Tensor):
-        return wrap(_drawn(lambda sizes: normal_array(stream, sizes, kind, 0.0, std), shape) + mean._array)
-    values = _drawn(lambda sizes: normal_array(stream, sizes, kind), shape) * std._array
-    return wrap(values + (mean._array if isinstance(mean, Tensor) else mean))
-
-
-@public(method=False)
-def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
-    """Successes among `count` trials of probability `prob`."""
-    from ..random_rejection import binomial as draw
-
-    n, p = np.broadcast_arrays(count._array, prob._array)
-    return wrap(draw(_from(generator), n.astype(prob._array.dtype), np.asarray(p)))

@@ -10,7 +10,6 @@ import numpy as np
 from ..autograd.tape import apply, wrap
 from ..ops import rearranging as ops
 from ..ops import scatter
-from ..ops.casting import clone
 from ..tensor import Tensor
 from . import shape
 from .operands import sizes_of, wrap_dim, wrap_dims
@@ -58,9 +57,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     if len(amounts) != len(along):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(amounts)}, dims:{len(along)}")
     ndim = input._array.ndim
-    axes = tuple(wrap_dim(d, ndim) for d in along)
-    if not ndim:
-        return apply(clone, (input,))
+    axes = tuple(wrap_dim(d, ndim, scalar_ok=False) for d in along)
     return apply(ops.roll, (input,), {"shifts": amounts, "axes": axes})
 
 

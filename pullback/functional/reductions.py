@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..autograd.tape import apply, apply_unary, wrap
-from ..dtypes import as_dtype, dtype as dtype_type
-from ..ops import counting, reductions as ops, statistics
+from ..dtypes import as_dtype
+from ..dtypes import dtype as dtype_type
+from ..ops import counting, statistics
+from ..ops import reductions as ops
 from ..ops.casting import cast
 from ..ops.sorting import max_index, min_index
 from ..tensor import Tensor
@@ -53,7 +55,8 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_typ
     if x._array.dtype.kind in "biu":
         which = "Input" if dtype is None else "Optional"
         raise RuntimeError(
-            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. Got: "
+            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
+            "Got: "
             f"{x.dtype.type_name}. Convert first, as in x.float().mean()."
         )
     ndim = x._array.ndim
@@ -80,7 +83,7 @@ def log_softmax(input: Any, dim: int, *, dtype: dtype_type | None = None) -> Ten
 
 def _needs_float(x: Tensor, kernel: str) -> None:
     if x._array.dtype.kind in "biuc":
-        raise NotImplementedError(f'"{kernel}" not implemented for \'{x.dtype.type_name}\'. Convert first: x.float().')
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.type_name}'. Convert first: x.float().")
 
 
 class _Pair(NamedTuple):
@@ -196,7 +199,8 @@ def _need_order(x: Tensor, name: str) -> None:
 def _need_dim_if_empty(x: Tensor, name: str, error: type[Exception] = RuntimeError) -> None:
     if x._array.size == 0:
         raise error(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+            "with the "
             "'dim' argument."
         )
 
@@ -227,7 +231,9 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
     """Smallest and largest elements, of the whole tensor or along a dim."""
     _need_order(input, "aminmax_cpu")
     if dim is None and input._array.size == 0:
-        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
     axis = wrap_dims(dim, input._array.ndim)
     for one in axis:
         if input._array.shape[one] == 0:
@@ -237,17 +243,26 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
 
         for target in out:
             if target.dtype is not input.dtype:
-                raise RuntimeError(f"Expected out tensor to have dtype {input.dtype!r}, but got {target.dtype!r} instead")
+                raise RuntimeError(
+                    f"Expected out tensor to have dtype {input.dtype!r}, but got {target.dtype!r} instead"
+                )
         return store("aminmax", lambda x: aminmax(x, dim=dim, keepdim=keepdim), (input,), {}, out)
     return AminmaxResult(*apply(ops.aminmax, (input,), {"axis": axis, "keepdims": keepdim}))
 
 
-def _by_arguments(name: str, whole: Any, along: Any, result_type: Any, args: tuple, dim: Any, keepdim: Any, other: Any) -> Any:
+def _by_arguments(
+    name: str, whole: Any, along: Any, result_type: Any, args: tuple, dim: Any, keepdim: Any, other: Any
+) -> Any:
     """The three meanings of max and min: of everything, along a dim, of two tensors."""
     need_first_tensor(name, *args)
     input = args[0]
     if len(args) > 1:
-        if isinstance(args[1], Tensor) and args[1]._array.dtype.kind != "b" and len(args) == 2 or not isinstance(args[1], int):
+        if (
+            isinstance(args[1], Tensor)
+            and args[1]._array.dtype.kind != "b"
+            and len(args) == 2
+            or not isinstance(args[1], int)
+        ):
             other = args[1]
         else:
             dim = args[1]
@@ -273,12 +288,18 @@ def _by_arguments(name: str, whole: Any, along: Any, result_type: Any, args: tup
 @public(wrap=True, out=True)
 def max(input: Any, *args: Any, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
     """The largest element; with a dim, (values, indices) along it; with another tensor, the larger of the two."""
+    if not args and dim is None and other is None and isinstance(input, Tensor) and input._array.dtype.kind == "f":
+        _need_dim_if_empty(input, "max")
+        return apply_unary(ops.max_all, input, {"axis": tuple(range(input._array.ndim)), "keepdims": False})
     return _by_arguments("max", ops.max_all, max_index, MaxResult, (input, *args), dim, keepdim, other)
 
 
 @public(wrap=True, out=True)
 def min(input: Any, *args: Any, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
     """The smallest element; with a dim, (values, indices) along it; with another tensor, the smaller of the two."""
+    if not args and dim is None and other is None and isinstance(input, Tensor) and input._array.dtype.kind == "f":
+        _need_dim_if_empty(input, "min")
+        return apply_unary(ops.min_all, input, {"axis": tuple(range(input._array.ndim)), "keepdims": False})
     return _by_arguments("min", ops.min_all, min_index, MinResult, (input, *args), dim, keepdim, other)
 
 

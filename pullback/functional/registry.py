@@ -24,6 +24,8 @@ class Table(dict):
 
     def __missing__(self, name: str) -> Callable:
         load(self.homes[name])
+        if name not in self:
+            raise KeyError(f"{name} is not in functional.{self.homes[name]}: run python -m pullback.functional.late")
         return dict.__getitem__(self, name)
 
     def find(self, name: str) -> Callable | None:

@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd import views
 from ..autograd.tape import apply, wrap
 from ..ops import indexing
 from ..ops import scatter as ops
 from ..ops import scatter_reduce as reductions
 from ..tensor import Tensor
 from .index_parsing import FULL, parse
-from .indexing import check_fits, put_in_place, view
+from .indexing import check_fits, put_in_place
 from .operands import NUMBERS, broadcast_error, number_tensor, wrap_dim
-from .registry import public
+from .registry import FUNCTIONS, METHODS, public
 from .selection import check_elementwise, check_index, in_bounds
 
 
@@ -138,9 +139,21 @@ def _slices(input: Tensor, dim: int, index: Tensor, source: Tensor | None, funct
     return axis
 
 
-@public(in_place=True, out=True)
+@public(out=True)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy with the slices of `source` added at `index` of a dim."""
+    axis = _check_index_add(input, dim, index, source)
+    return apply(ops.index_add, (input, index, source), {"axis": axis, "alpha": alpha})
+
+
+def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """Add the slices of `source` at `index` of a dim."""
+    views.check_early(self, source)
+    params = {"axis": _check_index_add(self, dim, index, source), "alpha": alpha}
+    return views.write_in_place(self, ops.index_add, (index, source), params, ops.write_index_add)
+
+
+def _check_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor) -> int:
     check_index(index, "index_add")
     if input._array.dtype != source._array.dtype:
         raise RuntimeError(
@@ -148,7 +161,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
         )
     axis = _slices(input, dim, index, source, "index_add")
     in_bounds(index, input._array.shape[axis] if input._array.ndim else 1, axis, RuntimeError)
-    return apply(ops.index_add, (input, index, source), {"axis": axis, "alpha": alpha})
+    return axis
 
 
 @public(in_place=True, out=True)
@@ -165,9 +178,21 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return apply(ops.index_copy, (input, index, source), {"axis": axis})
 
 
-@public(in_place=True)
+@public()
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with one value in the slices at `index` of a dim."""
+    op, params = _index_fill_plan(input, dim, index, value)
+    return apply(op, (input, index, value), params)
+
+
+def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """Write one value to the slices at `index` of a dim."""
+    views.check_early(self, *[v for v in (value,) if isinstance(v, Tensor)])
+    op, params = _index_fill_plan(self, dim, index, value)
+    return views.write_in_place(self, op, (index, value), params, ops.write_index_fill, overlap=True)
+
+
+def _index_fill_plan(input: Tensor, dim: int, index: Tensor, value: Any) -> tuple:
     if index._array.dtype.name != "int64":
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     axis = _slices(input, dim, index, None, "index_fill_")
@@ -177,10 +202,10 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
             raise RuntimeError(
                 f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
             )
-        return apply(ops.index_fill_from, (input, index, value), {"axis": axis})
+        return ops.index_fill_from, {"axis": axis}
     if isinstance(value, complex) and input._array.dtype.kind != "c":
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    return apply(ops.index_fill, (input, index, value), {"axis": axis})
+    return ops.index_fill, {"axis": axis}
 
 
 @public(in_place=True, out=True)
@@ -206,17 +231,33 @@ def index_reduce(
 # --- any indices ---
 
 
-@public(in_place=True, out=False)
+@public()
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with `values` written (or added) at the indices, one tensor of indices for each dim."""
-    basic, advanced = parse(tuple(slice(None) if index is None else index for index in indices), input._array)
+    advanced = _index_put_plan(input, indices, values)
+    check_fits(values._array.shape, input._array.shape, advanced)
+    return apply(indexing.put, (input, values), {"index": advanced, "accumulate": bool(accumulate)})
+
+
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """Write (or add) `values` at the indices, one tensor of indices for each dim."""
+    views.check_early(self, values)
+    return put_in_place(self, values, _index_put_plan(self, indices, values), bool(accumulate))
+
+
+def _index_put_plan(input: Tensor, indices: Any, values: Tensor) -> tuple:
+    basic, advanced = parse(tuple(FULL if index is None else _as_array(index) for index in indices), input._array)
     if values._array.dtype != input._array.dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{input.dtype.type_name} for the destination and {values.dtype.type_name} for the source."
         )
-    check_fits(values._array.shape, input._array.shape, advanced)
-    return apply(indexing.put, (input, values), {"index": advanced, "accumulate": bool(accumulate)})
+    return advanced
+
+
+def _as_array(index: Any) -> Any:
+    """A 0-d index counts as an array here, not as an integer."""
+    return np.asarray(index._array) if isinstance(index, Tensor) else index
 
 
 @public(in_place=True)
@@ -247,9 +288,26 @@ def _broadcast_mask(input: Tensor, mask: Tensor, function: str) -> None:
         raise broadcast_error(input._array.shape, mask._array.shape) from None
 
 
-@public(in_place=True)
+@public()
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with one value where the mask is true."""
+    op, value = _masked_fill_plan(input, mask, value)
+    return apply(op, (input, mask, value))
+
+
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """Write one value where the mask is true."""
+    views.check_early(self, *[v for v in (value,) if isinstance(v, Tensor)])
+    op, value = _masked_fill_plan(self, mask, value)
+    if np.broadcast_shapes(self._array.shape, mask._array.shape) != self._array.shape:
+        raise RuntimeError(
+            f"output with shape {list(self._array.shape)} doesn't match the broadcast shape "
+            f"{list(np.broadcast_shapes(self._array.shape, mask._array.shape))}"
+        )
+    return views.write_in_place(self, op, (mask, value), {}, indexing.write_masked, overlap=True)
+
+
+def _masked_fill_plan(input: Tensor, mask: Tensor, value: Any) -> tuple:
     _broadcast_mask(input, mask, "masked_fill_")
     if isinstance(value, Tensor):
         if value._array.ndim:
@@ -258,10 +316,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
             )
         if value._array.dtype.kind == "c" and input._array.dtype.kind != "c":
             raise RuntimeError("value cannot be converted to type without overflow: it is complex, and the tensor is not")
-        return apply(indexing.masked_fill_from, (input, mask, value))
+        return indexing.masked_fill_from, value
     if isinstance(value, complex) and input._array.dtype.kind != "c":
         raise RuntimeError("value cannot be converted to type float without overflow: it is complex")
-    return apply(indexing.masked_fill, (input, mask, number_tensor(value, input)))
+    return indexing.masked_fill, number_tensor(value, input)
 
 
 @public(in_place=True)
@@ -280,3 +338,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"masked_scatter: expected self to have at least as many elements in source as ones in mask: {source._array.size} < {wanted}"
         )
     return apply(ops.masked_scatter, (input, mask, source))
+
+
+METHODS.update(index_add_=index_add_, index_fill_=index_fill_, index_put_=index_put_, masked_fill_=masked_fill_)
+FUNCTIONS["index_put_"] = index_put_

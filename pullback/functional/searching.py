@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import apply, wrap
-from ..ops import counting, sorting as ops
+from ..ops import counting
+from ..ops import sorting as ops
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .operands import as_operand, as_tensor, wrap_dim, wrap_dims
@@ -64,7 +65,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     axis = wrap_dim(dim, input._array.ndim)
     size = input._array.shape[axis] if input._array.ndim else 1
     if not 0 <= k <= size:
-        raise RuntimeError("selected index k out of range: " f"k={k} for a dimension of size {size}")
+        raise RuntimeError(f"selected index k out of range: k={k} for a dimension of size {size}")
     if input._array.ndim == 0:
         return TopkResult(input.clone(), wrap(np.zeros((), np.int64)))
     return TopkResult(*apply(ops.topk, (input,), {"k": k, "axis": axis, "largest": largest, "keepdims": True}))
@@ -93,7 +94,11 @@ def _chosen(results: tuple, inverse: bool, counts: bool) -> Any:
 
 @public()
 def unique(
-    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
 ) -> Any:
     """The distinct elements (or slices along a dim) in order, optionally with inverse indices and counts."""
     return _unique(input, dim, return_inverse, return_counts)
@@ -156,7 +161,9 @@ def _side(right: bool, side: str | None) -> str:
     if side not in ("left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if right and side == "left":
-        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
     return side
 
 
@@ -173,8 +180,10 @@ def searchsorted(
     have, want = rows._array.shape, values._array.shape
     if len(have) != 1 and have[:-1] != want[:-1]:
         raise RuntimeError(
-            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
-            f"input value tensor must match, but we got boundaries tensor {list(have)} and input value tensor {list(want)}"
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            "tensor and "
+            f"input value tensor must match, but we got boundaries tensor {list(have)} and input value tensor "
+            f"{list(want)}"
         )
     return apply(counting.searchsorted, (rows, values), {"side": _side(right, side), "kind": kind})
 
@@ -241,7 +250,12 @@ def _histogram(points: Tensor, bins: list, range: Any, weight: Any, density: boo
 
 @public(out=True)
 def histogram(
-    input: Tensor, bins: Any, *, range: Sequence[float] | None = None, weight: Tensor | None = None, density: bool = False
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
 ) -> Any:
     """Counts in bins, given by number or by edges, and the edges."""
     points = input.reshape(-1, 1)
@@ -250,7 +264,12 @@ def histogram(
 
 @public(method=False)
 def histogramdd(
-    input: Tensor, bins: Any, *, range: Sequence[float] | None = None, weight: Tensor | None = None, density: bool = False
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
 ) -> Any:
     """Counts of points (rows of coordinates) in a grid of bins, and the edges along each axis."""
     dims = input._array.shape[-1]

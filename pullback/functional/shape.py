@@ -417,6 +417,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 def t_(self: Tensor) -> Tensor:
     """Transpose this matrix."""
+    views.check_early(self)
     axes = _matrix_axes(self, "t_")
     return views.reshape_in_place(self, ops.matrix_transpose_in_place, {"axes": axes}, (ops.permute, {"axes": axes}))
 

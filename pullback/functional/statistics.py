@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import apply, apply_unary, wrap
-from ..dtypes import as_dtype, dtype as dtype_type
-from ..ops import sorting, statistics as ops
+from ..dtypes import as_dtype
+from ..dtypes import dtype as dtype_type
+from ..ops import sorting
+from ..ops import statistics as ops
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .operands import as_tensor, wrap_dim, wrap_dims
@@ -32,7 +34,9 @@ def _spread(op: Any, name: str, args: tuple, dim: Any, unbiased: Any, correction
             if len(args) > 3:
                 keepdim = args[3]
     if x._array.dtype.kind in "biu":
-        raise RuntimeError(f"{name} only supports floating point and complex dtypes. This tensor has dtype {x.dtype!r}.")
+        raise RuntimeError(
+            f"{name} only supports floating point and complex dtypes. This tensor has dtype {x.dtype!r}."
+        )
     if correction is None:
         correction = 1 if unbiased is None or unbiased else 0
     axis = wrap_dims(dim, x._array.ndim)
@@ -40,7 +44,8 @@ def _spread(op: Any, name: str, args: tuple, dim: Any, unbiased: Any, correction
         import warnings
 
         warnings.warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel "
             "divided by output numel).",
             UserWarning,
             stacklevel=4,
@@ -49,35 +54,46 @@ def _spread(op: Any, name: str, args: tuple, dim: Any, unbiased: Any, correction
 
 
 @public(out=True)
-def var(input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
+def var(
+    input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False
+) -> Tensor:
     """Variance over dims; `correction` (1) is subtracted from the count."""
     return _spread(ops.variance, "var", (input, *args), dim, unbiased, correction, keepdim)
 
 
 @public(out=True)
-def std(input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
+def std(
+    input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False
+) -> Tensor:
     """Standard deviation over dims; `correction` (1) is subtracted from the count."""
     return _spread(ops.deviation, "std", (input, *args), dim, unbiased, correction, keepdim)
 
 
 @public(method=False)
-def var_mean(input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False) -> tuple:
+def var_mean(
+    input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False
+) -> tuple:
     """Variance and mean over dims."""
     return _spread(ops.variance_mean, "var_mean", (input, *args), dim, unbiased, correction, keepdim)
 
 
 @public(method=False)
-def std_mean(input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False) -> tuple:
+def std_mean(
+    input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False
+) -> tuple:
     """Standard deviation and mean over dims."""
     return _spread(ops.deviation_mean, "std_mean", (input, *args), dim, unbiased, correction, keepdim)
 
 
 @public()
-def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
     """Covariance matrix of variables in rows, observations in columns, optionally weighted."""
     if input._array.ndim > 2:
         raise RuntimeError(
-            f"cov(): expected input to have two or fewer dimensions but got an input with {input._array.ndim} dimensions"
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input._array.ndim} "
+            "dimensions"
         )
     x = input.reshape(1, -1) if input._array.ndim < 2 else input
     x = x if x._array.dtype.kind in "fcV" else x.to(as_dtype(float))
@@ -103,15 +119,26 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
 
 
 def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor | None:
-    for name, weights, kinds, what in (("fweights", fweights, "iu", "integral"), ("aweights", aweights, "fV", "floating point")):
+    for name, weights, kinds, what in (
+        ("fweights", fweights, "iu", "integral"),
+        ("aweights", aweights, "fV", "floating point"),
+    ):
         if weights is None:
             continue
         if weights._array.ndim > 1:
-            raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights._array.ndim} dimensions")
+            raise RuntimeError(
+                f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights._array.ndim} "
+                "dimensions"
+            )
         if weights._array.dtype.kind not in kinds:
-            raise RuntimeError(f"cov(): expected {name} to have {what} dtype but got {name} with {weights.dtype.type_name} dtype")
+            raise RuntimeError(
+                f"cov(): expected {name} to have {what} dtype but got {name} with {weights.dtype.type_name} dtype"
+            )
         if weights._array.size != count:
-            raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got {weights._array.size} != {count}")
+            raise RuntimeError(
+                f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+                f"{weights._array.size} != {count}"
+            )
         if np.any(weights._array < 0):
             raise RuntimeError(f"cov(): {name} cannot be negative")
     if fweights is None or aweights is None:
@@ -124,7 +151,8 @@ def corrcoef(input: Tensor) -> Tensor:
     """Matrix of correlation coefficients of variables in rows."""
     if input._array.ndim > 2:
         raise RuntimeError(
-            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input._array.ndim} dimensions"
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input._array.ndim} "
+            "dimensions"
         )
     matrix = cov(input)
     if matrix._array.ndim == 0:
@@ -146,7 +174,14 @@ def vector_norm(x: Tensor, order: float, dim: Any, keepdim: bool) -> Tensor:
 
 
 @public()
-def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtype_type | None = None, out: Any = None) -> Tensor:
+def norm(
+    input: Tensor,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    dtype: dtype_type | None = None,
+    out: Any = None,
+) -> Tensor:
     """Norm of a tensor as one vector, or over dims; p is a number, "fro" or "nuc"."""
     if out is not None:
         from .registry import store
@@ -315,14 +350,16 @@ def _taken(ordered: Tensor, positions: Any, axis: int) -> Tensor:
 
 
 @public(out=True)
-def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+def quantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
     """Quantiles of everything or along a dim, interpolated between neighbours; NaN if there is one."""
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
 @public(out=True)
-def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+def nanquantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
     """Quantiles of what is not NaN."""
     return _quantile(input, q, dim, keepdim, interpolation, True)
-
-

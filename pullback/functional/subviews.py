@@ -193,12 +193,14 @@ def _strided_params(input: Tensor, size: Any, stride: Any, storage_offset: int |
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     last = offset + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True)) + 1
-    available = striding.owner_of(array).nbytes
+    owner = striding.owner_of(array)
+    available = owner.size and sum((n - 1) * abs(step) for n, step in zip(owner.shape, owner.strides, strict=True))
+    available += owner.itemsize if owner.size else 0
     if math.prod(sizes) and last * array.itemsize > available or math.prod(sizes) >= 2**62:
         raise RuntimeError(
             f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {offset}, and itemsize "
-            f"{array.itemsize} requiring a storage size of {last * array.itemsize} are out of bounds for storage of size "
-            f"{available}. A view can only look at memory that the tensor has."
+            f"{array.itemsize} requiring a storage size of {last * array.itemsize} are out of bounds for storage of "
+            f"size {available}. A view can only look at memory that the tensor has."
         )
     return {"size": sizes, "stride": strides, "offset": offset, "geometry": geometry}
 
@@ -266,8 +268,14 @@ def _permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     return shape.permute(input, dims)
 
 
+def _narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    if not -input._array.ndim <= dim < input._array.ndim:  # an IndexError for the view, another error for the copy
+        raise RuntimeError(f"narrow_copy: expected a dim below {input._array.ndim}, but got {dim}")
+    return narrow(input, dim, start, length)
+
+
 for _name, _view in {
-    "alias": _alias, "as_strided": as_strided, "diagonal": diagonal, "expand": shape.expand, "narrow": narrow,
+    "alias": _alias, "as_strided": as_strided, "diagonal": diagonal, "expand": shape.expand, "narrow": _narrow,
     "permute": _permute, "select": select, "slice": _slice, "split": joining.split,
     "split_with_sizes": joining.split_with_sizes, "squeeze": shape.squeeze, "t": shape.t, "transpose": shape.transpose,
     "unbind": shape.unbind, "unfold": unfold, "unsqueeze": shape.unsqueeze, "view": shape.view,

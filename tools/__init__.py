@@ -1,0 +1,1 @@
+"""Commands for developers: the coverage page, conformance with torch's databases."""

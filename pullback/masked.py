@@ -62,12 +62,16 @@ def _dims(dim: Any, ndim: int) -> Any:
 # --- reductions ---
 
 
-def sum(input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def sum(
+    input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """Sum of the selected elements."""
     return _torch["sum"](_with(input, mask, 0), _dims(dim, input.ndim), bool(keepdim), dtype=dtype)
 
 
-def prod(input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def prod(
+    input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """Product of the selected elements."""
     result = _with(input, mask, 1)
     if dtype is None and input._array.dtype.kind in "biu":
@@ -78,23 +82,41 @@ def prod(input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype:
     return result
 
 
-def amax(input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def amax(
+    input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """Largest selected element."""
     return _cast(_torch["amax"](_with(input, mask, _lowest(input)), _dims(dim, input.ndim), bool(keepdim)), dtype)
 
 
-def amin(input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def amin(
+    input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """Smallest selected element."""
     return _cast(_torch["amin"](_with(input, mask, _highest(input)), _dims(dim, input.ndim), bool(keepdim)), dtype)
 
 
-def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def argmax(
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """Index of the largest selected element, in the dtype of the input as in torch."""
     found = _torch["argmax"](_with(input, mask, _lowest(input)), dim, bool(keepdim))
     return found.to(input.dtype if dtype is None else dtype)
 
 
-def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def argmin(
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """Index of the smallest selected element, in the dtype of the input as in torch."""
     found = _torch["argmin"](_with(input, mask, _highest(input)), dim, bool(keepdim))
     return found.to(input.dtype if dtype is None else dtype)
@@ -113,7 +135,9 @@ def _axes(dim: Any, ndim: int) -> tuple:
     return tuple(d % ndim for d in _dims(dim, ndim)) if ndim else ()
 
 
-def mean(input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def mean(
+    input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """Mean of the selected elements."""
     wanted = input.dtype if dtype is None else as_dtype(dtype)
     if not (wanted.is_floating_point or wanted.is_complex):
@@ -125,7 +149,9 @@ def mean(input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype:
     return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask) / _count(input, dim, bool(keepdim), mask)
 
 
-def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def median(
+    input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """Lower median of the selected elements along a dim."""
     floating = input._array.dtype.kind in "fV"
     x = input if floating else input.to(float32)
@@ -137,20 +163,32 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
     return found.to(input.dtype if dtype is None else dtype)
 
 
-def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def logsumexp(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """log(sum(exp(x))) of the selected elements."""
     x = _with(input, mask, -math.inf if input._array.dtype.kind in "fcV" else _lowest(input))
     return _torch["logsumexp"](x, _dims(dim, input.ndim), keepdim).to(input.dtype if dtype is None else dtype)
 
 
-def norm(input: Tensor, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def norm(
+    input: Tensor,
+    ord: float | None = 2.0,
+    dim: Any = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """Vector norm of the selected elements."""
     x = _with(input, mask, math.inf if ord == -math.inf else 0)
     x = x if dtype is None else x.to(dtype)
     return _vector_norm(x, 2.0 if ord is None else ord, _dims(dim, input.ndim), bool(keepdim))
 
 
-def _variance(input: Tensor, dim: Any, unbiased: bool | None, correction: Any, keepdim: Any, dtype: Any, mask: Tensor | None) -> Tensor:
+def _variance(
+    input: Tensor, dim: Any, unbiased: bool | None, correction: Any, keepdim: Any, dtype: Any, mask: Tensor | None
+) -> Tensor:
     if unbiased is not None and correction is not None:
         raise AssertionError("Only one of unbiased and correction may be given")
     if correction is None:
@@ -167,12 +205,30 @@ def _variance(input: Tensor, dim: Any, unbiased: bool | None, correction: Any, k
     return (total / divisor).to(wanted) if wanted.is_complex else total / divisor
 
 
-def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    *,
+    correction: Any = None,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """Variance of the selected elements."""
     return _variance(input, dim, unbiased, correction, keepdim, dtype, mask)
 
 
-def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    *,
+    correction: Any = None,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """Standard deviation of the selected elements."""
     return _variance(input, dim, unbiased, correction, keepdim, dtype, mask).sqrt()
 
@@ -205,13 +261,22 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
     return _torch["softmax"](-_with(input, mask, _highest(input)), dim, dtype=input.dtype if dtype is None else dtype)
 
 
-def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def normalize(
+    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """Selected elements divided by their norm (at least eps); zero elsewhere."""
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _with(input, mask, 0) / _torch["maximum"](length, wrap(np.asarray(eps, length._array.dtype)))
 
 
-def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None) -> Tensor:
+def logaddexp(
+    input: Tensor,
+    other: Tensor,
+    *,
+    dtype: Any = None,
+    input_mask: Tensor | None = None,
+    other_mask: Tensor | None = None,
+) -> Tensor:
     """log(exp(a) + exp(b)) with what is masked out left out."""
     a, b = _with(input, input_mask, -math.inf), _with(other, other_mask, -math.inf)
     return _torch["logaddexp"](a, b).to(input.dtype if dtype is None else dtype)

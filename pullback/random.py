@@ -6,7 +6,8 @@ The engine and its bits are in `random_engine.py`; functions that draw tensors i
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator as _Iterator, Iterable
+from collections.abc import Generator as _Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from .device import cpu
 from .tensor import Tensor
 
 __all__ = [
-    "Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state",
+    "Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed",
+    "set_rng_state",
     "thread_safe_generator",
 ]  # fmt: skip
 

@@ -79,9 +79,7 @@ copysign = op(
     b=_zero,
 )
 copysign_scalar = op("CopysignBackward1", np.copysign, kind="elementwise_pull", a=copysign.rules["a"], b=None)
-nextafter = op(
-    "NextafterBackward0", np.nextafter, kind="elementwise_pull", a=lambda g: g, b=_zero
-)
+nextafter = op("NextafterBackward0", np.nextafter, kind="elementwise_pull", a=lambda g: g, b=_zero)
 heaviside = op(
     "NotImplemented",
     lambda x, values: np.where(x == 0, values, (x > 0).astype(x.dtype)),

@@ -86,7 +86,9 @@ power = op(
     _power,
     kind="elementwise_pull",
     a=lambda g, a, b: g * conjugate(np.where(b == 0, 0, b * a ** np.where(b == 0, 1, b - 1))),
-    b=lambda g, a, b, out: g * conjugate(np.where((a == 0) & (np.real(b) >= 0), 0, out * np.log(np.where(a == 0, 1, a)))),
+    b=lambda g, a, b, out: (
+        g * conjugate(np.where((a == 0) & (np.real(b) >= 0), 0, out * np.log(np.where(a == 0, 1, a))))
+    ),
 )
 power_of_scalar = op(
     "PowBackward2",
@@ -285,7 +287,8 @@ nan_to_num = op(
 
 def _relu(x: Any) -> Any:
     if x.dtype.kind in "bc":
-        raise RuntimeError("Boolean inputs not supported for relu" if x.dtype.kind == "b" else "relu: complex has no order")
+        what = "Boolean" if x.dtype.kind == "b" else "Complex"
+        raise RuntimeError(f"{what} inputs not supported for relu")
     return np.maximum(x, x.dtype.type(0))
 
 
@@ -380,7 +383,9 @@ where = op(
 
 # --- filling: the old value is forgotten ---
 
-fill = op("FillBackward2", lambda x, value: np.full(x.shape, value, x.dtype), kind="elementwise_pull", x=lambda g: g * 0)
+fill = op(
+    "FillBackward2", lambda x, value: np.full(x.shape, value, x.dtype), kind="elementwise_pull", x=lambda g: g * 0
+)
 fill_from = op(
     "FillBackward3",
     lambda x, value: np.full(x.shape, value, x.dtype),

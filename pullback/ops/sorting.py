@@ -14,6 +14,12 @@ from ..autograd.op import Op, linear, op
 
 
 def _take_along(x: Any, index: Any, axis: int) -> Any:
+    """`np.take_along_axis`, without its overhead where there are few axes."""
+    if x.ndim == 1:
+        return x[index]
+    if x.ndim == 2 and x.shape[1 - axis] == index.shape[1 - axis]:
+        others = np.arange(x.shape[1 - axis])
+        return x[others[:, None], index] if axis else x[index, others]
     return np.take_along_axis(x, index, axis)
 
 
@@ -33,7 +39,9 @@ take_along = linear(
     x=lambda g, index, x_shape, axis: add_along(g, index, axis=axis, size=x_shape[axis]),
     index=None,
 )
-add_along = linear("ScatterAddBackward0", _add_along, x=lambda g, index, axis: take_along(g, index, axis=axis), index=None)
+add_along = linear(
+    "ScatterAddBackward0", _add_along, x=lambda g, index, axis: take_along(g, index, axis=axis), index=None
+)
 
 
 def _selection(node_name: str, forward: Any) -> Op:
@@ -51,7 +59,7 @@ def _selection(node_name: str, forward: Any) -> Op:
 
 def picked(x: Any, index: Any, axis: int, keepdims: bool) -> tuple:
     """(values, indices) for an index array that has the axis with size 1."""
-    values = np.take_along_axis(x, index, axis)
+    values = _take_along(x, index, axis)
     if not keepdims:
         index, values = np.squeeze(index, axis), np.squeeze(values, axis)
     return values, index
@@ -72,7 +80,7 @@ def order_of(x: Any, axis: int, descending: bool) -> Any:
 
 def _sort(x: Any, axis: int, descending: bool, keepdims: bool) -> tuple:
     order = order_of(x, axis, descending)
-    return np.take_along_axis(x, order, axis), order
+    return _take_along(x, order, axis), order
 
 
 sort = _selection("SortBackward0", _sort)
@@ -80,7 +88,7 @@ sort = _selection("SortBackward0", _sort)
 
 def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: bool) -> tuple:
     order = order_of(x, axis, largest)[(*(slice(None),) * axis, slice(0, k))]
-    return np.take_along_axis(x, order, axis), order
+    return _take_along(x, order, axis), order
 
 
 topk = _selection("TopkBackward0", _topk)
@@ -139,11 +147,11 @@ mode = _selection("ModeBackward0", _mode)
 
 
 def _max_index(x: Any, axis: int, keepdims: bool) -> tuple:
-    return picked(x, np.argmax(x, axis=axis, keepdims=True), axis, keepdims)
+    return np.maximum.reduce(x, axis=axis, keepdims=keepdims), np.argmax(x, axis=axis, keepdims=keepdims)
 
 
 def _min_index(x: Any, axis: int, keepdims: bool) -> tuple:
-    return picked(x, np.argmin(x, axis=axis, keepdims=True), axis, keepdims)
+    return np.minimum.reduce(x, axis=axis, keepdims=keepdims), np.argmin(x, axis=axis, keepdims=keepdims)
 
 
 max_index = _selection("MaxBackward0", _max_index)

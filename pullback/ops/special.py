@@ -100,13 +100,9 @@ def _ratio(top: Any, x: Any, at_zero: float) -> Any:
 i0 = elementwise("I0Backward0", kernels.i0, x=lambda x: i1(x))
 i1 = elementwise("SpecialI1Backward0", kernels.i1, x=lambda x, out: i0(x) - _ratio(out, x, 0.5))
 i0e = elementwise("SpecialI0EBackward0", kernels.i0e, x=lambda x, out: i1e(x) - np.sign(x) * out)
-i1e = elementwise(
-    "SpecialI1EBackward0", kernels.i1e, x=lambda x, out: i0e(x) - np.sign(x) * out - _ratio(out, x, 0.5)
-)
+i1e = elementwise("SpecialI1EBackward0", kernels.i1e, x=lambda x, out: i0e(x) - np.sign(x) * out - _ratio(out, x, 0.5))
 modified_bessel_i0 = elementwise("ModifiedBesselI0Backward0", kernels.i0, x=lambda x: i1(x))
-modified_bessel_i1 = elementwise(
-    "ModifiedBesselI1Backward0", kernels.i1, x=lambda x, out: i0(x) - _ratio(out, x, 0.5)
-)
+modified_bessel_i1 = elementwise("ModifiedBesselI1Backward0", kernels.i1, x=lambda x, out: i0(x) - _ratio(out, x, 0.5))
 k0 = elementwise("ModifiedBesselK0Backward0", kernels.k0, x=lambda x: -k1(x))
 k1 = elementwise("ModifiedBesselK1Backward0", kernels.k1, x=lambda x, out: -k0(x) - out / x)
 k0e = elementwise("ScaledModifiedBesselK0Backward0", kernels.k0e, x=lambda x, out: out - k1e(x))
@@ -145,9 +141,7 @@ def _logit_pullback(g: Any, x: Any, eps: Any) -> Any:
     return np.where(inside, g / (x * (1 - x)), math.nan if eps is None else 0)
 
 
-logit = op(
-    "LogitBackward0", lambda x, eps: kernels.logit(x, eps), kind="elementwise_pull", x=_logit_pullback
-)
+logit = op("LogitBackward0", lambda x, eps: kernels.logit(x, eps), kind="elementwise_pull", x=_logit_pullback)
 
 
 def _xlogy(x: Any, y: Any) -> Any:
@@ -202,7 +196,9 @@ def _lower(n: Any) -> Any:
 
 
 chebyshev_polynomial_t = _polynomial(
-    "ChebyshevPolynomialTBackward0", kernels.chebyshev_polynomial_t, lambda x, n: n * chebyshev_polynomial_u(x, _lower(n))
+    "ChebyshevPolynomialTBackward0",
+    kernels.chebyshev_polynomial_t,
+    lambda x, n: n * chebyshev_polynomial_u(x, _lower(n)),
 )
 hermite_polynomial_h = _polynomial(
     "HermitePolynomialHBackward0", kernels.hermite_polynomial_h, lambda x, n: 2 * n * hermite_polynomial_h(x, _lower(n))

@@ -19,24 +19,32 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _window(kernel: Any, M: int, dtype: Any, layout: Any, device: Any, requires_grad: bool, *args: Any, **kwargs: Any) -> Tensor:
+def _window(
+    kernel: Any, M: int, dtype: Any, layout: Any, device: Any, requires_grad: bool, *args: Any, **kwargs: Any
+) -> Tensor:
     array = kernel(M, *args, dtype=numpy_dtype(dtype), **kwargs)
     if layout is not None and "strided" not in str(layout):
         raise ValueError(f"{kernel.__name__} is implemented for strided tensors only, got: {layout}")
     return finish(array, requires_grad, device)
 
 
-def bartlett(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def bartlett(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """The Bartlett window: a triangle that is zero at both ends."""
     return _window(kernels.bartlett, M, dtype, layout, device, requires_grad, sym=sym)
 
 
-def blackman(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def blackman(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """The Blackman window."""
     return _window(kernels.blackman, M, dtype, layout, device, requires_grad, sym=sym)
 
 
-def cosine(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def cosine(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """Half a period of a sine."""
     return _window(kernels.cosine, M, dtype, layout, device, requires_grad, sym=sym)
 
@@ -73,12 +81,16 @@ def general_hamming(
     return _window(kernels.general_hamming, M, dtype, layout, device, requires_grad, alpha=alpha, sym=sym)
 
 
-def hamming(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def hamming(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """The Hamming window."""
     return _window(kernels.hamming, M, dtype, layout, device, requires_grad, sym=sym)
 
 
-def hann(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def hann(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """The Hann window: a raised cosine."""
     return _window(kernels.hann, M, dtype, layout, device, requires_grad, sym=sym)
 
@@ -91,6 +103,8 @@ def kaiser(
     return _window(kernels.kaiser, M, dtype, layout, device, requires_grad, beta=beta, sym=sym)
 
 
-def nuttall(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def nuttall(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """The minimum four-term Blackman-Harris window after Nuttall."""
     return _window(kernels.nuttall, M, dtype, layout, device, requires_grad, sym=sym)

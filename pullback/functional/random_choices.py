@@ -1,0 +1,137 @@
+"""Random tensors whose parameters are tensors: `bernoulli`, `poisson`, `multinomial`, `normal`, `binomial`.
+
+Sizes and numbers as parameters, and filling in place, are in `random_sampling.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import op
+from ..autograd.tape import apply, wrap
+from ..tensor import Tensor
+from .checks import certainly
+from .operands import NUMBERS, as_tensor, sizes_of
+from .random_sampling import _check_chances, _drawn, _finish, _from, _kind, normal_array
+from .registry import public
+
+_bernoulli_from = op(
+    "BernoulliBackward0", lambda x, values: values, kind="elementwise_pull", x=lambda g: g * 0, values=None
+)
+_poisson_from = op(
+    "PoissonBackward0", lambda x, values: values, kind="elementwise_pull", x=lambda g: g * 0, values=None
+)
+
+
+@public(out=True)
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
+    """Ones and zeros: ones with the probabilities in `input` (or all with probability p)."""
+    from ..random_discrete import bernoulli as draw
+
+    array, stream = input._array, _from(generator)
+    kind = array.dtype
+    if p is not None:
+        values = _drawn(lambda shape: draw(stream, shape, kind, float(p)), array.shape)
+    else:
+        _check_chances(array)
+        values = _drawn(lambda shape: _uniforms(stream, shape, kind), array.shape)
+        values = (values < array).astype(kind)
+    return apply(_bernoulli_from, (input, wrap(values)))
+
+
+def _uniforms(stream: Any, shape: tuple, kind: np.dtype) -> np.ndarray:
+    """The uniforms that chances of this dtype are compared with: float32 for all but float64."""
+    from ..random_streams import uniforms
+
+    work = kind if kind == np.float64 else np.dtype(np.float32)
+    with stream.lock:
+        return uniforms(stream, math.prod(shape), work).reshape(shape)
+
+
+@public(method=False)
+def poisson(input: Tensor, generator: Any = None) -> Tensor:
+    """Poisson counts with the rates in `input`."""
+    from ..random_rejection import poisson as draw
+
+    if np.any(input._array < 0):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    return apply(_poisson_from, (input, wrap(draw(_from(generator), np.asarray(input._array)))))
+
+
+@public(out=True)
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+    """Indices drawn with the weights in each row of `input`."""
+    from ..random_discrete import multinomial as draw
+
+    array = np.asarray(input._array)
+    if array.dtype.kind not in "fV":
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.type_name}")
+    if array.ndim not in (1, 2) or array.shape[-1] == 0:
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > array.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    return wrap(draw(_from(generator), array, num_samples, replacement))
+
+
+@public(method=False)
+def normal(
+    mean: Any,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Normal numbers with means and deviations given by numbers (and a size) or tensors."""
+    stream = _from(generator)
+    if isinstance(mean, NUMBERS) and isinstance(std, NUMBERS):
+        if size is None:
+            raise TypeError(
+                f"normal() received an invalid combination of arguments - got ({type(mean).__name__}, "
+                f"{type(std).__name__}). "
+                "Two numbers need a size: torch.normal(0.0, 1.0, (2, 3))."
+            )
+        if std < 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+        kind = _kind(dtype, out)
+        array = _drawn(lambda shape: normal_array(stream, shape, kind, mean, std), sizes_of((size,)))
+        return _finish(array, requires_grad, device, layout, out)
+    return _finish(_normal_from(stream, mean, std)._array, requires_grad, device, layout, out)
+
+
+def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
+    mean = mean if isinstance(mean, NUMBERS) else as_tensor(mean)
+    std = std if isinstance(std, NUMBERS) else as_tensor(std)
+    given = mean if isinstance(mean, Tensor) else std
+    if isinstance(std, Tensor):
+        if std._array.dtype.kind == "c":
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        if certainly(np.any(std._array < 0)):
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    shape = np.broadcast_shapes(*(np.shape(value._array) for value in (mean, std) if isinstance(value, Tensor)))
+    kind = given._array.dtype
+    if not isinstance(std, Tensor):
+        return wrap(_drawn(lambda sizes: normal_array(stream, sizes, kind, 0.0, std), shape) + mean._array)
+    values = _drawn(lambda sizes: normal_array(stream, sizes, kind), shape) * std._array
+    return wrap(values + (mean._array if isinstance(mean, Tensor) else mean))
+
+
+@public(method=False)
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+    """Successes among `count` trials of probability `prob`."""
+    from ..random_rejection import binomial as draw
+
+    n, p = np.broadcast_arrays(count._array, prob._array)
+    return wrap(draw(_from(generator), n.astype(prob._array.dtype), np.asarray(p)))

@@ -269,7 +269,7 @@ def _permute(input: Tensor, dims: Sequence[int]) -> Tensor:
 
 
 def _narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    if not -input._array.ndim <= dim < input._array.ndim:  # an IndexError for the view, another error for the copy
+    if dim >= input._array.ndim:  # an IndexError for the view, another error for the copy
         raise RuntimeError(f"narrow_copy: expected a dim below {input._array.ndim}, but got {dim}")
     return narrow(input, dim, start, length)
 

@@ -9,26 +9,40 @@ import numpy as np
 from ..autograd.op import linear, op
 
 
+def _order(x: Any) -> str:
+    """Copies keep the order of dims in memory; the repeated elements of an expanded tensor have none."""
+    return "C" if 0 in x.strides else "K"
+
+
 def _cast(x: Any, dtype: Any) -> Any:
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = x.real
-    return x.astype(dtype)
+    return x.astype(dtype, order=_order(x)) if x.ndim else x.astype(dtype)
 
 
 # The tape's edge casts cotangents back, so the pullback of a cast is the identity.
 cast = linear("ToCopyBackward0", _cast, x=lambda g: g)
-clone = linear("CloneBackward0", lambda x: np.array(x, order="K"), x=lambda g: g)
+clone = linear("CloneBackward0", lambda x: np.array(x, order=_order(x)), x=lambda g: g)
 clone_contiguous = linear("CloneBackward0", lambda x: np.array(x, order="C"), x=lambda g: g)
-copied = linear("torch::autograd::CopyBackwards", lambda x: np.array(x), x=lambda g: g)
+copied = linear("CopyBackwards", lambda x: np.array(x), x=lambda g: g)
+
+
+def copy_over(x: Any, source: Any) -> None:
+    """Write `source` (broadcast, cast) over x."""
+    if source.dtype.kind == "c" and x.dtype.kind not in "cb":
+        source = source.real
+    np.copyto(x, source, casting="unsafe")
 
 
 def _copy_into(x: Any, source: Any) -> Any:
     out = np.empty(x.shape, x.dtype)
-    np.copyto(out, source.real if source.dtype.kind == "c" and x.dtype.kind not in "cb" else source, casting="unsafe")
+    copy_over(out, source)
     return out
 
 
-copy_into = linear("torch::autograd::CopyBackwards", _copy_into, x=lambda g: g * 0, source=lambda g: g)
+# The transpose of an operation that does not look at its input.
+nothing = linear("ZeroBackward0", np.zeros_like, x=lambda g: nothing(g))
+copy_into = linear("CopyBackwards", _copy_into, x=lambda g: nothing(g), source=lambda g: g)
 
 # Real and imaginary parts. These are linear over the real numbers only.
 

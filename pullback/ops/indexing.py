@@ -14,7 +14,8 @@ from ..autograd.op import linear, op
 
 
 def _pick(x: Any, index: tuple) -> Any:
-    return x[index]
+    out = x[index]
+    return out if out.flags.c_contiguous else np.ascontiguousarray(out)  # NumPy promises no order
 
 
 def _add_back(x: Any, shape: tuple, index: tuple) -> Any:
@@ -117,6 +118,11 @@ put = linear(
 
 def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
     return np.where(mask, np.asarray(value).astype(x.dtype), x)
+
+
+def write_masked(out: Any, mask: Any, value: Any) -> None:
+    """`masked_fill` on memory as it is."""
+    np.copyto(out, value, where=mask, casting="unsafe")
 
 
 def _unmasked(g: Any, mask: Any) -> Any:

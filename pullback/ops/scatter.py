@@ -117,13 +117,18 @@ def _index_select(x: Any, index: Any, axis: int) -> Any:
 
 def _index_add(x: Any, index: Any, source: Any, axis: int, alpha: Any = 1) -> Any:
     out = np.array(x, order="C")
+    write_index_add(out, index, source, axis, alpha)
+    return out
+
+
+def write_index_add(out: Any, index: Any, source: Any, axis: int, alpha: Any = 1) -> None:
+    """`index_add` on memory as it is."""
     if type(alpha) is not int or alpha != 1:
         source = source * out.dtype.type(alpha)
     if not out.ndim:
         out += np.add.reduce(source.reshape(-1)).astype(out.dtype)
-        return out
+        return
     add_rows(np.moveaxis(out, axis, 0), index.reshape(-1), np.moveaxis(source, axis, 0) if source.ndim else source)
-    return out
 
 
 def _place_slices(x: Any, index: Any, shape: tuple, axis: int) -> Any:
@@ -185,11 +190,16 @@ index_copy = linear(
 
 def _index_fill(x: Any, index: Any, value: Any, axis: int) -> Any:
     out = np.array(x, order="C")
+    write_index_fill(out, index, value, axis)
+    return out
+
+
+def write_index_fill(out: Any, index: Any, value: Any, axis: int) -> None:
+    """`index_fill` on memory as it is."""
     if out.ndim:
         out[_slices(index.reshape(-1), axis)] = value
     elif index.size:
         out[...] = value
-    return out
 
 
 def _kept(g: Any, index: Any, axis: int) -> Any:

@@ -46,7 +46,8 @@ def _check_dtypes(tensors: list[Tensor]) -> None:
     for x in tensors[1:]:
         if x._array.dtype != tensors[0]._array.dtype:
             raise RuntimeError(
-                f"expected scalar type {tensors[0].dtype.type_name} but found {x.dtype.type_name}. einsum() takes operands of one "
+                f"expected scalar type {tensors[0].dtype.type_name} but found {x.dtype.type_name}. einsum() takes "
+                "operands of one "
                 "dtype."
             )
 
@@ -54,7 +55,10 @@ def _check_dtypes(tensors: list[Tensor]) -> None:
 def _sublists(arguments: tuple) -> tuple[Any, list]:
     """einsum(x, [0, 1], y, [1, 2], [0, 2]): labels as lists of numbers."""
     if len(arguments) < 2:
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and "
+            "its subscripts list"
+        )
     tensors = list(arguments[: len(arguments) // 2 * 2 : 2])
     sides = [tuple(_sublist_label(label) for label in one) for one in arguments[1 : len(arguments) // 2 * 2 : 2]]
     result = tuple(_sublist_label(label) for label in arguments[-1]) if len(arguments) % 2 else None
@@ -87,7 +91,7 @@ def _parse(notation: Any, ranks: tuple) -> tuple[tuple, tuple]:
     if result is None:
         return labels, (*dots, *sorted(n for n in set(every) if n < _ELLIPSIS and every.count(n) == 1))
     if result.count("...") > 1:
-        raise RuntimeError('einsum(): found \'.\' for output but an ellipsis (...) was already found')
+        raise RuntimeError("einsum(): found '.' for output but an ellipsis (...) was already found")
     out: list[int] = []
     for label in result:
         if label == "...":
@@ -97,18 +101,25 @@ def _parse(notation: Any, ranks: tuple) -> tuple[tuple, tuple]:
         if number in out:
             raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
         if number not in every:
-            raise RuntimeError(f"einsum(): output subscript {label} does not appear in the equation for any input operand")
+            raise RuntimeError(
+                f"einsum(): output subscript {label} does not appear in the equation for any input operand"
+            )
         out.append(number)
     return labels, tuple(out)
 
 
 def _split(side: str) -> tuple:
     if "." in side.replace("...", "", 1):
-        raise RuntimeError("einsum(): found '.' that is not part of any ellipsis. Write exactly three dots, once for each operand.")
+        raise RuntimeError(
+            "einsum(): found '.' that is not part of any ellipsis. Write exactly three dots, once for each operand."
+        )
     before, dots, after = side.partition("...")
     for letter in before + after:
         if letter not in _LETTERS:
-            raise RuntimeError(f"einsum(): invalid subscript given at index {side.index(letter)} in the equation string, subscripts must be in [a-zA-Z]")
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {side.index(letter)} in the equation string, "
+                "subscripts must be in [a-zA-Z]"
+            )
     return (*before, *(("...",) if dots else ()), *after)
 
 
@@ -117,12 +128,14 @@ def _spread(side: tuple, rank: int, operand: int) -> tuple[int, ...]:
     named = len(side) - side.count("...")
     if "..." not in side and named != rank:
         raise RuntimeError(
-            f"einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions ({rank}) for "
+            f"einsum(): the number of subscripts in the equation ({named}) does not match the number of "
+            f"dimensions ({rank}) for "
             f"operand {operand} and no ellipsis was given"
         )
     if named > rank:
         raise RuntimeError(
-            f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions ({rank}) for "
+            f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions "
+            f"({rank}) for "
             f"operand {operand}"
         )
     numbers: list[int] = []
@@ -141,16 +154,18 @@ def _sizes(tensors: list[Tensor], labels: tuple) -> dict[int, int]:
         for label, size in zip(names, x._array.shape, strict=True):
             if own.setdefault(label, size) != size:
                 raise RuntimeError(
-                    f"einsum(): subscript {_LETTERS[label]} is repeated for operand {number} but the sizes don't match, "
+                    f"einsum(): subscript {_LETTERS[label]} is repeated for operand {number} but the sizes don't "
+                    "match, "
                     f"{size} != {own[label]}"
                 )
             if sizes.get(label, 1) == 1:
                 sizes[label] = size
             elif size not in (1, sizes[label]):
-                shapes_ = ", ".join(str(list(t._array.shape)) for t in tensors)
+                name = _LETTERS[label] if label < _ELLIPSIS else "..."
                 raise RuntimeError(
-                    f"einsum(): operands do not broadcast with remapped shapes [original->remapped]: {shapes_}. A label has sizes "
-                    f"{sizes[label]} and {size}."
+                    f"einsum(): subscript {name} has size {size} for operand {number} which does not broadcast "
+                    "with previously "
+                    f"seen size {sizes[label]}"
                 )
     return sizes
 
@@ -172,7 +187,10 @@ def _contract_all(terms: list, out: tuple, sizes: dict[int, int]) -> Tensor:
         first, second = terms[i], terms[j]
         rest = [term for k, term in enumerate(terms) if k not in (i, j)]
         wanted = set(out).union(*(names for _, names in rest))
-        terms = [*rest, _pair(first, second, tuple(n for n in dict.fromkeys((*first[1], *second[1])) if n in wanted), sizes)]
+        terms = [
+            *rest,
+            _pair(first, second, tuple(n for n in dict.fromkeys((*first[1], *second[1])) if n in wanted), sizes),
+        ]
     if len(terms) == 2:
         x, labels = _pair(*terms, out, sizes)
     else:
@@ -182,6 +200,7 @@ def _contract_all(terms: list, out: tuple, sizes: dict[int, int]) -> Tensor:
 
 def _cheapest_pair(terms: list, out: tuple, sizes: dict[int, int]) -> tuple[int, int]:
     """The two terms whose product is cheapest to form."""
+
     def cost(pair: tuple[int, int]) -> tuple[int, int]:
         i, j = pair
         return math.prod(sizes[n] for n in {*terms[i][1], *terms[j][1]}), i + j
@@ -256,7 +275,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         x, y = a._array.shape[i], b._array.shape[j]
         if x != y and 1 not in (x, y):
             raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {x} in dim {i} and second has size {y} in dim {j}"
+                f"contracted dimensions need to match, but first has size {x} in dim {i} and second has size {y} "
+                f"in dim {j}"
             )
         if x != y:  # a size of 1 stands for any: sum the other
             a = a if x == 1 else apply(sum_axes, (a,), {"axis": (i,), "keepdims": True})
@@ -287,7 +307,9 @@ def cross_product(a: Tensor, b: Tensor, dim: int) -> Tensor:
     a, b = promote(a, b)
     x, y = a._array.shape, b._array.shape
     if len(x) != len(y):
-        raise RuntimeError(f"linalg.cross: inputs must have the same number of dimensions, but got {len(x)} and {len(y)}.")
+        raise RuntimeError(
+            f"linalg.cross: inputs must have the same number of dimensions, but got {len(x)} and {len(y)}."
+        )
     axis = wrap_dim(dim, len(x))
     if x[axis] != 3 or y[axis] != 3:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {x[axis]} and {y[axis]}")
@@ -340,7 +362,9 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | int | None
     if not x[-1]:
         return wrap(np.zeros((*batch, x[-2], y[-2]), a._array.dtype))
     difference = a.unsqueeze(-2) - b.unsqueeze(-3)
-    return apply(norms.vector_norm, (difference,), {"order": p, "axis": (difference._array.ndim - 1,), "keepdims": False})
+    return apply(
+        norms.vector_norm, (difference,), {"order": p, "axis": (difference._array.ndim - 1,), "keepdims": False}
+    )
 
 
 @public()

@@ -115,7 +115,7 @@ def matrix_exp(input: Tensor) -> Tensor:
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """L with L L^H = input (or U with U^H U = input)."""
     from ..linalg.checks import float_square, raise_on
-    from ..linalg.factorizations import not_positive, cholesky_ex
+    from ..linalg.factorizations import cholesky_ex, not_positive
 
     factors, info = cholesky_ex(float_square(input, "cholesky"), upper=upper)
     raise_on(info, "cholesky", not_positive)
@@ -175,7 +175,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 
     if unpack_pivots and LU_pivots._array.dtype != np.int32:
         raise RuntimeError(
-            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this function is "
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this "
+            "function is "
             "intended to be used with the output produced by torch.linalg.lu_factor"
         )
     return UnpackedLU(*unpack(LU_data, LU_pivots, unpack_data, unpack_pivots))

@@ -59,7 +59,9 @@ def _multiply_others(a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
         return dot(a, b)
     if columns == 1:
         if x.shape[-1] != y.shape[0]:
-            raise RuntimeError(f"size mismatch, got input ({x.shape[-2]}), mat ({x.shape[-2]}x{x.shape[-1]}), vec ({y.shape[0]})")
+            raise RuntimeError(
+                f"size mismatch, got input ({x.shape[-2]}), mat ({x.shape[-2]}x{x.shape[-1]}), vec ({y.shape[0]})"
+            )
         return apply_binary(ops.mv, a, b)
     if rows == 1:
         if x.shape[0] != y.shape[-2]:
@@ -105,7 +107,7 @@ def _rank(x: Tensor, ndim: int, name: str) -> None:
 
 def _no_bool(x: Tensor, kernel: str) -> None:
     if x._array.dtype.kind == "b":
-        raise RuntimeError(f'"{kernel}" not implemented for \'Bool\'. Convert first, as in x.int().')
+        raise RuntimeError(f"\"{kernel}\" not implemented for 'Bool'. Convert first, as in x.int().")
 
 
 @public(out=True)
@@ -144,7 +146,8 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     """A matrix times a vector."""
     if input._array.ndim != 2 or vec._array.ndim != 1:
         raise RuntimeError(
-            f"vector + matrix @ vector expected, got 1, {input._array.ndim}, {vec._array.ndim}. mv takes a matrix and a vector."
+            f"vector + matrix @ vector expected, got 1, {input._array.ndim}, {vec._array.ndim}. mv takes a matrix "
+            "and a vector."
         )
     _same_dtype(input, vec, "mat and vec")
     _no_bool(input, "addmv_impl_cpu")
@@ -154,14 +157,18 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 def _vectors(a: Tensor, b: Tensor, function: str) -> None:
     x, y = a._array, b._array
     if x.ndim != 1 or y.ndim != 1:
-        raise RuntimeError(f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors. {function}() takes two vectors.")
+        raise RuntimeError(
+            f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors. {function}() takes two vectors."
+        )
     if x.dtype != y.dtype:
         raise RuntimeError(
-            f"{function} : expected both vectors to have same dtype, but found {a.dtype.type_name} and {b.dtype.type_name}"
+            f"{function} : expected both vectors to have same dtype, but found {a.dtype.type_name} and "
+            f"{b.dtype.type_name}"
         )
     if x.shape != y.shape:
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{x.shape[0]}] and src [{y.shape[0]}] to have the same number of "
+            f"inconsistent tensor size, expected tensor [{x.shape[0]}] and src [{y.shape[0]}] to have the same "
+            "number of "
             f"elements, but got {x.shape[0]} and {y.shape[0]} elements respectively"
         )
     _no_bool(a, function)
@@ -191,7 +198,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         return mul(input, other)
     if x.shape[-1] != y.shape[-1]:
         raise RuntimeError(
-            f"inner() the last dimension must match on both input tensors but got shapes {list(x.shape)} and {list(y.shape)}"
+            f"inner() the last dimension must match on both input tensors but got shapes {list(x.shape)} and "
+            f"{list(y.shape)}"
         )
     _same_dtype(input, other)
     if x.ndim == 1 and y.ndim == 1:
@@ -206,7 +214,9 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of the elements of two vectors."""
     for number, x in enumerate((input, vec2), 1):
         if x._array.ndim != 1:
-            raise RuntimeError(f"outer: Expected 1-D argument {'self' if number == 1 else 'vec2'}, but got {x._array.ndim}-D")
+            raise RuntimeError(
+                f"outer: Expected 1-D argument {'self' if number == 1 else 'vec2'}, but got {x._array.ndim}-D"
+            )
     input, vec2 = promote(input, vec2)
     return apply(pointwise.multiply, (apply(shapes.unsqueeze, (input,), {"axis": 1}), vec2))
 
@@ -232,13 +242,15 @@ def _expandable(x: Tensor, shape: tuple) -> None:
     extra = len(shape) - len(have)
     if extra < 0:
         raise RuntimeError(
-            f"expand({{{list(have)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be greater or equal "
+            f"expand({{{list(have)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be "
+            "greater or equal "
             f"to the number of dimensions in the tensor ({len(have)})"
         )
     for i, size in enumerate(have):
         if size not in (1, shape[i + extra]):
             raise RuntimeError(
-                f"The expanded size of the tensor ({shape[i + extra]}) must match the existing size ({size}) at non-singleton "
+                f"The expanded size of the tensor ({shape[i + extra]}) must match the existing size ({size}) at "
+                "non-singleton "
                 f"dimension {i + extra}.  Target sizes: {list(shape)}.  Tensor sizes: {list(have)}"
             )
 
@@ -246,7 +258,8 @@ def _expandable(x: Tensor, shape: tuple) -> None:
 def _added(x: Tensor, a: Tensor) -> None:
     if x._array.dtype != a._array.dtype:
         raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {x.dtype.type_name} and {a.dtype.type_name}. Input dtypes must be "
+            f"self and mat2 must have the same dtype, but got {x.dtype.type_name} and {a.dtype.type_name}. Input "
+            "dtypes must be "
             "the same: convert one of them, as in b.to(a.dtype)."
         )
 
@@ -306,7 +319,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
     if x.ndim != 2 or y.ndim != 1 or input._array.ndim > 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input._array.ndim}, {x.ndim}, {y.ndim}")
     if x.shape[1] != y.shape[0]:
-        raise RuntimeError(f"size mismatch, got input ({x.shape[0]}), mat ({x.shape[0]}x{x.shape[1]}), vec ({y.shape[0]})")
+        raise RuntimeError(
+            f"size mismatch, got input ({x.shape[0]}), mat ({x.shape[0]}x{x.shape[1]}), vec ({y.shape[0]})"
+        )
     _same_dtype(mat, vec, "mat and vec")
     _added(input, mat)
     _expandable(input, (x.shape[0],))
@@ -355,10 +370,14 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     from ..linalg import multi_dot
 
     warnings.warn(
-        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+        "torch.linalg.multi_dot instead, "
         "which accepts a list of two or more tensors rather than multiple parameters.",
         UserWarning,
         stacklevel=2,
     )
-    items = [as_tensor(x) for x in (matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices)]
+    items = [
+        as_tensor(x)
+        for x in (matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices)
+    ]
     return items[0] if len(items) == 1 else multi_dot(items)

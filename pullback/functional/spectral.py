@@ -54,9 +54,9 @@ def _lengths(n_fft: int, hop_length: int | None, win_length: int | None) -> tupl
 
 @public()
 def stft(
-    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
-    center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
-    return_complex: bool | None = None, align_to_window: bool | None = None,
+    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
+    onesided: bool | None = None, return_complex: bool | None = None, align_to_window: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """Fourier transforms of overlapping windows of a signal, as (frequency, window)."""
     hop, width = _lengths(n_fft, hop_length, win_length)
@@ -72,7 +72,8 @@ def stft(
     _check_stft(input, n_fft, hop, width, call)
     if window is None:
         warnings.warn(
-            "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other "
+            "A window was not provided. A rectangular window will be applied,which is known to cause spectral "
+            "leakage. Other "
             "windows such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.",
             UserWarning,
             stacklevel=3,
@@ -97,7 +98,9 @@ def stft(
 
 def _check_stft(x: Tensor, n_fft: int, hop: int, width: int, call: str) -> None:
     if x._array.dtype.kind not in "fcV":
-        raise RuntimeError(f"{call} : expected a tensor of floating point or complex values, but got {x.dtype.type_name}")
+        raise RuntimeError(
+            f"{call} : expected a tensor of floating point or complex values, but got {x.dtype.type_name}"
+        )
     if x._array.ndim not in (1, 2):
         raise RuntimeError(f"{call} : expected a 1D or 2D tensor, but got {x._array.ndim}D")
     if hop <= 0:
@@ -118,7 +121,8 @@ def _as_pairs(x: Tensor) -> Tensor:
     from ..ops.casting import view_as_real
 
     warnings.warn(
-        "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for all "
+        "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex "
+        "tensors for all "
         "inputs, and return_complex=False will raise an error.",
         UserWarning,
         stacklevel=4,
@@ -128,11 +132,11 @@ def _as_pairs(x: Tensor) -> Tensor:
 
 @public()
 def istft(
-    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
-    center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None,
-    return_complex: bool = False,
+    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None,
+    length: int | None = None, return_complex: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The signal whose `stft` is closest to the input: windows transformed back, added up and divided by their weights."""
+    """The signal whose `stft` is closest to the input: windows transformed back, added up, divided by their weights."""
     hop, width = _lengths(n_fft, hop_length, win_length)
     call = f"istft(n_fft={n_fft}, hop_length={hop}, win_length={width})"
     _check_istft(input, n_fft, hop, width, call)
@@ -153,7 +157,8 @@ def istft(
     result = signal / envelope
     if length is not None and length > result._array.shape[-1]:
         warnings.warn(
-            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please "
+            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the "
+            "tail. Please "
             "check your center and hop_length settings.",
             UserWarning,
             stacklevel=3,
@@ -185,7 +190,8 @@ def _check_frequencies(
     if have != wanted:
         size = "n_fft / 2 + 1 when onesided=True" if half else "n_fft when onesided=False"
         raise RuntimeError(
-            f"{call} : expected the frequency dimension (3rd to the last) of the input tensor to match {size}, but got {have}"
+            f"{call} : expected the frequency dimension (3rd to the last) of the input tensor to match {size}, "
+            f"but got {have}"
         )
     if return_complex and half:
         raise RuntimeError("cannot have onesided output if window or input is complex: pass onesided=False")

@@ -5,6 +5,7 @@ Everything is differentiable to any order where torch's is, with torch's convent
 
 from __future__ import annotations
 
+from ..functional.matmul import matmul
 from .checks import LinAlgError
 from .eigenvalues import eig, eigh, eigvals, eigvalsh, matrix_rank, pinv, qr, svd, svdvals
 from .factorizations import (
@@ -33,12 +34,10 @@ from .products import (
 )
 from .solvers import det, inv, inv_ex, lstsq, slogdet, solve, solve_ex, solve_triangular
 
-from ..functional.matmul import matmul  # isort: skip
-
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
     "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor",
-    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv",
-    "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
-    "vector_norm",
+    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
+    "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
+    "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip

@@ -19,10 +19,13 @@ def floating(x: Tensor, function: str, low_precision: bool = False) -> Tensor:
     dtype = x._array.dtype
     if dtype.kind not in "fcV":
         raise RuntimeError(
-            f"{function}: Expected a floating point or complex tensor as input. Got {x.dtype.type_name}. Convert first: x.float()."
+            f"{function}: Expected a floating point or complex tensor as input. Got {x.dtype.type_name}. Convert "
+            "first: x.float()."
         )
     if dtype.itemsize == 2 and not low_precision:
-        raise RuntimeError(f"{function}: Low precision dtypes not supported. Got {x.dtype.type_name}. Convert first: x.float().")
+        raise RuntimeError(
+            f"{function}: Low precision dtypes not supported. Got {x.dtype.type_name}. Convert first: x.float()."
+        )
     return x
 
 
@@ -31,7 +34,9 @@ def matrix(x: Tensor, function: str, name: str = "A") -> Tensor:
     if not isinstance(x, Tensor):
         raise TypeError(f"{function}(): argument '{name}' must be Tensor, not {type(x).__name__}")
     if x._array.ndim < 2:
-        raise RuntimeError(f"{function}: The input tensor {name} must have at least 2 dimensions. It has {x._array.ndim}.")
+        raise RuntimeError(
+            f"{function}: The input tensor {name} must have at least 2 dimensions. It has {x._array.ndim}."
+        )
     return x
 
 
@@ -57,7 +62,8 @@ def float_square(x: Tensor, function: str, name: str = "A") -> Tensor:
 def same_dtype(a: Tensor, b: Tensor, function: str, names: str = "A and B") -> None:
     if a._array.dtype != b._array.dtype:
         raise RuntimeError(
-            f"{function}: Expected {names} to have the same dtype, but found {a.dtype.type_name} and {b.dtype.type_name} instead"
+            f"{function}: Expected {names} to have the same dtype, but found {a.dtype.type_name} and "
+            f"{b.dtype.type_name} instead"
         )
 
 

@@ -41,7 +41,9 @@ def _apply(op: Any, x: Tensor, params: dict, function: str) -> tuple:
     try:
         return apply(op, (x,), params)
     except np.linalg.LinAlgError as error:
-        raise LinAlgError(f"{function}: The algorithm failed to converge because the input matrix is ill-conditioned ({error}).") from None
+        raise LinAlgError(
+            f"{function}: The algorithm failed to converge because the input matrix is ill-conditioned ({error})."
+        ) from None
 
 
 def _lower(uplo: str, function: str) -> bool:
@@ -86,7 +88,9 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     """A = U diag(S) Vh with singular values S, descending."""
     float_matrix(A, "linalg.svd")
     if driver is not None:
-        raise RuntimeError("linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
+        raise RuntimeError(
+            "linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
     return SVD(*_apply(ops.svd, A, {"full": bool(full_matrices)}, "linalg.svd"))
 
 
@@ -136,9 +140,7 @@ def _plain(value: Any) -> Any:
 
 
 @with_out
-def pinv(
-    A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
-) -> Tensor:
+def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """The Moore-Penrose pseudo-inverse."""
     float_matrix(A, "linalg.pinv")
     if hermitian:
@@ -148,9 +150,7 @@ def pinv(
 
 
 @with_out
-def matrix_rank(
-    A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
-) -> Tensor:
+def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values are larger than the tolerance."""
     float_matrix(A, "linalg.matrix_rank")
     if tol is not None:

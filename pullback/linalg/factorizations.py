@@ -65,7 +65,8 @@ class LDLEx(NamedTuple):
 
 def not_positive(number: int) -> str:
     return (
-        "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
+        "The factorization could not be completed because the input is not positive-definite (the leading minor "
+        "of order "
         f"{number} is not positive-definite)."
     )
 
@@ -109,7 +110,8 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 
 def _zero_pivot(number: int) -> str:
     return (
-        f"U[{number},{number}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform "
+        f"U[{number},{number}] is zero and using it on lu_solve would result in a division by zero. If you still "
+        "want to perform "
         "the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
     )
 
@@ -129,7 +131,9 @@ def lu(A: Tensor, *, pivot: bool = True) -> LU:
     return LU(*unpack(factors, pivots))
 
 
-def unpack(factors: Tensor, pivots: Tensor, data: bool = True, permutation: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+def unpack(
+    factors: Tensor, pivots: Tensor, data: bool = True, permutation: bool = True
+) -> tuple[Tensor, Tensor, Tensor]:
     """P, L and U from the compact form; empty tensors for what is not asked for."""
     empty = np.zeros((0,), factors._array.dtype)
     P = apply(ops.permutation, (pivots, factors.detach())) if permutation else wrap(empty)
@@ -177,7 +181,8 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
 
 def _zero_diagonal(number: int) -> str:
     return (
-        f"D[{number},{number}] is zero, and division by zero will occur if it is used to solve a system: the factorization was "
+        f"D[{number},{number}] is zero, and division by zero will occur if it is used to solve a system: the "
+        "factorization was "
         "completed, but the input matrix is singular."
     )
 
@@ -199,7 +204,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype.type_name}")
     check_fit(LD, B, True, "torch.linalg.ldl_solve")
     factors = kernels.flat(np.asarray(LD._array))
-    orders = pivots._array.reshape(-1, LD._array.shape[-1])
+    orders = np.asarray(pivots._array).reshape(factors.shape[:2])
     whole = np.empty(factors.shape, factors.dtype)
     for i, (one, order) in enumerate(zip(factors, orders, strict=True)):
         outer, middle = kernels.ldl_unpack(one, order, hermitian)

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from ..autograd.tape import apply
-from ..dtypes import as_dtype, dtype as dtype_type
+from ..dtypes import as_dtype
+from ..dtypes import dtype as dtype_type
 from ..functional.operands import as_tensor, wrap_dim, wrap_dims
 from ..functional.registry import with_out
 from ..ops import norms
@@ -26,7 +27,8 @@ def _in_norm_dtype(x: Tensor, dtype: Any, function: str) -> Tensor:
         raise RuntimeError(f"{function}: dtype should be {kind} for {kind} inputs, but got {wanted.type_name}")
     if wanted.numpy.itemsize < x._array.dtype.itemsize:
         raise RuntimeError(
-            f"{function}: the dtype of the input ({x.dtype.type_name}) should be convertible without narrowing to the specified "
+            f"{function}: the dtype of the input ({x.dtype.type_name}) should be convertible without narrowing to "
+            "the specified "
             f"dtype ({wanted.type_name})"
         )
     return in_dtype(x, dtype)
@@ -42,16 +44,18 @@ def vector_norm(
     axis = wrap_dims(dim, x._array.ndim)
     order = float(ord)
     if order < 0 or order == math.inf:
-        for one in axis:
-            if x._array.shape[one] == 0:
-                raise RuntimeError(
-                    f"linalg.vector_norm cannot compute the {order} norm on the dimension {one} because this dimension is empty and "
-                    "the operation does not have an identity"
-                    if dim is not None
-                    else f"linalg.vector_norm cannot compute the {order} norm on an empty tensor because the operation does not "
-                    "have an identity"
-                )
+        _check_identity(x, axis, order, dim is None)
     return apply(norms.vector_norm, (x,), {"order": order, "axis": axis, "keepdims": keepdim})
+
+
+def _check_identity(x: Tensor, axis: tuple, order: float, whole: bool) -> None:
+    """The smallest or largest of no elements does not exist."""
+    for one in axis:
+        if x._array.shape[one] == 0:
+            where = "an empty tensor because" if whole else f"the dimension {one} because this dimension is empty and"
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {order} norm on {where} the operation does not have an identity"
+            )
 
 
 def _matrix_dims(dim: Any, ndim: int) -> tuple[int, int]:
@@ -86,7 +90,9 @@ def matrix_norm(
             f"linalg.matrix_norm: Expected reduction dim {columns} to have non-zero size for order {ord}."
         )
     sums = vector_norm(x, 1, rows, True)
-    return _drop(apply(amax if ord > 0 else amin, (sums,), {"axis": (columns,), "keepdims": True}), (rows, columns), keepdim)
+    return _drop(
+        apply(amax if ord > 0 else amin, (sums,), {"axis": (columns,), "keepdims": True}), (rows, columns), keepdim
+    )
 
 
 def _drop(x: Tensor, dims: tuple[int, int], keepdim: bool) -> Tensor:
@@ -104,7 +110,9 @@ def _spectral_norm(x: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) 
         result = apply(sum_axes, (values,), {"axis": (last,), "keepdims": False})
     else:
         if values._array.shape[-1] == 0:
-            raise RuntimeError(f"linalg.matrix_norm: the {ord} norm of an empty matrix is not defined: no singular values.")
+            raise RuntimeError(
+                f"linalg.matrix_norm: the {ord} norm of an empty matrix is not defined: no singular values."
+            )
         result = apply(amax if ord == 2 else amin, (values,), {"axis": (last,), "keepdims": False})
     if keepdim:
         for one in sorted((rows, columns)):
@@ -157,7 +165,8 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if shape[-1] != shape[-2]:
         raise RuntimeError(
-            f"linalg.cond: A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices (for p={p})"
+            f"linalg.cond: A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices "
+            f"(for p={p})"
         )
     if shape[-1] == 0:
         return A.real.new_zeros(shape[:-2]) if A._array.dtype.kind == "c" else A.new_zeros(shape[:-2])

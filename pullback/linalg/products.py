@@ -34,7 +34,10 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
             )
             raise RuntimeError(f"multi_dot(): {where} but got {x._array.ndim}D")
         if x._array.dtype != items[0]._array.dtype:
-            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {items[0].dtype.type_name} and tensor {number} {x.dtype.type_name}")
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {items[0].dtype.type_name} "
+                f"and tensor {number} {x.dtype.type_name}"
+            )
     shapes = _chain_shapes(items)
     sizes = [shapes[0][0], *(shape[1] for shape in shapes)]
     return _chain(items, _splits(sizes), 0, len(items) - 1)
@@ -49,7 +52,8 @@ def _chain_shapes(items: list[Tensor]) -> list[tuple]:
     for number, (a, b) in enumerate(zip(shapes, shapes[1:], strict=False)):
         if a[1] != b[0]:
             raise RuntimeError(
-                f"multi_dot(): tensors {number} and {number + 1} with shapes {list(a)} and {list(b)} cannot be multiplied"
+                f"multi_dot(): tensors {number} and {number + 1} with shapes {list(a)} and {list(b)} cannot be "
+                "multiplied"
             )
     return shapes
 
@@ -62,9 +66,7 @@ def _splits(sizes: list[int]) -> dict[tuple[int, int], int]:
     for length in range(1, count):
         for i in range(count - length):
             j = i + length
-            best = min(
-                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
-            )
+            best = min((cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j))
             cost[i, j], splits[i, j] = best
     return splits
 
@@ -126,18 +128,19 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Powers 0 to N - 1 of elements, along a new last dim."""
     x = as_tensor(x)
-    if not x._array.ndim:
-        raise RuntimeError("linalg.vander: The input tensor must have at least one dimension")
+    kind = x._array.dtype.kind
+    if kind == "b":
+        raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
+    x = x.reshape(1) if not x._array.ndim else x
+    x = x.long() if kind in "iu" else x
     count = x._array.shape[-1] if N is None else int(N)
-    if count <= 1 and N is not None:
-        raise RuntimeError(f"linalg.vander: N must be greater than 1, got {count}")
-    if x._array.dtype.kind == "b" or x._array.dtype.kind in "iu":
-        x = x.long()
-    ones = x.unsqueeze(-1).new_ones((*x._array.shape, 1))
+    if count <= 1:
+        raise RuntimeError(f"N must be greater than 1. Got {count}.")
     from ..functional.registry import FUNCTIONS
 
-    powers = FUNCTIONS["cumprod"](x.unsqueeze(-1).expand(*x._array.shape, count - 1), -1)
-    return FUNCTIONS["cat"]((ones, powers), -1)
+    column = x.unsqueeze(-1)
+    powers = column if count == 2 else FUNCTIONS["cumprod"](column.expand(*x._array.shape, count - 1), -1)
+    return FUNCTIONS["cat"]((column.new_ones(column._array.shape), powers), -1)
 
 
 # --- tensors as linear maps ---
@@ -152,7 +155,8 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     rows, columns = math.prod(shape[:ind]), math.prod(shape[ind:])
     if rows != columns:
         raise RuntimeError(
-            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {columns} != {rows}"
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{columns} != {rows}"
         )
     return inv(A.reshape(rows, columns)).reshape(*shape[ind:], *shape[:ind])
 
@@ -167,7 +171,8 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     rows, columns = math.prod(A._array.shape[: B._array.ndim]), math.prod(shape)
     if columns != B._array.size or rows != columns:
         raise RuntimeError(
-            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            "prod(self.shape[:other.ndim]), but got "
             f"{columns} != {B._array.size}"
         )
     return solve(A.reshape(columns, columns), B.reshape(-1)).reshape(shape)
@@ -193,13 +198,19 @@ def _check_reflectors(A: Tensor, tau: Tensor, function: str) -> None:
         raise RuntimeError(f"{function}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     if A._array.ndim - tau._array.ndim != 1:
         raise RuntimeError(
-            f"{function}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau._array.ndim} and "
+            f"{function}: Expected tau to have one dimension less than input, but got tau.ndim equal to "
+            f"{tau._array.ndim} and "
             f"input.ndim is equal to {A._array.ndim}"
         )
     if A._array.shape[:-2] != tau._array.shape[:-1]:
-        raise RuntimeError(f"{function}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau._array.shape[:-1])}")
+        raise RuntimeError(
+            f"{function}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
+            f"{list(tau._array.shape[:-1])}"
+        )
     if A._array.dtype != tau._array.dtype:
-        raise RuntimeError(f"{function}: tau dtype {tau.dtype.type_name} does not match input dtype {A.dtype.type_name}")
+        raise RuntimeError(
+            f"{function}: tau dtype {tau.dtype.type_name} does not match input dtype {A.dtype.type_name}"
+        )
 
 
 @with_out

@@ -45,7 +45,8 @@ class LeastSquares(NamedTuple):
 
 def _singular(number: int) -> str:
     return (
-        f"The diagonal element {number} is zero, the inversion could not be completed because the input matrix is singular."
+        f"The diagonal element {number} is zero, the inversion could not be completed because the input matrix is "
+        "singular."
     )
 
 
@@ -79,7 +80,9 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     same_dtype(A, B, "linalg.solve")
     vector = _is_vector(A, B)
     if vector and not left:
-        raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. Use matrices.")
+        raise RuntimeError(
+            "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. Use matrices."
+        )
     right = B.unsqueeze(-1) if vector else B
     check_fit(A, right, left, "linalg.solve")
     if left:
@@ -138,12 +141,11 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     floating(B, "torch.linalg.lstsq")
     driver = "gelsy" if driver is None else driver
     if driver not in _DRIVERS:
-        raise RuntimeError(
-            f"torch.linalg.lstsq: parameter `driver` should be one of ({', '.join(_DRIVERS)})"
-        )
+        raise RuntimeError(f"torch.linalg.lstsq: parameter `driver` should be one of ({', '.join(_DRIVERS)})")
     if A._array.dtype != B._array.dtype:
         raise RuntimeError(
-            f"torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype {A.dtype.type_name} and "
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
+            f"{A.dtype.type_name} and "
             f"other's dtype {B.dtype.type_name}"
         )
     vector = A._array.ndim - 1 == B._array.ndim and A._array.shape[:-1] == B._array.shape
@@ -163,7 +165,11 @@ def _least_squares(A: Tensor, B: Tensor, vector: bool, rcond: Any, driver: str) 
     rows, columns = array.shape[-2:]
     real = np.zeros((), array.dtype).real.dtype
     cutoff = np.finfo(array.dtype).eps * max(rows, columns) if rcond is None else float(rcond)
-    params = {"atol": np.zeros((), real), "rtol": np.asarray(0 if driver == "gels" else cutoff, real), "hermitian": False}
+    params = {
+        "atol": np.zeros((), real),
+        "rtol": np.asarray(0 if driver == "gels" else cutoff, real),
+        "hermitian": False,
+    }
     solution = apply(ops.pinv, (A,), params) @ B
     values = np.linalg.svd(array, compute_uv=False) if array.size else np.zeros((*array.shape[:-2], 0), real)
     ranks = np.add.reduce(values > cutoff * values.max(axis=-1, initial=0, keepdims=True), axis=-1, dtype=np.int64)

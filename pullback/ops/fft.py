@@ -49,8 +49,9 @@ def _real_transform(x: Any, axes: tuple, scale: float) -> Any:
 
 
 def _real_transform_adjoint(g: Any, x_shape: tuple, axes: tuple, scale: float) -> Any:
-    whole = resize(g, axes=axes[-1:], sizes=(x_shape[axes[-1]],))
-    return np.real(transform(whole, axes=axes, scale=scale, forward=False))
+    last = axes[-1]
+    half = scale_inner(g, axis=last, size=x_shape[last], factor=0.5)
+    return real_inverse(half, axes=axes, size=x_shape[last], scale=scale)
 
 
 real_transform = linear("FftR2CBackward0", _real_transform, x=_real_transform_adjoint)
@@ -67,23 +68,25 @@ def _real_inverse(x: Any, axes: tuple, size: int, scale: float) -> Any:
     return _scaled(np.fft.irfft(x, size, axis=axes[-1], norm="forward"), scale)
 
 
-real_inverse = linear(
-    "FftC2RBackward0",
-    _real_inverse,
-    x=lambda g, axes, size, scale: double_inner(real_transform(g, axes=axes, scale=scale), axis=axes[-1], size=size),
-)
+def _real_inverse_adjoint(g: Any, axes: tuple, size: int, scale: float) -> Any:
+    return scale_inner(real_transform(g, axes=axes, scale=scale), axis=axes[-1], size=size, factor=2)
 
 
-def _double_inner(x: Any, axis: int, size: int) -> Any:
-    """Frequencies that stand for two (themselves and their negatives) times 2."""
+real_inverse = linear("FftC2RBackward0", _real_inverse, x=_real_inverse_adjoint)
+
+
+def _scale_inner(x: Any, axis: int, size: int, factor: float) -> Any:
+    """Multiply the frequencies that stand for themselves and their negatives in a real signal of `size` elements."""
     out = np.array(x)
-    out[(*(slice(None),) * axis, slice(1, size - size // 2))] *= 2
+    out[(*(slice(None),) * axis, slice(1, size - size // 2))] *= factor
     return out
 
 
-double_inner = linear(
-    "FftC2RBackward0", _double_inner, x=lambda g, axis, size: double_inner(g, axis=axis, size=size)
-)
+def _scale_inner_adjoint(g: Any, axis: int, size: int, factor: float) -> Any:
+    return scale_inner(g, axis=axis, size=size, factor=factor)
+
+
+scale_inner = linear("FftC2RBackward0", _scale_inner, x=_scale_inner_adjoint)
 
 
 def _resize(x: Any, axes: tuple, sizes: tuple) -> Any:

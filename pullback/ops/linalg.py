@@ -147,9 +147,7 @@ def _cofactor_second_change(x: Any, m: Any, n: Any) -> Any:
     return det(x)[..., None, None] * np.swapaxes(whole, -1, -2)
 
 
-cofactors = op(
-    "LinalgDetBackward0", _cofactors, x=lambda g, x: conjugate(cofactor_change(x, conjugate(g)))
-)
+cofactors = op("LinalgDetBackward0", _cofactors, x=lambda g, x: conjugate(cofactor_change(x, conjugate(g))))
 cofactor_change = op(
     "LinalgDetBackward0",
     _cofactor_change,

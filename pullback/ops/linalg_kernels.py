@@ -69,7 +69,7 @@ def _eliminate(a: Any, pivots: Any, info: Any) -> None:
 
 def permutation_of(pivots: Any, rows: int) -> Any:
     """The row order that pivots stand for: (P^T x)[i] = x[order[i]]."""
-    found = pivots.reshape(-1, pivots.shape[-1])
+    found = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
     order = np.tile(np.arange(rows), (found.shape[0], 1))
     every = np.arange(found.shape[0])
     for j in range(found.shape[1]):
@@ -90,7 +90,9 @@ def permutation_matrix(pivots: Any, rows: int, dtype: Any) -> Any:
 def solve_triangular(a: Any, b: Any, left: bool, upper: bool, unit: bool) -> Any:
     """X with a X = b (or X a = b); only one triangle of `a` is read, not its diagonal if `unit`."""
     if not left:
-        return np.swapaxes(solve_triangular(np.swapaxes(a, -1, -2), np.swapaxes(b, -1, -2), True, not upper, unit), -1, -2)
+        return np.swapaxes(
+            solve_triangular(np.swapaxes(a, -1, -2), np.swapaxes(b, -1, -2), True, not upper, unit), -1, -2
+        )
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if 0 in b.shape or 0 in a.shape:
         return np.zeros((*batch, *b.shape[-2:]), b.dtype)
@@ -178,7 +180,10 @@ def _cholesky_columns(a: Any) -> int:
 
 
 def ldl_factor(x: Any, hermitian: bool) -> tuple[Any, Any, Any]:
-    """L D L^T (or L D L^H) = P^T x P in LAPACK's compact form: (factors, pivots, info); negative pivots mark 2 x 2 blocks."""
+    """L D L^T (or L D L^H) of permuted x in LAPACK's compact form: (factors, pivots, info).
+
+    Negative pivots mark 2 x 2 blocks of D.
+    """
     size = x.shape[-1]
     a = np.tril(flat(x))
     pivots = np.zeros((a.shape[0], size), np.int32)
@@ -210,7 +215,9 @@ def _ldl_steps(a: Any, pivots: Any, conjugated: bool) -> int:
             continue
         if head < limit * largest:
             where = k + 1 + int(np.argmax(below))
-            across = max(_sizes(a[where, k:where]).max(), _sizes(a[where + 1 :, where]).max() if where + 1 < size else 0.0)
+            across = max(
+                _sizes(a[where, k:where]).max(), _sizes(a[where + 1 :, where]).max() if where + 1 < size else 0.0
+            )
             if head >= limit * largest * (largest / across):
                 pivot = k
             elif _sizes(a[where, where]) >= limit * across:
@@ -273,8 +280,8 @@ def ldl_unpack(factors: Any, pivots: Any, hermitian: bool) -> tuple[Any, Any]:
 # --- the exponential ---
 
 _PADE = (
-    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600, 670442572800,
-    33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
+    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
+    670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ behind einsum and tensordot: it is closed under taking pullbacks, so any order o
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -15,9 +16,14 @@ from ..autograd.op import conjugate, linear, op
 from .shape import diagonal, expand, place_diagonal
 
 
+def transposed(x: Any) -> Any:
+    """The last two axes exchanged."""
+    return x.swapaxes(-1, -2) if type(x) is np.ndarray else np.swapaxes(x, -1, -2)  # np.swapaxes costs a microsecond
+
+
 def adjoint(x: Any) -> Any:
     """The conjugate transpose of a matrix or a batch of them."""
-    return conjugate(np.swapaxes(x, -1, -2))
+    return conjugate(transposed(x))
 
 
 def _half(dtype: Any) -> bool:
@@ -25,10 +31,13 @@ def _half(dtype: Any) -> bool:
 
 
 def _matmul(a: Any, b: Any) -> Any:
-    if _half(a.dtype):  # BLAS has no half precision, so go through float32
+    if a.itemsize == 2 and a.dtype.kind in "fV":  # BLAS has no half precision, so go through float32
         return _matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
-    if a.ndim > 2 and b.ndim == 2 and a.flags.c_contiguous and a.size:  # one large product instead of many small ones
-        return np.matmul(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
+    if b.ndim <= 2:
+        if a.ndim <= 2:
+            return a.dot(b)  # the same as matmul here, with less overhead
+        if b.ndim == 2 and a.flags.c_contiguous and a.size:  # one large product instead of many small ones
+            return a.reshape(-1, a.shape[-1]).dot(b).reshape(*a.shape[:-1], b.shape[-1])
     return np.matmul(a, b)
 
 
@@ -101,7 +110,7 @@ def _scaled(g: Any, factor: Any) -> Any:
 def _addmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     if _half(a.dtype):
         return _addmm(*(v.astype(np.float32) for v in (x, a, b)), beta, alpha).astype(a.dtype)
-    return _combine(x, np.matmul(a, b), beta, alpha)
+    return _combine(x, _matmul(a, b), beta, alpha)
 
 
 addmm = op(
@@ -161,14 +170,14 @@ addr = op(
 
 def _weigh(x: Any, weight: Any) -> Any:
     if x.ndim == 2:
-        return np.matmul(x, weight.T) if not _half(x.dtype) else _matmul(x, weight.T)
-    return _matmul(rows(np.ascontiguousarray(x)), weight.T).reshape(*x.shape[:-1], *weight.shape[:-1])
+        return _matmul(x, weight.T)
+    return _matmul(rows(np.ascontiguousarray(x)), weight.T).reshape((*x.shape[:-1], *weight.shape[:-1]))
 
 
 def _linear_layer(x: Any, weight: Any, bias: Any) -> Any:
-    if _half(x.dtype):
+    if x.itemsize == 2 and x.dtype.kind in "fV":
         return _linear_layer(*(v.astype(np.float32) for v in (x, weight, bias))).astype(x.dtype)
-    out = _weigh(x, weight)
+    out = x.dot(weight.T) if x.ndim == 2 else _weigh(x, weight)
     if not out.ndim:
         return out + bias
     out += bias
@@ -181,7 +190,7 @@ def _layer_input(g: Any, weight: Any) -> Any:
 
 def _layer_weight(g: Any, x: Any, weight_shape: tuple) -> Any:
     if len(weight_shape) == 2:
-        return matmul(np.swapaxes(rows(g), 0, 1), conjugate(rows(x)))
+        return matmul(transposed(rows(g)), conjugate(rows(x)))
     return np.sum(column(g) * conjugate(x), axis=tuple(range(len(x.shape) - 1)))
 
 
@@ -191,25 +200,44 @@ linear_map = op("MmBackward0", _weigh, kind="bilinear", x=_layer_input, weight=_
 # --- contraction of two arrays over labelled axes ---
 
 
-def _contract(a: Any, b: Any, labels: tuple) -> Any:
-    """One matrix product. Every label stands in two or three of (a, b, out), none twice in one of them."""
+@functools.lru_cache(maxsize=1024)
+def _arrangement(labels: tuple) -> tuple:
+    """How to turn a contraction into a matrix product: orders of axes, and how many stand for what."""
     left, right, out = labels
     batch = [label for label in left if label in right and label in out]
     summed = [label for label in left if label in right and label not in out]
     ours = [label for label in left if label not in right]
     theirs = [label for label in right if label not in left]
-    sizes = dict(zip(left, a.shape, strict=True)) | dict(zip(right, b.shape, strict=True))
-    x = a.transpose([left.index(label) for label in (*batch, *ours, *summed)])
-    y = b.transpose([right.index(label) for label in (*batch, *summed, *theirs)])
-    lead = tuple(sizes[label] for label in batch)
-    order = (*batch, *ours, *theirs)
-    if not summed:  # nothing to add up: an elementwise product
-        product = x.reshape(*x.shape, *(1,) * len(theirs)) * y.reshape(*lead, *(1,) * len(ours), *y.shape[len(lead) :])
-        return product if order == out else product.transpose([order.index(label) for label in out])
-    rows_, inner, columns = (math.prod(sizes[label] for label in group) for group in (ours, summed, theirs))
-    product = _matmul(x.reshape(*lead, rows_, inner), y.reshape(*lead, inner, columns))
-    product = product.reshape([sizes[label] for label in order])
-    return product if order == out else product.transpose([order.index(label) for label in out])
+    order = [*batch, *ours, *theirs]
+    return (
+        _reordering(left, [*batch, *ours, *summed]),
+        _reordering(right, [*batch, *summed, *theirs]),
+        _reordering(order, list(out)),
+        len(batch),
+        len(batch) + len(ours),
+        len(batch) + len(summed),
+    )
+
+
+def _reordering(labels: Any, wanted: list) -> tuple | None:
+    """The axes that bring labels into another order; None when they are in it."""
+    return None if list(labels) == wanted else tuple(labels.index(label) for label in wanted)
+
+
+def _contract(a: Any, b: Any, labels: tuple) -> Any:
+    """One matrix product. Every label stands in two or three of (a, b, out), none twice in one of them."""
+    first, second, last, batch, ours, theirs = _arrangement(labels)
+    x = a if first is None else a.transpose(first)
+    y = b if second is None else b.transpose(second)
+    if ours == x.ndim:  # nothing to add up: an elementwise product
+        x = x.reshape((*x.shape, *(1,) * (y.ndim - batch)))
+        product = x * y.reshape((*y.shape[:batch], *(1,) * (ours - batch), *y.shape[batch:]))
+    else:
+        lead, rows_, columns = x.shape[:batch], x.shape[batch:ours], y.shape[theirs:]
+        inner = math.prod(y.shape[batch:theirs])
+        product = _matmul(x.reshape(*lead, math.prod(rows_), inner), y.reshape(*lead, inner, math.prod(columns)))
+        product = product.reshape((*lead, *rows_, *columns))
+    return product if last is None else product.transpose(last)
 
 
 contract = op(
@@ -226,6 +254,7 @@ contract = op(
 
 def _cross(a: Any, b: Any, axis: int) -> Any:
     """a x b along an axis of size 3, by rotating components; both have the full shape."""
+
     def rolled(x: Any, shift: int) -> Any:
         return np.roll(x, shift, axis)
 

@@ -39,7 +39,7 @@ def _direction(x: Any) -> Any:
     if x.dtype.kind != "c":
         return np.sign(x)
     size = np.abs(x)
-    return x / np.where(size == 0, 1, size)
+    return _divided(x, size)
 
 
 def _divided(g: Any, by: Any) -> Any:
@@ -59,10 +59,9 @@ def _vector_norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple, k
     if math.isinf(order):  # shared equally among the elements that attain it
         attained = size == norm
         return _direction(x) * (g * attained / np.sum(attained, axis=axis, keepdims=True))
-    if order < 1:
-        return np.where(x == 0, 0, _direction(x) * np.where(x == 0, 1, size) ** (order - 1)) * (g * norm ** (1 - order))
     if order < 2:
-        return np.where(x == 0, 0, _direction(x) * np.where(x == 0, 1, size) ** (order - 1)) * _divided(g, norm ** (order - 1))
+        slope = np.where(x == 0, 0, _direction(x) * np.where(x == 0, 1, size) ** (order - 1))
+        return slope * (g * norm ** (1 - order) if order < 1 else _divided(g, norm ** (order - 1)))
     return x * size ** (order - 2) * _divided(g, norm ** (order - 1))
 
 

@@ -1,0 +1,188 @@
+"""Tables of weights for resizing and padding one axis, and the transposes of such tables.
+
+A table is (places, weights): output i is the sum over k of weights[i, k] * x[places[i, k]]; weights None means a plain
+lookup. Resizing an image is one table an axis. Every table is computed once for each set of arguments.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+Table = tuple[np.ndarray, np.ndarray | None]
+
+
+def transposed(table: Table, size: int) -> Table:
+    """The table of the transpose: for each of `size` inputs, the outputs that read it and their weights."""
+    places, weights = table
+    count, taps = places.shape
+    order = np.argsort(places.reshape(-1), kind="stable")
+    inputs = places.reshape(-1)[order]
+    outputs = (np.arange(count * taps) // taps)[order]
+    values = np.ones(count * taps) if weights is None else weights.reshape(-1)[order]
+    starts = np.searchsorted(inputs, np.arange(size))
+    most = int(np.bincount(inputs, minlength=size).max(initial=0)) if size else 0
+    ranks = np.arange(count * taps) - starts[inputs]
+    back_places = np.zeros((size, max(most, 1)), np.intp)
+    back_weights = np.zeros((size, max(most, 1)), np.float64 if weights is None else weights.dtype)
+    back_places[inputs, ranks] = outputs
+    back_weights[inputs, ranks] = values
+    return back_places, back_weights
+
+
+def apply_table(x: np.ndarray, axis: int, table: Table) -> np.ndarray:
+    """One axis of `x` resampled."""
+    places, weights = table
+    if weights is None:
+        return x.take(places[:, 0], axis=axis)
+    shape = [1] * x.ndim
+    shape[axis] = len(places)
+    weights = weights.astype(x.dtype, copy=False)
+    out = x.take(places[:, 0], axis=axis)
+    out *= weights[:, 0].reshape(shape)
+    for k in range(1, places.shape[1]):
+        part = x.take(places[:, k], axis=axis)
+        part *= weights[:, k].reshape(shape)
+        out += part
+    return out
+
+
+# --- padding ---
+
+
+def _padded_places(size: int, before: int, after: int, mode: str) -> np.ndarray:
+    index = np.arange(-before, size + after)
+    if mode == "replicate":
+        return np.clip(index, 0, size - 1)
+    if mode == "circular":
+        return index % size
+    period = max(2 * (size - 1), 1)  # reflect, without repeating the edge
+    index = np.abs(index) % period
+    return np.where(index >= size, period - index, index)
+
+
+@functools.lru_cache(maxsize=256)
+def padding_tables(size: int, before: int, after: int, mode: str) -> tuple[Table, Table]:
+    """Tables, forward and back, of an axis padded with its own values."""
+    table = (_padded_places(size, before, after, mode)[:, None], None)
+    return table, transposed(table, size)
+
+
+# --- resizing ---
+
+
+def _ratio(size: int, count: int, scale: float | None, align_corners: bool, real: type) -> np.floating:
+    """How far the source moves for one step of the output."""
+    if align_corners:
+        return real(size - 1) / real(count - 1) if count > 1 else real(0)
+    return real(1.0 / scale) if scale is not None and scale > 0 else real(size) / real(count)
+
+
+def _nearest(size: int, count: int, scale: float | None, exact: bool) -> Table:
+    # torch computes places of the nearest neighbour in float32 for every dtype.
+    step = _ratio(size, count, scale, False, np.float32)
+    index = np.arange(count, dtype=np.float32)
+    places = np.floor((index + np.float32(0.5)) * step if exact else index * step).astype(np.intp)
+    if not exact and count == size:
+        places = np.arange(size)
+    elif not exact and count == 2 * size:
+        places = np.arange(count) >> 1
+    return np.minimum(places, size - 1)[:, None], None
+
+
+def _source(size: int, count: int, scale: float | None, align_corners: bool, cubic: bool, real: type) -> np.ndarray:
+    step = _ratio(size, count, scale, align_corners, real)
+    index = np.arange(count, dtype=real)
+    if align_corners:
+        return index * step
+    position = (index + real(0.5)) * step - real(0.5)
+    return position if cubic else np.maximum(position, 0)
+
+
+def _linear(size: int, count: int, scale: float | None, align_corners: bool, real: type) -> Table:
+    if size == count:
+        return np.arange(size)[:, None], None
+    position = _source(size, count, scale, align_corners, False, real)
+    low = np.minimum(position.astype(np.intp), size - 1)
+    share = np.minimum(np.maximum(position - low.astype(real), 0), 1).astype(real)
+    places = np.stack((low, np.minimum(low + 1, size - 1)), axis=1)
+    return places, np.stack((1 - share, share), axis=1).astype(real)
+
+
+def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
+    """Weights of the four neighbours for an offset t in [0, 1) from the second."""
+    def near(x: np.ndarray) -> np.ndarray:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: np.ndarray) -> np.ndarray:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
+def _cubic(size: int, count: int, scale: float | None, align_corners: bool, real: type) -> Table:
+    if size == count:
+        return np.arange(size)[:, None], None
+    position = _source(size, count, scale, align_corners, True, real)
+    low = np.floor(position)
+    places = np.clip(low.astype(np.intp)[:, None] + np.arange(-1, 3), 0, size - 1)
+    share = np.minimum(np.maximum(position - low, 0), 1)
+    return places, np.stack(cubic_weights(share), axis=1).astype(real)
+
+
+def _triangle(x: np.ndarray) -> np.ndarray:
+    return np.maximum(1 - np.abs(x), 0)
+
+
+def _keys(x: np.ndarray) -> np.ndarray:
+    x, a = np.abs(x), -0.5
+    return np.where(x < 1, ((a + 2) * x - (a + 3)) * x * x + 1, np.where(x < 2, (((x - 5) * x + 8) * x - 4) * a, 0))
+
+
+def _lanczos(x: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
+
+
+_FILTERS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {
+    "linear": (_triangle, 2), "bilinear": (_triangle, 2), "bicubic": (_keys, 4), "lanczos": (_lanczos, 6),
+}  # fmt: skip
+
+
+def _smoothed(mode: str, size: int, count: int, scale: float | None, align_corners: bool, real: type) -> Table:
+    """Antialiased: the filter is as wide as the part of the input one output stands for."""
+    function, taps = _FILTERS[mode]
+    step = _ratio(size, count, scale, align_corners, real)
+    stretch = max(float(step), 1.0)
+    support = taps * 0.5 * stretch
+    centre = step * (np.arange(count, dtype=real) + real(0.5))
+    first = np.maximum((centre - support + 0.5).astype(np.intp), 0)
+    last = np.minimum((centre + support + 0.5).astype(np.intp), size)
+    width = max(int((last - first).max()), 1)
+    offsets = np.arange(width)
+    weights = function((offsets + first[:, None] - centre[:, None] + 0.5) / stretch)
+    weights = np.where(offsets < (last - first)[:, None], weights, 0)
+    total = weights.sum(1, keepdims=True)
+    weights = weights / np.where(total == 0, 1, total)
+    return np.minimum(first[:, None] + offsets, size - 1), weights.astype(real)
+
+
+@functools.lru_cache(maxsize=256)
+def resize_tables(
+    mode: str, size: int, count: int, scale: float | None, align_corners: bool, antialias: bool, double: bool
+) -> tuple[Table, Table]:
+    """Tables, forward and back, that resize an axis of `size` to `count`."""
+    real = np.float64 if double else np.float32
+    if scale is not None and math.isnan(scale):
+        scale = None
+    if mode in ("nearest", "nearest-exact"):
+        table = _nearest(size, count, scale, mode == "nearest-exact")
+    elif antialias:
+        table = _smoothed(mode, size, count, scale, align_corners, real)
+    elif mode == "bicubic":
+        table = _cubic(size, count, scale, align_corners, real)
+    else:
+        table = _linear(size, count, scale, align_corners, real)
+    return table, transposed(table, size)

@@ -1,0 +1,95 @@
+"""What the modules of this package share: operand checks, in-place variants, `reduction` names, random numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...autograd.tape import wrap
+from ...autograd.views import in_place
+from ...functional.checks import need_tensor
+from ...tensor import Tensor
+from .. import _reduction
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def float_tensor(value: Any, function: str, kernel: str, complex_ok: bool = False) -> Tensor:
+    """A tensor of floating point dtype, or torch's complaint that the kernel has no such form."""
+    x = need_tensor(value, function)
+    kind = x._array.dtype.kind
+    if kind in "biu" or kind == "c" and not complex_ok:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.type_name}'. Convert it first: x.float().")
+    return x
+
+
+def maybe_in_place(input: Tensor, wanted: bool, function: Callable, *args: Any) -> Tensor:
+    """`function(input, ...)`, written over the input if wanted."""
+    return in_place(input, function, *args) if wanted else function(input, *args)
+
+
+def in_place_variant(function: Callable, name: str) -> Callable:
+    """The function called `name` that overwrites its first argument."""
+
+    def variant(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return in_place(input, function, *args, **kwargs)
+
+    variant.__name__ = variant.__qualname__ = name
+    variant.__doc__ = f"`{name[:-1]}`, written over the input."
+    return variant
+
+
+def reduction_name(reduction: Any, size_average: bool | None = None, reduce: bool | None = None) -> str:
+    """One of 'none', 'mean', 'sum', from the argument or the two booleans it replaced."""
+    if size_average is not None or reduce is not None:
+        return _reduction.legacy_get_string(size_average, reduce)
+    if reduction in REDUCTIONS:
+        return reduction
+    return REDUCTIONS[_reduction.get_enum(reduction)]
+
+
+def reduced(losses: Tensor, reduction: str) -> Tensor:
+    """The mean or the sum of losses, or all of them."""
+    if reduction == "mean":
+        return losses.mean()
+    return losses.sum() if reduction == "sum" else losses
+
+
+def warn_sizes(target: Tensor, input: Tensor) -> None:
+    """Torch's warning about a target that will be broadcast."""
+    if tuple(target.shape) != tuple(input.shape):
+        warnings.warn(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
+            "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=3,
+        )
+
+
+def constant(array: Any) -> Tensor:
+    """A tensor without history around an array."""
+    return wrap(np.asarray(array))
+
+
+def generator() -> Any:
+    """The default random number generator."""
+    from ...random import default_generator
+
+    return default_generator
+
+
+def ints(value: Any, count: int, name: str) -> tuple[int, ...]:
+    """An int for all of `count` axes, or one for each."""
+    if isinstance(value, (tuple, list)):
+        values = tuple(number.__index__() for number in value)
+        if len(values) == 1:
+            return values * count
+        if len(values) != count:
+            raise RuntimeError(f"{name} must either be a single int, or a tuple of {count} ints, but got {list(values)}")
+        return values
+    try:
+        return (value.__index__(),) * count
+    except AttributeError:
+        raise TypeError(f"{name} must be an int or a tuple of {count} ints, not {type(value).__name__}") from None

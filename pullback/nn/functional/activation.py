@@ -1,0 +1,299 @@
+"""Activation functions. Most are one operation; `inplace=True` and the names with an underscore overwrite the input."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ...autograd.tape import apply, apply_unary
+from ...functional import elementary, reductions
+from ...functional.checks import need_tensor
+from ...functional.operands import wrap_dim
+from ...ops import activation as ops
+from ...random_discrete import rrelu_noise
+from ...random_streams import exponential
+from ...tensor import Tensor
+from ._common import constant, float_tensor, generator, in_place_variant, maybe_in_place
+
+_SELU_ALPHA = 1.6732632423543772848170429916717
+_SELU_SCALE = 1.0507009873554804934193349852946
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(x, 0)."""
+    if inplace:
+        return relu_(input)
+    return elementary.relu(need_tensor(input, "relu"))
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x where positive, negative_slope * x elsewhere."""
+    x = float_tensor(input, "leaky_relu", "leaky_relu_cpu")
+    return maybe_in_place(x, inplace, _leaky_relu, negative_slope)
+
+
+def _leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
+    return apply_unary(ops.leaky_relu, x, {"slope": float(negative_slope)})
+
+
+def _elu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    return apply_unary(ops.elu, x, {"alpha": float(alpha), "scale": 1.0, "input_scale": 1.0})
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where positive, alpha * (exp(x) - 1) elsewhere."""
+    return maybe_in_place(float_tensor(input, "elu", "elu_cpu"), inplace, _elu, alpha)
+
+
+def _selu(x: Tensor) -> Tensor:
+    return apply_unary(ops.elu, x, {"alpha": _SELU_ALPHA, "scale": _SELU_SCALE, "input_scale": 1.0})
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """elu with the constants that keep mean 0 and variance 1."""
+    return maybe_in_place(float_tensor(input, "selu", "elu_cpu"), inplace, _selu)
+
+
+def _celu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return apply_unary(ops.celu, x, {"alpha": float(alpha), "scale": 1.0, "input_scale": 1.0 / alpha})
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where positive, alpha * (exp(x / alpha) - 1) elsewhere."""
+    return maybe_in_place(float_tensor(input, "celu", "elu_cpu"), inplace, _celu, alpha)
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """x times the normal distribution function of x, or its approximation by tanh."""
+    x = float_tensor(input, "gelu", "GeluKernelImpl")
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError(f"approximate argument must be either none or tanh, but got {approximate!r}.")
+    return apply_unary(ops.gelu, x, {"approximate": approximate})
+
+
+def _silu(x: Tensor) -> Tensor:
+    return apply_unary(ops.silu, x)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * sigmoid(x)."""
+    return maybe_in_place(float_tensor(input, "silu", "silu_cpu", complex_ok=True), inplace, _silu)
+
+
+def _mish(x: Tensor) -> Tensor:
+    return apply_unary(ops.mish, x)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * tanh(softplus(x))."""
+    return maybe_in_place(float_tensor(input, "mish", "mish_cpu"), inplace, _mish)
+
+
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+    """log(1 + exp(beta * x)) / beta; x itself where beta * x exceeds the threshold."""
+    x = float_tensor(input, "softplus", "softplus_cpu")
+    return apply_unary(ops.softplus, x, {"beta": float(beta), "threshold": float(threshold)})
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(x)) without overflow."""
+    return apply_unary(ops.log_sigmoid, float_tensor(input, "log_sigmoid", "log_sigmoid_cpu"))
+
+
+def _hardtanh(x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    kind = x._array.dtype.kind
+    if kind in "bu" and min_val < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    limits = (int(min_val), int(max_val)) if kind in "iu" else (float(min_val), float(max_val))
+    return apply_unary(ops.hardtanh, x, {"low": limits[0], "high": limits[1]})
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """x cut to [min_val, max_val]; no gradient flows at or beyond the limits."""
+    x = need_tensor(input, "hardtanh")
+    if x._array.dtype.kind == "b":
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    return maybe_in_place(x, inplace, _hardtanh, min_val, max_val)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """x cut to [0, 6]."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def _hardsigmoid(x: Tensor) -> Tensor:
+    return apply_unary(ops.hardsigmoid, x)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """x / 6 + 1/2 cut to [0, 1]."""
+    return maybe_in_place(float_tensor(input, "hardsigmoid", "hardsigmoid_cpu"), inplace, _hardsigmoid)
+
+
+def _hardswish(x: Tensor) -> Tensor:
+    return apply_unary(ops.hardswish, x)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * hardsigmoid(x)."""
+    return maybe_in_place(float_tensor(input, "hardswish", "hardswish_cpu"), inplace, _hardswish)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """0 where |x| <= lambd, x elsewhere."""
+    return apply_unary(ops.hardshrink, float_tensor(input, "hardshrink", "hardshrink_cpu"), {"lambd": float(lambd)})
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x moved towards 0 by lambd, 0 where |x| <= lambd."""
+    x = float_tensor(input, "softshrink", "softshrink_cpu")
+    if not lambd >= 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+    return apply_unary(ops.softshrink, x, {"lambd": float(lambd)})
+
+
+def _threshold(x: Tensor, threshold: float, value: float) -> Tensor:
+    return apply_unary(ops.threshold, x, {"limit": threshold, "value": value})
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x where it exceeds the threshold, `value` elsewhere."""
+    x = need_tensor(input, "threshold")
+    if x._array.dtype.kind == "b":
+        raise NotImplementedError("\"threshold_cpu\" not implemented for 'Bool'")
+    return maybe_in_place(x, inplace, _threshold, threshold, value)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where positive, weight * x elsewhere; one weight for all, or one for each channel (dim 1)."""
+    x, w = need_tensor(input, "prelu"), need_tensor(weight, "prelu", "weight", 2)
+    if x.dtype != w.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {x.dtype} and {w.dtype}")
+    if w.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}")
+    if w.ndim == 1:
+        channels = x.shape[1] if x.ndim > 1 else 1
+        count = w.shape[0]
+        if count != 1:
+            if x.ndim == 0:
+                raise RuntimeError("Not allow zero-dim input tensor.")
+            if count != channels:
+                raise RuntimeError(
+                    f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and channel "
+                    f"size = {channels}."
+                )
+        lead = (1,) if x.ndim > 1 else ()
+        w = w.reshape((*lead, count, *(1,) * (x.ndim - 2)) if x.ndim > 1 else (count,) if x.ndim else ())
+    return apply(ops.prelu, (x, w))
+
+
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """leaky_relu whose slopes are drawn from [lower, upper] in training, and their mean otherwise."""
+    return maybe_in_place(float_tensor(input, "rrelu", "rrelu_with_noise_out_cpu"), inplace, _rrelu, lower, upper, training)
+
+
+def _rrelu(x: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    if lower > upper:
+        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, but got {lower} > {upper}.")
+    if not training:
+        return apply_unary(ops.rrelu, x, {"slope": (float(lower) + float(upper)) / 2})
+    noise = rrelu_noise(generator(), x._array, lower, upper)
+    return apply(ops.rrelu_with_noise, (x, constant(noise)))
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along a dim times the sigmoid of the second."""
+    x = float_tensor(input, "glu", "glu_cpu")
+    if x.ndim == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    axis = wrap_dim(dim, x.ndim)
+    if x.shape[axis] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {x.shape[axis]}")
+    return apply_unary(ops.glu, x, {"axis": axis})
+
+
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|)."""
+    return input / (input.abs() + 1)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x)."""
+    return input - input.tanh()
+
+
+def tanh(input: Tensor) -> Tensor:
+    """Hyperbolic tangent."""
+    return elementary.tanh(input)
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-x))."""
+    return elementary.sigmoid(input)
+
+
+# --- over a dim ---
+
+
+def _implicit_dim(name: str, ndim: int) -> int:
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=3,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """exp(x) / sum(exp(x)) along a dim."""
+    if dim is None:
+        dim = _implicit_dim("softmax", input.ndim)
+    return reductions.softmax(input, dim, dtype=dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """log(softmax(x)) along a dim."""
+    if dim is None:
+        dim = _implicit_dim("log_softmax", input.ndim)
+    return reductions.log_softmax(input, dim, dtype=dtype)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """softmax(-x) along a dim."""
+    if dim is None:
+        dim = _implicit_dim("softmin", input.ndim)
+    return reductions.softmax(-input, dim, dtype=dtype)
+
+
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """A sample from the Gumbel-softmax distribution; `hard` makes it one-hot with the soft sample's gradient."""
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    array = logits._array
+    draws = exponential(generator(), array.shape, array.dtype)
+    soft = reductions.softmax((logits + constant(-np.log(draws))) / tau, dim)
+    if not hard:
+        return soft
+    chosen = np.argmax(soft._array, axis=dim, keepdims=True)
+    one_hot = np.zeros(array.shape, array.dtype)
+    np.put_along_axis(one_hot, chosen, 1, axis=dim)
+    return constant(one_hot) - soft.detach() + soft
+
+
+relu_ = in_place_variant(elementary.relu, "relu_")
+leaky_relu_ = in_place_variant(_leaky_relu, "leaky_relu_")
+elu_ = in_place_variant(_elu, "elu_")
+selu_ = in_place_variant(_selu, "selu_")
+celu_ = in_place_variant(_celu, "celu_")
+hardtanh_ = in_place_variant(_hardtanh, "hardtanh_")
+threshold_ = in_place_variant(_threshold, "threshold_")
+rrelu_ = in_place_variant(_rrelu, "rrelu_")

@@ -1,0 +1,310 @@
+"""Losses on classes: negative log-likelihood, cross entropy, multi-class margins and CTC."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...autograd.tape import apply
+from ...functional.matmul import linear
+from ...functional.reductions import log_softmax
+from ...ops import loss as ops
+from ...ops.ctc import ctc
+from ...ops.pointwise import clamp_min_scalar
+from ...ops.sorting import take_along
+from ...tensor import Tensor
+from ._common import constant, reduced, reduction_name
+
+
+def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    """Torch's complaints about shapes and dtypes of log-probabilities, class numbers and class weights."""
+    if input.ndim < 1:
+        raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
+    if input.ndim != 1 and target.ndim and input.shape[0] != target.shape[0]:
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+        )
+    if input.ndim <= 2:
+        if target.ndim > 1:
+            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    elif tuple(target.shape) != (input.shape[0], *input.shape[2:]):
+        _refuse_target_shape(input, target)
+    if target._array.dtype not in (np.int64, np.uint8):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {target.dtype.type_name}. Class numbers are made so by "
+            "target.long()."
+        )
+    if input._array.dtype.kind not in "fV":
+        raise NotImplementedError(f"\"nll_loss_out_frame\" not implemented for '{input.dtype.type_name}'")
+    if weight is not None:
+        classes = input.shape[1] if input.ndim > 1 else input.shape[0]
+        if tuple(weight.shape) != (classes,):
+            raise RuntimeError(
+                f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+                f"shape: {list(weight.shape)}"
+            )
+        if weight.dtype != input.dtype:
+            raise RuntimeError(f"expected scalar type {input.dtype.type_name} but found {weight.dtype.type_name}")
+
+
+def _refuse_target_shape(input: Tensor, target: Tensor) -> None:
+    if input.ndim == 4:
+        if target.ndim != 3:
+            raise RuntimeError(
+                f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}"
+            )
+        raise RuntimeError(f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}")
+    raise RuntimeError(f"Expected target size {[input.shape[0], *input.shape[2:]]}, got {list(target.shape)}")
+
+
+def _class_target(input: Tensor, target: Tensor) -> Tensor:
+    """int64 class numbers; a single sample may come with a target of shape (1,)."""
+    if target._array.dtype == np.uint8:
+        target = target.long()
+    return target.reshape(()) if input.ndim == 1 and target.ndim == 1 else target
+
+
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Minus the log-probability of the target class; weighted by class, and 0 where the target is `ignore_index`."""
+    name = reduction_name(reduction, size_average, reduce)
+    _check_classes(input, target, weight)
+    params = {"ignore_index": ignore_index, "reduction": name, "smoothing": 0.0}
+    op = ops.pick_classes if input.ndim <= 2 else ops.pick_classes_2d
+    one_sample = input.ndim == 1 and target.ndim == 1
+    losses = apply(op, (input, _class_target(input, target), weight), params)
+    return losses.reshape((1,)) if one_sample and name == "none" else losses
+
+
+def cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
+    """nll_loss of log_softmax(input); targets are class numbers, or probabilities of the input's shape."""
+    name = reduction_name(reduction, size_average, reduce)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if input._array.shape == target._array.shape:
+        return _probability_cross_entropy(input, target, weight, ignore_index, name, label_smoothing)
+    _check_classes(input, target, weight)
+    params = {"ignore_index": ignore_index, "reduction": name, "smoothing": float(label_smoothing)}
+    one_sample = input.ndim == 1 and target.ndim == 1
+    inputs = (input, _class_target(input, target), weight)
+    if input._array.dtype.kind == "V" or input._array.dtype.itemsize == 2:
+        scores = log_softmax(input, 1 if input.ndim > 1 else 0)
+        losses = apply(ops.pick_classes, (scores, *inputs[1:]), params)
+    else:
+        losses = apply(ops.cross_entropy if input.ndim <= 2 else ops.cross_entropy_2d, inputs, params)[0]
+    return losses.reshape((1,)) if one_sample and name == "none" else losses
+
+
+def _probability_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, smoothing: float
+) -> Tensor:
+    """Cross entropy with a distribution over classes for each sample."""
+    if target._array.dtype.kind not in "fV":
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {target.dtype.type_name}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    axis = 1 if input.ndim > 1 else 0
+    classes = input.shape[axis] if input.ndim else 1
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got weight "
+            f"tensor of shape: {list(weight.shape)}"
+        )
+    scores = log_softmax(input, axis)
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / classes
+    products = scores * target
+    if weight is not None:
+        products = products * weight.reshape((classes, *(1,) * (input.ndim - axis - 1)))
+    if reduction == "none":
+        return -products.sum(axis)
+    total = -products.sum()
+    samples = input.numel() // max(classes, 1)
+    return total if reduction == "sum" else total / samples if samples else total * float("nan")
+
+
+def linear_cross_entropy(
+    input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
+    weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
+    label_smoothing: float = 0.0, options: Any = None,
+) -> Tensor:  # fmt: skip
+    """cross_entropy(linear(input, linear_weight, linear_bias), target). `options` divide torch's work, not the result."""
+    if not 1 <= input.ndim <= 2:
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
+    if linear_weight.ndim < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.ndim}")
+    width = input.shape[-1]
+    if width != linear_weight.shape[-1]:
+        raise RuntimeError(
+            f"expected equal input and linear_weight last dimensions (in_features), got {width} and "
+            f"{linear_weight.shape[-1]}, respectively"
+        )
+    classes = tuple(linear_weight.shape[:-1])
+    if linear_bias is not None and tuple(linear_bias.shape) != classes:
+        raise RuntimeError(f"expected linear_bias shape {classes}, got {tuple(linear_bias.shape)}")
+    if len(classes) > 1 and input.ndim == 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched input, "
+            f"(N, {width}), got unbatched input with shape {tuple(input.shape)}"
+        )
+    shape = (*input.shape[:-1], *classes)
+    if ignore_index is not None and tuple(target.shape) == shape:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    bias = None if linear_bias is None else linear_bias.reshape((-1,))
+    logits = linear(input, linear_weight.reshape((-1, width)), bias).reshape(shape)
+    return cross_entropy(
+        logits, target, weight=weight, reduction=reduction, label_smoothing=label_smoothing,
+        ignore_index=-100 if ignore_index is None else ignore_index,
+    )  # fmt: skip
+
+
+# --- margins between classes ---
+
+
+def multi_margin_loss(
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Mean over the other classes of max(0, margin - x[target] + x[i]) ** p."""
+    name = reduction_name(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError(f"weight must be one-dimensional, got {weight.ndim} dimensions")
+    if input.ndim > 2 or input.ndim == 2 and input.shape[1] == 0 or input.ndim < 2 and input.numel() == 0:
+        raise RuntimeError(
+            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: " f"{list(input.shape)}"
+        )
+    rows = input if input.ndim == 2 else input.reshape((1, -1))
+    samples, classes = rows.shape
+    if target.ndim > 1 or target.numel() != samples:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            f"Expected target size [{samples}], but got {list(target.shape)}. Input has shape {list(input.shape)}."
+        )
+    if weight is not None and weight.numel() != classes:
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
+    picked = target._array.reshape(-1)
+    if np.any((picked < 0) | (picked >= classes)):
+        raise RuntimeError("target out of range")
+    index = constant(picked[:, None])
+    own = apply(take_along, (rows, index), {"axis": 1})
+    others = constant((np.arange(classes) != picked[:, None]).astype(rows._array.dtype))
+    excess = apply(clamp_min_scalar, (margin - own + rows,), {"minimum": 0, "maximum": None}) * others
+    losses = excess if p == 1 else excess * excess
+    if weight is not None:
+        losses = losses * weight.detach()[index]
+    losses = losses.sum(1) / classes
+    return reduced(losses if input.ndim == 2 or target.ndim else losses.reshape(()), name)
+
+
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
+    """Mean over target classes j and other classes i of max(0, 1 - x[j] + x[i]); a target row ends at its first -1."""
+    name = reduction_name(reduction, size_average, reduce)
+    if input.ndim > 2 or input.ndim == 2 and input.shape[1] == 0 or input.ndim == 1 and input.shape[0] == 0:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
+    if tuple(input.shape) != tuple(target.shape):
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    rows = input if input.ndim == 2 else input.reshape((1, -1))
+    wanted = target._array.reshape(rows.shape)
+    classes = rows.shape[1]
+    if np.any((wanted < -1) | (wanted >= classes)):
+        raise RuntimeError("argument #2 'target' is out of range")
+    named = np.logical_and.accumulate(wanted >= 0, axis=1)  # up to the first -1
+    places = np.where(named, wanted, 0)
+    is_target = np.zeros(wanted.shape, bool)
+    np.logical_or.at(is_target, (np.nonzero(named)[0], wanted[named]), True)
+    own = apply(take_along, (rows, constant(places)), {"axis": 1})
+    counts = (named[:, :, None] & ~is_target[:, None, :]).astype(rows._array.dtype)
+    gaps = apply(clamp_min_scalar, (1 - own.unsqueeze(2) + rows.unsqueeze(1),), {"minimum": 0, "maximum": None})
+    losses = (gaps * constant(counts)).sum((1, 2)) / classes
+    return reduced(losses if input.ndim == 2 else losses.reshape(()), name)
+
+
+# --- sequences without alignment ---
+
+
+def _lengths(value: Tensor | Sequence[int], name: str) -> np.ndarray:
+    array = value._array if isinstance(value, Tensor) else np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise RuntimeError(f"{name} must be integral")
+    return np.atleast_1d(array).astype(np.int64)
+
+
+def ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
+    reduction: str = "mean", zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    """Connectionist temporal classification: minus the log-probability of all alignments of each target sequence."""
+    name = reduction_name(reduction)
+    if log_probs.ndim not in (2, 3):
+        raise RuntimeError(f"ctc_loss expects log_probs of 2 or 3 dimensions, but got {log_probs.ndim}")
+    batched = log_probs.ndim == 3
+    scores = log_probs if batched else log_probs.unsqueeze(1)
+    steps, samples, classes = scores.shape
+    if not 0 <= blank < classes:
+        raise RuntimeError("blank must be in label range")
+    inputs, lengths = _lengths(input_lengths, "input_lengths"), _lengths(target_lengths, "target_lengths")
+    for label, values in (("input_lengths", inputs), ("target_lengths", lengths)):
+        if values.size != samples:
+            raise RuntimeError(f"{label} must be of size batch_size")
+    if np.any(inputs > steps) or np.any(inputs < 0):
+        raise RuntimeError(
+            f"Expected input_lengths to have value at most {steps}, but got value {int(inputs.max())}"
+        )
+    rows = _target_rows(targets._array, lengths, samples)
+    losses = apply(
+        ctc, (scores,), {"targets": rows, "inputs": inputs, "lengths": lengths, "blank": blank}
+    )[0]
+    if zero_infinity:
+        from ...ops.pointwise import where
+
+        zero = constant(np.asarray(0, losses._array.dtype))
+        losses = where(losses == float("inf"), zero, losses)
+    if name == "mean":
+        divisors = np.maximum(lengths, 1).astype(losses._array.dtype)
+        return (losses / constant(divisors)).mean()
+    if name == "sum":
+        return losses.sum()
+    return losses if batched else losses.reshape(())
+
+
+def _target_rows(targets: np.ndarray, lengths: np.ndarray, samples: int) -> np.ndarray:
+    """Targets as (samples, longest), from rows or from all of them end to end; the rest is filled with 0."""
+    longest = int(lengths.max(initial=0))
+    rows = np.zeros((samples, longest), np.int64)
+    if np.any(lengths < 0):
+        raise RuntimeError("Expected target_lengths to be non-negative")
+    if targets.ndim == 1:
+        if int(lengths.sum()) != targets.size:
+            raise RuntimeError(
+                f"Expected tensor to have size {int(lengths.sum())} at dimension 0, but got size {targets.size} "
+                "(while checking arguments for ctc_loss)"
+            )
+        ends = np.cumsum(lengths)
+        for row, stop, length in zip(rows, ends.tolist(), lengths.tolist(), strict=True):
+            row[:length] = targets[stop - length : stop]
+        return rows
+    if targets.shape[1] < longest:
+        raise RuntimeError(
+            f"Expected tensor to have size at least {longest} at dimension 1, but got size {list(targets.shape)} "
+            "(while checking arguments for ctc_loss)"
+        )
+    rows[...] = targets[:, :longest]
+    return rows
+
+
+__all__ = ["cross_entropy", "ctc_loss", "linear_cross_entropy", "multi_margin_loss", "multilabel_margin_loss", "nll_loss"]

@@ -1,0 +1,109 @@
+"""Distances and similarities between vectors, bilinear forms and one-hot vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...functional.contraction import einsum
+from ...functional.matmul import linear
+from ...functional.operands import broadcast_error, promote
+from ...functional.registry import FUNCTIONS
+from ...tensor import Tensor
+from ._common import constant
+
+__all__ = ["bilinear", "cosine_of_last", "cosine_similarity", "linear", "one_hot", "pairwise_distance", "pdist"]
+
+
+def _same_shape(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    if tuple(a.shape) == tuple(b.shape):
+        return a, b
+    try:
+        shape = np.broadcast_shapes(tuple(a.shape), tuple(b.shape))
+    except ValueError:
+        raise broadcast_error(tuple(a.shape), tuple(b.shape)) from None
+    return a.expand(shape), b.expand(shape)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """Cosine of the angle between vectors along a dim; lengths below eps count as eps."""
+    a, b = promote(x1, x2)
+    if a._array.dtype.kind in "biu":
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {a.dtype.type_name}")
+    a, b = _same_shape(a, b)
+    return (_unit(a, dim, eps) * _unit(b, dim, eps)).sum(dim)
+
+
+def _unit(x: Tensor, dim: int, eps: float) -> Tensor:
+    """Vectors divided by their length; the floor of the length takes no part in the gradient."""
+    length = FUNCTIONS["linalg_vector_norm"](x, 2, dim, True) if "linalg_vector_norm" in FUNCTIONS else x.norm(2, dim, True)
+    floor = constant(np.maximum(length._array, eps) - length._array)
+    return x / (length + floor)
+
+
+def cosine_of_last(a: Tensor, b: Tensor) -> Tensor:
+    """The cosine that `cosine_embedding_loss` uses: 1e-12 added to both squared lengths."""
+    product = (a * b).sum(-1)
+    squares = ((a * a).sum(-1) + 1e-12) * ((b * b).sum(-1) + 1e-12)
+    return product / squares.sqrt()
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """p-norm of x1 - x2 + eps over the last dim."""
+    difference = x1 - x2 + eps
+    return difference.norm(p, -1, keepdim)
+
+
+def pdist(input: Tensor, p: float = 2) -> Tensor:
+    """Distances between all pairs of rows, the pair (i, j) with i < j in the order of i, then j."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if input._array.dtype.kind not in "fV":
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    first, second = np.triu_indices(input.shape[0], 1)
+    difference = input[constant(first)] - input[constant(second)]
+    return difference.norm(p, 1)
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input1 @ weight[k] @ input2 for each output k, plus bias."""
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(
+            f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}"
+        )
+    for i, (a, b) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
+        if a != b:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {i}: got {a} and {b}")
+    for name, value, axis in (("input1", input1, 1), ("input2", input2, 2)):
+        if value.shape[-1] != weight.shape[axis]:
+            raise RuntimeError(
+                f"bilinear(): {name} size does not match weight size: got {value.shape[-1]} but expected "
+                f"{weight.shape[axis]}"
+            )
+    if bias is not None and bias.shape[0] != weight.shape[0]:
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"
+        )
+    out = einsum("...i,kij,...j->...k", input1, weight, input2)
+    return out if bias is None else out + bias
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """A new last dim with 1 at the position each class number names, 0 elsewhere."""
+    array: Any = tensor._array
+    if array.dtype != np.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if array.size == 0:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return constant(np.zeros((*array.shape, num_classes), np.int64))
+    if array.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(array.max()) + 1
+    elif array.max() >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return constant((array[..., None] == np.arange(num_classes)).astype(np.int64))

@@ -1,0 +1,163 @@
+"""Dropout in its variants. Masks come from the default generator and equal torch's for the same seed.
+
+In evaluation, and for p = 0, the input is returned as it is and nothing is drawn.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...autograd.views import in_place
+from ...functional.arithmetic import mul
+from ...functional.operands import sizes_of
+from ...random_discrete import alpha_dropout_noise, dropout_mask, feature_noise_shape
+from ...tensor import Tensor
+from ._common import constant, generator
+
+
+def _check(p: float) -> None:
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _in_memory_order(array: Any, draw: Callable[[tuple], np.ndarray]) -> np.ndarray:
+    """A mask drawn in the order the input's elements lie in memory, which is torch's."""
+    flags = getattr(array, "flags", None)
+    if flags is None or flags.c_contiguous or array.ndim < 2:
+        return draw(array.shape)
+    order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+    mask = draw(tuple(array.shape[axis] for axis in order))
+    return mask.transpose(np.argsort(order))
+
+
+def _needs_float(input: Tensor) -> None:
+    if input._array.dtype.kind in "biu":
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.type_name}")
+
+
+def _multiplied(input: Tensor, mask: np.ndarray, inplace: bool) -> Tensor:
+    return in_place(input, mul, constant(mask)) if inplace else mul(input, constant(mask))
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Elements set to 0 with probability p, the others multiplied by 1 / (1 - p)."""
+    _check(p)
+    array = input._array
+    if not training or p == 0 or array.size == 0:
+        return input
+    _needs_float(input)
+    if p == 1:
+        return _multiplied(input, np.zeros((), array.dtype), inplace)
+    mask = _in_memory_order(array, lambda shape: dropout_mask(generator(), shape, array.dtype, p))
+    return _multiplied(input, mask, inplace)
+
+
+def _feature_dropout(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    """Whole channels dropped: one draw for each (sample, channel)."""
+    array = input._array
+    if not training or p == 0 or array.size == 0:
+        return input
+    if input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    if p == 1:
+        return _multiplied(input, np.zeros((), array.dtype), inplace)
+    mask = dropout_mask(generator(), feature_noise_shape(array.shape), array.dtype, p)
+    return _multiplied(input, mask, inplace)
+
+
+def _one_sample(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    """Feature dropout of an input without a batch dim."""
+    if inplace:
+        result = _feature_dropout(input.unsqueeze_(0), p, training, True)
+        return result.squeeze_(0)
+    return _feature_dropout(input.unsqueeze(0), p, training, False).squeeze(0)
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Channels of (N, C, L) or (C, L) set to 0 with probability p."""
+    _check(p)
+    if input.ndim not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. It drops channels of inputs with a "
+            "channel dimension, one spatial dimension and an optional batch dimension."
+        )
+    return (_feature_dropout if input.ndim == 3 else _one_sample)(input, p, training, inplace)
+
+
+def _warn_rank(name: str, ndim: int, spatial: int) -> None:
+    warnings.warn(
+        f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future release. "
+        "To retain the behavior and silence this warning, please use dropout instead. Note that it exists to provide "
+        f"channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, and an optional batch "
+        f"dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).",
+        stacklevel=3,
+    )
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Channels of (N, C, H, W) set to 0 with probability p. A 3-d input is read as (N, C, L)."""
+    _check(p)
+    if input.ndim not in (3, 4):
+        _warn_rank("dropout2d", input.ndim, 2)
+    if input.ndim == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
+            "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
+            "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
+            "channel-wise dropout behavior, please switch to using dropout1d instead.",
+            stacklevel=2,
+        )
+    return _feature_dropout(input, p, training, inplace)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Channels of (N, C, D, H, W) or (C, D, H, W) set to 0 with probability p."""
+    _check(p)
+    if input.ndim not in (4, 5):
+        _warn_rank("dropout3d", input.ndim, 3)
+    return (_feature_dropout if input.ndim == 5 else _one_sample)(input, p, training, inplace)
+
+
+def _scaled_and_shifted(input: Tensor, noise: tuple[np.ndarray, np.ndarray]) -> Tensor:
+    scale, shift = noise
+    return input * constant(scale) + constant(shift)
+
+
+def _alpha(input: Tensor, p: float, training: bool, inplace: bool, features: bool) -> Tensor:
+    array = input._array
+    if not training or p == 0 or array.size == 0:
+        return input
+    if features and input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    _needs_float(input)
+    if p == 1:
+        return _multiplied(input, np.zeros((), array.dtype), inplace)
+    if features:
+        noise = alpha_dropout_noise(generator(), feature_noise_shape(array.shape), array.dtype, p)
+    else:
+        drawn: list[np.ndarray] = []
+
+        def draw(shape: tuple) -> np.ndarray:
+            drawn.extend(alpha_dropout_noise(generator(), sizes_of((shape,)), array.dtype, p))
+            return drawn[0]
+
+        scale = _in_memory_order(array, draw)
+        shift = drawn[1] if scale is drawn[0] else _in_memory_order(array, lambda shape: drawn[1])
+        noise = (scale, shift)
+    return in_place(input, _scaled_and_shifted, noise) if inplace else _scaled_and_shifted(input, noise)
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout for SELU networks: dropped elements take SELU's negative limit, then mean and variance are restored."""
+    _check(p)
+    return _alpha(input, p, training, inplace, False)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """alpha_dropout of whole channels."""
+    _check(p)
+    return _alpha(input, p, training, inplace, True)

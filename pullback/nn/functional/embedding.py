@@ -1,0 +1,168 @@
+"""Looking rows up in a table, one by one (`embedding`) or in bags that are summed, averaged or maximised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...autograd.tape import apply
+from ...autograd.views import bump, storage_of
+from ...ops import embedding as ops
+from ...tensor import Tensor
+from ._common import constant
+
+
+def _check_indices(indices: Tensor, function: str) -> None:
+    if indices._array.dtype not in (np.int64, np.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{indices.dtype.type_name}Tensor instead (while checking arguments for {function})"
+        )
+
+
+def _shorten_rows(weight: Tensor, indices: np.ndarray, max_norm: float, norm_type: float) -> None:
+    """Scale the rows in use down to `max_norm`, in place and unrecorded."""
+    table = weight.memory()
+    used = np.unique(indices)
+    norms = np.linalg.norm(table[used].astype(np.float64), norm_type, axis=1)
+    long = norms > max_norm
+    if long.any():
+        factors = max_norm / (norms[long] + 1e-7)
+        table[used[long]] = (table[used[long]] * factors[:, None]).astype(table.dtype)
+        bump(storage_of(weight))
+
+
+def _positive_index(padding_idx: int | None, rows: int) -> int | None:
+    if padding_idx is None:
+        return None
+    if not -rows <= padding_idx < rows:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx % rows
+
+
+def embedding(
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Tensor:  # fmt: skip
+    """Rows of `weight`. The row `padding_idx` gets no gradient; gradients are dense whatever `sparse` says."""
+    if weight.ndim != 2:
+        if padding_idx is not None:
+            _positive_index(padding_idx, weight.shape[0])
+        raise RuntimeError("'weight' must be 2-D")
+    padding = _positive_index(padding_idx, weight.shape[0])
+    _check_indices(input, "embedding")
+    if max_norm is not None:
+        _shorten_rows(weight, input._array, max_norm, norm_type)
+    return apply(ops.lookup, (weight, input), {"padding": padding, "by_frequency": bool(scale_grad_by_freq)})
+
+
+def _check_bags(input: Tensor, weight: Tensor, offsets: Tensor | None, mode: str, weights: Tensor | None) -> None:
+    if weights is not None and tuple(input.shape) != tuple(weights.shape):
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({weights.size()}) is not None, then it must have the same shape as the "
+            f"input ({input.size()})"
+        )
+    if weight.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
+                f"However, found offsets of type {type(offsets)}"
+            )
+    elif input.ndim == 1:
+        if not isinstance(offsets, Tensor):
+            raise ValueError(f"offsets has to be a 1D Tensor but got {offsets}")
+        if offsets.ndim != 1:
+            raise ValueError("offsets has to be a 1D Tensor")
+    else:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+            f"mode='{mode}')."
+        )
+    _check_indices(input, "embedding_bag")
+    if offsets is not None:
+        _check_indices(offsets, "embedding_bag")
+    if weights is not None and weights.dtype != weight.dtype:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; "
+            f"but type torch.{weight.dtype.type_name}Tensor does not equal torch.{weights.dtype.type_name}Tensor (while "
+            "checking arguments for embedding_bag)"
+        )
+
+
+def _starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[np.ndarray, int]:
+    """Where each bag begins in the flattened indices, and how many bags there are."""
+    if offsets is None:
+        return np.arange(input.shape[0]) * input.shape[1], input.shape[0]
+    starts = offsets._array.astype(np.int64)
+    count = len(starts)
+    if include_last:
+        if count == 0:
+            raise RuntimeError("include_last_offset: number of offset should be at least 1")
+        starts, count = starts[:-1], count - 1
+    if len(offsets._array) and int(offsets._array[0]) != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got "
+            f"{int(offsets._array[0])}"
+        )
+    if len(offsets._array) and int(offsets._array[-1]) > input.numel():
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {input.numel()} but got offsets[-1] of "
+            f"{int(offsets._array[-1])}"
+        )
+    return starts, count
+
+
+def embedding_bag(
+    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Tensor:  # fmt: skip
+    """Sum, mean or maximum of the rows in each bag; bags are the rows of a 2-d input, or begin at `offsets`."""
+    if weight._array.dtype.kind in "iu" and input._array.dtype.kind == "f":
+        input, weight = weight, input  # torch's older order of arguments
+    _check_bags(input, weight, offsets, mode, per_sample_weights)
+    if scale_grad_by_freq and mode == "max":
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    rows = weight.shape[0]
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}"
+        )
+    starts, count = _starts(input, offsets, include_last_offset)
+    indices = input._array.reshape(-1)
+    wrong = np.flatnonzero((indices < 0) | (indices >= rows))
+    if wrong.size:
+        raise RuntimeError(
+            f"Index {wrong[0]} of input takes value {indices[wrong[0]]} which is not in the valid range [0, {rows})"
+        )
+    bags = np.searchsorted(starts, np.arange(indices.size), side="right") - 1
+    if max_norm is not None:
+        _shorten_rows(weight, indices, max_norm, norm_type)
+    weights = None if per_sample_weights is None else per_sample_weights.reshape((-1,))
+    if padding_idx is not None:
+        kept = np.flatnonzero(indices != padding_idx % rows)
+        indices, bags = indices[kept], bags[kept]
+        weights = None if weights is None else weights[constant(kept)]
+    return _bagged(weight, indices, bags, count, mode, weights, bool(scale_grad_by_freq))
+
+
+def _bagged(
+    weight: Tensor, indices: np.ndarray, bags: np.ndarray, count: int, mode: str, weights: Any, by_frequency: bool
+) -> Tensor:
+    looked_up = apply(ops.lookup, (weight, constant(indices)), {"padding": None, "by_frequency": by_frequency})
+    if mode == "max":
+        return apply(ops.max_bags, (looked_up, constant(bags)), {"count": count})[0]
+    if weights is not None:
+        looked_up = looked_up * weights.unsqueeze(1)
+    total = apply(ops.sum_bags, (looked_up, constant(bags)), {"count": count})
+    if mode == "sum":
+        return total
+    sizes = np.maximum(np.bincount(bags, minlength=count), 1).astype(total._array.dtype)
+    return total / constant(sizes[:, None])

@@ -1,0 +1,204 @@
+"""Normalization: layer, RMS, batch, group, instance and local response norm, and scaling to unit length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...autograd.grad_mode import no_grad
+from ...autograd.tape import apply
+from ...ops import normalization as ops
+from ...tensor import Tensor
+from ._common import float_tensor
+
+
+def _normalized(input: Tensor, shape: Any, function: str, star: str) -> tuple[int, ...]:
+    """The trailing sizes to normalize over, checked against the input."""
+    if not isinstance(shape, (tuple, list)):
+        raise TypeError(
+            f"{function}(): argument 'normalized_shape' (position 2) must be tuple of ints, not {type(shape).__name__}"
+        )
+    shape = tuple(shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    if tuple(input.shape[input.ndim - len(shape) :]) != shape or input.ndim < len(shape):
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [{star}{', '.join(map(str, shape))}], but got "
+            f"input of size{list(input.shape)}"
+        )
+    return shape
+
+
+def _fits(parameter: Tensor | None, name: str, shape: tuple, input: Tensor) -> None:
+    if parameter is None:
+        return
+    if parameter._array.shape != shape:
+        raise RuntimeError(
+            f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(parameter.shape)} and "
+            f"normalized_shape = {list(shape)}"
+        )
+    if parameter._array.dtype != input._array.dtype and parameter._array.dtype != np.float32:
+        raise RuntimeError(
+            f"mixed dtype (CPU): expect parameter to have scalar type of Float, but {name} is {parameter.dtype.type_name}"
+        )
+
+
+def layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """Mean 0 and variance 1 over the trailing dims, then times weight plus bias."""
+    x = float_tensor(input, "layer_norm", "LayerNormKernelImpl")
+    shape = _normalized(x, normalized_shape, "layer_norm", "*, ")
+    _fits(weight, "weight", shape, x)
+    _fits(bias, "bias", shape, x)
+    return apply(ops.layer_norm, (x, weight, bias), {"axes": len(shape), "eps": eps})[0]
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """Divided by the root of the mean square over the trailing dims, then times weight."""
+    shape = _normalized(input, normalized_shape, "rms_norm", "*")
+    if weight is not None and tuple(weight.shape) != shape:
+        raise RuntimeError(
+            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} and "
+            f"normalized_shape = {list(shape)}"
+        )
+    if input._array.dtype.kind == "c":
+        axis = tuple(range(input.ndim - len(shape), input.ndim))
+        scale = ((input * input).mean(axis, True) + (eps or 0)).rsqrt()
+        return input * scale if weight is None else input * scale * weight
+    return apply(ops.rms_norm, (input, weight), {"axes": len(shape), "eps": eps})[0]
+
+
+def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
+    channels = input.shape[1] if input.ndim > 1 else None
+    if channels is None:
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+    for name, parameter in parameters.items():
+        if parameter is not None and parameter.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {parameter.numel()}")
+
+
+def batch_norm(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+    bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """Each channel normalized by its statistics over the batch (training), or by running ones. Training updates those."""
+    if training:
+        count = math.prod(input.shape[:1]) * math.prod(input.shape[2:])
+        if count == 1:
+            raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
+    _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    if not training:
+        if running_mean is None or running_var is None:
+            missing = "running_mean" if running_mean is None else "running_var"
+            raise RuntimeError(f"{missing} must be defined in evaluation mode")
+        return apply(ops.fixed_norm, (input, running_mean, running_var, weight, bias), {"eps": eps})
+    out, mean, variance = apply(ops.batch_norm, (input, weight, bias), {"eps": eps})
+    _update(running_mean, mean, momentum)
+    _update(running_var, variance * (count / max(count - 1, 1)), momentum)
+    return out
+
+
+def _update(running: Tensor | None, value: Tensor, momentum: float) -> None:
+    """running = (1 - momentum) * running + momentum * value, in place and unrecorded."""
+    if running is not None:
+        with no_grad():
+            running.copy_(running * (1 - momentum) + value.detach() * momentum)
+
+
+def instance_norm(
+    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
+    bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """Each channel of each sample normalized by its own statistics, or by running ones."""
+    if use_input_stats:
+        if math.prod(input.shape[2:]) == 1:
+            raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
+    elif running_mean is None or running_var is None:
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    n, channels = input.shape[:2]
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and parameter.numel() != channels:
+            raise RuntimeError(f"{name} should contain {n * channels} elements not {n * parameter.numel()}")
+    if not use_input_stats:
+        return apply(ops.fixed_norm, (input, running_mean, running_var, weight, bias), {"eps": eps})
+    flat = input.reshape((1, n * channels, *input.shape[2:]))
+    out, mean, variance = apply(ops.batch_norm, (flat, None, None), {"eps": eps})
+    count = math.prod(input.shape[2:])
+    if running_mean is not None:
+        _update(running_mean, mean.detach().reshape((n, channels)).mean(0), momentum)
+    if running_var is not None:
+        unbiased = variance.detach() * (count / max(count - 1, 1))
+        _update(running_var, unbiased.reshape((n, channels)).mean(0), momentum)
+    return _affine(out.reshape(tuple(input.shape)), weight, bias)
+
+
+def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """Times weight plus bias, one of each for a channel."""
+    beside = (-1, *(1,) * (x.ndim - 2))
+    if weight is not None:
+        x = x * weight.reshape(beside)
+    return x if bias is None else x + bias.reshape(beside)
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Channels of each sample in groups, each group normalized by its own statistics."""
+    if input.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    n, channels = input.shape[:2]
+    if num_groups <= 0 or channels % num_groups:
+        if num_groups == 0:
+            raise ZeroDivisionError("integer division or modulo by zero")
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={num_groups}"
+        )
+    if n * channels // num_groups * math.prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(input.shape)}")
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and tuple(parameter.shape) != (channels,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{list(parameter.shape)} and input of shape {list(input.shape)}"
+            )
+    rows = input.reshape((n, num_groups, math.prod(input.shape[1:]) // num_groups))
+    out = apply(ops.layer_norm, (rows, None, None), {"axes": 1, "eps": eps})[0]
+    return _affine(out.reshape(tuple(input.shape)), weight, bias)
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """Divided by (k + alpha * mean of squares over `size` neighbouring channels) ** beta."""
+    if input.ndim < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
+    if input.numel() == 0:
+        return input
+    from .padding import pad
+    from .pooling import avg_pool2d
+
+    squares = (input * input).reshape((input.shape[0], 1, input.shape[1], -1))
+    squares = pad(squares, (0, 0, size // 2, (size - 1) // 2))
+    means = avg_pool2d(squares, (size, 1), stride=1).reshape(tuple(input.shape))
+    return input / (means * alpha + k) ** beta
+
+
+def normalize(
+    input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
+    """Vectors along a dim divided by their p-norm, or by eps where that is smaller."""
+    length = input.norm(p, dim, keepdim=True).clamp_min(eps)
+    if out is not None:
+        from ...functional.registry import FUNCTIONS
+
+        return FUNCTIONS["div"](input, length.expand(tuple(input.shape)), out=out)
+    return input / length.expand(tuple(input.shape))

@@ -1,0 +1,220 @@
+"""Images: resizing, rearranging of channels and pixels, affine grids. Sampling at grid points is in `grids.py`."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from ...autograd.tape import apply
+from ...kernels.resampling import resize_tables
+from ...ops.vision import resample_op
+from ...tensor import Tensor
+from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+
+_SMOOTH = ("linear", "bilinear", "bicubic", "trilinear", "lanczos")
+_RANKS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5, "lanczos": 4}
+_NODE_NAMES = {
+    "nearest": "UpsampleNearest{}DBackward0", "nearest-exact": "UpsampleNearestExact{}DBackward0",
+    "linear": "UpsampleLinear1DBackward0", "bilinear": "UpsampleBilinear2DBackward0",
+    "trilinear": "UpsampleTrilinear3DBackward0", "bicubic": "UpsampleBicubic2DBackward0",
+    "lanczos": "UpsampleLanczos2DBackward0",
+}  # fmt: skip
+
+
+def _check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias: bool) -> None:
+    if mode not in _SMOOTH and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.ndim == 4):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+        )
+    if mode == "lanczos":
+        if align_corners:
+            raise ValueError("Lanczos mode does not support align_corners=True")
+        if not antialias:
+            raise ValueError("Lanczos mode requires antialias=True")
+
+
+def _check_rank(input: Tensor, mode: str) -> None:
+    known = mode in ("nearest", "nearest-exact", "area") or mode in _RANKS
+    if input.ndim in (3, 4, 5) and known and input.ndim == _RANKS.get(mode, input.ndim):
+        return
+    if input.ndim in (3, 4, 5) and mode in ("linear", "bilinear", "trilinear"):
+        raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {_RANKS[mode]}D input")
+    raise NotImplementedError(
+        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | linear | "
+        f"bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
+    )
+
+
+def _size_and_scales(input: Tensor, size: Any, scale_factor: Any, recompute: bool | None) -> tuple[tuple, tuple | None]:
+    """The output's spatial size, and the scale factors that places are computed from (None: from the sizes)."""
+    spatial = tuple(input.shape[2:])
+    axes = len(spatial)
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None:
+        sizes = tuple(size) if isinstance(size, (tuple, list)) else (size,) * axes
+        if len(sizes) != axes:
+            raise ValueError(
+                "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
+                f"{list(spatial)} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
+                "output size in (o1, o2, ...,oK) format."
+            )
+        if not all(hasattr(number, "__index__") for number in sizes):
+            raise TypeError(
+                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with "
+                f"types {[type(number) for number in sizes]}"
+            )
+        if recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        return tuple(number.__index__() for number in sizes), None
+    if scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    scales = tuple(scale_factor) if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * axes
+    if len(scales) != axes:
+        raise ValueError(
+            "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of "
+            f"{list(spatial)} and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
+            "format and scale_factor in (s1, s2, ...,sK) format."
+        )
+    output = tuple(math.floor(float(n) * float(s)) for n, s in zip(spatial, scales, strict=True))
+    return output, None if recompute else tuple(float(s) for s in scales)
+
+
+def interpolate(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None, antialias: bool = False,
+) -> Tensor:  # fmt: skip
+    """Resize the spatial dims of (N, C, ...) to `size`, or by `scale_factor`."""
+    _check_mode(input, mode, align_corners, antialias)
+    if input.ndim < 3:
+        _check_rank(input, mode)
+    output, scales = _size_and_scales(input, size, scale_factor, recompute_scale_factor)
+    _check_rank(input, mode)
+    if mode == "area":
+        pools = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
+        return pools[input.ndim](input, output)
+    return _resize(input, output, scales, mode, bool(align_corners), antialias)
+
+
+def _resize(
+    input: Tensor, output: tuple, scales: tuple | None, mode: str, align_corners: bool, antialias: bool
+) -> Tensor:
+    spatial = tuple(input.shape[2:])
+    if min(*spatial, *output) <= 0:
+        letters = "DHW"[3 - len(spatial) :]
+        inside, outside = (", ".join(f"{a}: {n}" for a, n in zip(letters, s, strict=True)) for s in (spatial, output))
+        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({inside}) output ({outside})")
+    kind = input._array.dtype
+    if kind.kind in "biu":
+        if kind.kind != "u":
+            raise NotImplementedError(f"\"upsample_{mode}\" not implemented for '{input.dtype.type_name}'")
+        wide = _resize(input.float(), output, scales, mode, align_corners, antialias)
+        return wide.round().clamp(0, 255).to(input.dtype)
+    double = kind.itemsize == 8
+    pairs = [
+        resize_tables(mode, n, m, None if scales is None else scales[i], align_corners, antialias, double)
+        for i, (n, m) in enumerate(zip(spatial, output, strict=True))
+    ]
+    # The axis that shrinks most goes first: less is left for the others.
+    order = sorted(range(len(spatial)), key=lambda i: output[i] / spatial[i])
+    name = _NODE_NAMES[mode].format(len(spatial))
+    if antialias:
+        name = name.replace("DBackward0", "DAaBackward0")
+    return apply(
+        resample_op(name),
+        (input,),
+        {
+            "axes": tuple(i + 2 for i in order),
+            "tables": tuple(pairs[i][0] for i in order),
+            "back": tuple(pairs[i][1] for i in order),
+        },
+    )
+
+
+def upsample(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+) -> Tensor:
+    """The older name of `interpolate`."""
+    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """interpolate(mode='nearest')."""
+    warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """interpolate(mode='bilinear', align_corners=True)."""
+    warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+# --- pixels and channels ---
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(*, C * r * r, H, W) as (*, C, H * r, W * r)."""
+    r = upscale_factor
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
+        )
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    *lead, channels, height, width = input.shape
+    if channels % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={channels} is not divisible by {r * r}"
+        )
+    n = len(lead)
+    split = input.reshape((*lead, channels // (r * r), r, r, height, width))
+    mixed = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return mixed.reshape((*lead, channels // (r * r), height * r, width * r))
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(*, C, H * r, W * r) as (*, C * r * r, H, W)."""
+    r = downscale_factor
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
+        )
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *lead, channels, height, width = input.shape
+    for name, size, dim in (("height", height, -2), ("width", width, -1)):
+        if size % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({dim})={size} is not "
+                f"divisible by {r}"
+            )
+    n = len(lead)
+    split = input.reshape((*lead, channels, height // r, r, width // r, r))
+    mixed = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return mixed.reshape((*lead, channels * r * r, height // r, width // r))
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Channels taken from the groups in turn: (N, g * k, ...) read as (N, g, k, ...) and transposed."""
+    if input.ndim <= 2:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    n, channels, *spatial = input.shape
+    if channels % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+        )
+    return input.reshape((n, groups, channels // groups, *spatial)).transpose(1, 2).reshape(tuple(input.shape))
+
+
+native_channel_shuffle = channel_shuffle
+

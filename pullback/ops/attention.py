@@ -1,0 +1,65 @@
+"""Scaled dot-product attention as one operation: a fused kernel on plain arrays, formulas everywhere else.
+
+Leading axes of all operands agree. `mask` is boolean (True: look) or added to the scores; `dropout` multiplies the
+probabilities and is scaled already. A query that may look at nothing has result 0 and gradient 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import op
+from ..kernels import attention as kernels
+from .fusing import in_single, is_half, plain
+from .matmul import matmul
+from .reductions import softmax
+
+
+def _attention(query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale: float, causal: bool) -> tuple:
+    return kernels.attention(query, key, value, mask, dropout, scale=scale, causal=causal)
+
+
+def _probabilities(query: Any, key: Any, mask: Any, scale: float, causal: bool) -> Any:
+    scores = matmul(query, np.swapaxes(key, -1, -2)) * scale
+    if mask is not None:
+        scores = np.where(mask, scores, -math.inf) if mask.dtype.kind == "b" else scores + mask
+    if causal:
+        queries, keys = scores.shape[-2:]
+        scores = np.where(np.arange(keys) <= np.arange(queries)[:, None], scores, -math.inf)
+    blind = np.all(scores == -math.inf, axis=-1, keepdims=True)
+    return np.where(blind, 0, softmax(np.where(blind, 0, scores), axis=len(scores.shape) - 1))
+
+
+def _attention_pullback(
+    g: Any, query: Any, key: Any, value: Any, mask: Any, dropout: Any, outs: Any, needs: tuple, scale: float, causal: bool
+) -> tuple:
+    g = g[0]
+    wants_mask = needs[3]
+    if plain(g, query, key, value, mask, dropout) and not is_half(query.dtype):
+        return kernels.attention_backward(
+            g, query, key, value, outs[0], outs[1], mask, dropout, scale=scale, causal=causal, mask_wanted=wants_mask
+        )
+    chances = _probabilities(query, key, mask, scale, causal)
+    slopes = matmul(g, np.swapaxes(value, -1, -2))
+    kept = chances
+    if dropout is not None:
+        kept, slopes = chances * dropout, slopes * dropout
+    slopes = chances * (slopes - np.sum(slopes * chances, axis=-1, keepdims=True))
+    return (
+        matmul(slopes, key) * scale,
+        matmul(np.swapaxes(slopes, -1, -2), query) * scale,
+        matmul(np.swapaxes(kept, -1, -2), g),
+        slopes if wants_mask else None,
+    )
+
+
+attention = op(
+    "ScaledDotProductFlashAttentionForCpuBackward0",
+    in_single(_attention),
+    inputs=("query", "key", "value", "mask", "dropout"),
+    outputs=0,
+    joint=_attention_pullback,
+)

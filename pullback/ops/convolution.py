@@ -1,0 +1,142 @@
+"""Convolution and its two transposes: three bilinear operations, each derivative of one being another of the three.
+
+`convolution(x, weight)`, `convolution_input(g, weight)` (a transposed convolution) and `convolution_weight(g, x)`, with
+parameters as tuples, one number a spatial axis. The kernels do the work. Also `unfold` and `fold`, which copy windows
+out as columns and add them back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import conjugate, linear, op
+from ..kernels import convolution as kernels
+from ..kernels import unfold as columns
+from .fusing import in_single
+
+
+def _convolution(x: Any, weight: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
+    return kernels.convolution(x, weight, stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def _biased(x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
+    return kernels.convolution(x, weight, stride=stride, padding=padding, dilation=dilation, groups=groups, bias=bias)
+
+
+def _transposed(
+    g: Any, weight: Any, spatial: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> Any:
+    return kernels.convolution_input(
+        g, weight, spatial=spatial, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+
+
+def _transposed_biased(
+    g: Any, weight: Any, bias: Any, spatial: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> Any:
+    return kernels.convolution_input(
+        g, weight, spatial=spatial, stride=stride, padding=padding, dilation=dilation, groups=groups, bias=bias
+    )
+
+
+def _weight_map(g: Any, x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
+    return kernels.convolution_weight(
+        g, x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+
+
+def _input_rule(
+    g: Any, weight: Any, x_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> Any:
+    return convolution_input(
+        g, conjugate(weight), spatial=tuple(x_shape[2:]), stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+
+
+def _weight_rule(
+    g: Any, x: Any, weight_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> Any:
+    return convolution_weight(
+        g, conjugate(x), kernel=tuple(weight_shape[2:]), stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+
+
+def _bias_rule(g: Any) -> Any:
+    return np.sum(g, axis=(0, *range(2, len(g.shape))))
+
+
+convolution = op("ConvolutionBackward0", in_single(_convolution), kind="bilinear", x=_input_rule, weight=_weight_rule)
+convolution_biased = op(
+    "ConvolutionBackward0", in_single(_biased), x=_input_rule, weight=_weight_rule, bias=_bias_rule
+)
+
+
+def _transposed_input_rule(
+    u: Any, weight: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> Any:
+    return convolution(u, conjugate(weight), stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def _transposed_weight_rule(
+    u: Any, g: Any, weight_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> Any:
+    return convolution_weight(
+        conjugate(g), u, kernel=tuple(weight_shape[2:]), stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+
+
+convolution_input = op(
+    "ConvolutionBackward0", in_single(_transposed), kind="bilinear", g=_transposed_input_rule, weight=_transposed_weight_rule
+)
+convolution_input_biased = op(
+    "ConvolutionBackward0",
+    in_single(_transposed_biased),
+    g=_transposed_input_rule,
+    weight=_transposed_weight_rule,
+    bias=_bias_rule,
+)
+
+
+def _weight_map_left(v: Any, x: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
+    return convolution(conjugate(x), v, stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def _weight_map_right(
+    v: Any, g: Any, x_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> Any:
+    return convolution_input(
+        conjugate(g), v, spatial=tuple(x_shape[2:]), stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+
+
+convolution_weight = op(
+    "ConvolutionBackward0", in_single(_weight_map), kind="bilinear", g=_weight_map_left, x=_weight_map_right
+)
+
+# --- windows as columns ---
+
+
+def _unfold(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple) -> Any:
+    return columns.unfold(x, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+def _fold(x: Any, spatial: tuple, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple) -> Any:
+    return columns.fold(x, spatial=spatial, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+unfold = linear(
+    "Im2ColBackward0",
+    _unfold,
+    x=lambda g, x_shape, kernel, stride, padding, dilation: fold(
+        g, spatial=tuple(x_shape[2:]), kernel=kernel, stride=stride, padding=padding, dilation=dilation
+    ),
+)
+fold = linear(
+    "Col2ImBackward0",
+    in_single(_fold),
+    x=lambda g, kernel, stride, padding, dilation: unfold(
+        g, kernel=kernel, stride=stride, padding=padding, dilation=dilation
+    ),
+)

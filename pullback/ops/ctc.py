@@ -1,0 +1,125 @@
+"""The CTC loss: forward variables over the target with blanks between its labels, and the gradient from both ends.
+
+The recursion runs over time with all samples and positions at once. `targets` are padded rows, `inputs` and `lengths`
+how much of each sample counts. The gradient is that of the log-probabilities themselves; like torch's it assumes they
+come from a log-softmax (it sums to zero over classes), and it has no derivative of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import op
+
+
+def _extended(targets: Any, blank: int) -> tuple:
+    """Labels with blanks around them (samples, 2 * longest + 1), and where a step may skip the blank before it."""
+    samples, longest = targets.shape
+    labels = np.full((samples, 2 * longest + 1), blank, np.int64)
+    labels[:, 1::2] = targets
+    skip = np.zeros(labels.shape, bool)
+    skip[:, 2:] = (labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2])
+    return labels, skip
+
+
+def _shifted(x: Any, by: int) -> Any:
+    out = np.full(x.shape, -np.inf, x.dtype)
+    if by < x.shape[1]:
+        out[:, by:] = x[:, : x.shape[1] - by]
+    return out
+
+
+def _log_add(*terms: Any) -> Any:
+    top = np.maximum.reduce(terms)
+    safe = np.where(np.isneginf(top), 0, top)
+    return np.log(sum(np.exp(term - safe) for term in terms)) + safe
+
+
+def _step(previous: Any, skip: Any, emission: Any) -> Any:
+    two_back = np.where(skip, _shifted(previous, 2), -np.inf)
+    return _log_add(previous, _shifted(previous, 1), two_back) + emission
+
+
+def _alphas(x: Any, labels: Any, skip: Any) -> Any:
+    """Log-probability of all prefixes: (steps, samples, positions)."""
+    steps, samples, _ = x.shape
+    emissions = np.take_along_axis(x, np.broadcast_to(labels, (steps, *labels.shape)), 2)
+    alpha = np.full((steps, *labels.shape), -np.inf, x.dtype)
+    alpha[0, :, :2] = emissions[0, :, :2]
+    for t in range(1, steps):
+        alpha[t] = _step(alpha[t - 1], skip, emissions[t])
+    return alpha
+
+
+def _ctc(x: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> tuple:
+    labels, skip = _extended(targets, blank)
+    steps, samples, _ = x.shape
+    if steps == 0 or samples == 0:
+        return np.where(lengths == 0, 0, np.inf).astype(x.dtype), np.empty((steps, *labels.shape), x.dtype)
+    alpha = _alphas(x, labels, skip)
+    rows = np.arange(samples)
+    last = np.maximum(inputs - 1, 0)
+    end = alpha[last, rows, 2 * lengths]
+    before = np.where(lengths > 0, alpha[last, rows, np.maximum(2 * lengths - 1, 0)], -np.inf)
+    losses = -_log_add(end, before)
+    losses = np.where(inputs == 0, np.where(lengths == 0, 0, np.inf), losses)
+    return losses.astype(x.dtype, copy=False), alpha
+
+
+def _betas(x: Any, labels: Any, skip: Any, inputs: Any, lengths: Any) -> Any:
+    """Log-probability of all suffixes. Each sample starts at its own end."""
+    steps, samples, _ = x.shape
+    positions = labels.shape[1]
+    emissions = np.take_along_axis(x, np.broadcast_to(labels, (steps, *labels.shape)), 2)
+    place = np.arange(positions)
+    final = (place == 2 * lengths[:, None]) | (place == 2 * lengths[:, None] - 1)
+    beta = np.full((steps, samples, positions), -np.inf, x.dtype)
+    reverse_skip = np.zeros(skip.shape, bool)
+    reverse_skip[:, :-2] = skip[:, 2:]
+    following = np.full((samples, positions), -np.inf, x.dtype)
+    for t in range(steps - 1, -1, -1):
+        back = following[:, ::-1]
+        moved = _step(back, reverse_skip[:, ::-1], emissions[t][:, ::-1])[:, ::-1]
+        starts = np.where(final, emissions[t], -np.inf)
+        at_end, inside = (inputs - 1 == t)[:, None], (inputs - 1 > t)[:, None]
+        following = np.where(at_end, starts, np.where(inside, moved, -np.inf))
+        beta[t] = following
+    return beta
+
+
+def _ctc_pullback(g: Any, x: Any, outs: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> tuple:
+    return (ctc_gradient(g[0], x, outs[0], outs[1], targets=targets, inputs=inputs, lengths=lengths, blank=blank),)
+
+
+def _ctc_gradient(g: Any, x: Any, loss: Any, alpha: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> Any:
+    labels, skip = _extended(targets, blank)
+    steps, samples, classes = x.shape
+    out = np.zeros(x.shape, x.dtype)
+    if out.size == 0:
+        return out
+    beta = _betas(x, labels, skip, inputs, lengths)
+    joint = alpha + beta
+    log_sums = np.full(x.shape, -np.inf, x.dtype)
+    rows = np.arange(samples)
+    for position in range(labels.shape[1]):
+        label = labels[:, position]
+        used = position <= 2 * lengths
+        now = log_sums[:, rows, label]
+        log_sums[:, rows, label] = np.where(used, _log_add(now, joint[:, :, position]), now)
+    counted = (np.arange(steps)[:, None] < inputs)[:, :, None]
+    with np.errstate(all="ignore"):
+        gradient = (np.exp(x) - np.exp(log_sums + np.asarray(loss)[:, None] - x)) * np.asarray(g)[:, None]
+    gradient = np.where(np.isposinf(loss)[:, None] & (np.asarray(g)[:, None] == 0), 0, gradient)
+    return np.where(counted, gradient, 0).astype(x.dtype, copy=False)
+
+
+def _no_second_derivative(g: Any) -> Any:
+    raise RuntimeError("derivative for aten::_ctc_loss_backward is not implemented")
+
+
+ctc_gradient = op(
+    "CtcLossBackward0", _ctc_gradient, g=_no_second_derivative, x=_no_second_derivative, loss=None, alpha=None
+)
+ctc = op("CtcLossBackward0", _ctc, inputs=("x",), outputs=0, joint=_ctc_pullback)

@@ -1,0 +1,97 @@
+"""Rows looked up in a table, and rows put together in bags. Linear in the table; indices are plain arrays.
+
+`lookup` and `collect` are each other's transposes, up to what padding and frequencies take away from a gradient.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import linear, op
+from ..kernels.embedding import embedding_backward, scatter_add_rows
+from .fusing import in_single
+from .pooling import scatter_planes
+
+
+def _lookup(weight: Any, indices: Any, padding: int | None, by_frequency: bool) -> Any:
+    indices = np.asarray(indices)
+    if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
+        raise IndexError(
+            f"index out of range in self: indices go from {indices.min()} to {indices.max()}, and the table has "
+            f"{weight.shape[0]} rows"
+        )
+    return weight.take(indices, axis=0) if indices.size else weight[indices]
+
+
+def _collect(x: Any, indices: Any, size: int, padding: int | None, by_frequency: bool) -> Any:
+    indices = np.asarray(indices)
+    if indices.size == 0:
+        return np.zeros((size, x.shape[-1]), x.dtype)
+    return embedding_backward(x, indices, size=size, padding_index=padding, scale_by_frequency=by_frequency)
+
+
+def _collect_transpose(g: Any, indices: Any, size: int, padding: int | None, by_frequency: bool) -> Any:
+    """Rows read back: nothing where the index is padding, less where it is frequent."""
+    rows = lookup(g, indices, padding=None, by_frequency=False)
+    factors = row_factors(indices, size=size, padding=padding, by_frequency=by_frequency)
+    return rows if factors is None else rows * factors
+
+
+def row_factors(indices: Any, size: int, padding: int | None, by_frequency: bool) -> Any:
+    """What the gradient of each looked-up row is multiplied by; None for 1."""
+    if padding is None and not by_frequency:
+        return None
+    indices = np.asarray(getattr(indices, "_array", indices))
+    factors = np.ones(indices.shape, np.float32)
+    if by_frequency:
+        factors = factors / np.bincount(indices.reshape(-1), minlength=size)[indices]
+    if padding is not None:
+        factors = np.where(indices == padding, 0, factors)
+    return factors[..., None]
+
+
+def _lookup_transpose(g: Any, weight_shape: tuple, indices: Any, padding: int | None, by_frequency: bool) -> Any:
+    return collect(g, indices, size=weight_shape[0], padding=padding, by_frequency=by_frequency)
+
+
+lookup = linear("EmbeddingBackward0", _lookup, weight=_lookup_transpose, indices=None)
+collect = linear("EmbeddingDenseBackwardBackward0", _collect, x=_collect_transpose, indices=None)
+
+# --- bags: `bags` numbers the bag of each row, in ascending order ---
+
+
+def _sum_bags(x: Any, bags: Any, count: int) -> Any:
+    if x.shape[0] == 0:
+        return np.zeros((count, *x.shape[1:]), x.dtype)
+    return scatter_add_rows(np.asarray(bags), x, count)
+
+
+def _sum_bags_transpose(g: Any, bags: Any) -> Any:
+    return lookup(g, bags, padding=None, by_frequency=False)
+
+
+sum_bags = linear("EmbeddingBagBackward0", in_single(_sum_bags), inputs=("x", "bags"), x=_sum_bags_transpose, bags=None)
+
+
+def _max_bags(x: Any, bags: Any, count: int) -> tuple:
+    """Largest value of each column in each bag, and the row it stands in (columns first); 0 for empty bags."""
+    rows, width = x.shape
+    values, places = np.zeros((count, width), x.dtype), np.zeros((width, count), np.int64)
+    edges = np.searchsorted(bags, np.arange(count + 1))
+    for bag, (start, stop) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
+        if start < stop:
+            best = np.argmax(x[start:stop], axis=0)
+            values[bag] = x[start:stop][best, np.arange(width)]
+            places[:, bag] = best + start
+    return values, places
+
+
+def _max_bags_pullback(g: Any, x_shape: tuple, bags: Any, outs: Any, count: int) -> tuple:
+    filled = (np.bincount(np.asarray(getattr(bags, "_array", bags)), minlength=count) > 0)[:, None]
+    by_column = np.swapaxes(g[0] * filled, 0, 1)
+    return np.swapaxes(scatter_planes(by_column, outs[1], spatial=(x_shape[0],)), 0, 1), None
+
+
+max_bags = op("EmbeddingBagBackward0", _max_bags, inputs=("x", "bags"), outputs=0, joint=_max_bags_pullback)

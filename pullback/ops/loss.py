@@ -1,0 +1,290 @@
+"""Losses with an operation of their own: negative log-likelihood, cross entropy, and elementwise losses with reduction.
+
+The class losses are linear in log-probabilities: `pick_classes` and `place_classes` are each other's transposes, and
+cross entropy is `pick_classes` of a log-softmax computed in one kernel. Operands of elementwise losses arrive in one
+shape. `reduction` is 'none', 'mean' or 'sum'. All other losses are compositions in `nn/functional`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import linear, op
+from ..kernels import activations
+from ..kernels import softmax as kernels
+from .fusing import in_single, is_half, plain
+from .pointwise import sigmoid
+from .reductions import log_softmax
+
+
+def reduce_losses(losses: Any, reduction: str) -> Any:
+    """Sum or mean of losses in their own dtype (half precision summed in float32)."""
+    if reduction == "none":
+        return losses
+    kind = losses.dtype
+    if is_half(kind):
+        losses = losses.astype(np.float32)
+    total = np.add.reduce(losses, axis=None)
+    if reduction == "mean":
+        total = total / losses.size if losses.size else total * math.nan
+    return total.astype(kind, copy=False)
+
+
+def spread(g: Any, x: Any, reduction: str) -> Any:
+    """The cotangent of each loss from that of the reduced loss."""
+    return g / max(math.prod(x.shape), 1) if reduction == "mean" else g
+
+
+# --- classes: log-probabilities (n, classes, ...) and class numbers (n, ...) ---
+
+
+def _class_axis(x: Any) -> int:
+    return 1 if len(x.shape) > 1 else 0
+
+
+def _counts(target: Any, weight: Any, ignore_index: int, dtype: Any) -> Any:
+    return kernels.target_weights(target, weight, ignore_index=ignore_index, dtype=dtype)
+
+
+def _divisor(target: Any, weight: Any, ignore_index: int, dtype: Any) -> float:
+    """What a mean divides by: the weights of the targets that count."""
+    return float(np.add.reduce(_counts(target, weight, ignore_index, dtype), axis=None, dtype=np.float64))
+
+
+def _pick_classes(
+    x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
+) -> Any:
+    axis = _class_axis(x)
+    target = np.asarray(target)
+    classes = x.shape[axis]
+    kept = kernels.check_targets(target, classes, ignore_index)
+    kind = np.dtype(np.float32) if is_half(x.dtype) else x.dtype
+    counts = _counts(target, weight, ignore_index, kind)
+    if classes == 0 or target.size == 0:
+        picked = np.zeros(target.shape, kind)
+    else:
+        places = np.expand_dims(np.where(kept, target, 0), axis)
+        picked = np.take_along_axis(x, places, axis).reshape(target.shape)
+    # A log-probability of -inf that does not count must not become nan.
+    losses = np.where(kept, -(picked * counts), 0).astype(kind, copy=False)
+    if smoothing:
+        shape = [1] * x.ndim
+        shape[axis] = classes
+        scaled = x if weight is None else x * weight.reshape(shape)
+        smooth = np.where(kept, -np.add.reduce(scaled, axis=axis), 0)
+        losses = losses * (1 - smoothing) + smooth * (smoothing / max(classes, 1))
+    if reduction == "mean":
+        total = np.add.reduce(losses, axis=None)
+        divisor = np.add.reduce(counts, axis=None)
+        return np.asarray(total / divisor).astype(x.dtype, copy=False)
+    return np.asarray(reduce_losses(losses, reduction)).astype(x.dtype, copy=False)
+
+
+def _place_classes(
+    x: Any, target: Any, weight: Any, shape: tuple, ignore_index: int, reduction: str, smoothing: float
+) -> Any:
+    axis = 1 if len(shape) > 1 else 0
+    target = np.asarray(target)
+    kept = target != ignore_index
+    out = np.zeros(shape, x.dtype)
+    if out.size == 0:
+        return out
+    counts = _counts(target, weight, ignore_index, out.dtype)
+    if reduction == "mean":
+        x = x / np.add.reduce(counts, axis=None).astype(x.dtype)
+    places = np.expand_dims(np.where(kept, target, 0), axis)
+    values = np.where(kept, -(x * counts), 0).astype(out.dtype, copy=False)
+    if smoothing:
+        values = values * (1 - smoothing)
+        shares = np.expand_dims(np.where(kept, x, 0), axis) * (-smoothing / shape[axis])
+        spread_shape = [1] * len(shape)
+        spread_shape[axis] = shape[axis]
+        out += shares if weight is None else shares * weight.reshape(spread_shape)
+        values = values + np.take_along_axis(out, places, axis).reshape(target.shape)
+    np.put_along_axis(out, places, np.expand_dims(values, axis), axis)
+    return out
+
+
+def _pick_transpose(
+    g: Any, x_shape: tuple, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
+) -> Any:
+    return place_classes(
+        g, target, weight, shape=x_shape, ignore_index=ignore_index, reduction=reduction, smoothing=smoothing
+    )
+
+
+def _place_transpose(
+    g: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
+) -> Any:
+    return pick_classes(g, target, weight, ignore_index=ignore_index, reduction=reduction, smoothing=smoothing)
+
+
+pick_classes = linear("NllLossBackward0", _pick_classes, x=_pick_transpose, target=None, weight=None)
+pick_classes_2d = linear("NllLoss2DBackward0", _pick_classes, x=_pick_transpose, target=None, weight=None)
+place_classes = linear("NllLossBackward0", _place_classes, x=_place_transpose, target=None, weight=None)
+
+
+def _cross_entropy(
+    x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
+) -> tuple:
+    target = np.asarray(target)
+    losses, levels = kernels.cross_entropy(x, target, weight, ignore_index=ignore_index, label_smoothing=smoothing)
+    if reduction == "mean":
+        if weight is None and not (target == ignore_index).any():
+            return reduce_losses(losses, "mean"), levels
+        divisor = np.add.reduce(_counts(target, weight, ignore_index, x.dtype), axis=None)
+        return np.asarray(np.add.reduce(losses, axis=None) / divisor), levels
+    return reduce_losses(losses, reduction), levels
+
+
+def _cross_entropy_pullback(
+    g: Any, x: Any, target: Any, weight: Any, outs: Any, ignore_index: int, reduction: str, smoothing: float
+) -> tuple:
+    g = g[0]
+    if plain(g, x, target, weight):
+        if reduction == "mean":
+            g = g / _divisor(np.asarray(target), weight, ignore_index, x.dtype)
+        gradient = kernels.cross_entropy_backward(
+            g, x, np.asarray(target), outs[1], weight, ignore_index=ignore_index, label_smoothing=smoothing
+        )
+        return (gradient,)
+    axis = _class_axis(x)
+    placed = place_classes(
+        g, target, weight, shape=tuple(x.shape), ignore_index=ignore_index, reduction=reduction, smoothing=smoothing
+    )
+    return (placed - np.exp(log_softmax(x, axis=axis)) * np.sum(placed, axis=axis, keepdims=True),)
+
+
+cross_entropy, cross_entropy_2d = (
+    op(name, _cross_entropy, inputs=("x", "target", "weight"), outputs=0, joint=_cross_entropy_pullback)
+    for name in ("NllLossBackward0", "NllLoss2DBackward0")
+)
+
+# --- two arrays of one shape ---
+
+mse = op(
+    "MseLossBackward0",
+    lambda x, y, reduction: reduce_losses((x - y) ** 2, reduction),
+    x=lambda g, x, y, reduction: spread(g, x, reduction) * 2 * (x - y),
+    y=lambda g, x, y, reduction: spread(g, x, reduction) * 2 * (y - x),
+)
+
+
+def _smooth_l1(x: Any, y: Any, beta: float, reduction: str) -> Any:
+    distance = np.abs(x - y)
+    return reduce_losses(np.where(distance < beta, distance * distance * (0.5 / beta), distance - 0.5 * beta), reduction)
+
+
+def _smooth_l1_pullback(g: Any, x: Any, y: Any, beta: float, reduction: str) -> Any:
+    difference = x - y
+    slope = np.where(np.abs(difference) < beta, difference / beta, np.sign(difference))
+    return spread(g, x, reduction) * slope
+
+
+smooth_l1 = op(
+    "SmoothL1LossBackward0",
+    _smooth_l1,
+    x=_smooth_l1_pullback,
+    y=lambda g, x, y, beta, reduction: -_smooth_l1_pullback(g, x, y, beta, reduction),
+)
+
+
+def _huber(x: Any, y: Any, delta: float, reduction: str) -> Any:
+    distance = np.abs(x - y)
+    return reduce_losses(
+        np.where(distance <= delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta)), reduction
+    )
+
+
+def _huber_pullback(g: Any, x: Any, y: Any, delta: float, reduction: str) -> Any:
+    difference = x - y
+    slope = np.where(np.abs(difference) <= delta, difference, delta * np.sign(difference))
+    return spread(g, x, reduction) * slope
+
+
+huber = op(
+    "HuberLossBackward0",
+    _huber,
+    x=_huber_pullback,
+    y=lambda g, x, y, delta, reduction: -_huber_pullback(g, x, y, delta, reduction),
+)
+
+
+def _soft_margin(x: Any, y: Any, reduction: str) -> Any:
+    return reduce_losses(np.logaddexp(np.zeros((), x.dtype), -y * x).astype(x.dtype, copy=False), reduction)
+
+
+soft_margin = op(
+    "SoftMarginLossBackward0",
+    _soft_margin,
+    x=lambda g, x, y, reduction: -spread(g, x, reduction) * y * sigmoid(-y * x),
+    y=lambda g, x, y, reduction: -spread(g, x, reduction) * x * sigmoid(-y * x),
+)
+
+# --- binary cross entropy ---
+
+
+def _scaled_by(values: Any, weight: Any) -> Any:
+    return values if weight is None else values * weight
+
+
+def _clipped_log(x: Any) -> Any:
+    return np.maximum(np.log(x), -100)
+
+
+def _bce(x: Any, target: Any, weight: Any, reduction: str) -> Any:
+    losses = (target - 1) * np.maximum(np.log1p(-x), -100) - target * _clipped_log(x)
+    return reduce_losses(_scaled_by(losses, weight), reduction)
+
+
+def _bce_pullback(g: Any, x: Any, target: Any, weight: Any, reduction: str) -> Any:
+    slope = (x - target) / np.maximum((1 - x) * x, 1e-12)
+    return spread(g, x, reduction) * _scaled_by(slope, weight)
+
+
+bce = op(
+    "BinaryCrossEntropyBackward0",
+    in_single(_bce),
+    x=_bce_pullback,
+    target=lambda g, x, weight, reduction: spread(g, x, reduction) * _scaled_by(np.log(1 - x) - np.log(x), weight),
+    weight=None,
+)
+
+
+def _bce_logits(x: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+    losses = activations.bce_with_logits(np.asarray(x), np.asarray(target), pos_weight)
+    return reduce_losses(_scaled_by(losses, weight), reduction)
+
+
+_bce_logits_kernel = in_single(lambda g, x, t, p: activations.bce_with_logits_backward(g, x, t, p))
+
+
+def _bce_logits_pullback(g: Any, x: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+    g = _scaled_by(spread(g, x, reduction), weight)
+    if plain(g, x, target, pos_weight) and g.dtype == x.dtype:
+        return _bce_logits_kernel(np.asarray(g), np.asarray(x), np.asarray(target), pos_weight)
+    if pos_weight is None:
+        return g * (sigmoid(x) - target)
+    return g * ((1 - target) - (1 + (pos_weight - 1) * target) * sigmoid(-x))
+
+
+def _bce_logits_target(g: Any, x: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+    g = _scaled_by(spread(g, x, reduction), weight)
+    if pos_weight is None:
+        return -g * x
+    from .activation import log_sigmoid
+
+    return g * (log_sigmoid(-x) - pos_weight * log_sigmoid(x))
+
+
+bce_with_logits = op(
+    "BinaryCrossEntropyWithLogitsBackward0",
+    in_single(_bce_logits),
+    x=_bce_logits_pullback,
+    target=_bce_logits_target,
+    weight=None,
+    pos_weight=None,
+)

@@ -1,0 +1,181 @@
+"""Pooling: maxima with their indices, averages, and putting values back by index.
+
+Given the indices, max pooling is linear: `gather_planes` reads and `scatter_planes` adds, each the transpose of the
+other. Averages are linear themselves, with transposes from the kernels. Arrays are (..., *spatial).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..autograd.op import Op, linear, op
+from ..kernels import averages, pooling as kernels
+from .fusing import in_single
+
+# --- values at flat indices of planes ---
+
+
+def _scatter(x: Any, indices: Any, spatial: tuple) -> Any:
+    return kernels.scatter_planes(x, indices, spatial=spatial)
+
+
+def _gather(x: Any, indices: Any, axes: int) -> Any:
+    return kernels.gather_planes(x, indices, axes=axes)
+
+
+def _gather_rule(g: Any, indices: Any, x_shape: tuple, axes: int) -> Any:
+    return scatter_planes(g, indices, spatial=tuple(x_shape[len(x_shape) - axes :]))
+
+
+def _scatter_rule(g: Any, indices: Any, spatial: tuple) -> Any:
+    return gather_planes(g, indices, axes=len(spatial))
+
+
+gather_planes = linear("GatherBackward0", _gather, x=_gather_rule, indices=None)
+scatter_planes = linear("MaxPool2DWithIndicesBackwardBackward0", in_single(_scatter), x=_scatter_rule, indices=None)
+
+
+def _unpool(x: Any, indices: Any, spatial: tuple) -> Any:
+    return kernels.max_unpool(x, indices, spatial=spatial)
+
+
+max_unpool2d = linear("MaxUnpool2DBackward0", _unpool, x=_scatter_rule, indices=None)
+max_unpool3d = linear("MaxUnpool3DBackward0", _unpool, x=_scatter_rule, indices=None)
+
+# --- maxima ---
+
+
+def _spatial(x_shape: tuple, axes: int) -> tuple:
+    return tuple(x_shape[len(x_shape) - axes :])
+
+
+def _max_pool(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, ceil_mode: bool) -> tuple:
+    return kernels.max_pool(
+        x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode
+    )
+
+
+def _max_pool_rule(g: Any, x_shape: tuple, outs: Any, kernel: tuple) -> tuple:
+    return (scatter_planes(g[0], outs[1], spatial=_spatial(x_shape, len(kernel))),)
+
+
+def _max_pool_op(name: str) -> Op:
+    return op(name, in_single(_max_pool), inputs=("x",), outputs=0, joint=_max_pool_rule)
+
+
+max_pool = {
+    1: _max_pool_op("SqueezeBackward1"),
+    2: _max_pool_op("MaxPool2DWithIndicesBackward0"),
+    3: _max_pool_op("MaxPool3DWithIndicesBackward0"),
+}
+
+
+def _max_values(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, ceil_mode: bool) -> Any:
+    return kernels.max_pool(
+        x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode, indices=False
+    )[0]
+
+
+max_values = op("MaxPool2DBackward0", in_single(_max_values), x=None)  # where no gradient is asked for
+
+
+def _adaptive_max(x: Any, output: tuple) -> tuple:
+    return kernels.adaptive_max_pool(x, output=output)
+
+
+def _adaptive_max_rule(g: Any, x_shape: tuple, outs: Any, output: tuple) -> tuple:
+    return (scatter_planes(g[0], outs[1], spatial=_spatial(x_shape, len(output))),)
+
+
+adaptive_max_pool = {
+    axes: op(name, in_single(_adaptive_max), inputs=("x",), outputs=0, joint=_adaptive_max_rule)
+    for axes, name in ((1, "SqueezeBackward1"), (2, "AdaptiveMaxPool2DBackward0"), (3, "AdaptiveMaxPool3DBackward0"))
+}
+
+
+def _fractional(x: Any, samples: Any, kernel: tuple, output: tuple) -> tuple:
+    return kernels.fractional_max_pool(x, samples, kernel=kernel, output=output)
+
+
+def _fractional_rule(g: Any, x_shape: tuple, outs: Any, kernel: tuple) -> tuple:
+    return scatter_planes(g[0], outs[1], spatial=_spatial(x_shape, len(kernel))), None
+
+
+fractional_max_pool = {
+    axes: op(name, in_single(_fractional), inputs=("x", "samples"), outputs=0, joint=_fractional_rule)
+    for axes, name in ((2, "FractionalMaxPool2DBackward0"), (3, "FractionalMaxPool3DBackward0"))
+}
+
+# --- averages ---
+
+
+def _average(
+    x: Any, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool, include: bool, divisor: int | None
+) -> Any:
+    return averages.avg_pool(
+        x, kernel=kernel, stride=stride, padding=padding, ceil_mode=ceil_mode, count_include_pad=include,
+        divisor_override=divisor,
+    )  # fmt: skip
+
+
+def _spread_average(
+    x: Any, spatial: tuple, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool, include: bool,
+    divisor: int | None,
+) -> Any:  # fmt: skip
+    return averages.avg_pool_transpose(
+        x, spatial=spatial, kernel=kernel, stride=stride, padding=padding, count_include_pad=include,
+        divisor_override=divisor,
+    )  # fmt: skip
+
+
+def _average_rule(
+    g: Any, x_shape: tuple, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool, include: bool,
+    divisor: int | None,
+) -> Any:  # fmt: skip
+    return avg_pool_transpose(
+        g, spatial=_spatial(x_shape, len(kernel)), kernel=kernel, stride=stride, padding=padding, ceil_mode=ceil_mode,
+        include=include, divisor=divisor,
+    )  # fmt: skip
+
+
+def _spread_average_rule(
+    g: Any, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool, include: bool, divisor: int | None
+) -> Any:
+    return avg_pool[len(kernel)](
+        g, kernel=kernel, stride=stride, padding=padding, ceil_mode=ceil_mode, include=include, divisor=divisor
+    )
+
+
+avg_pool = {
+    axes: linear(name, in_single(_average), inputs=("x",), x=_average_rule)
+    for axes, name in ((1, "SqueezeBackward1"), (2, "AvgPool2DBackward0"), (3, "AvgPool3DBackward0"))
+}
+avg_pool_transpose = linear("AvgPool2DBackwardBackward0", in_single(_spread_average), inputs=("x",), x=_spread_average_rule)
+
+
+def _adaptive_average(x: Any, output: tuple) -> Any:
+    return averages.adaptive_avg_pool(x, output=output)
+
+
+def _spread_adaptive(x: Any, spatial: tuple) -> Any:
+    return averages.adaptive_avg_pool_transpose(x, spatial=spatial)
+
+
+adaptive_avg_pool = {
+    axes: linear(
+        name,
+        in_single(_adaptive_average),
+        inputs=("x",),
+        x=lambda g, x_shape, output: adaptive_avg_transpose(g, spatial=_spatial(x_shape, len(output))),
+    )
+    for axes, name in ((1, "SqueezeBackward1"), (2, "AdaptiveAvgPool2DBackward0"), (3, "AdaptiveAvgPool3DBackward0"))
+}
+
+
+def _spread_adaptive_rule(g: Any, x_shape: tuple, spatial: tuple) -> Any:
+    return adaptive_avg_pool[len(spatial)](g, output=_spatial(x_shape, len(spatial)))
+
+
+adaptive_avg_transpose = linear(
+    "AdaptiveAvgPool2DBackwardBackward0", in_single(_spread_adaptive), inputs=("x",), x=_spread_adaptive_rule
+)

@@ -160,7 +160,7 @@ def to_bool(self: Tensor) -> bool:
     if count != 1:
         which = "no values" if count == 0 else "more than one value"
         raise RuntimeError(f"Boolean value of Tensor with {which} is ambiguous")
-    return bool(item(self))
+    return bool(self._array)
 
 
 def to_index(self: Tensor) -> int:

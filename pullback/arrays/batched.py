@@ -30,6 +30,10 @@ class NotBatchable(RuntimeError):
     """Something asked a batch for the value of one example."""
 
 
+class DynamicShape(NotBatchable):
+    """The size of a result depends on values: not even a loop over examples would make a batch of it."""
+
+
 def raw(value: Any) -> Any:
     """The array-like with NumPy's attributes inside a value: a Tensor's array, anything else as it is."""
     return value._array if hasattr(value, "_pullback_apply") and not isinstance(value, Batched) else value
@@ -127,29 +131,49 @@ class Batched:
 
     # --- what one example would have to be looked at for ---
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotBatchable(CONTROL_FLOW)
+    def value(self, complaint: str = CONTROL_FLOW) -> Any:
+        """The array that all examples share; an error if they have one each."""
+        if self.batched:
+            raise NotBatchable(complaint)
+        inside = raw(self.array)
+        return inside.value(complaint) if type(inside) is Batched else inside
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.asarray(self.value(), dtype)
 
     def __bool__(self) -> bool:
-        raise NotBatchable(CONTROL_FLOW)
+        return bool(self.value())
 
-    __index__ = __int__ = __float__ = __complex__ = __array__
+    def __int__(self) -> int:
+        return int(self.value())
+
+    def __index__(self) -> int:
+        return operator.index(self.value())
+
+    def __float__(self) -> float:
+        return float(self.value())
+
+    def __complex__(self) -> complex:
+        return complex(self.value())
 
     def item(self, *args: Any) -> Any:
-        raise NotBatchable(ITEM)
+        return self.value(ITEM).item(*args)
 
-    tolist = item
+    def tolist(self) -> Any:
+        return self.value(ITEM).tolist()
 
     def nonzero(self) -> Any:
-        raise NotBatchable(
-            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow (boolean masks and nonzero "
-            "give each example a result of its own size). We don't support that yet: use torch.where, or "
-            'vmap(..., fallback="loop").'
+        if not self.batched:
+            return np.asarray(self).nonzero()
+        raise DynamicShape(
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::nonzero. Please "
+            "file an issue at https://github.com/pytorch/pytorch/issues if you need this feature. Boolean masks and nonzero give each "
+            'example a result of its own size: use torch.where, or vmap(..., fallback="loop").'
         )
 
     @property
     def data(self) -> Any:
-        raise NotBatchable(CONTROL_FLOW)
+        return self.value().data
 
     # --- methods that forwards and rules use ---
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..autograd.tape import apply
 from ..ops.indexing import pick
 from ..tensor import Tensor
-from .batched import Batched, NotBatchable
+from .batched import Batched, DynamicShape, NotBatchable
 
 
 def pick_by_batch(x: Tensor, index: Any, error: RuntimeError) -> Tensor:
@@ -26,6 +26,11 @@ def pick_by_batch(x: Tensor, index: Any, error: RuntimeError) -> Tensor:
 def _entry(item: Any, error: RuntimeError) -> Any:
     if isinstance(item, Tensor):
         array = item._array
+        if array.dtype.kind == "b":
+            raise DynamicShape(
+                "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a "
+                'boolean mask. Use torch.where, or vmap(..., fallback="loop").'
+            )
         if array.dtype.kind not in "iu":
             raise error
         return array if type(array) is Batched else np.asarray(array)

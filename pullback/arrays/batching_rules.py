@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .batched import Batched, NotBatchable, level_of, raw
+from .batched import Batched, DynamicShape, NotBatchable, level_of, raw
 
 Rule = Callable[[Any, list, list, dict, int], Any]
 POINTWISE_KINDS = ("elementwise", "elementwise_pull", "real_pull")
@@ -32,15 +32,17 @@ def apply_batched(op: Any, inputs: tuple, params: dict) -> Any:
         size = next((raw(v).shape[0] for v, f in zip(values, flags, strict=True) if f), None) or params_size(params, level)
         out = rule_with_batched_params(op)(op, values, flags, params, size)
         return wrapped(out, level, True)
-    if not any(flags):
+    if not any(flags) and not getattr(op, "decides_batch", False):
         return wrapped(op(*values, **params), level, False)
-    size = next(raw(v).shape[0] for v, f in zip(values, flags, strict=True) if f)
+    size = next((raw(v).shape[0] for v, f in zip(values, flags, strict=True) if f), 0)
     return wrapped(rule_of(op)(op, values, flags, params, size), level, True)
 
 
 def wrapped(out: Any, level: int, batched: bool) -> Any:
     if isinstance(out, (tuple, list)):
         return tuple(Batched(plain_payload(part), level, batched) for part in out)
+    if type(out) is Batched and out.level == level:
+        return out
     return Batched(plain_payload(out), level, batched)
 
 
@@ -100,7 +102,16 @@ def _exists(module: str) -> bool:
     return find_spec(f"pullback.ops.{module}") is not None
 
 
+def _dynamic(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    raise DynamicShape(
+        "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::nonzero. Please file "
+        "an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+    )
+
+
 def _guess(op: Any) -> Rule:
+    if "nonzero" in getattr(op.forward, "__name__", ""):
+        return _dynamic
     if op.kind in POINTWISE_KINDS and not op.variadic:
         return pointwise
     if len(op.inputs) == 1 and not op.variadic:

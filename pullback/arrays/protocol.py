@@ -200,10 +200,15 @@ for _function in (np.sort, np.argsort, np.cumsum, np.cumprod, np.flip, np.argmax
     )(_function)
 
 
+@implements(np.nonzero, np.argwhere, np.flatnonzero, np.unique)
+def _nonzero(a: Batched, *args: Any, **kwargs: Any) -> Any:
+    return a.nonzero()
+
+
 @implements(np.where)
 def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None:
-        raise NotBatchable(CONTROL_FLOW)
+        return condition.nonzero()
     return elementwise(lambda *arrays: np.where(*uniform(list(arrays))), (condition, x, y))
 
 

@@ -126,3 +126,9 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if tangents is None or number not in tangents:
         return UnpackedDualTensor(tensor, None)
     return UnpackedDualTensor(below_level(tensor, number), tangents[number])
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_current_level":  # torch counts from 0; -1 is outside
+        return len(_Levels.entered) - 1
+    raise AttributeError(f"module 'torch.autograd.forward_ad' has no attribute {name!r}")

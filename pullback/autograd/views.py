@@ -14,23 +14,97 @@ from typing import Any
 import numpy as np
 
 from .. import tensor as _tensor
-from ..storage import Storage, storage_of
+from ..arrays.batched import NotBatchable
+from ..storage import Storage, next_order, storage_of
 from ..tensor import Anchor, Tensor, anchor_of
-from .mode import Mode, current_mode
+from .mode import RECORD, Mode, current_mode
 from .op import Op, linear
 
 
 class View:
     """How a tensor looks at the memory of its base."""
 
-    __slots__ = ("base", "steps", "version", "origin", "moves")
+    base: Tensor
+    steps: tuple  # ((op, params), ...) from the base to this view
+    version: int  # the storage's version that the view's node belongs to
+    origin: str = "default"  # or 'no_grad', 'inference', or 'several' for one of many outputs
+    moves: int = 0  # how often the base itself had been reshaped in place
 
     def __init__(self, base: Tensor, steps: tuple, version: int, origin: str, moves: int = 0) -> None:
         self.base = base
-        self.steps = steps  # ((op, params), ...) from the base to this view
-        self.version = version  # the storage's version that the view's node belongs to
-        self.origin = origin  # 'default', 'no_grad', 'inference', or 'several' for one of many outputs
-        self.moves = moves  # how often the base itself had been reshaped in place
+        self.steps = steps
+        self.version = version
+        self.origin = origin
+        self.moves = moves
+
+
+new_object = object.__new__
+
+
+def view_of(op: Op, x: Tensor, params: dict, out: Any) -> Tensor:
+    """`tape.apply(op, (x,), params)` for a view whose array `out` is already at hand, in a straight line."""
+    mode = current_mode()
+    storage = x._storage
+    parent = x._view
+    if mode is not RECORD or storage is None or parent is not None and parent.origin != "default" or x._moves:
+        return _view_carefully(op, x, params, out, mode)
+    result = new_object(Tensor)
+    result._array = out
+    result._storage = storage
+    result._output_nr = 0
+    result._inference = False
+    result._view = view = new_object(View)
+    view.version = version = storage.version
+    node = x._node
+    if parent is None:
+        view.base = source = anchor_of(x) if node is None and x._requires_grad else x
+        view.steps = ((op, params),)
+    else:
+        if parent.version != version:
+            refresh(x)
+            node = x._node
+        source = x if node is not None or not x._requires_grad else anchor_of(x)
+        view.base = parent.base
+        view.steps = (*parent.steps, (op, params))
+        if parent.moves:
+            view.moves = parent.moves
+    kind = out.dtype
+    if x._requires_grad and kind.kind in "fcV":
+        plan = (op.plans if kind.kind == "f" else op.complex_plans).get(1) or op.plan(1, 1, kind.kind == "c")
+        result._node = made = new_object(op.node_type)
+        made.edges = (source if node is None else node,)
+        if x._output_nr:
+            made.slots = (x._output_nr,)
+        made.plan = plan
+        made.order = next_order()
+        made.shape = out.shape
+        made.dtype = kind
+        made.params = params
+        if plan.saves:  # a view's rule can ask for nothing but the shape it started from
+            made.saved = made.arrays = (x._array.shape,)
+        result._requires_grad = True
+    else:
+        result._node = None
+        result._requires_grad = False
+    return result
+
+
+def _view_carefully(op: Op, x: Tensor, params: dict, out: Any, mode: Mode) -> Tensor:
+    from . import tape
+
+    if mode.special:
+        return tape.apply(op, (x,), params)
+    if x._storage is None and not x._moves and x._view is None:
+        storage_of(x)
+        if mode is RECORD:
+            return view_of(op, x, params, out)
+    result = tape.wrap(out)
+    link(result, x, op, params, mode)
+    if mode.grad:
+        mask = tape.needs_gradient(op, (x,))
+        if mask:
+            tape.record(op, (x,), params, mask, result, out)
+    return result
 
 
 def base_of(view: View) -> Tensor:
@@ -41,7 +115,7 @@ def base_of(view: View) -> Tensor:
 
 def steps_of(view: View, base: Tensor) -> tuple:
     """The steps from the base as it is now. What was reshaped in place is first taken back to what the view saw."""
-    moves = getattr(base, "_moves", ())
+    moves = base._moves
     return (*reversed(moves[view.moves :]), *view.steps) if moves else view.steps
 
 
@@ -64,14 +138,14 @@ def _link(result: Tensor, source: Tensor, step: tuple, origin: str) -> None:
     if parent is None:
         if source._requires_grad and source._node is None:
             source = anchor_of(source)
-        view = View(source, (step,), storage.version, origin, len(source._moves) if "_moves" in source.__dict__ else 0)
+        view = View(source, (step,), storage.version, origin, len(source._moves))
     else:
         if origin == "default":
             origin = parent.origin
         base = parent.base
         if hasattr(step[0], "step_from_base"):  # a view of memory does not pass through other views
             steps: tuple = ((step[0], step[0].step_from_base(step[1], base._array)),)
-            view = View(base, steps, storage.version, origin, len(getattr(base, "_moves", ())))
+            view = View(base, steps, storage.version, origin, len(base._moves))
         else:
             view = View(base, (*parent.steps, step), storage.version, origin, parent.moves)
     result._view = view
@@ -137,7 +211,7 @@ def replay_on(base: Tensor, tensor: Tensor) -> None:
     if base._node is not None and base._output_nr:
         node.slots = (base._output_nr,)
     node.shape, node.dtype = tensor._array.shape, tensor._array.dtype
-    tensor._node, tensor._output_nr, tensor._requires_grad = node, 0, True
+    adopt_history(tensor, node, 0)
 
 
 def with_shapes(steps: tuple, array: Any) -> tuple:
@@ -264,6 +338,11 @@ def alias_of(tensor: Tensor) -> Tensor:
     alias._output_nr = tensor._output_nr
     alias._requires_grad = tensor._requires_grad
     alias._storage = tensor._storage
+    if alias._node is not None and alias._node.hooks is not None and tensor._view is not None:
+        # A write through a view leaves the view's old node, and the hooks on it, behind.
+        alias._view = tensor._view
+        replay_on(base_of(tensor._view), alias)
+        alias._view = None
     if tensor._tangent is not None:
         alias._tangent = tensor._tangent
     return alias
@@ -284,7 +363,12 @@ def in_place(tensor: Tensor, function: Callable, *args: Any, **kwargs: Any) -> T
         alias = tensor.detach()  # no_grad with forward mode: a leaf may be written
     else:
         alias = alias_of(tensor)
-    result = function(alias, *args, **kwargs)
+    try:
+        result = function(alias, *args, **kwargs)
+    except NotBatchable as error:
+        from ..arrays.fallback import call_example_by_example
+
+        result = call_example_by_example(function, (alias, *args), kwargs, error)
     if result is alias:  # nothing to do, as for the conjugate of real numbers
         return tensor
     check_result(tensor, result)
@@ -296,11 +380,13 @@ def in_place(tensor: Tensor, function: Callable, *args: Any, **kwargs: Any) -> T
     saved = kept()
     if saved is not None:
         # A rule wants the old value: it gets a copy, and this write does not count against it.
-        saved._array = np.array(saved._array)
+        saved._array = np.copy(saved._array)
         saved._storage = None
     write(tensor, result, storage)
     if result._tangent is not None or tensor._tangent is not None:
-        tensor._tangent = result._tangent
+        from .forward_mode import write_tangents
+
+        write_tangents(tensor, result)
     if recording:
         rebase(tensor, result)
     return tensor
@@ -420,7 +506,7 @@ def reshape_in_place(tensor: Tensor, op: Op, params: dict, back: tuple) -> Tenso
         tensor._anchor._array = result._array
     bump(storage)
     if tensor._view is None:
-        tensor._moves = (*getattr(tensor, "_moves", ()), back)  # type: ignore[attr-defined]
+        tensor._moves = (*tensor._moves, back)
     else:
         tensor._view.steps, tensor._view.moves = result._view.steps, result._view.moves
     if result._node is not None:
@@ -431,3 +517,4 @@ def reshape_in_place(tensor: Tensor, op: Op, params: dict, back: tuple) -> Tenso
 
 
 _tensor._refresh = look
+Tensor._moves = ()  # of a base that was reshaped in place: the steps that undo it, for views that saw it before

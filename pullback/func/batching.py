@@ -18,6 +18,7 @@ from ..arrays.batching_rules import is_tensor
 from ..arrays.randomness import randomness_of_level
 from ..autograd.batched_grad import batch_level
 from ..autograd.general import payload_of
+from ..autograd.mode import current_mode
 from ..autograd.tape import wrap
 from ..tensor import Tensor
 from ..utils._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
@@ -51,7 +52,9 @@ def vmap(
             return run(flat, dims, size)
         except NotBatchable as error:
             if fallback != "loop":
-                raise
+                if current_mode().batch_level:
+                    raise  # an outer vmap may have a fallback
+                raise RuntimeError(str(error)) from error
             warnings.warn(
                 f"vmap({name_of(func)}) runs example by example, {size} times: {str(error).split('. ')[0]}.", UserWarning, stacklevel=2
             )

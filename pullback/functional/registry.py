@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ..arrays.batched import NotBatchable
 from ..tensor import Tensor
 from . import names
 
@@ -83,9 +84,19 @@ def with_numpy_names(f: Callable) -> Callable:
     def function(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             kwargs = renamed(f, kwargs)
-        return f(*args, **kwargs)
+        try:
+            return f(*args, **kwargs)
+        except NotBatchable as error:
+            return looped(f, args, kwargs, error)
 
     return function
+
+
+def looped(f: Callable, args: tuple, kwargs: dict, error: NotBatchable) -> Any:
+    """Inside vmap, a function that asks for the values of a batch runs example by example."""
+    from ..arrays.fallback import call_example_by_example
+
+    return call_example_by_example(f, args, kwargs, error)
 
 
 def renamed(f: Callable, kwargs: dict) -> dict:
@@ -104,7 +115,10 @@ def with_out(f: Callable) -> Callable:
         if kwargs:
             kwargs = renamed(f, kwargs)
         if out is None:
-            return f(*args, **kwargs)
+            try:
+                return f(*args, **kwargs)
+            except NotBatchable as error:
+                return looped(f, args, kwargs, error)
         return store(f.__name__, f, args, kwargs, out)
 
     return function

@@ -7,14 +7,13 @@ is needed runs the function again, and stops as soon as all values have been see
 from __future__ import annotations
 
 import warnings
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
 from ..autograd import backward as run_backward
-from ..autograd.engine import running
+from ..autograd.engine import Hooks, running
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.graph import saved_tensors_hooks
@@ -102,7 +101,6 @@ def checkpoint(
     frame = _Frame(again, early_stop if early is None else early, determinism_check, debug)
     with frame.hooks(), first:
         result = function(*args, **kwargs)
-    frame.closed = True
     return result
 
 
@@ -145,7 +143,7 @@ def _with_random_state(state: Any) -> Iterator[None]:
 class _Holder:
     """Stands for a saved value."""
 
-    __slots__ = ("number", "__weakref__")
+    __slots__ = ("number",)
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -162,8 +160,6 @@ class _Frame:
         self.again, self.early_stop, self.check = again, early_stop, determinism_check != "none"
         self.debug = debug
         self.metadata: list[dict] = []
-        self.closed = False
-        self.sweep: Any = None  # the pass the values below belong to
         self.values: dict[int, Tensor] = {}
 
     def hooks(self) -> Any:
@@ -175,19 +171,9 @@ class _Frame:
         return holder
 
     def unpack(self, holder: _Holder) -> Tensor:
-        sweep = running()
-        if self.sweep is None or self.sweep() is not sweep or holder.number not in self.values:
+        if holder.number not in self.values:  # the first of a pass, or of a second pass: each value is handed out once
             self.recompute()
-            self.sweep = (lambda: None) if sweep is None else weakref.ref(sweep)
-        if holder.number not in self.values:
-            raise CheckpointError(
-                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling "
-                "ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with details on your use case."
-            )
-        value = self.values[holder.number]
-        if sweep is None:
-            return value
-        return value
+        return self.values.pop(holder.number)
 
     def recompute(self) -> None:
         seen: list[Tensor] = []
@@ -245,6 +231,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable, preserve_rng_state: bool, *args: Any) -> Any:
+        Hooks.in_use = True  # from now on passes say what they are, which `backward` asks
         ctx.run_function = run_function
         ctx.state = _random_state() if preserve_rng_state else None
         ctx.args = [None if isinstance(value, Tensor) else value for value in args]

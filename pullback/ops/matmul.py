@@ -185,6 +185,8 @@ def _linear_layer(x: Any, weight: Any, bias: Any) -> Any:
 
 
 def _layer_input(g: Any, weight: Any) -> Any:
+    if len(weight.shape) == 2 and len(g.shape) == 1:  # rules of products expect matrices
+        return matmul(g[None], conjugate(weight))[0]
     return matmul(g, conjugate(weight)) if len(weight.shape) == 2 else column(g) * conjugate(weight)
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,35 +13,8 @@ from ..autograd.tape import wrap
 from ..tensor import Tensor
 from .registry import public
 
-
-class SVD(NamedTuple):
-    """What `torch.svd` returns: input = U diag(S) V^H."""
-
-    U: Tensor
-    S: Tensor
-    V: Tensor
-
-
-class TriangularSolve(NamedTuple):
-    """What `torch.triangular_solve` returns."""
-
-    solution: Tensor
-    cloned_coefficient: Tensor
-
-
-class Geqrf(NamedTuple):
-    """What `torch.geqrf` returns: reflectors below the diagonal of `a` and R above it, and the reflectors' factors."""
-
-    a: Tensor
-    tau: Tensor
-
-
-class UnpackedLU(NamedTuple):
-    """What `torch.lu_unpack` returns."""
-
-    P: Tensor
-    L: Tensor
-    U: Tensor
+if TYPE_CHECKING:
+    from ..linalg.older_results import SVD, Geqrf, TriangularSolve, UnpackedLU
 
 
 # --- determinants, inverses, powers ---
@@ -172,6 +145,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> UnpackedLU:
     """P, L and U from the compact form of `lu_factor`."""
     from ..linalg.factorizations import unpack
+    from ..linalg.older_results import UnpackedLU
 
     if unpack_pivots and LU_pivots._array.dtype != np.int32:
         raise RuntimeError(
@@ -197,6 +171,7 @@ def qr(input: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> SVD:
     """The singular value decomposition, with V instead of its adjoint."""
     from ..linalg import svd
+    from ..linalg.older_results import SVD
 
     U, S, Vh = svd(input, full_matrices=not some)
     if not compute_uv:
@@ -210,6 +185,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> SVD:
 def geqrf(input: Tensor) -> Geqrf:
     """QR in LAPACK's compact form."""
     from ..linalg.checks import float_matrix
+    from ..linalg.older_results import Geqrf
 
     float_matrix(input, "torch.geqrf", "input")
     array = input._array
@@ -219,8 +195,8 @@ def geqrf(input: Tensor) -> Geqrf:
     return Geqrf(wrap(np.swapaxes(reflectors, -1, -2)), wrap(factors))
 
 
-@public("orgqr", out=True)
-def householder_product(input: Tensor, tau: Tensor) -> Tensor:
+@public(out=True)
+def orgqr(input: Tensor, tau: Tensor) -> Tensor:
     """The first columns of a product of Householder reflections."""
     from ..linalg import householder_product
 
@@ -250,6 +226,7 @@ def triangular_solve(
     """X with A X = input for triangular A."""
     from ..linalg import solve_triangular
     from ..linalg.checks import matrix, square
+    from ..linalg.older_results import TriangularSolve
 
     matrix(input, "torch.triangular_solve", "b")
     square(A, "torch.triangular_solve")
@@ -267,6 +244,20 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     from ..linalg.eigenvalues import svd_lowrank
 
     return svd_lowrank(A, q, niter, M)
+
+
+@public(method=False)
+def lobpcg(
+    A: Tensor, k: int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: int | None = None,
+    iK: Tensor | None = None, niter: int | None = None, tol: float | None = None, largest: bool | None = None,
+    method: str | None = None, tracker: Any = None, ortho_iparams: Any = None, ortho_fparams: Any = None,
+    ortho_bparams: Any = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The k largest (or smallest) eigenvalues and eigenvectors of symmetric matrices."""
+    from ..linalg.eigenvalues import extreme_eigenpairs
+
+    count = k if k is not None else 1 if X is None else X._array.shape[-1]
+    return extreme_eigenpairs(A, B, count, largest is None or largest)
 
 
 @public(method=False)

@@ -2,12 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
+from ..functional.registry import with_out
 from ..ops.casting import cast
 from ..tensor import Tensor
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Torch names the same arguments differently from function to function; here every spelling is understood.
+_SPELLINGS = {
+    "input": ("A", "x"),
+    "A": ("input", "x"),
+    "x": ("input", "A"),
+    "other": ("B", "y"),
+    "b": ("B",),
+    "B": ("b", "other"),
+}
+
+
+def linalg_function(f: F) -> F:
+    """Let a function take `out=`, and its tensors under any of the names torch's functions have for them."""
+    names = f.__code__.co_varnames[: f.__code__.co_argcount + f.__code__.co_kwonlyargcount]
+    exposed = with_out(f)
+
+    @functools.wraps(f)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            kwargs = {_spelled(name, names): value for name, value in kwargs.items()}
+        return exposed(*args, **kwargs)
+
+    return function  # type: ignore[return-value]
+
+
+def _spelled(name: str, names: tuple[str, ...]) -> str:
+    if name in names:
+        return name
+    return next((known for known in _SPELLINGS.get(name, ()) if known in names), name)
 
 
 class LinAlgError(RuntimeError):

@@ -8,11 +8,10 @@ import numpy as np
 
 from ..autograd.tape import apply, wrap
 from ..functional.operands import as_tensor
-from ..functional.registry import with_out
 from ..ops import decompositions as ops
 from ..ops import linalg as matrices
 from ..tensor import Tensor
-from .checks import LinAlgError, float_matrix, float_square, unrecorded
+from .checks import LinAlgError, float_matrix, float_square, linalg_function, unrecorded
 
 
 class Eigenpairs(NamedTuple):
@@ -52,14 +51,14 @@ def _lower(uplo: str, function: str) -> bool:
     return uplo.upper() == "L"
 
 
-@with_out
+@linalg_function
 def eigh(A: Tensor, UPLO: str = "L") -> Eigenpairs:
     """Eigenvalues (ascending) and eigenvectors of Hermitian matrices; one triangle is read."""
     float_square(A, "linalg.eigh")
     return Eigenpairs(*_apply(ops.eigh, A, {"lower": _lower(UPLO, "linalg.eigh")}, "linalg.eigh"))
 
 
-@with_out
+@linalg_function
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """Eigenvalues of Hermitian matrices, ascending."""
     float_square(A, "linalg.eigvalsh")
@@ -69,21 +68,21 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     return _apply(ops.eigh, A, {"lower": lower}, "linalg.eigvalsh")[0]
 
 
-@with_out
+@linalg_function
 def eig(A: Tensor) -> Eigenpairs:
     """Eigenvalues and eigenvectors of square matrices, as complex numbers."""
     float_square(A, "linalg.eig")
     return Eigenpairs(*_apply(ops.eig, A, {}, "linalg.eig"))
 
 
-@with_out
+@linalg_function
 def eigvals(A: Tensor) -> Tensor:
     """Eigenvalues of square matrices, as complex numbers."""
     float_square(A, "linalg.eigvals")
     return _apply(ops.eig, A, {}, "linalg.eigvals")[0]
 
 
-@with_out
+@linalg_function
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> SVD:
     """A = U diag(S) Vh with singular values S, descending."""
     float_matrix(A, "linalg.svd")
@@ -94,7 +93,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     return SVD(*_apply(ops.svd, A, {"full": bool(full_matrices)}, "linalg.svd"))
 
 
-@with_out
+@linalg_function
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """Singular values, descending."""
     float_matrix(A, "linalg.svdvals")
@@ -103,7 +102,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     return _apply(ops.svd, A, {"full": False}, "linalg.svdvals")[1]
 
 
-@with_out
+@linalg_function
 def qr(A: Tensor, mode: str = "reduced") -> QR:
     """A = Q R with Q orthonormal and R upper triangular; mode 'reduced', 'complete' or 'r'."""
     float_matrix(A, "linalg.qr")
@@ -139,7 +138,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-@with_out
+@linalg_function
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """The Moore-Penrose pseudo-inverse."""
     float_matrix(A, "linalg.pinv")
@@ -149,7 +148,7 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     return apply(matrices.pinv, (A,), {"atol": absolute, "rtol": relative, "hermitian": bool(hermitian)})
 
 
-@with_out
+@linalg_function
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values are larger than the tolerance."""
     float_matrix(A, "linalg.matrix_rank")
@@ -164,7 +163,27 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     return wrap(np.add.reduce(sizes > cutoff[..., None], axis=-1, dtype=np.int64))
 
 
-# --- low rank ---
+# --- a few of the eigenvalues, low rank ---
+
+
+def extreme_eigenpairs(A: Tensor, B: Tensor | None, count: int, largest: bool) -> tuple[Tensor, Tensor]:
+    """A few eigenpairs of A x = lambda B x for symmetric A and positive-definite B, from the full decomposition."""
+    from .factorizations import cholesky
+    from .solvers import solve_triangular
+
+    float_square(A, "lobpcg")
+    size = A._array.shape[-1]
+    if not 0 < count <= size:
+        raise ValueError(f"lobpcg: k must be between 1 and the size of the matrices ({size}), but got {count}")
+    if B is not None:
+        lower = cholesky(B)
+        A = solve_triangular(lower.mH, solve_triangular(lower, A, upper=False), upper=True, left=False)
+    values, vectors = eigh(A)
+    if B is not None:
+        vectors = solve_triangular(lower.mH, vectors, upper=True)
+    if not largest:
+        return values[..., :count], vectors[..., :count]
+    return values[..., size - count :].flip(-1), vectors[..., size - count :].flip(-1)
 
 
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple:

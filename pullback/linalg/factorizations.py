@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..autograd.tape import apply, wrap
-from ..functional.registry import with_out
 from ..ops import linalg as ops
 from ..ops import linalg_kernels as kernels
 from ..tensor import Tensor
-from .checks import check_fit, float_matrix, float_square, raise_on, same_dtype
+from .checks import check_fit, float_matrix, float_square, linalg_function, raise_on, same_dtype
 from .solvers import solve_triangular
 
 
@@ -71,7 +70,7 @@ def not_positive(number: int) -> str:
     )
 
 
-@with_out
+@linalg_function
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> CholeskyEx:
     """Cholesky factors and, for each matrix, 0 or the order of the minor that is not positive."""
     float_square(A, "linalg.cholesky")
@@ -81,7 +80,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     return CholeskyEx(lower.mH if upper else lower, info)
 
 
-@with_out
+@linalg_function
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """L with L L^H = A (or U with U^H U = A) for Hermitian positive-definite matrices."""
     factors, info = cholesky_ex(A, upper=upper)
@@ -97,7 +96,7 @@ def _check_pivot(pivot: bool, function: str) -> None:
         raise RuntimeError(f"{function}: LU without pivoting is not implemented on the CPU. Use pivot=True.")
 
 
-@with_out
+@linalg_function
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> LUFactorEx:
     """L and U in one matrix, pivots, and for each matrix 0 or the number of a zero pivot."""
     float_matrix(A, "linalg.lu_factor")
@@ -116,7 +115,7 @@ def _zero_pivot(number: int) -> str:
     )
 
 
-@with_out
+@linalg_function
 def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactor:
     """L and U in one matrix, and pivots."""
     factors, pivots, info = lu_factor_ex(A, pivot=pivot)
@@ -124,7 +123,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactor:
     return LUFactor(factors, pivots)
 
 
-@with_out
+@linalg_function
 def lu(A: Tensor, *, pivot: bool = True) -> LU:
     """P, L and U with A = P L U."""
     factors, pivots, _ = lu_factor_ex(A, pivot=pivot)
@@ -142,7 +141,7 @@ def unpack(
     return P, ops.unpack_lower(factors), ops.unpack_upper(factors)
 
 
-@with_out
+@linalg_function
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     """X with A X = B (or X A = B; or with A^H for A), from the LU factorization of A."""
     float_square(LU, "torch.linalg.lu_solve", "LU")
@@ -169,7 +168,7 @@ def _lu_solve(factors: Tensor, P: Tensor, B: Tensor, adjoint: bool) -> Tensor:
 # --- LDL ---
 
 
-@with_out
+@linalg_function
 def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> LDLEx:
     """The LDL factorization of symmetric or Hermitian matrices in LAPACK's compact form, with pivots and info."""
     float_square(A, "torch.linalg.ldl_factor_ex")
@@ -187,7 +186,7 @@ def _zero_diagonal(number: int) -> str:
     )
 
 
-@with_out
+@linalg_function
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> LDL:
     """The LDL factorization of symmetric or Hermitian matrices in LAPACK's compact form."""
     factors, pivots, info = ldl_factor_ex(A, hermitian=hermitian)
@@ -195,7 +194,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> LDL:
     return LDL(factors, pivots)
 
 
-@with_out
+@linalg_function
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """X with A X = B, from the LDL factorization of A."""
     float_square(LD, "torch.linalg.ldl_solve", "LD")

@@ -9,11 +9,10 @@ from ..autograd.tape import apply
 from ..dtypes import as_dtype
 from ..dtypes import dtype as dtype_type
 from ..functional.operands import as_tensor, wrap_dim, wrap_dims
-from ..functional.registry import with_out
 from ..ops import norms
 from ..ops.reductions import amax, amin, sum_axes
 from ..tensor import Tensor
-from .checks import floating, in_dtype, matrix
+from .checks import floating, in_dtype, linalg_function, matrix
 
 
 def _in_norm_dtype(x: Tensor, dtype: Any, function: str) -> Tensor:
@@ -34,7 +33,7 @@ def _in_norm_dtype(x: Tensor, dtype: Any, function: str) -> Tensor:
     return in_dtype(x, dtype)
 
 
-@with_out
+@linalg_function
 def vector_norm(
     x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None
 ) -> Tensor:
@@ -67,7 +66,7 @@ def _matrix_dims(dim: Any, ndim: int) -> tuple[int, int]:
     return first, second
 
 
-@with_out
+@linalg_function
 def matrix_norm(
     A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: dtype_type | None = None
 ) -> Tensor:
@@ -120,7 +119,7 @@ def _spectral_norm(x: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) 
     return result
 
 
-@with_out
+@linalg_function
 def norm(
     A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None
 ) -> Tensor:
@@ -147,7 +146,7 @@ def norm(
     return vector_norm(x, ord, dim, keepdim, dtype=dtype)
 
 
-@with_out
+@linalg_function
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """The condition number of matrices: norm(A) * norm(inverse), by default from singular values."""
     from .eigenvalues import svdvals

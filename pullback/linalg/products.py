@@ -11,16 +11,15 @@ import numpy as np
 from ..autograd.tape import apply, wrap
 from ..functional.contraction import cross_product
 from ..functional.operands import as_tensor, promote, wrap_dim
-from ..functional.registry import with_out
 from ..ops import linalg as ops
 from ..ops.casting import copy_into
 from ..ops.rearranging import tril, triu
 from ..tensor import Tensor
-from .checks import float_matrix, float_square, square
+from .checks import float_matrix, float_square, linalg_function, square
 from .solvers import inv, solve, solve_triangular
 
 
-@with_out
+@linalg_function
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """Product of several matrices in the cheapest order; the first and last may be vectors."""
     items = [as_tensor(x) for x in tensors]
@@ -78,7 +77,7 @@ def _chain(items: list[Tensor], splits: dict[tuple[int, int], int], i: int, j: i
     return _chain(items, splits, i, k) @ _chain(items, splits, k + 1, j)
 
 
-@with_out
+@linalg_function
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """A multiplied by itself n times; negative n for powers of the inverse."""
     square(A, "linalg.matrix_power")
@@ -98,14 +97,14 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     return result
 
 
-@with_out
+@linalg_function
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices."""
     float_square(A, "linalg.matrix_exp")
     return apply(ops.matrix_exp, (A,))
 
 
-@with_out
+@linalg_function
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Inner products along a dim; the first is conjugated."""
     x, y = promote(as_tensor(x), as_tensor(y))
@@ -114,17 +113,19 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return (x.conj() * y).sum(dim) if x._array.dtype.kind == "c" else (x * y).sum(dim)
 
 
-@with_out
+@linalg_function
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Cross products along a dim of size 3."""
     return cross_product(input, other, dim)
 
 
+@linalg_function
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """A view of the diagonals of matrices."""
     return A.diagonal(offset, dim1, dim2)
 
 
+@linalg_function
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Powers 0 to N - 1 of elements, along a new last dim."""
     x = as_tensor(x)
@@ -146,7 +147,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 # --- tensors as linear maps ---
 
 
-@with_out
+@linalg_function
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of a tensor as a map from its last dims (after `ind`) to its first."""
     if ind <= 0:
@@ -161,7 +162,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return inv(A.reshape(rows, columns)).reshape(*shape[ind:], *shape[:ind])
 
 
-@with_out
+@linalg_function
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """X with tensordot(A, X, X.ndim) = B."""
     if dims is not None:
@@ -213,7 +214,7 @@ def _check_reflectors(A: Tensor, tau: Tensor, function: str) -> None:
         )
 
 
-@with_out
+@linalg_function
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first columns of a product of Householder reflections, as `geqrf` stores them."""
     _check_reflectors(A, tau, "torch.linalg.householder_product")

@@ -7,10 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..autograd.tape import apply, wrap
-from ..functional.registry import with_out
 from ..ops import linalg as ops
 from ..tensor import Tensor
-from .checks import broadcast_batches, check_fit, float_matrix, float_square, floating, raise_on, same_dtype
+from .checks import (
+    broadcast_batches,
+    check_fit,
+    float_matrix,
+    float_square,
+    floating,
+    linalg_function,
+    raise_on,
+    same_dtype,
+)
 
 
 class InverseEx(NamedTuple):
@@ -50,7 +58,7 @@ def _singular(number: int) -> str:
     )
 
 
-@with_out
+@linalg_function
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> InverseEx:
     """Inverses and, for each matrix, 0 or the number of a zero pivot."""
     float_square(A, "linalg.inv")
@@ -60,7 +68,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> InverseEx:
     return result
 
 
-@with_out
+@linalg_function
 def inv(A: Tensor) -> Tensor:
     """Inverses of square matrices."""
     result, info = inv_ex(A)
@@ -73,7 +81,7 @@ def _is_vector(A: Tensor, B: Tensor) -> bool:
     return len(b) == 1 or len(a) - 1 == len(b) and a[:-1] == b
 
 
-@with_out
+@linalg_function
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> SolveEx:
     """Solutions and, for each matrix, 0 or the number of a zero pivot."""
     float_square(A, "linalg.solve")
@@ -95,7 +103,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     return SolveEx(result.squeeze(-1) if vector else result, info)
 
 
-@with_out
+@linalg_function
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A X = B (or X A = B)."""
     result, info = solve_ex(A, B, left=left)
@@ -103,7 +111,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     return result
 
 
-@with_out
+@linalg_function
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """X with A X = B (or X A = B) for triangular A; the other triangle is not read."""
     float_square(A, "linalg.solve_triangular")
@@ -115,14 +123,14 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 # --- determinants ---
 
 
-@with_out
+@linalg_function
 def det(A: Tensor) -> Tensor:
     """Determinants."""
     float_square(A, "linalg.det")
     return apply(ops.det, (A,))
 
 
-@with_out
+@linalg_function
 def slogdet(A: Tensor) -> SignedLogDet:
     """Signs and logarithms of the absolute values of determinants."""
     float_square(A, "linalg.slogdet")
@@ -134,7 +142,7 @@ def slogdet(A: Tensor) -> SignedLogDet:
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
-@with_out
+@linalg_function
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> LeastSquares:
     """X that makes |A X - B| smallest, with residuals, ranks and singular values as the driver gives them."""
     float_matrix(A, "torch.linalg.lstsq", "input")

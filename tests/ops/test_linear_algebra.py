@@ -43,6 +43,15 @@ def distances(T, a, b, p):
     return T.linalg.vector_norm(a.unsqueeze(-2) - b.unsqueeze(-3), p, -1)
 
 
+def layer(T, *operands):
+    """What nn.Linear computes."""
+    if T is pullback:
+        from pullback.functional.matmul import linear
+
+        return linear(*operands)
+    return T.nn.functional.linear(*operands)
+
+
 # name, function, shapes of the inputs, dtypes ("dz" is float64 and complex128)
 ROWS = [
     ("matmul", lambda T, a, b: a @ b, [(2, 3), (3, 4)], "dz"),
@@ -55,6 +64,12 @@ ROWS = [
     ("matmul empty inner", lambda T, a, b: a @ b, [(2, 0), (0, 3)], "dz"),
     ("matmul empty rows", lambda T, a, b: a @ b, [(2, 0, 3), (3, 4)], "dz"),
     ("matmul transposed", lambda T, a, b: a.transpose(1, 2) @ b.transpose(1, 2).mT, [(2, 4, 3, 5), (2, 6, 3, 5)], "dz"),
+    ("linear", layer, [(5, 3), (4, 3), (4,)], "dz"),
+    ("linear batch", layer, [(2, 5, 3), (4, 3), (4,)], "dz"),
+    ("linear vector", layer, [(3,), (4, 3), (4,)], "dz"),
+    ("linear without bias", layer, [(2, 5, 3), (4, 3)], "dz"),
+    ("linear empty", layer, [(0, 3), (4, 3), (4,)], "d"),
+    ("linear of a transpose", lambda T, x, w, b: layer(T, x.mT, w.mT, b), [(2, 3, 5), (3, 4), (4,)], "dz"),
     ("addmm", lambda T, x, a, b: T.addmm(x, a, b, beta=0.5, alpha=2), [(4,), (2, 3), (3, 4)], "dz"),
     ("addmm beta 0", lambda T, x, a, b: T.addmm(x, a, b, beta=0), [(2, 4), (2, 3), (3, 4)], "dz"),
     ("addbmm", lambda T, x, a, b: T.addbmm(x, a, b, alpha=-1), [(2, 4), (5, 2, 3), (5, 3, 4)], "dz"),

@@ -175,6 +175,10 @@ class Batched:
     def data(self) -> Any:
         return self.value().data
 
+    @property
+    def __array_interface__(self) -> Any:
+        return np.asarray(self.value()).__array_interface__
+
     # --- methods that forwards and rules use ---
 
     def astype(self, dtype: Any, copy: bool = True, **_: Any) -> Batched:

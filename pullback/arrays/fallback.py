@@ -63,6 +63,9 @@ for _op in (take_example, place_example, gather_examples):
     _op.decides_batch = True  # type: ignore[attr-defined]
 
 
+_ANY_SIZE = ("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive")
+
+
 def call_example_by_example(function: Callable, args: tuple, kwargs: dict, error: NotBatchable) -> Any:
     """Call a function of tensors once for each example, and put the results together."""
     flat, spec = tree_flatten((args, kwargs))
@@ -72,7 +75,7 @@ def call_example_by_example(function: Callable, args: tuple, kwargs: dict, error
         for value in flat
         if isinstance(value, Tensor) and level and level_of(value._array) == level and value._array.batched
     ]
-    if not sizes or isinstance(error, DynamicShape):
+    if not sizes or isinstance(error, DynamicShape) and function.__name__ in _ANY_SIZE:
         raise error
     size = sizes[0]
     results = []

@@ -146,7 +146,7 @@ def reduction_method(batch: Batched, name: str) -> Callable:
 
     def method(*args: Any, **kwargs: Any) -> Any:
         if name in _REDUCING:
-            return _reduce(_REDUCING[name], batch, *(args or (None,)), **kwargs)
+            return _reduce(_REDUCING[name], batch, *args, **({"axis": None} if not args and "axis" not in kwargs else {}), **kwargs)
         return loop(lambda array, *rest, **named: getattr(np.asarray(array), name)(*rest, **named), (batch, *args), kwargs)
 
     return method

@@ -84,6 +84,8 @@ def pushforward(op: Op, primals: tuple, tangents: list, params: dict, outs: tupl
         return _by_itself(op, primals, tangents, params, outs)
     if op.kind == "bilinear":
         return [_shaped(_by_product(op, primals, tangents, params), outs[0])]
+    if op.name in _BIASED and len(op.inputs) == 3:
+        return [_shaped(_by_biased_product(op, primals, tangents, params), outs[0])]
     if op.kind == "elementwise_pull" and len(outs) == 1 and op.joint is None:
         tangent = _by_diagonal_pullback(op, primals, tangents, params, outs[0])
         if tangent is not None:
@@ -152,12 +154,14 @@ def _by_partials(op: Op, primals: tuple, tangents: list, params: dict, out: Tens
     return _sum(terms)
 
 
-_CONSTANT_PARTS = {"ConstantPadNd": {"value": 0}}  # parameters that only add a constant
+_CONSTANT_PARTS = {"ConstantPadNd": "value"}  # parameters that only add a constant
 
 
 def _by_itself(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple) -> list:
     """A linear operation maps tangents as it maps values; an input without a tangent counts as zero."""
-    params = {**params, **_CONSTANT_PARTS.get(op.name, {})}
+    constant = _CONSTANT_PARTS.get(op.name)
+    if constant in params:
+        params = {**params, constant: 0}
     given = []
     for position, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
         if tangent is not None:
@@ -184,6 +188,25 @@ def _by_product(op: Op, primals: tuple, tangents: list, params: dict) -> Any:
         if tangent is not None:
             given = (*primals[:position], tangent, *primals[position + 1 :])
             terms.append(tape.apply(op, given, params or None))
+    return _sum(terms)
+
+
+_BIASED = ("Addmm", "Baddbmm", "Addmv", "Addbmm", "Addr", "Convolution")
+
+
+def _by_biased_product(op: Op, primals: tuple, tangents: list, params: dict) -> Any:
+    """A product with something added: linear in what is added, bilinear in the rest."""
+    bias = op.inputs.index("bias") if "bias" in op.inputs else 0
+    factors = [position for position in range(3) if position != bias]
+    added = tangents[bias]
+    terms = []
+    for position in factors:
+        if tangents[position] is not None or added is not None:
+            given: list = list(primals)
+            given[position] = _zeros_like(primals[position]) if tangents[position] is None else tangents[position]
+            given[bias] = _zeros_like(primals[bias]) if added is None else added
+            terms.append(tape.apply(op, tuple(given), params or None))
+            added = None
     return _sum(terms)
 
 

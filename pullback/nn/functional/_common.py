@@ -70,7 +70,7 @@ def warn_sizes(target: Tensor, input: Tensor) -> None:
 
 def constant(array: Any) -> Tensor:
     """A tensor without history around an array."""
-    return wrap(np.asarray(array))
+    return wrap(array if hasattr(array, "_pullback_apply") else np.asarray(array))  # a batch is an array as it is
 
 
 def generator() -> Any:

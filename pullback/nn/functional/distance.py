@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...functional.checks import certainly
 from ...functional.contraction import einsum
 from ...functional.matmul import linear
 from ...functional.operands import broadcast_error, promote
@@ -100,10 +101,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return constant(np.zeros((*array.shape, num_classes), np.int64))
-    if array.min() < 0:
+    if certainly(array.min() < 0):
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(array.max()) + 1
-    elif array.max() >= num_classes:
+    elif certainly(array.max() >= num_classes):
         raise RuntimeError("Class values must be smaller than num_classes.")
     return constant((array[..., None] == np.arange(num_classes)).astype(np.int64))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...autograd.tape import apply
+from ...functional.checks import certainly
 from ...functional.operands import broadcast_error, promote
 from ...ops import loss as ops
 from ...ops.pointwise import clamp_min_scalar, where
@@ -152,7 +153,7 @@ def binary_cross_entropy(
         raise RuntimeError(f"Found dtype {target.dtype.type_name} but expected {input.dtype.type_name}")
     _refuse_integers(input, "binary_cross_entropy")
     for label, values in (("input", input._array), ("target", target._array)):
-        if np.any((values < 0) | (values > 1)):
+        if certainly(np.any((values < 0) | (values > 1))):
             raise RuntimeError(f"all elements of {label} should be between 0 and 1. Logits go to the _with_logits form.")
     if weight is not None:
         weight = weight.expand(_broadcast(tuple(target.shape), tuple(weight.shape)))

@@ -57,8 +57,9 @@ def _padded_places(size: int, before: int, after: int, mode: str) -> np.ndarray:
     index = np.arange(-before, size + after)
     if mode == "replicate":
         return np.clip(index, 0, size - 1)
-    if mode == "circular":
-        return index % size
+    if mode == "circular":  # what a negative amount cuts off is not wrapped around
+        first = max(-before, 0)
+        return first + (index - first) % max(size - first - max(-after, 0), 1)
     period = max(2 * (size - 1), 1)  # reflect, without repeating the edge
     index = np.abs(index) % period
     return np.where(index >= size, period - index, index)

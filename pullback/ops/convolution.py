@@ -73,10 +73,18 @@ convolution_biased = op(
 )
 
 
+def _cropped(out: Any, shape: tuple) -> Any:
+    """A convolution may have more positions than the gradient it is the cotangent of: output padding made them."""
+    if tuple(out.shape[2:]) == tuple(shape[2:]):
+        return out
+    return out[(slice(None), slice(None), *(slice(0, size) for size in shape[2:]))]
+
+
 def _transposed_input_rule(
-    u: Any, weight: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int
+    u: Any, weight: Any, g_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
 ) -> Any:
-    return convolution(u, conjugate(weight), stride=stride, padding=padding, dilation=dilation, groups=groups)
+    out = convolution(u, conjugate(weight), stride=stride, padding=padding, dilation=dilation, groups=groups)
+    return _cropped(out, g_shape)
 
 
 def _transposed_weight_rule(
@@ -99,8 +107,9 @@ convolution_input_biased = op(
 )
 
 
-def _weight_map_left(v: Any, x: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
-    return convolution(conjugate(x), v, stride=stride, padding=padding, dilation=dilation, groups=groups)
+def _weight_map_left(v: Any, x: Any, g_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
+    out = convolution(conjugate(x), v, stride=stride, padding=padding, dilation=dilation, groups=groups)
+    return _cropped(out, g_shape)
 
 
 def _weight_map_right(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..autograd.op import Op, linear, op
 from ..kernels import averages, pooling as kernels
 from .fusing import in_single
@@ -94,6 +96,9 @@ adaptive_max_pool = {
 
 
 def _fractional(x: Any, samples: Any, kernel: tuple, output: tuple) -> tuple:
+    if x.size == 0:
+        shape = (*x.shape[: x.ndim - len(output)], *output)
+        return np.empty(shape, x.dtype), np.empty(shape, np.int64)
     return kernels.fractional_max_pool(x, samples, kernel=kernel, output=output)
 
 

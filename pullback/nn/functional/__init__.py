@@ -1,7 +1,6 @@
 """`torch.nn.functional`: activations, losses, layers and vision operations as functions. One module for each family.
 
-Not imported by `import pullback`. `TORCH_LEVEL_NAMES` are the functions that also live at the top of the package, and
-`METHOD_NAMES` those that are methods of Tensor; both are looked up here when first used.
+Not imported by `import pullback`. Functions that torch also has at its top are announced in `functional/layers.py`.
 """
 
 from ...functional.matmul import linear

@@ -10,7 +10,7 @@ from ...functional.checks import certainly
 from ...functional.contraction import einsum
 from ...functional.matmul import linear
 from ...functional.operands import broadcast_error, promote
-from ...functional.registry import FUNCTIONS
+from ...ops.pointwise import clamp_min_scalar
 from ...tensor import Tensor
 from ._common import constant
 
@@ -38,9 +38,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 def _unit(x: Tensor, dim: int, eps: float) -> Tensor:
     """Vectors divided by their length; the floor of the length takes no part in the gradient."""
-    length = FUNCTIONS["linalg_vector_norm"](x, 2, dim, True) if "linalg_vector_norm" in FUNCTIONS else x.norm(2, dim, True)
-    floor = constant(np.maximum(length._array, eps) - length._array)
-    return x / (length + floor)
+    length = x.norm(2, dim, True)
+    missing = clamp_min_scalar(length.detach(), minimum=eps, maximum=None) - length.detach()
+    return x / (length + missing)
 
 
 def cosine_of_last(a: Tensor, b: Tensor) -> Tensor:

@@ -56,8 +56,9 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return _multiplied(input, mask, inplace)
 
 
-def _feature_dropout(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
-    """Whole channels dropped: one draw for each (sample, channel)."""
+def feature_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Whole channels set to 0 with probability p: one draw for each (sample, channel)."""
+    _check(p)
     array = input._array
     if not training or p == 0 or array.size == 0:
         return input
@@ -72,9 +73,9 @@ def _feature_dropout(input: Tensor, p: float, training: bool, inplace: bool) -> 
 def _one_sample(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
     """Feature dropout of an input without a batch dim."""
     if inplace:
-        result = _feature_dropout(input.unsqueeze_(0), p, training, True)
+        result = feature_dropout(input.unsqueeze_(0), p, training, True)
         return result.squeeze_(0)
-    return _feature_dropout(input.unsqueeze(0), p, training, False).squeeze(0)
+    return feature_dropout(input.unsqueeze(0), p, training, False).squeeze(0)
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -85,7 +86,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. It drops channels of inputs with a "
             "channel dimension, one spatial dimension and an optional batch dimension."
         )
-    return (_feature_dropout if input.ndim == 3 else _one_sample)(input, p, training, inplace)
+    return (feature_dropout if input.ndim == 3 else _one_sample)(input, p, training, inplace)
 
 
 def _warn_rank(name: str, ndim: int, spatial: int) -> None:
@@ -111,7 +112,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "channel-wise dropout behavior, please switch to using dropout1d instead.",
             stacklevel=2,
         )
-    return _feature_dropout(input, p, training, inplace)
+    return feature_dropout(input, p, training, inplace)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -119,7 +120,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _check(p)
     if input.ndim not in (4, 5):
         _warn_rank("dropout3d", input.ndim, 3)
-    return (_feature_dropout if input.ndim == 5 else _one_sample)(input, p, training, inplace)
+    return (feature_dropout if input.ndim == 5 else _one_sample)(input, p, training, inplace)
 
 
 def _scaled_and_shifted(input: Tensor, noise: tuple[np.ndarray, np.ndarray]) -> Tensor:

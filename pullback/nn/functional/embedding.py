@@ -21,7 +21,7 @@ def _check_indices(indices: Tensor, function: str) -> None:
         )
 
 
-def _shorten_rows(weight: Tensor, indices: np.ndarray, max_norm: float, norm_type: float) -> None:
+def shorten_rows(weight: Tensor, indices: np.ndarray, max_norm: float, norm_type: float) -> None:
     """Scale the rows in use down to `max_norm`, in place and unrecorded."""
     table = weight.memory()
     used = np.unique(indices)
@@ -53,7 +53,7 @@ def embedding(
     padding = _positive_index(padding_idx, weight.shape[0])
     _check_indices(input, "embedding")
     if max_norm is not None:
-        _shorten_rows(weight, input._array, max_norm, norm_type)
+        shorten_rows(weight, input._array, max_norm, norm_type)
     return apply(ops.lookup, (weight, input), {"padding": padding, "by_frequency": bool(scale_grad_by_freq)})
 
 
@@ -144,7 +144,7 @@ def embedding_bag(
         )
     bags = np.searchsorted(starts, np.arange(indices.size), side="right") - 1
     if max_norm is not None:
-        _shorten_rows(weight, indices, max_norm, norm_type)
+        shorten_rows(weight, indices, max_norm, norm_type)
     weights = None if per_sample_weights is None else per_sample_weights.reshape((-1,))
     if padding_idx is not None:
         kept = np.flatnonzero(indices != padding_idx % rows)

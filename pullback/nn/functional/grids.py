@@ -17,7 +17,7 @@ from ...functional.elementary import abs as absolute
 from ...functional.elementary import floor, round
 from ...functional.matmul import bmm
 from ...kernels.resampling import cubic_weights
-from ...ops.pointwise import where
+from ...ops.pointwise import where, zero
 from ...ops.pooling import gather_planes
 from ...tensor import Tensor
 from ._common import constant
@@ -88,7 +88,8 @@ def grid_sample(
         return _cubic(input, places, padding_mode, align_corners)
     places = [_inside(p, size, padding_mode, align_corners) for p, size in zip(places, sizes, strict=True)]
     if mode == "nearest":
-        return _read(input, [round(p.detach()) for p in places])
+        values = _read(input, [round(p.detach()) for p in places])
+        return values + apply(zero, (places[0],)).unsqueeze(1)  # the grid's gradient is zero, not absent
     return _multilinear(input, places)
 
 
@@ -104,10 +105,10 @@ def _inside(x: Tensor, size: int, padding_mode: str, align_corners: bool) -> Ten
         return x
     if padding_mode == "reflection":
         x = _reflected(x, *((0, 2 * (size - 1)) if align_corners else (-1, 2 * size - 1)))
-    zero = constant(np.asarray(0, x._array.dtype))
+    bottom = constant(np.asarray(0, x._array.dtype))
     top = constant(np.asarray(size - 1, x._array.dtype))
     # At the limits themselves no gradient passes.
-    return where(x > 0, where(x < size - 1, x, top), zero)
+    return where(x > 0, where(x < size - 1, x, top), bottom)
 
 
 def _reflected(x: Tensor, twice_low: int, twice_high: int) -> Tensor:
@@ -130,8 +131,7 @@ def _read(input: Tensor, corner: list[Tensor]) -> Tensor:
     for place, size in zip(corner, sizes, strict=True):
         inside = (place >= 0) & (place <= size - 1)
         valid = inside if valid is None else valid & inside
-        zero = constant(np.asarray(0, place._array.dtype))
-        flat = flat * size + where(inside, place, zero).long()
+        flat = flat * size + where(inside, place, constant(np.asarray(0, place._array.dtype))).long()
     n, channels = input.shape[:2]
     output = tuple(flat.shape[1:])
     indices = flat.unsqueeze(1).expand((n, channels, *output))

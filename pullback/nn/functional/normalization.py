@@ -92,6 +92,8 @@ def batch_norm(
     bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
     """Each channel normalized by its statistics over the batch (training), or by running ones. Training updates those."""
+    if input.numel() == 0 and input.ndim < 2:
+        return input.clone()
     if training:
         count = math.prod(input.shape[:1]) * math.prod(input.shape[2:])
         if count == 1:

@@ -285,21 +285,30 @@ def lp_pool3d(
 
 def _output(input: Tensor, output_size: Any, axes: int, function: str) -> tuple[int, ...]:
     """The output's spatial shape; None keeps a size."""
-    spatial = tuple(input.shape[-axes:])
     values = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * axes
+    if len(values) > 1 and isinstance(output_size, (tuple, list)) and input.ndim <= len(values):
+        raise ValueError(f"Input dimension should be at least {len(values) + 1}")
     if len(values) != axes:
         if axes == 1:
             raise RuntimeError(f"{function}() argument 'output_size' should contain one int (got {len(values)})")
         raise RuntimeError(f"{function}: output_size must be {axes}")
+    _check_adaptive_rank(input, axes, function)
+    spatial = input.shape[input.ndim - axes :]
     return tuple(size if value is None else value for value, size in zip(values, spatial, strict=True))
 
 
-def _check_adaptive(input: Tensor, output: tuple, axes: int, function: str) -> None:
-    if input.ndim not in (axes + 1, axes + 2):
+def _check_adaptive_rank(input: Tensor, axes: int, function: str) -> None:
+    if input.ndim in (axes + 1, axes + 2):
+        return
+    if axes == 1:
         raise RuntimeError(
-            f"{function}(): Expected {axes + 1}D or {axes + 2}D tensor, but got {list(input.shape)} "
-            f"({axes + 1} to {axes + 2} dimensions)"
+            f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while checking "
+            f"arguments for {function})"
         )
+    raise RuntimeError(f"{function}(): Expected {axes + 1}D or {axes + 2}D tensor, but got {list(input.shape)}")
+
+
+def _check_adaptive(input: Tensor, output: tuple, axes: int, function: str) -> None:
     for d in range(input.ndim - axes - (1 if input.ndim == axes + 1 else 0), input.ndim):
         if input.shape[d] == 0:
             raise RuntimeError(
@@ -316,8 +325,6 @@ def _check_adaptive(input: Tensor, output: tuple, axes: int, function: str) -> N
 
 def _adaptive_avg(axes: int, input: Tensor, output_size: Any) -> Tensor:
     function = f"adaptive_avg_pool{axes}d"
-    if input.ndim < axes:
-        raise RuntimeError(f"{function}(): Expected {axes + 1}D or {axes + 2}D tensor, but got {list(input.shape)}")
     output = _output(input, output_size, axes, function)
     _check_adaptive(input, output, axes, function)
     return apply(ops.adaptive_avg_pool[axes], (input,), {"output": output})
@@ -340,11 +347,6 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 def _adaptive_max(axes: int, input: Tensor, output_size: Any, indices: bool) -> Any:
     function = f"adaptive_max_pool{axes}d"
-    if input.ndim < axes + 1:
-        raise RuntimeError(
-            f"Expected {axes + 1} to {axes + 2} dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' "
-            f"(while checking arguments for {function})"
-        )
     output = _output(input, output_size, axes, function)
     _check_adaptive(input, output, axes, function)
     values, places = apply(ops.adaptive_max_pool[axes], (input,), {"output": output})

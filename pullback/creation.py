@@ -86,7 +86,9 @@ def array_from(data: Any, dtype: Any = None) -> np.ndarray:
         from_numpy_dtype(data.dtype)
         array = np.array(data, order="C")
     else:
-        array = _from_python(data)
+        array, from_numbers = _from_python(data)
+        if dtype is None and from_numbers:
+            array = _typed(array)
     if dtype is not None:
         wanted = as_dtype(dtype).numpy
         if array.dtype.kind == "c" and wanted.kind not in "cb":
@@ -106,31 +108,54 @@ def _checked_integers(array: np.ndarray, wanted: np.dtype) -> np.ndarray:
         raise RuntimeError(f"value cannot be converted to type {wanted.name} without overflow") from None
 
 
-def _from_python(data: Any) -> np.ndarray:
-    """Nested sequences of numbers (or of tensors), checked level by level."""
+def _from_python(data: Any) -> tuple[np.ndarray, bool]:
+    """An array of a number or of nested sequences, and whether it was made of Python numbers (which have no dtype)."""
     if isinstance(data, (bool, int, float, complex)):
-        return _typed(np.array(data))
+        return np.array(data), True
     if isinstance(data, str) or data is None or not hasattr(data, "__len__"):
         if hasattr(data, "__array__") or hasattr(data, "__dlpack__") or hasattr(data, "__array_interface__"):
-            return np.array(np.asarray(data))
+            return np.array(np.asarray(data)), False
         if isinstance(data, str):
             raise TypeError("new(): invalid data type 'str'")
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    if type(_first_element(data)) in (bool, int, float, complex):
+        try:
+            array = np.array(data)
+        except (ValueError, TypeError, RuntimeError):
+            pass  # ragged, or mixed with tensors
+        else:
+            if array.dtype.kind in "bifc":
+                return array, True
+    return _element_by_element(data)
+
+
+def _first_element(data: Any) -> Any:
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return data
+
+
+def _element_by_element(data: Any) -> tuple[np.ndarray, bool]:
     shape = _shape_of(data)
     flat: list[Any] = []
     _flatten(data, shape, 0, flat)
     if not flat:
-        return np.empty(shape, default_dtype().numpy)
+        return np.empty(shape, default_dtype().numpy), False
     if any(isinstance(item, (np.ndarray, np.generic)) for item in flat):
-        return np.array([np.asarray(item) for item in flat]).reshape(shape)
-    return _typed(np.array(flat).reshape(shape))
+        kept = [np.asarray(item) for item in flat]
+        common = np.result_type(*{item.dtype for item in kept})
+        return np.array(kept, common).reshape(shape), False
+    array = np.array(flat).reshape(shape)
+    if array.dtype.kind == "u":
+        raise ValueError("Overflow when unpacking long long: the number does not fit in int64")
+    return array, True
 
 
 def _typed(array: np.ndarray) -> np.ndarray:
     """Python floats and complex numbers take the default dtype."""
-    if array.dtype.kind == "f":
+    if array.dtype == np.float64:
         return array.astype(default_dtype().numpy)
-    if array.dtype.kind == "c":
+    if array.dtype == np.complex128:
         return array.astype(default_dtype().to_complex().numpy)
     if array.dtype.kind in "US":
         raise ValueError("too many dimensions 'str'")
@@ -152,6 +177,8 @@ def _shape_of(data: Any) -> tuple:
 
 def _flatten(data: Any, shape: tuple, depth: int, out: list) -> None:
     if isinstance(data, str):
+        if depth and len(shape) == depth and out:
+            raise TypeError("new(): invalid data type 'str'")
         raise ValueError("too many dimensions 'str'")
     if depth == len(shape):
         if isinstance(data, Tensor):
@@ -218,7 +245,7 @@ def scalar_tensor(s: Any, *, dtype: dtype_type | None = None, device: Any = None
 def legacy_tensor(cls: type, *args: Any, **kwargs: Any) -> Tensor:
     """`Tensor(2, 3)` (sizes), `Tensor([1, 2])` (data) or `Tensor()`."""
     kwargs.pop("device", None)
-    kind = default_dtype().numpy
+    kind = numpy_dtype(kwargs.pop("dtype", None))
     if not args or all(isinstance(a, int) and not isinstance(a, bool) for a in args):
         array = np.empty(args or (0,), kind)
     elif len(args) == 1 and type(args[0]).__name__ == "Size":

@@ -227,13 +227,13 @@ class Tensor:
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call `hook(grad)` whenever the gradient of this tensor is computed; what it returns replaces the gradient."""
-        from .autograd.node import add_hook
+        from .autograd.node import HookDict, add_hook
 
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is None:
-            return add_hook(leaf_hooks(self).tensor_hooks.setdefault(0, {}), hook)
-        return add_hook(self._node.ensure_hooks().tensor_hooks.setdefault(self._output_nr, {}), hook)
+            return add_hook(leaf_hooks(self).tensor_hooks.setdefault(0, HookDict()), hook)
+        return add_hook(self._node.ensure_hooks().tensor_hooks.setdefault(self._output_nr, HookDict()), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call `hook(tensor)` right after a backward pass has updated `.grad` of this leaf."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..storage import next_order
+from ..utils.hooks import HookDict, RemovableHandle
 
 
 
@@ -29,40 +30,9 @@ class NodeHooks:
     def __init__(self) -> None:
         self.tensor_hooks: dict[int, dict[int, Callable]] = {}  # by output number
         self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor that retains its gradient
-        self.pre: dict[int, Callable] = {}
-        self.post: dict[int, Callable] = {}
-        self.accumulated: dict[int, Callable] = {}  # of leaves: called when `.grad` has been written
-
-
-class RemovableHandle:
-    """What registering a hook returns: `handle.remove()` takes the hook away; usable in a `with` block."""
-
-    next_id = 0
-
-    def __init__(self, hooks: dict, extra_dict: Any = None) -> None:
-        self.hooks: dict | None = hooks
-        self.extra: tuple = extra_dict if isinstance(extra_dict, (list, tuple)) else (extra_dict,) if extra_dict is not None else ()
-        self.id = RemovableHandle.next_id
-        RemovableHandle.next_id += 1
-
-    def remove(self) -> None:
-        if self.hooks is not None:
-            self.hooks.pop(self.id, None)
-        for other in self.extra:
-            other.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        self.remove()
-
-    def __getstate__(self) -> tuple:
-        return (None, self.id)
-
-    def __setstate__(self, state: tuple) -> None:
-        self.hooks, self.id = state[0], state[1]
-        self.extra = ()
+        self.pre: dict[int, Callable] = HookDict()
+        self.post: dict[int, Callable] = HookDict()
+        self.accumulated: dict[int, Callable] = HookDict()  # of leaves: called when `.grad` has been written
 
 
 def add_hook(hooks: dict, function: Callable) -> RemovableHandle:

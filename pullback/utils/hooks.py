@@ -13,6 +13,22 @@ from typing import Any
 _next_id = count().__next__
 
 
+class HookDict(dict):
+    """A dictionary that can be referenced weakly, in insertion order except for `to_front`."""
+
+    __slots__ = ("__weakref__",)
+
+    def to_front(self, key: int) -> None:
+        rest = [(other, value) for other, value in self.items() if other != key]
+        value = self[key]
+        self.clear()
+        self[key] = value
+        self.update(rest)
+
+    def __reduce__(self) -> tuple:
+        return HookDict, (dict(self),)
+
+
 class RemovableHandle:
     """A ticket for one registered hook: `remove()` it, or leave a `with` block."""
 

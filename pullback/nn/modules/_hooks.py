@@ -9,26 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...utils.hooks import RemovableHandle
+from ...utils.hooks import HookDict, RemovableHandle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-class HookDict(dict):
-    """A dictionary that can be referenced weakly, in insertion order except for `to_front`."""
-
-    __slots__ = ("__weakref__",)
-
-    def to_front(self, key: int) -> None:
-        rest = [(other, value) for other, value in self.items() if other != key]
-        value = self[key]
-        self.clear()
-        self[key] = value
-        self.update(rest)
-
-    def __reduce__(self) -> tuple:
-        return HookDict, (dict(self),)
 
 
 global_forward_pre_hooks = HookDict()

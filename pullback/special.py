@@ -25,6 +25,7 @@ __all__ = sorted({*_SPECIAL, *_SAME_AS_TOP_LEVEL})
 
 # scipy.special's names, where they differ from torch's.
 _FROM_SCIPY = {
+    "_zeta": "zeta",
     "j0": "bessel_j0", "j1": "bessel_j1", "y0": "bessel_y0", "y1": "bessel_y1", "k0": "modified_bessel_k0",
     "k1": "modified_bessel_k1", "k0e": "scaled_modified_bessel_k0", "k1e": "scaled_modified_bessel_k1",
 }  # fmt: skip

@@ -101,6 +101,7 @@ def _boolean_subtraction(a: Any, b: Any) -> None:
 _add = binary_operator(ops.add)
 _subtract = binary_operator(ops.subtract, check=_boolean_subtraction)
 _reverse_subtract = binary_operator(ops.reverse_subtract, check=_boolean_subtraction)
+_reverse_subtract_tensors = binary_operator(ops.reverse_subtract_tensors, check=_boolean_subtraction)
 _multiply = binary_operator(ops.multiply)
 _divide = binary_operator(ops.divide, floating=True)
 
@@ -141,7 +142,8 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """`other - alpha * input`."""
     need_first_tensor("rsub", input, other)
     if alpha == 1:
-        return _needed(_reverse_subtract(as_tensor(input), other), "rsub", other)
+        subtract = _reverse_subtract_tensors if isinstance(other, Tensor) else _reverse_subtract
+        return _needed(subtract(as_tensor(input), other), "rsub", other)
     return _scaled(ops.reverse_subtract_scaled, input, other, alpha, "rsub")
 
 

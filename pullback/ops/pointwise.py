@@ -18,6 +18,7 @@ from ..autograd.op import conjugate, elementwise, linear, op
 add = linear("AddBackward0", operator.add, a=lambda g: g, b=lambda g: g)
 subtract = linear("SubBackward0", operator.sub, a=lambda g: g, b=lambda g: -g)
 reverse_subtract = linear("RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=lambda g: g)
+reverse_subtract_tensors = linear("RsubBackward0", lambda a, b: b - a, a=lambda g: -g, b=lambda g: g)
 add_scaled = linear(
     "AddBackward0", lambda a, b, alpha: a + b * alpha, a=lambda g: g, b=lambda g, alpha: g * np.conj(alpha)
 )

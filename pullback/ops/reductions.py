@@ -23,7 +23,7 @@ def spread(g: Any, x_shape: tuple, axis: tuple, keepdims: bool) -> Any:
     if type(g) is np.ndarray or isinstance(g, np.generic):
         g = np.asarray(g)
         return _expand(g if keepdims or len(axis) == len(x_shape) else g.reshape(kept_shape(x_shape, axis)), x_shape)
-    if not keepdims:
+    if not keepdims and len(axis) != len(x_shape):
         g = reshape(g, shape=kept_shape(x_shape, axis))
     return expand(g, shape=x_shape)
 
@@ -101,8 +101,7 @@ log_softmax = op(
 def _extreme_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: bool) -> Any:
     """Shared equally among ties."""
     winners = (x == unkeep(out, axis, keepdims)) | (np.isnan(x) & np.isnan(unkeep(out, axis, keepdims)))
-    share = winners / np.sum(winners, axis=axis, keepdims=True)
-    return unkeep(g, axis, keepdims) * share
+    return np.where(winners, unkeep(g, axis, keepdims) / np.sum(winners, axis=axis, keepdims=True), 0)
 
 
 def _amax(x: Any, axis: tuple, keepdims: bool) -> Any:

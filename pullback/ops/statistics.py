@@ -119,7 +119,7 @@ def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple, keepdims:
     size = np.abs(x)
     if math.isinf(order):
         winners = (size == out) | (np.isnan(size) & np.isnan(out))
-        return sgn(x) * (g * (winners / np.sum(winners, axis=axis, keepdims=True)))
+        return sgn(x) * np.where(winners, g / np.sum(winners, axis=axis, keepdims=True), 0)
     if order < 2:
         safe = np.where(size == 0, 1, size)
         power = np.where(size == 0, 0, safe ** (order - 1))
@@ -235,7 +235,7 @@ def _nanmedian_of_all(x: Any) -> Any:
 
 def _shared(g: Any, x: Any, out: Any) -> Any:
     chosen = (x == out) | (np.isnan(x) & np.isnan(out))
-    return g * (chosen / np.sum(chosen))
+    return np.where(chosen, g / np.sum(chosen), 0)
 
 
 median_of_all = op("MedianBackward0", _median_of_all, x=_shared)

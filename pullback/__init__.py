@@ -7,6 +7,7 @@ Parts that not every program needs (`nn`, `optim`, `linalg`, ...) are imported w
 from __future__ import annotations
 
 import warnings as _warnings
+from math import e, inf, nan, pi
 from typing import Any
 
 # NumPy reports overflow and division by zero as warnings where torch is silent. Only those raised by our own calls are
@@ -52,8 +53,10 @@ from .dtypes import (  # noqa: E402
 )
 from . import creation as _creation  # noqa: E402
 from . import interop as _interop  # noqa: E402
+from . import lazy_names as _lazy_names  # noqa: E402
 from . import methods as _methods  # noqa: E402
 from . import runtime as _runtime  # noqa: E402, F401
+from . import tensor_facts as _tensor_facts  # noqa: E402, F401
 from .functional import registry as _registry  # noqa: E402
 from .interop import from_dlpack, from_numpy, to_dlpack  # noqa: E402
 from .printing import set_printoptions  # noqa: E402
@@ -74,11 +77,14 @@ del _name, _dtype
 
 _SUBMODULES = frozenset(
     {
+        "_C",
         "autograd", "cuda", "distributions", "fft", "func", "linalg", "masked", "multi", "nn", "optim", "random", "serialization",
         "signal", "special", "testing", "utils", "backends", "version", "jit", "hub", "overrides", "amp", "onnx",
     }
 )  # fmt: skip
-_LAZY = {"save": "serialization", "load": "serialization", "install_as_torch": "alias", "vmap": "func"}
+newaxis = None
+_SUBMODULES |= _lazy_names.SUBMODULES
+_LAZY = _lazy_names.LAZY | {"save": "serialization", "load": "serialization", "install_as_torch": "alias", "vmap": "func"}
 
 
 def __getattr__(name: str) -> Any:
@@ -88,13 +94,20 @@ def __getattr__(name: str) -> Any:
         value = globals()[name] = _registry.FUNCTIONS[name]
         return value
     if name in _LAZY:
-        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+        value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+        return value
     if name in _SUBMODULES:
         try:
             return importlib.import_module(f"{__name__}.{name}")
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{name}":
                 raise
+    from .native_names import find
+
+    value = find(name)
+    if value is not None:
+        globals()[name] = value
+        return value
     from .torch_names import missing_attribute
 
     raise missing_attribute("torch", name)

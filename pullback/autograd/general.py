@@ -16,6 +16,10 @@ from .op import Op
 
 
 def apply_special(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> Any:
+    if mode.autocast is not None:
+        from .autocast import cast_inputs
+
+        inputs = cast_inputs(op, inputs, mode.autocast)
     if mode.profiler is not None:
         with mode.profiler.operation(op.name, inputs):
             return _apply(op, inputs, params, mode)

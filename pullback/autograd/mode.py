@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Any
 
-_FIELDS = ("grad", "inference", "anomaly", "saved_hooks", "dual_level", "profiler", "batch_level")
+_FIELDS = ("grad", "inference", "anomaly", "saved_hooks", "dual_level", "profiler", "batch_level", "autocast")
 
 
 class Mode:
@@ -25,6 +25,7 @@ class Mode:
     dual_level: int  # 0 outside forward mode
     profiler: Any  # None, or the object that is told about each operation
     batch_level: int  # 0 outside vmap and batched passes; numbered together with dual_level, innermost highest
+    autocast: Any  # None, or the dtype that products take
     special: bool  # anything but plain grad/no_grad: operations take the general path
 
     def replace(self, **changes: Any) -> Mode:
@@ -47,8 +48,8 @@ def _intern(values: tuple) -> Mode:
     return mode
 
 
-RECORD = _intern((True, False, None, (), 0, None, 0))
-NO_GRAD = _intern((False, False, None, (), 0, None, 0))
+RECORD = _intern((True, False, None, (), 0, None, 0, None))
+NO_GRAD = _intern((False, False, None, (), 0, None, 0, None))
 
 _current: ContextVar[Mode] = ContextVar("pullback_mode", default=RECORD)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd import autocast
 from ..autograd.tape import apply, apply_binary
 from ..ops import matmul as ops
 from ..ops import pointwise
@@ -16,7 +17,7 @@ from .registry import METHODS, public
 
 
 def _same_dtype(a: Tensor, b: Tensor, names: str = "m1 and m2") -> None:
-    if a._array.dtype is not b._array.dtype and a._array.dtype != b._array.dtype:
+    if a._array.dtype is not b._array.dtype and a._array.dtype != b._array.dtype and not autocast.is_active():
         raise RuntimeError(
             f"expected {names} to have the same dtype, but got: {a.dtype.short_name} != {b.dtype.short_name}. "
             f"Convert one of them, as in b.to(a.dtype)."
@@ -256,7 +257,7 @@ def _expandable(x: Tensor, shape: tuple) -> None:
 
 
 def _added(x: Tensor, a: Tensor) -> None:
-    if x._array.dtype != a._array.dtype:
+    if x._array.dtype != a._array.dtype and not autocast.is_active():
         raise RuntimeError(
             f"self and mat2 must have the same dtype, but got {x.dtype.type_name} and {a.dtype.type_name}. Input "
             "dtypes must be "

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-_submodules = ("_pytree", "checkpoint", "data", "hooks")
+_submodules = (
+    "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension", "data", "dlpack", "hooks", "model_zoo",
+    "tensorboard",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -15,4 +18,4 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -1,0 +1,156 @@
+"""`GradScaler`: multiply the loss, divide the gradients, skip steps that overflowed, and adapt the factor."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+_READY, _UNSCALED, _STEPPED = range(3)
+
+
+class GradScaler:
+    """Scales losses so that gradients in short dtypes do not vanish."""
+
+    def __init__(
+        self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
+        backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
+    ) -> None:  # fmt: skip
+        self._device = device
+        if device == "cuda" and enabled:
+            warnings.warn(
+                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
+                UserWarning,
+                stacklevel=2,
+            )
+            enabled = False
+        self._enabled = enabled
+        if enabled:
+            if growth_factor <= 1.0:
+                raise AssertionError("The growth factor must be > 1.0.")
+            if backoff_factor >= 1.0:
+                raise AssertionError("The backoff factor must be < 1.0.")
+        self._scale: float = init_scale
+        self._growth_factor = growth_factor
+        self._backoff_factor = backoff_factor
+        self._growth_interval = growth_interval
+        self._growth_tracker = 0
+        self._optimizers: dict[int, dict[str, Any]] = {}
+
+    def _state_of(self, optimizer: Any) -> dict[str, Any]:
+        return self._optimizers.setdefault(id(optimizer), {"stage": _READY, "found_inf": False})
+
+    def scale(self, outputs: Any) -> Any:
+        """The loss (or a list of them) times the factor."""
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, (list, tuple)):
+            return type(outputs)(self.scale(value) for value in outputs)
+        if not hasattr(outputs, "backward"):
+            raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+        return outputs * self._scale
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Divide the gradients of an optimizer's parameters by the factor, and note whether any is infinite or NaN."""
+        if not self._enabled:
+            return
+        state = self._state_of(optimizer)
+        if state["stage"] == _UNSCALED:
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        if state["stage"] == _STEPPED:
+            raise RuntimeError("unscale_() is being called after step().")
+        inverse = 1.0 / self._scale
+        grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        for grad in grads:
+            array = grad._array
+            if array.dtype == np.float16:
+                raise ValueError("Attempting to unscale FP16 gradients.")
+            finite = np.isfinite(array if array.dtype.kind != "V" else array.astype(np.float32))
+            state["found_inf"] = state["found_inf"] or not finite.all()
+            grad.detach().mul_(inverse)
+        state["stage"] = _UNSCALED
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """`optimizer.step()`, unless a gradient is infinite or NaN."""
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs:
+            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        state = self._state_of(optimizer)
+        if state["stage"] == _STEPPED:
+            raise RuntimeError("step() has already been called since the last update().")
+        if state["stage"] == _READY:
+            self.unscale_(optimizer)
+        state["stage"] = _STEPPED
+        return None if state["found_inf"] else optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: Any = None) -> None:
+        """Adapt the factor: smaller after an overflow, larger after many steps without one."""
+        if not self._enabled:
+            return
+        if new_scale is not None:
+            self._scale = float(new_scale)
+        else:
+            if not self._optimizers:
+                raise AssertionError("No inf checks were recorded prior to update.")
+            self._adapt(any(state["found_inf"] for state in self._optimizers.values()))
+        self._optimizers.clear()
+
+    def _adapt(self, overflowed: bool) -> None:
+        if overflowed:
+            self._scale *= self._backoff_factor
+            self._growth_tracker = 0
+            return
+        self._growth_tracker += 1
+        if self._growth_tracker == self._growth_interval:
+            self._scale *= self._growth_factor
+            self._growth_tracker = 0
+
+    def get_scale(self) -> float:
+        """The factor."""
+        return self._scale if self._enabled else 1.0
+
+    def is_enabled(self) -> bool:
+        return self._enabled
+
+    def get_growth_factor(self) -> float:
+        return self._growth_factor
+
+    def set_growth_factor(self, new_factor: float) -> None:
+        self._growth_factor = new_factor
+
+    def get_backoff_factor(self) -> float:
+        return self._backoff_factor
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        self._backoff_factor = new_factor
+
+    def get_growth_interval(self) -> int:
+        return self._growth_interval
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        self._growth_interval = new_interval
+
+    def state_dict(self) -> dict[str, Any]:
+        """The factor and how it adapts; empty when disabled."""
+        if not self._enabled:
+            return {}
+        return {
+            "scale": self._scale, "growth_factor": self._growth_factor, "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval, "_growth_tracker": self._growth_tracker,
+        }  # fmt: skip
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict()` gave."""
+        if not self._enabled:
+            return
+        if not state_dict:
+            raise RuntimeError(
+                "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
+            )
+        self._scale = state_dict["scale"]
+        self._growth_factor = state_dict["growth_factor"]
+        self._backoff_factor = state_dict["backoff_factor"]
+        self._growth_interval = state_dict["growth_interval"]
+        self._growth_tracker = state_dict["_growth_tracker"]

@@ -1,0 +1,44 @@
+"""`torch.backends.cudnn`: not there; `benchmark`, `deterministic`, `enabled` and `allow_tf32` stay as set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+enabled = True
+deterministic = False
+benchmark = False
+benchmark_limit = 10
+allow_tf32 = True
+
+
+def is_available() -> bool:
+    """Whether cuDNN can be used: no."""
+    return False
+
+
+def version() -> None:
+    return None
+
+
+def is_acceptable(tensor: object) -> bool:
+    return False
+
+
+@contextmanager
+def flags(
+    enabled: bool = False, benchmark: bool = False, benchmark_limit: int = 10, deterministic: bool = False,
+    allow_tf32: bool = True, **others: object,
+) -> Iterator[None]:  # fmt: skip
+    """The switches set for the length of a `with` block."""
+    here = globals()
+    wanted = {
+        "enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit, "deterministic": deterministic,
+        "allow_tf32": allow_tf32,
+    }  # fmt: skip
+    before = {name: here[name] for name in wanted}
+    here.update(wanted)
+    try:
+        yield
+    finally:
+        here.update(before)

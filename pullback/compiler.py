@@ -1,0 +1,68 @@
+"""`torch.compile` and `torch.compiler`: accepted, and without effect. Programs run as they are written.
+
+There is no graph capture: `compile` returns what it was given, so results are those of the plain program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def compile(
+    model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = "inductor",
+    mode: str | None = None, options: dict[str, Any] | None = None, disable: bool = False, **others: Any,
+) -> Any:  # fmt: skip
+    """The function or module itself. All of torch's arguments are accepted; also a decorator."""
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if model is None:
+        return lambda wrapped: wrapped
+    if not callable(model):
+        raise TypeError(f"torch.compile expects a function or a module, not {type(model).__name__}")
+    return model
+
+
+def is_compiling() -> bool:
+    """Whether a program is being captured: never."""
+    return False
+
+
+is_dynamo_compiling = is_exporting = is_compiling
+
+
+def _decorator(fn: Callable | None = None, *args: Any, **kwargs: Any) -> Any:
+    """Returns the function unchanged; usable with and without arguments."""
+    return fn if callable(fn) else lambda wrapped: wrapped
+
+
+disable = allow_in_graph = assume_constant_result = substitute_in_graph = _decorator
+
+
+def reset() -> None:
+    """There are no compiled programs to forget."""
+
+
+def list_backends(exclude_tags: Any = ()) -> list[str]:
+    """The names of compilers: none."""
+    return []
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Accepted: nothing is recorded."""
+
+
+class set_stance:
+    """Accepted: programs always run as they are written."""
+
+    def __init__(self, stance: str = "default", **others: Any) -> None:
+        self.stance = stance
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: Any) -> None:
+        return None
+
+    def __call__(self, function: Callable) -> Callable:
+        return function

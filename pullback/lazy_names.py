@@ -1,0 +1,28 @@
+"""Names of `torch` that few programs use, and the module each is imported from when it is first asked for."""
+
+from __future__ import annotations
+
+SUBMODULES = frozenset(
+    {
+        "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "hub", "jit", "library", "mps",
+        "multiprocessing", "onnx", "overrides", "profiler", "testing", "types", "xpu",
+    }
+)  # fmt: skip
+
+_BY_MODULE = {
+    "alias": "install_as_torch uninstall_as_torch",
+    "layout": "layout memory_format strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
+    "preserve_format contiguous_format legacy_contiguous_format channels_last channels_last_3d",
+    "legacy_types": "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor "
+    "LongTensor BoolTensor ComplexFloatTensor ComplexDoubleTensor set_default_tensor_type typename get_default_device "
+    "set_default_device get_device_module OutOfMemoryError AcceleratorError",
+    "raw_storage": "UntypedStorage TypedStorage is_storage",
+    "compiler": "compile",
+    "amp": "autocast GradScaler",
+    "amp.autocast_mode": "is_autocast_enabled is_autocast_cpu_enabled set_autocast_enabled set_autocast_cpu_enabled "
+    "get_autocast_dtype set_autocast_dtype get_autocast_cpu_dtype get_autocast_gpu_dtype is_autocast_cache_enabled "
+    "set_autocast_cache_enabled clear_autocast_cache",
+    "torch_version": "TorchVersion",
+}
+
+LAZY = {name: module for module, names in _BY_MODULE.items() for name in names.split()}

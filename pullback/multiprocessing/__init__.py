@@ -1,0 +1,42 @@
+"""`torch.multiprocessing`: Python's `multiprocessing`. Tensors travel by value; sharing strategies are accepted.
+
+`spawn` starts several processes with their number as first argument, as torch's does. Memory shared between processes
+is not supported: `Tensor.share_memory_()` has no effect on what another process sees.
+"""
+
+from __future__ import annotations
+
+import multiprocessing as _multiprocessing
+from multiprocessing import *  # noqa: F403
+from typing import Any
+
+from .spawn import ProcessContext, ProcessExitedException, ProcessRaisedException, spawn, start_processes
+
+__all__ = [  # noqa: F405
+    *_multiprocessing.__all__, "ProcessContext", "ProcessExitedException", "ProcessRaisedException",
+    "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn", "start_processes",
+]  # fmt: skip
+
+_strategy = "file_descriptor"
+
+
+def get_all_sharing_strategies() -> set[str]:
+    """The names torch knows on Linux."""
+    return {"file_descriptor", "file_system"}
+
+
+def get_sharing_strategy() -> str:
+    """The strategy that was set last."""
+    return _strategy
+
+
+def set_sharing_strategy(new_strategy: str) -> None:
+    """Accepted: tensors travel by value."""
+    global _strategy
+    if new_strategy not in get_all_sharing_strategies():
+        raise AssertionError(f"invalid strategy {new_strategy!r}: use one of {sorted(get_all_sharing_strategies())}")
+    _strategy = new_strategy
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_multiprocessing, name)

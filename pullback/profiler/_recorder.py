@@ -1,0 +1,149 @@
+"""`profile` and `record_function`: they stand in the tape's mode and are told about each operation."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+from ..autograd.mode import current_mode, set_mode
+from ._events import Event, EventList, averages
+
+
+class profile:
+    """Time the operations of a `with` block, or of the steps that a schedule picks."""
+
+    def __init__(
+        self, activities: Any = None, schedule: Callable[[int], Any] | None = None,
+        on_trace_ready: Callable[[profile], Any] | None = None, record_shapes: bool = False,
+        profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False, with_modules: bool = False,
+        enabled: bool = True, **others: Any,
+    ) -> None:  # fmt: skip
+        self._schedule = schedule
+        self._on_trace_ready = on_trace_ready
+        self._enabled = enabled
+        self._events: list[Event] = []
+        self._open: list[float] = []  # for each block that is open: the time its inner blocks took
+        self.step_num = 0
+
+    # --- the tape's side ---
+
+    @contextmanager
+    def operation(self, name: str, inputs: tuple) -> Iterator[None]:
+        """Called by the tape around each operation."""
+        with self.block(f"aten::{_snake(name)}"):
+            yield
+
+    @contextmanager
+    def block(self, name: str) -> Iterator[None]:
+        start = perf_counter()
+        self._open.append(0.0)
+        try:
+            yield
+        finally:
+            duration = (perf_counter() - start) * 1e6
+            inner = self._open.pop()
+            if self._open:
+                self._open[-1] += duration
+            self._events.append(Event(name, start * 1e6, duration, len(self._open), duration - inner))
+
+    # --- the program's side ---
+
+    def _action(self) -> str:
+        return "RECORD" if self._schedule is None else self._schedule(self.step_num).name
+
+    def _record(self, on: bool) -> None:
+        set_mode(current_mode().replace(profiler=self if on and self._enabled else None))
+
+    def start(self) -> None:
+        """Begin."""
+        self._record(self._action().startswith("RECORD"))
+
+    def stop(self) -> None:
+        """End; a trace that is ready is handed over."""
+        recording = current_mode().profiler is self
+        self._record(False)
+        if recording and self._on_trace_ready is not None:
+            self._on_trace_ready(self)
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.stop()
+
+    def step(self) -> None:
+        """Tell the schedule that one step of the loop is over."""
+        before = self._action()
+        self.step_num += 1
+        after = self._action()
+        if before == "RECORD_AND_SAVE":
+            self._record(False)
+            if self._on_trace_ready is not None:
+                self._on_trace_ready(self)
+        if after.startswith("RECORD") and not before == "RECORD":
+            self._events.clear()
+        self._record(after.startswith("RECORD"))
+
+    def events(self) -> list[Event]:
+        """Every event, in the order in which they ended."""
+        return list(self._events)
+
+    function_events = property(events)
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
+        """Sums by name."""
+        return averages(self._events)
+
+    def total_average(self) -> float:
+        """The time of all events together, in microseconds."""
+        return self.key_averages().self_cpu_time_total
+
+    def table(self, **options: Any) -> str:
+        return self.key_averages().table(**options)
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the events for a browser's trace viewer."""
+        import json
+
+        events = [
+            {"name": e.name, "ph": "X", "ts": e.start, "dur": e.duration, "pid": 0, "tid": 0, "cat": "cpu_op"}
+            for e in self._events
+        ]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"traceEvents": events, "displayTimeUnit": "ms"}, file)
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() and i else letter.lower() for i, letter in enumerate(name))
+
+
+class record_function:
+    """A named block in the profile; also a decorator."""
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name = name
+        self._block: Any = None
+
+    def __enter__(self) -> record_function:
+        profiler = current_mode().profiler
+        if profiler is not None:
+            self._block = profiler.block(self.name)
+            self._block.__enter__()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        if self._block is not None:
+            self._block.__exit__(*exc)
+            self._block = None
+
+    def __call__(self, function: Callable) -> Callable:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with record_function(self.name):
+                return function(*args, **kwargs)
+
+        return wrapped

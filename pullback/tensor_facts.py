@@ -1,0 +1,130 @@
+"""Small questions and conversions around tensors that are functions in torch: `numel`, `is_complex`, `frombuffer`, ...
+
+Importing this module announces them; the methods among them that need no operation are attached here as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .autograd.tape import wrap
+from .dtypes import as_dtype
+from .functional.registry import FUNCTIONS, METHODS
+from .tensor import Tensor
+
+
+def _question(name: str) -> Any:
+    def function(input: Tensor) -> Any:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        return getattr(input, name)()
+
+    function.__name__ = name
+    function.__doc__ = f"`input.{name}()`."
+    return function
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element differs from zero."""
+    if input.numel() != 1:
+        which = "no values" if input.numel() == 0 else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {which} is ambiguous")
+    return bool(input)
+
+
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A tensor that shares the memory of an object with a buffer (bytes, bytearray, memoryview)."""
+    kind = as_dtype(dtype).numpy
+    length = memoryview(buffer).nbytes
+    if length == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset must be non-negative and no greater than buffer length ({length - 1}), but got {offset}"
+        )
+    if count < 0 and (length - offset) % kind.itemsize:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element size "
+            f"({kind.itemsize})"
+        )
+    result = wrap(np.frombuffer(buffer, kind, count, offset))
+    if requires_grad:
+        result.requires_grad_()
+    return result
+
+
+def layout_of(self: Tensor) -> Any:
+    """`torch.strided`, always."""
+    from .layout import strided
+
+    return strided
+
+
+def to_gpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> NoReturn:
+    """There is no GPU: raises what torch's CPU build raises."""
+    from .cuda import refuse
+
+    refuse()
+
+
+def no_sparse(name: str) -> Any:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(
+            f"Tensor.{name} needs sparse tensors, which Pullback does not have. Keep the data dense, or keep "
+            "indices and values as two dense tensors and use index_add_ or scatter_add."
+        )
+
+    method.__name__ = name
+    method.__doc__ = "Sparse tensors are not supported."
+    return method
+
+
+def as_subclass(self: Tensor, cls: type) -> Any:
+    """The same memory and history as an object of a subclass of Tensor."""
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(f"cls must be a subclass of torch.Tensor, not {cls!r}")
+    from .methods import alias_of
+
+    result = alias_of(self)
+    result.__class__ = cls
+    return result
+
+
+def _lazy_method(module: str, name: str) -> Any:
+    def method(self: Tensor) -> Any:
+        from importlib import import_module
+
+        return getattr(import_module(f"pullback.{module}"), name)(self)
+
+    method.__name__ = name
+    return method
+
+
+for _name in (
+    "is_floating_point",
+    "is_complex",
+    "is_signed",
+    "is_conj",
+    "is_neg",
+    "is_inference",
+    "numel",
+    "get_device",
+):
+    FUNCTIONS[_name] = _question(_name)
+for _function in (is_nonzero, frombuffer):
+    FUNCTIONS[_function.__name__] = _function
+for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "coalesce", "sparse_mask", "indices", "values"):
+    METHODS[_name] = no_sparse(_name)
+METHODS.update(
+    {
+        "cuda": to_gpu, "xpu": to_gpu, "as_subclass": as_subclass, "is_nonzero": is_nonzero,
+        "to_dense": lambda self, dtype=None, masked_grad=None: self if dtype is None else self.to(dtype),
+        "untyped_storage": _lazy_method("raw_storage", "untyped_storage"),
+        "storage": _lazy_method("raw_storage", "storage"),
+        "record_stream": lambda self, stream: None, "is_coalesced": lambda self: False,
+        "is_distributed": lambda self: False, "dim_order": lambda self: tuple(range(self.ndim)),
+    }
+)  # fmt: skip
+Tensor.layout = property(layout_of)  # type: ignore[attr-defined]

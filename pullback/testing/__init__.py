@@ -1,0 +1,42 @@
+"""`torch.testing`: `assert_close` with torch's tolerances and messages, and `make_tensor` for test data."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .comparison import assert_close
+from .creation import make_tensor
+
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """The old name of `assert_close`, with its looser ideas of what may be compared."""
+    warnings.warn(
+        "`torch.testing.assert_allclose()` is deprecated. Use torch.testing.assert_close.", FutureWarning, stacklevel=2
+    )
+    from ..creation import as_tensor
+    from ..tensor import Tensor
+
+    if not isinstance(actual, Tensor):
+        actual = as_tensor(actual)
+    if not isinstance(expected, Tensor):
+        expected = as_tensor(expected, dtype=actual.dtype)
+    assert_close(
+        actual,
+        expected,
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_device=True,
+        check_dtype=False,
+        msg=msg or None,
+    )

@@ -14,6 +14,7 @@ import numpy as np
 from .autograd import views
 from .autograd.tape import apply
 from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape
+from .functional.operands import wrap_dim
 from .functional.registry import IN_PLACE, METHODS, load, on_load
 from .ops import casting, pointwise
 from .size import Size
@@ -75,9 +76,10 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or the size of one dim."""
     if dim is None:
         return self.shape
-    from .functional.operands import wrap_dim
-
-    return self._array.shape[wrap_dim(dim, self._array.ndim, scalar_ok=False)]
+    try:
+        return self._array.shape[dim]
+    except (IndexError, TypeError):
+        return self._array.shape[wrap_dim(dim, self._array.ndim, scalar_ok=False)]
 
 
 def numel(self: Tensor) -> int:

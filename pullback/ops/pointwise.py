@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import conjugate, elementwise, linear, op
+from ..quiet import quiet
 
 # --- arithmetic ---
 
@@ -138,23 +139,13 @@ acosh = elementwise("AcoshBackward0", np.arccosh, x=lambda x: 1 / (np.sqrt(x - 1
 atanh = elementwise("AtanhBackward0", np.arctanh, x=lambda x: 1 / (1 - x * x))
 
 
+@quiet
 def _sigmoid(x: Any) -> Any:
-    if x.dtype.kind == "c":
-        return 1 / (1 + np.exp(-x))
-    half = 0.5 * x  # (1 + tanh(x/2)) / 2 neither overflows nor loses small values' sign
-    out = np.tanh(half)
-    return 0.5 * (out + 1) if x.dtype.itemsize > 2 else (0.5 * (out + 1)).astype(x.dtype)
+    """1 / (1 + exp(-x)): exp may overflow to inf, which gives the right 0."""
+    return 1 / (1 + np.exp(-x))
 
 
-def _accurate_sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x)) without overflow and accurate in both tails."""
-    if x.dtype.kind == "c":
-        return 1 / (1 + np.exp(-x))
-    with np.errstate(over="ignore"):
-        return 1 / (1 + np.exp(-x))
-
-
-sigmoid = elementwise("SigmoidBackward0", _accurate_sigmoid, x=lambda out: out * (1 - out))
+sigmoid = elementwise("SigmoidBackward0", _sigmoid, x=lambda out: out * (1 - out))
 
 # --- signs, rounding: derivative zero almost everywhere ---
 

@@ -26,6 +26,9 @@ ITEM = (
 )
 
 
+ndarray = np.ndarray
+
+
 class NotBatchable(RuntimeError):
     """Something asked a batch for the value of one example."""
 
@@ -45,7 +48,10 @@ def level_of(value: Any) -> int:
 
 
 class Batched:
-    """Examples along axis 0 of `array` (or one value for all of them), each looking like an array of its own."""
+    """Examples along axis 0 of `array` (or one value for all of them), each looking like an array of its own.
+
+    What operations, NumPy's functions and `[]` do to it is added by `batching_rules.py` and `protocol.py`.
+    """
 
     __slots__ = ("array", "level", "batched", "shape", "dtype", "__weakref__")
 
@@ -55,8 +61,8 @@ class Batched:
         self.array = array
         self.level = level
         self.batched = batched
-        plain = raw(array)
-        self.shape = tuple(plain.shape)[1:] if batched else tuple(plain.shape)
+        plain = array if type(array) is ndarray else raw(array)
+        self.shape = plain.shape[1:] if batched else plain.shape
         self.dtype = plain.dtype
 
     # --- what arrays have ---
@@ -187,6 +193,11 @@ class Batched:
         return self if self.dtype == dtype and not copy else cast(self, dtype=np.dtype(dtype))
 
     def reshape(self, *shape: Any) -> Batched:
+        if self.batched and type(self.array) is ndarray:
+            wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+            if -1 in wanted:
+                wanted = complete_shape(tuple(wanted), self.size)
+            return Batched(self.array.reshape((self.array.shape[0], *wanted)), self.level)
         from ..ops.shape import reshape
 
         wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
@@ -226,33 +237,9 @@ class Batched:
 
         return reduction_method(self, name)
 
-    # --- indexing ---
-
-    def __getitem__(self, index: Any) -> Any:
-        from .batching_rules import get_item
-
-        return get_item(self, index)
-
     def __setitem__(self, index: Any, value: Any) -> None:
         target = self[index]
         np.copyto(target, value, casting="unsafe")
-
-    # --- dispatch ---
-
-    def _pullback_apply(self, op: Any, inputs: tuple, params: dict | None) -> Any:
-        from .batching_rules import apply_batched
-
-        return apply_batched(op, inputs, params or {})
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from .protocol import call_ufunc
-
-        return call_ufunc(ufunc, method, inputs, kwargs)
-
-    def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-        from .protocol import call_function
-
-        return call_function(function, args, kwargs)
 
 
 def complete_shape(shape: tuple, size: int) -> tuple:
@@ -292,25 +279,32 @@ def elementwise(function: Callable, inputs: tuple) -> Any:
     arrays = [
         aligned(value, ndim) if type(value) is Batched and value.level == level else value for value in inputs
     ]
+    if any(type(array) is not ndarray for array in arrays):
+        from .batching_rules import uniform
+
+        arrays = uniform(arrays)
     result = function(*arrays)
     if type(result) is tuple:
         return tuple(Batched(part, level, batched) for part in result)
     return Batched(result, level, batched)
 
 
-_SCALARS = (int, float, complex)
-
-
 def _operator(function: Callable) -> Callable:
     def method(self: Batched, other: Any) -> Any:
-        if type(other) in _SCALARS:
+        kind = type(other)
+        if kind is float or kind is int or kind is complex:
             return Batched(function(self.array, other), self.level, self.batched)
-        if type(other) is Batched and other.level == self.level and len(other.shape) == len(self.shape):
-            if self.batched and other.batched or not self.shape:
-                return Batched(function(self.array, other.array), self.level, self.batched or other.batched)
+        if kind is Batched:
+            if other.level == self.level and len(other.shape) == len(self.shape) and (self.batched and other.batched or not self.shape):
+                first, second = self.array, other.array
+                if type(first) is ndarray and type(second) is ndarray:
+                    return Batched(function(first, second), self.level, self.batched or other.batched)
+        elif kind is ndarray:
+            if type(self.array) is ndarray and (other.ndim <= len(self.shape) or not self.batched):
+                return Batched(function(self.array, other), self.level, self.batched)
         elif not hasattr(other, "dtype") and not isinstance(other, (bool, list)):
             return NotImplemented
-        elif hasattr(other, "_pullback_apply") and type(other) is not Batched:
+        elif hasattr(other, "_pullback_apply"):
             return NotImplemented  # a Tensor: it is the layer above
         return elementwise(function, (self, other))
 
@@ -319,19 +313,14 @@ def _operator(function: Callable) -> Callable:
 
 def _reflected(function: Callable) -> Callable:
     def method(self: Batched, other: Any) -> Any:
-        if type(other) in _SCALARS:
+        kind = type(other)
+        if kind is float or kind is int or kind is complex:
             return Batched(function(other, self.array), self.level, self.batched)
         if not hasattr(other, "dtype") and not isinstance(other, (bool, list)):
             return NotImplemented
         return elementwise(function, (other, self))
 
     return method
-
-
-def _matmul(self: Batched, other: Any) -> Any:
-    from .protocol import matmul
-
-    return matmul(self, other)
 
 
 for _name, _function in (
@@ -348,5 +337,3 @@ for _name, _function in (
 Batched.__hash__ = object.__hash__  # type: ignore[method-assign]
 for _name, _function in (("neg", operator.neg), ("pos", operator.pos), ("abs", abs), ("invert", operator.invert)):
     setattr(Batched, f"__{_name}__", (lambda function: lambda self: self.same(function(self.array)))(_function))
-Batched.__matmul__ = _matmul  # type: ignore[attr-defined]
-Batched.__rmatmul__ = lambda self, other: _matmul(other, self)  # type: ignore[attr-defined]

@@ -16,26 +16,44 @@ import numpy as np
 
 from .batched import Batched, DynamicShape, NotBatchable, level_of, raw
 
+ndarray = np.ndarray
 Rule = Callable[[Any, list, list, dict, int], Any]
 POINTWISE_KINDS = ("elementwise", "elementwise_pull", "real_pull")
 
 
-def apply_batched(op: Any, inputs: tuple, params: dict) -> Any:
+def apply_batched(op: Any, inputs: tuple, params: dict | None) -> Any:
     """Run an operation on inputs of which some are batches, and wrap what comes out as batches of the same level."""
-    level = max(level_of(value) for value in inputs)
+    level = 0
+    for value in inputs:
+        if type(value) is Batched and value.level > level:
+            level = value.level
     held = params_level(params) if params else 0
-    level = max(level, held)
-    values = [value.array if level_of(value) == level else value for value in inputs]
-    flags = [level_of(value) == level and value.batched for value in inputs]
-    values = uniform(values)
+    if held > level:
+        level = held
+    values, flags, size, plain = [], [], 0, True
+    for value in inputs:
+        flag = False
+        if type(value) is Batched and value.level == level:
+            flag = value.batched
+            value = value.array
+            if flag and not size:
+                size = len(value) if type(value) is ndarray else raw(value).shape[0]
+        values.append(value)
+        flags.append(flag)
+        plain = plain and (type(value) is ndarray or value is None)
+    if not plain:
+        values = uniform(values)
+    params = params or {}
     if held == level:
-        size = next((raw(v).shape[0] for v, f in zip(values, flags, strict=True) if f), None) or params_size(params, level)
-        out = rule_with_batched_params(op)(op, values, flags, params, size)
-        return wrapped(out, level, True)
-    if not any(flags) and not getattr(op, "decides_batch", False):
+        if params_batched(params, level):
+            size = size or params_size(params, level)
+            return wrapped(rule_with_batched_params(op)(op, values, flags, params, size), level, True)
+        params = example_params(params, 0, level)
+    if not size and True not in flags and not getattr(op, "decides_batch", False):
         return wrapped(op(*values, **params), level, False)
-    size = next((raw(v).shape[0] for v, f in zip(values, flags, strict=True) if f), 0)
-    return wrapped(rule_of(op)(op, values, flags, params, size), level, True)
+    rule = op.batch or _found.get(id(op)) or rule_of(op)
+    out = rule(op, values, flags, params, size)
+    return Batched(out, level) if type(out) is ndarray else wrapped(out, level, True)
 
 
 def wrapped(out: Any, level: int, batched: bool) -> Any:
@@ -204,7 +222,10 @@ def stacked(results: list, op: Any, values: list, flags: list, params: dict) -> 
 def params_level(params: dict) -> int:
     level = 0
     for value in params.values():
-        if type(value) is Batched:
+        kind = type(value)
+        if kind is int or kind is bool or kind is str:
+            continue
+        if kind is Batched:
             level = max(level, value.level)
         elif isinstance(value, tuple):
             for item in value:
@@ -213,12 +234,22 @@ def params_level(params: dict) -> int:
     return level
 
 
+def params_batched(params: dict, level: int) -> bool:
+    """Whether a parameter differs between examples."""
+    return any(
+        level_of(item) == level and item.batched
+        for value in params.values()
+        for item in (value if isinstance(value, tuple) else (value,))
+    )
+
+
 def params_size(params: dict, level: int) -> int:
-    for value in params.values():
-        for item in value if isinstance(value, tuple) else (value,):
-            if level_of(item) == level and item.batched:
-                return raw(item.array).shape[0]
-    raise NotBatchable("vmap: a parameter of an operation is a batch without a batch axis")
+    return next(
+        raw(item.array).shape[0]
+        for value in params.values()
+        for item in (value if isinstance(value, tuple) else (value,))
+        if level_of(item) == level and item.batched
+    )
 
 
 def example_params(params: dict, number: int, level: int) -> dict:
@@ -250,7 +281,7 @@ def rule_with_batched_params(op: Any) -> Rule:
 
 def get_item(batch: Batched, index: Any) -> Any:
     """`example[index]` for all examples."""
-    items = index if isinstance(index, tuple) else (index,)
+    items = index if type(index) is tuple else (index,)
     if any(type(item) is Batched for item in items):
         from ..ops.indexing import pick
 
@@ -263,3 +294,13 @@ def get_item(batch: Batched, index: Any) -> Any:
         results = [batch.array[number][index] for number in range(raw(batch.array).shape[0])]
         return Batched(np.stack(results), batch.level)
     return Batched(plain_payload(batch.array[(slice(None), *items)]), batch.level)
+
+
+def dispatch(self: Batched, op: Any, inputs: tuple, params: dict | None) -> Any:
+    return apply_batched(op, inputs, params)
+
+
+Batched._pullback_apply = dispatch  # type: ignore[attr-defined]
+Batched.__getitem__ = get_item  # type: ignore[attr-defined]
+
+from . import protocol  # noqa: E402, F401 - completes the class

@@ -11,11 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from .batched import CONTROL_FLOW, Batched, NotBatchable, complete_shape, elementwise, level_of, raw
-from .batching_rules import is_tensor, lined_up, plain_payload, uniform, with_batch_axis
+from .batched import CONTROL_FLOW, Batched, NotBatchable, elementwise, level_of, raw
+from .batching_rules import apply_batched, is_tensor, lined_up, plain_payload, uniform, with_batch_axis
+
+ndarray = np.ndarray
 
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
+    if method == "__call__" and not kwargs and ufunc.signature is None:
+        if len(inputs) == 1 and type(inputs[0].array) is ndarray:
+            batch = inputs[0]
+            return Batched(ufunc(batch.array), batch.level, batch.batched) if ufunc.nout == 1 else elementwise(ufunc, inputs)
+        if not any(is_tensor(value) for value in inputs):
+            return elementwise(ufunc, inputs)
     if any(is_tensor(value) for value in inputs):
         return NotImplemented
     out = kwargs.pop("out", None)
@@ -60,10 +68,9 @@ def _axes(a: Batched, axis: Any) -> Any:
 
 
 def matmul(a: Any, b: Any) -> Any:
-    from .batching_rules import apply_batched
     from ..ops.matmul import matmul as op
 
-    return apply_batched(op, (a, b), {})
+    return apply_batched(op, (a, b), None)
 
 
 # --- loops ---
@@ -164,6 +171,14 @@ def implements(*functions: Any) -> Callable:
         return implementation
 
     return register
+
+
+def _array_ufunc(self: Batched, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    return call_ufunc(ufunc, method, inputs, kwargs)
+
+
+def _array_function(self: Batched, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+    return call_function(function, args, kwargs)
 
 
 def call_function(function: Any, args: tuple, kwargs: dict) -> Any:
@@ -373,5 +388,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     np.copyto(target, value, casting="unsafe" if casting == "unsafe" else casting)
 
 
-def completed(shape: tuple, size: int) -> tuple:
-    return complete_shape(shape, size)
+Batched.__array_ufunc__ = _array_ufunc  # type: ignore[attr-defined]
+Batched.__array_function__ = _array_function  # type: ignore[attr-defined]
+Batched.__matmul__ = matmul  # type: ignore[attr-defined]
+Batched.__rmatmul__ = lambda self, other: matmul(other, self)  # type: ignore[attr-defined]

@@ -110,7 +110,7 @@ def product(a: Any, a_flag: bool, b: Any, b_flag: bool) -> Any:
             return np.matmul(a, b)
         if not a_flag and a_ndim == 2:
             return np.matmul(b, np.swapaxes(a, 0, 1))
-        return np.matmul(_deep(a, a_flag, a_ndim), lined_up(b, True, 1)[..., None] if a_ndim == 2 else _column(b, a_ndim))[..., 0]
+        return np.matmul(a, b[..., None] if a_ndim == 2 else _column(b, a_ndim))[..., 0]
     if a_ndim == 1:
         if not a_flag:
             return np.matmul(a, b)
@@ -120,12 +120,10 @@ def product(a: Any, a_flag: bool, b: Any, b_flag: bool) -> Any:
     if a_flag and not b_flag and b_ndim == 2:
         shape = tuple(raw(a).shape)
         return np.reshape(np.matmul(np.reshape(a, (math.prod(shape[:-1]), shape[-1])), b), (*shape[:-1], raw(b).shape[-1]))
+    if not a_flag and a_ndim == 2 and b_ndim == 2 and raw(b).shape[-1] == 1:
+        return np.matmul(b[..., 0], np.swapaxes(a, 0, 1))[..., None]
     ndim = max(a_ndim, b_ndim)
     return np.matmul(lined_up(a, a_flag, ndim), lined_up(b, b_flag, ndim))
-
-
-def _deep(a: Any, flag: bool, ndim: int) -> Any:
-    return a
 
 
 def _column(b: Any, ndim: int) -> Any:
@@ -165,7 +163,7 @@ def layer(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
     if weight_ndim == 2:
         transposed = np.swapaxes(weight, -1, -2)
         if ndim_of(x, flags[0]) == 1 and flags[0] and flags[1]:
-            result = np.matmul(transposed if False else weight, x[..., None])[..., 0]
+            result = np.matmul(weight, x[..., None])[..., 0]
         else:
             result = product(x, flags[0], transposed, flags[1]) if flags[0] or flags[1] else np.matmul(x, transposed)[None]
     else:

@@ -10,27 +10,31 @@ import numpy as np
 
 from ..autograd.tape import apply, wrap
 from ..ops import fft as ops
-from ..ops.shape import fold
+from ..ops.rearranging import concatenate
 from ..tensor import Tensor
 from .registry import public
-
-_PAD_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 def _padded(x: Tensor, before: int, after: int, mode: str) -> Tensor:
     """The last dim continued at both ends."""
     size = x._array.shape[-1]
-    if mode == "constant":
+    if mode == "reflect":
+        if max(before, after) >= size:
+            raise RuntimeError(
+                "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                f"({before}, {after}) at dimension 2 of input {list(x._array.shape)}"
+            )
+        ends = x[..., 1 : before + 1].flip(-1), x[..., size - 1 - after : size - 1].flip(-1)
+    elif mode == "circular":
+        ends = x[..., size - before :], x[..., :after]
+    elif mode == "replicate":
+        ends = x[..., :1].expand(*x._array.shape[:-1], before), x[..., -1:].expand(*x._array.shape[:-1], after)
+    elif mode == "constant":
         longer = apply(ops.resize, (x,), {"axes": (x._array.ndim - 1,), "sizes": (size + before + after,)})
         return longer.roll(before, -1)
-    if mode == "reflect" and max(before, after) >= size:
-        raise RuntimeError(
-            "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
-            f"({before}, {after}) at dimension 2 of input {list(x._array.shape)}"
-        )
-    if mode not in _PAD_MODES:
+    else:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    return x[..., wrap(np.pad(np.arange(size), (before, after), mode=_PAD_MODES[mode]))]
+    return apply(concatenate, (ends[0], x, ends[1]), {"axis": x._array.ndim - 1})
 
 
 def _window(window: Tensor | None, win_length: int, n_fft: int, dtype: Any, call: str) -> Tensor:
@@ -88,7 +92,7 @@ def stft(
         raise RuntimeError(f"{call} : expected 0 < n_fft < {x._array.shape[-1]}, but got n_fft={n_fft}")
     if onesided and complex_input:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
-    frames = x.unfold(-1, n_fft, hop)
+    frames = apply(ops.frames, (x,), {"size": n_fft, "step": hop})
     if window is not None or width < n_fft:
         frames = frames * _window(window, width, n_fft, x._array.real.dtype, call)
     result = _spectrum(frames, normalized, not complex_input if onesided is None else onesided).transpose(-1, -2)
@@ -147,8 +151,8 @@ def istft(
     frames = _signals(x.transpose(-1, -2), n_fft, half, return_complex, normalized) * weights
     count = frames._array.shape[-2]
     size = n_fft + hop * (count - 1)
-    signal = _overlapped(frames, size, n_fft, hop)
-    envelope = _overlapped((weights * weights).expand(1, count, n_fft), size, n_fft, hop)
+    signal = _overlapped(frames, size, hop)
+    envelope = _overlapped((weights * weights).expand(1, count, n_fft), size, hop)
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else size - n_fft // 2 if center else size
     signal, envelope = signal[:, start:end], envelope[:, start:end]
@@ -209,6 +213,5 @@ def _signals(x: Tensor, n_fft: int, half: bool, return_complex: bool, normalized
     return apply(ops.real_inverse, (x,), {"axes": axes, "size": n_fft, "scale": scale})
 
 
-def _overlapped(frames: Tensor, size: int, n_fft: int, hop: int) -> Tensor:
-    shape = (frames._array.shape[0], size)
-    return apply(fold, (frames,), {"shape": shape, "axis": 1, "size": n_fft, "step": hop})
+def _overlapped(frames: Tensor, size: int, hop: int) -> Tensor:
+    return apply(ops.overlap_add, (frames,), {"length": size, "step": hop})

@@ -159,7 +159,7 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
         return wrap(np.zeros(array.shape[:-2], np.int64))
     absolute, relative = _tolerances(A, atol, rtol, None)
     sizes = np.abs(np.linalg.eigvalsh(array)) if hermitian else np.linalg.svd(array, compute_uv=False)
-    cutoff = np.maximum(absolute, relative * sizes.max(axis=-1))
+    cutoff = np.maximum(absolute, relative * np.max(sizes, axis=-1))
     return wrap(np.add.reduce(sizes > cutoff[..., None], axis=-1, dtype=np.int64))
 
 

@@ -1,6 +1,7 @@
 """Discrete Fourier transforms over axes. All linear; the adjoint of a transform is one in the opposite direction.
 
 Transforms are unscaled but for `scale`. Sizes are right by the time an array gets here (`resize` pads and trims).
+`frames` cuts the windows of short-time transforms, `overlap_add` is its adjoint.
 """
 
 from __future__ import annotations
@@ -16,19 +17,39 @@ def _complex_of(dtype: Any) -> Any:
     return np.result_type(dtype, np.complex64)
 
 
-def _scaled(x: Any, scale: float) -> Any:
-    return x if scale == 1 else x * scale
+def _scaled(x: Any, factor: float) -> Any:
+    """A fresh array times a number."""
+    if abs(factor - 1) > 1e-12:
+        x *= factor
+    return x
+
+
+def _single(x: Any) -> bool:
+    return x.dtype.char in "fF"
+
+
+def _pass(x: Any, axes: tuple, forward: bool) -> tuple[Any, int]:
+    """Transform one axis after the other; what the result is still to be multiplied by.
+
+    NumPy takes the slow road through double precision when it is asked for an unscaled transform of single precision, so
+    those are divided by their size (and the caller multiplies by it, together with the scale).
+    """
+    left = 1
+    for axis in axes:
+        if not _single(x):
+            x = np.fft.fft(x, axis=axis) if forward else np.fft.ifft(x, axis=axis, norm="forward")
+        else:
+            x = np.fft.fft(x, axis=axis, norm="forward") if forward else np.fft.ifft(x, axis=axis)
+            left *= x.shape[axis]
+    return x, left
 
 
 def _transform(x: Any, axes: tuple, scale: float, forward: bool) -> Any:
     """All frequencies. The result of a real input is complex as well."""
     if not axes or 0 in x.shape:
-        return _scaled(x, scale).astype(_complex_of(x.dtype))
-    if len(axes) == 1:
-        out = np.fft.fft(x, axis=axes[0]) if forward else np.fft.ifft(x, axis=axes[0], norm="forward")
-    else:
-        out = np.fft.fftn(x, axes=axes) if forward else np.fft.ifftn(x, axes=axes, norm="forward")
-    return _scaled(out, scale)
+        return _scaled(x.astype(_complex_of(x.dtype)), scale)
+    out, left = _pass(x, axes, forward)
+    return _scaled(out, left * scale)
 
 
 transform = linear(
@@ -44,8 +65,10 @@ def _real_transform(x: Any, axes: tuple, scale: float) -> Any:
         shape = list(x.shape)
         shape[axes[-1]] = shape[axes[-1]] // 2 + 1
         return np.zeros(shape, _complex_of(x.dtype))
-    out = np.fft.rfft(x, axis=axes[-1])
-    return _transform(out, axes[:-1], scale, True) if len(axes) > 1 else _scaled(out, scale)
+    last = axes[-1]
+    out = np.fft.rfft(x, axis=last, norm="forward" if _single(x) else None)
+    out, left = _pass(out, axes[:-1], True)
+    return _scaled(out, scale * left * (x.shape[last] if _single(x) else 1))
 
 
 def _real_transform_adjoint(g: Any, x_shape: tuple, axes: tuple, scale: float) -> Any:
@@ -63,9 +86,9 @@ def _real_inverse(x: Any, axes: tuple, size: int, scale: float) -> Any:
         shape = list(x.shape)
         shape[axes[-1]] = size
         return np.zeros(shape, x.real.dtype)
-    if len(axes) > 1:
-        x = _transform(x, axes[:-1], 1, False)
-    return _scaled(np.fft.irfft(x, size, axis=axes[-1], norm="forward"), scale)
+    x, left = _pass(x, axes[:-1], False)
+    out = np.fft.irfft(x, size, axis=axes[-1], norm=None if _single(x) else "forward")
+    return _scaled(out, scale * left * (size if _single(x) else 1))
 
 
 def _real_inverse_adjoint(g: Any, axes: tuple, size: int, scale: float) -> Any:
@@ -101,7 +124,40 @@ def _resize(x: Any, axes: tuple, sizes: tuple) -> Any:
 
 
 resize = linear(
-    "ConstantPadNdBackward0",
+    "ResizeBackward0",
     _resize,
     x=lambda g, x_shape, axes: resize(g, axes=axes, sizes=tuple(x_shape[axis] for axis in axes)),
 )
+
+# --- windows along the last axis ---
+
+
+def _frames(x: Any, size: int, step: int) -> Any:
+    return np.lib.stride_tricks.sliding_window_view(x, size, axis=-1)[..., ::step, :].copy()
+
+
+def _overlap_add(x: Any, length: int, step: int) -> Any:
+    """Add windows back to where they were cut. Cut into pieces as long as the step, only few additions are needed."""
+    count, size = x.shape[-2:]
+    pieces = -(-size // step)
+    batch = x.shape[:-2]
+    if pieces * step != size:
+        x = _resize(x, (x.ndim - 1,), (pieces * step,))
+    x = x.reshape(*batch, count, pieces, step)
+    out = np.zeros((*batch, count + pieces - 1, step), x.dtype)
+    for piece in range(pieces):
+        out[..., piece : piece + count, :] += x[..., piece, :]
+    out = out.reshape(*batch, (count + pieces - 1) * step)
+    return out if out.shape[-1] == length else _resize(out, (out.ndim - 1,), (length,))
+
+
+def _frames_adjoint(g: Any, x_shape: tuple, step: int) -> Any:
+    return overlap_add(g, length=x_shape[-1], step=step)
+
+
+def _overlap_add_adjoint(g: Any, x_shape: tuple, step: int) -> Any:
+    return frames(g, size=x_shape[-1], step=step)
+
+
+frames = linear("UnfoldBackward0", _frames, x=_frames_adjoint)
+overlap_add = linear("UnfoldBackward1", _overlap_add, x=_overlap_add_adjoint)

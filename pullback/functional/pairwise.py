@@ -13,6 +13,7 @@ import numpy as np
 from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, wrap
 from ..dtypes import complex128, float64
+from ..dtypes import dtype as dtype_type
 from ..ops import pairs, pointwise
 from ..ops.casting import cast
 from ..tensor import Tensor
@@ -289,3 +290,11 @@ def _into(result: Tensor, out: Tensor | None, function: str) -> Tensor:
 
 
 FUNCTIONS["complex"], FUNCTIONS["polar"] = complex, polar
+
+
+def result_type_of(tensor1: Any, tensor2: Any) -> dtype_type:
+    """The dtype that arithmetic on two tensors or numbers gives."""
+    return result_type(as_operand(tensor1), as_operand(tensor2))
+
+
+FUNCTIONS["result_type"] = result_type_of

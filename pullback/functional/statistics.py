@@ -201,6 +201,27 @@ def norm(
     return vector_norm(x, 2.0 if p in ("fro", None) else p, dim, keepdim)
 
 
+@public(method=False, out=True)
+def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The square root of the sum of squares over dims."""
+    return norm(input, 2.0, None if dim == () else dim, keepdim)
+
+
+@public(method=False, out=True)
+def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of a matrix."""
+    return norm(input, "nuc", dim, keepdim)
+
+
+@public(method=False)
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norm over all dims but one, which keeps its size (-1: over all)."""
+    if dim == -1:
+        return norm(v, pow)
+    axis = wrap_dim(dim, v._array.ndim)
+    return vector_norm(v, pow, tuple(i for i in range(v._array.ndim) if i != axis), True)
+
+
 @public()
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of `input - other`."""

@@ -15,9 +15,10 @@ import numpy as np
 
 from .. import tensor as _tensor
 from ..arrays.batched import NotBatchable
-from ..storage import Storage, next_order, storage_of
+from ..storage import Storage, storage_of
 from ..tensor import Anchor, Tensor, anchor_of
-from .mode import RECORD, Mode, current_mode
+from .grad_mode import is_view_replay_enabled
+from .mode import Mode, current_mode
 from .op import Op, linear
 
 
@@ -36,75 +37,6 @@ class View:
         self.version = version
         self.origin = origin
         self.moves = moves
-
-
-new_object = object.__new__
-
-
-def view_of(op: Op, x: Tensor, params: dict, out: Any) -> Tensor:
-    """`tape.apply(op, (x,), params)` for a view whose array `out` is already at hand, in a straight line."""
-    mode = current_mode()
-    storage = x._storage
-    parent = x._view
-    if mode is not RECORD or storage is None or parent is not None and parent.origin != "default" or x._moves:
-        return _view_carefully(op, x, params, out, mode)
-    result = new_object(Tensor)
-    result._array = out
-    result._storage = storage
-    result._output_nr = 0
-    result._inference = False
-    result._view = view = new_object(View)
-    view.version = version = storage.version
-    node = x._node
-    if parent is None:
-        view.base = source = anchor_of(x) if node is None and x._requires_grad else x
-        view.steps = ((op, params),)
-    else:
-        if parent.version != version:
-            refresh(x)
-            node = x._node
-        source = x if node is not None or not x._requires_grad else anchor_of(x)
-        view.base = parent.base
-        view.steps = (*parent.steps, (op, params))
-        if parent.moves:
-            view.moves = parent.moves
-    kind = out.dtype
-    if x._requires_grad and kind.kind in "fcV":
-        plan = (op.plans if kind.kind == "f" else op.complex_plans).get(1) or op.plan(1, 1, kind.kind == "c")
-        result._node = made = new_object(op.node_type)
-        made.edges = (source if node is None else node,)
-        if x._output_nr:
-            made.slots = (x._output_nr,)
-        made.plan = plan
-        made.order = next_order()
-        made.shape = out.shape
-        made.dtype = kind
-        made.params = params
-        if plan.saves:  # a view's rule can ask for nothing but the shape it started from
-            made.saved = made.arrays = (x._array.shape,)
-        result._requires_grad = True
-    else:
-        result._node = None
-        result._requires_grad = False
-    return result
-
-
-def _view_carefully(op: Op, x: Tensor, params: dict, out: Any, mode: Mode) -> Tensor:
-    from . import tape
-
-    if mode.special:
-        return tape.apply(op, (x,), params)
-    if x._storage is None and not x._moves and x._view is None:
-        storage_of(x)
-        if mode is RECORD:
-            return view_of(op, x, params, out)
-    result = tape.wrap(out)
-    link(result, x, op, params, mode)
-    if mode.grad:
-        mask = tape.needs_gradient(op, (x,))
-        if mask:
-            tape.record(op, (x,), params, mask, result, out)
-    return result
 
 
 def base_of(view: View) -> Tensor:
@@ -190,7 +122,8 @@ def look(tensor: Tensor) -> None:
 
 
 SEVERAL = (
-    "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+    "This view is the output of a function that returns multiple views. Such functions do not allow the output "
+    "views to be "
     "modified inplace. You should replace the inplace operation by an out-of-place one."
 )
 
@@ -205,6 +138,15 @@ def _made_by(tensor: Tensor) -> str:
 
 def replay_on(base: Tensor, tensor: Tensor) -> None:
     """Give `tensor` a node that leads from the base's present history through the view's steps."""
+    if is_view_replay_enabled():
+        from .tape import apply
+
+        value = base
+        for op, params in steps_of(tensor._view, base):
+            value = apply(op, (value,), params)
+        if value._node is not None:
+            adopt_history(tensor, value._node, value._output_nr)
+            return
     steps = with_shapes(steps_of(tensor._view, base), base._array)
     edge = anchor_of(base) if base._node is None else base._node
     node = replay.node_type((edge,), (), {"steps": steps}, replay.plan(1, 1), (), None)

@@ -6,3 +6,4 @@ first used (`late.py`, `names.py`).
 """
 
 from . import arithmetic, comparison, copying, division, elementary, indexing, joining, matmul, reductions, shape  # noqa: F401
+from . import shape_in_place  # noqa: F401

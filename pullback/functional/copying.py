@@ -63,7 +63,8 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             copy = value
         elif value is not None and not isinstance(value, bool):
             raise TypeError(
-                f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)}). "
+                "to() received an invalid combination of arguments - got "
+                f"({', '.join(type(a).__name__ for a in args)}). "
                 "Pass a dtype, a device, or a tensor."
             )
     if dtype is None:

@@ -38,7 +38,7 @@ def _triangle_indices(name: str, find: Any) -> None:
         return finish(indices.astype(_numpy_dtype(dtype, np.dtype(np.int64))), False, device, layout=layout)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The rows and columns of the {'lower' if name[2] == 'i' and name[3] == 'l' else 'upper'} triangle."
+    function.__doc__ = f"The rows and columns of the {'lower' if name.startswith('tril') else 'upper'} triangle."
     FUNCTIONS[name] = function
 
 
@@ -183,7 +183,7 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
 
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = ()) -> Tensor:
     """Look at the memory of another tensor from now on (or at none)."""
-    from ..autograd.views import bump, check_writable, current_mode, storage_of
+    from ..autograd.views import anchor_of, bump, check_writable, current_mode, storage_of
 
     mode = current_mode()
     check_writable(self, mode, mode.grad and self._requires_grad)
@@ -200,8 +200,10 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
             strides = stride or _plain_strides(sizes_of((size,)))
             source = as_strided(source, size, strides, storage_offset)
         self._array = source.memory()
-    if self._anchor is not None:
-        self._anchor._array = self._array
+    left = self._anchor  # graphs recorded before know the tensor by what it looked at then
+    self._anchor = None
+    if left is not None and left._hooks is not None:
+        anchor_of(self)._hooks = left._hooks
     bump(storage_of(self))
     return self
 

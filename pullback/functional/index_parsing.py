@@ -21,7 +21,8 @@ def out_of_bounds(index: int, shape: tuple, dim: int = 0) -> IndexError:
     """Torch's complaint about an integer that is no place in a dim."""
     if not shape:
         return IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+            "convert a 0-dim "
             "tensor to a number"
         )
     return IndexError(f"index {index} is out of bounds for dimension {dim} with size {shape[dim]}")
@@ -111,7 +112,7 @@ def parse(index: Any, array: Any) -> tuple[tuple, tuple]:
                 basic.append(None)
                 advanced.append(np.zeros(int(item), np.intp))
         else:
-            _check_bounds(item, dim, array.shape[dim])
+            check_bounds(item, dim, array.shape[dim])
             basic.append(FULL)
             advanced.append(item)
         dim += _dims_used(item)
@@ -133,7 +134,8 @@ def _sequence(index: list) -> tuple:
     """A list is one index array, unless it holds slices or other non-numbers."""
     if any(isinstance(item, (slice, type(None), type(Ellipsis))) for item in index):
         warnings.warn(
-            "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+            "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in "
+            "pytorch 2.9; use "
             "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
             "x[torch.tensor(seq)], which will result either in an error or a different result",
             UserWarning,
@@ -209,8 +211,10 @@ def _slice(item: slice) -> slice:
     return FULL if parts[:2] == [None, None] and parts[2] in (None, 1) else slice(*parts)
 
 
-def _check_bounds(index: np.ndarray, dim: int, size: int) -> None:
-    if index.size:
+def check_bounds(index: np.ndarray, dim: int, size: int) -> None:
+    """Every index must be a place in a dim of this size, counted from either end."""
+    # Negative numbers are huge without their sign, so the usual case needs one look.
+    if index.size and np.maximum.reduce(index.view(np.uintp), axis=None) >= size:
         low, high = int(index.min()), int(index.max())
         if high >= size or low < -size:
             bad = high if high >= size else low
@@ -221,7 +225,8 @@ def _check_mask(mask: np.ndarray, dim: int, shape: tuple) -> None:
     for offset, size in enumerate(mask.shape):
         if size != shape[dim + offset]:
             raise IndexError(
-                f"The shape of the mask {list(mask.shape)} at index {offset} does not match the shape of the indexed tensor "
+                f"The shape of the mask {list(mask.shape)} at index {offset} does not match the shape of the "
+                "indexed tensor "
                 f"{list(shape)} at index {dim + offset}"
             )
 

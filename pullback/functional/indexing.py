@@ -11,37 +11,48 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.batched import NotBatchable
 from ..autograd import views
 from ..autograd.mode import current_mode
 from ..autograd.tape import apply, wrap
+from ..autograd.view_making import view_of
 from ..ops import indexing as ops
 from ..ops import shape as shapes
 from ..tensor import Tensor
-from .index_parsing import FULL, out_of_bounds, parse, parse_basic
+from .index_parsing import FULL, check_bounds, out_of_bounds, parse, parse_basic
 
-_OPS = {int: shapes.select, slice: shapes.slice_, type(None): shapes.insert}
+ndarray = np.ndarray
+select, slice_ = shapes.select, shapes.slice_
+_OPS = {int: select, slice: slice_, type(None): shapes.insert}
 
 
 def getitem(x: Tensor, index: Any) -> Tensor:
     """`x[index]`."""
     kind = type(index)
-    if kind is int:
-        shape = x._array.shape
-        if not shape or not -shape[0] <= index < shape[0]:
-            raise out_of_bounds(index, shape)
-        return apply(shapes.select, (x,), {"index": (index,)})
-    if kind is slice and type(index.start) in (int, type(None)) and type(index.stop) in (int, type(None)):
-        if index.step is None and x._array.ndim:
-            return apply(shapes.slice_, (x,), {"index": (index,)})
-    basic = parse_basic(index, x._array.shape) if kind is tuple else None
-    if basic is not None:
-        return view(x, basic)
+    array = x._array
+    if type(array) is ndarray:
+        if kind is int:
+            try:
+                return view_of(select, x, {"index": (index,)}, array[index, ...])
+            except IndexError:
+                raise out_of_bounds(index, array.shape) from None
+        if kind is slice and array.ndim:
+            start, stop, step = index.start, index.stop, index.step
+            if step is None and (start is None or type(start) is int) and (stop is None or type(stop) is int):
+                return view_of(slice_, x, {"index": (index,)}, array[index])
+    if kind is tuple:
+        basic = parse_basic(index, array.shape)
+        if basic is not None:
+            return view(x, basic)
+    if isinstance(index, Tensor) and type(index._array) is ndarray and type(array) is ndarray:
+        places = index._array
+        if places.ndim and array.ndim and places.dtype == np.intp:
+            check_bounds(places, 0, array.shape[0])
+            return apply(ops.pick, (x,), {"index": (places,)})
     try:
-        basic, advanced = parse(index, x._array)
-    except RuntimeError as error:
-        from ..arrays.batched_indexing import pick_by_batch
-
-        return pick_by_batch(x, index, error)
+        basic, advanced = parse(index, array)
+    except NotBatchable as error:
+        return picked_by_batch(x, index, error)
     if not advanced:
         return view(x, basic)
     if any(part is not FULL for part in basic):
@@ -49,10 +60,20 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     return apply(ops.pick, (x,), {"index": advanced})
 
 
+def picked_by_batch(x: Tensor, index: Any, error: NotBatchable) -> Tensor:
+    """`x[index]` inside vmap, where each example has an index of its own."""
+    from ..arrays.batched_indexing import pick_by_batch
+
+    return pick_by_batch(x, index, error)
+
+
 def view(x: Tensor, index: tuple) -> Tensor:
     """The view that integers, slices and None give. Its node is named after the last step, as in torch."""
     for part in reversed(index):
         if part is not FULL:
+            array = x._array
+            if type(array) is ndarray:
+                return view_of(_OPS[type(part)], x, {"index": index}, array[(*index, ...)])
             return apply(_OPS[type(part)], (x,), {"index": index})
     return apply(shapes.alias, (x,))
 
@@ -122,7 +143,8 @@ def _check_broadcast(have: tuple, want: tuple) -> None:
                     f"non-singleton dimension {axis + extra}.  Target sizes: {list(want)}.  Tensor sizes: {list(have)}"
                 )
         raise RuntimeError(
-            f"expand(torch.FloatTensor{{{list(have)}}}, size={list(want)}): the number of sizes provided ({len(want)}) must "
+            f"expand(torch.FloatTensor{{{list(have)}}}, size={list(want)}): the number of sizes provided "
+            f"({len(want)}) must "
             f"be greater or equal to the number of dimensions in the tensor ({len(have)})"
         )
 

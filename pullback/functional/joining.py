@@ -1,4 +1,5 @@
-"""Splitting a tensor into views (split, chunk, unbind, ...) and joining tensors (cat, stack, meshgrid, block_diag, ...)."""
+"""Splitting a tensor into views (split, chunk, unbind, ...) and joining tensors (cat, stack, meshgrid, "
+"block_diag, ...)."""
 
 from __future__ import annotations
 
@@ -7,18 +8,25 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from ..autograd.tape import apply
+import numpy as np
+
+from ..autograd.mode import current_mode
+from ..autograd.op import Op
+from ..autograd.tape import apply, needs_gradient, record, wrap
+from ..autograd.view_making import views_of
 from ..ops import rearranging
 from ..ops import shape as ops
 from ..tensor import Tensor
 from . import shape as shapes
 from .operands import promote, wrap_dim
-from .registry import public
+from .registry import public, store
+
+ndarray = np.ndarray
 
 # --- splitting ---
 
 
-@public()
+@public(wrap=False)
 def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive pieces: of one size (the last may be smaller), or of the sizes given."""
     shape = input._array.shape
@@ -33,7 +41,7 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
     if piece == 0 and size != 0:
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
     bounds = tuple([(i, min(i + piece, size)) for i in range(0, size, piece)]) if size else ((0, 0),)
-    return apply(ops.split, (input,), {"axis": axis, "bounds": bounds})
+    return views_of(ops.split, input, {"axis": axis, "bounds": bounds})
 
 
 @public()
@@ -50,14 +58,15 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
         )
     if sum(sizes) != size:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {axis}), but "
+            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension "
+            f"{axis}), but "
             f"got split_sizes={sizes}"
         )
     bounds = tuple((stop - n, stop) for n, stop in zip(sizes, accumulate(sizes), strict=True))
-    return apply(ops.split_sizes, (input,), {"axis": axis, "bounds": bounds})
+    return views_of(ops.split_sizes, input, {"axis": axis, "bounds": bounds})
 
 
-@public()
+@public(wrap=False)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` equal pieces."""
     shape = input._array.shape
@@ -87,7 +96,8 @@ def tensor_split(
     if isinstance(where, Tensor):
         if where._array.dtype.name != "int64" or where._array.ndim > 1:
             raise RuntimeError(
-                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor of "
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional "
+                "tensor of "
                 f"long, but got a tensor with {where._array.ndim} dims of {where.dtype!r}"
             )
         where = where._array.tolist()
@@ -120,13 +130,15 @@ def _split_along(name: str, least: int, axis: int) -> None:
         shape = input._array.shape
         if len(shape) < least:
             raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor with "
+                f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a "
+                "tensor with "
                 f"{len(shape)} dimensions!"
             )
         along = 0 if len(shape) == 1 else axis
         if isinstance(where, int) and (where == 0 or shape[along] % where):
             raise RuntimeError(
-                f"torch.{name} attempted to split along dimension {along}, but the size of the dimension {shape[along]} is "
+                f"torch.{name} attempted to split along dimension {along}, but the size of the dimension "
+                f"{shape[along]} is "
                 f"not divisible by the split_size {where}!"
             )
         return tensor_split(input, where, along)
@@ -142,6 +154,36 @@ _split_along("dsplit", 3, 2)
 
 
 # --- joining ---
+
+
+def _atleast(name: str, ndim: int) -> None:
+    def function(*tensors: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return _with_dims(tensors[0], ndim)
+        if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+            tensors = tuple(tensors[0])
+        return tuple(_with_dims(x, ndim) for x in tensors)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Tensors with at least {ndim} dims; several give a tuple."
+    public(method=False, wrap=False)(function)
+
+
+def _with_dims(x: Tensor, ndim: int) -> Tensor:
+    have = x._array.ndim
+    if have >= ndim:
+        return x
+    if have == 0:
+        return shapes.reshape(x, (1,) * ndim)
+    if ndim == 2:
+        return shapes.unsqueeze(x, 0)
+    return shapes.unsqueeze(x if have == 2 else shapes.unsqueeze(x, 0), -1)
+
+
+for _ndim in (1, 2, 3):
+    _atleast(f"atleast_{_ndim}d", _ndim)
+
+
 
 
 def tensor_list(tensors: Any, function: str) -> list[Tensor]:
@@ -172,9 +214,46 @@ def tensor_list(tensors: Any, function: str) -> list[Tensor]:
     return list(promote(*tensors)) if mixed else list(tensors)
 
 
-@public("concat", "concatenate", method=False, out=True)
-def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def _joined(op: Op, tensors: Any, dim: Any, new_dim: int) -> Tensor | None:
+    """The join when everything is plain (arrays of one dtype that NumPy can join); None when care is needed."""
+    try:
+        arrays = [x._array for x in tensors]
+        first = arrays[0]
+        kind, ndim = first.dtype, first.ndim + new_dim
+        shape = first.shape if new_dim else None
+    except (AttributeError, IndexError, TypeError):
+        return None
+    if type(dim) is not int or not -ndim <= dim < ndim or isinstance(tensors, Tensor):
+        return None
+    for array in arrays:
+        if array.dtype is not kind or type(array) is not ndarray or shape is not None and array.shape != shape:
+            return None
+    mode = current_mode()
+    if mode.special:
+        return None
+    params = {"axis": dim + ndim if dim < 0 else dim}
+    try:
+        out = op.forward(*arrays, **params)
+    except ValueError:
+        return None
+    result = wrap(out)
+    if mode.grad:
+        inputs = tuple(tensors)
+        mask = needs_gradient(op, inputs)
+        if mask:
+            record(op, inputs, params, mask, result, out)
+    return result
+
+
+@public("concat", "concatenate", method=False, wrap=False)
+def cat(tensors: Sequence[Tensor], dim: Any = 0, *, axis: Any = None, out: Tensor | None = None) -> Tensor:
     """Join tensors along a dim."""
+    dim = dim if axis is None else axis
+    if out is not None:
+        return store("cat", cat, (tensors, dim), {}, out)
+    quick = _joined(rearranging.concatenate, tensors, dim, 0)
+    if quick is not None:
+        return quick
     items = tensor_list(tensors, "cat")
     shapes_given = [x._array.shape for x in items]
     if (0,) in shapes_given:  # torch skips such tensors whatever the others' dims are
@@ -183,12 +262,12 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     if not all(shapes_given):
         position = next(i for i, shape in enumerate(shapes_given) if not shape)
         raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
-    axis = wrap_dim(dim, len(first))
+    along = wrap_dim(dim, len(first))
     for number, x in enumerate(items):
         shape = x._array.shape
         if shape != first:
-            _check_joinable(first, shape, axis, number)
-    return apply(rearranging.concatenate, tuple(items), {"axis": axis})
+            _check_joinable(first, shape, along, number)
+    return apply(rearranging.concatenate, tuple(items), {"axis": along})
 
 
 def _check_joinable(first: tuple, shape: tuple, axis: int, number: int) -> None:
@@ -197,14 +276,21 @@ def _check_joinable(first: tuple, shape: tuple, axis: int, number: int) -> None:
     for i, (a, b) in enumerate(zip(first, shape, strict=True)):
         if i != axis and a != b:
             raise RuntimeError(
-                f"Sizes of tensors must match except in dimension {axis}. Expected size {a} but got size {b} for tensor "
+                f"Sizes of tensors must match except in dimension {axis}. Expected size {a} but got size {b} for "
+                "tensor "
                 f"number {number} in the list."
             )
 
 
-@public(method=False, out=True)
-def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+@public(method=False, wrap=False)
+def stack(tensors: Sequence[Tensor], dim: Any = 0, *, axis: Any = None, out: Tensor | None = None) -> Tensor:
     """Join tensors of one shape along a new dim."""
+    dim = dim if axis is None else axis
+    if out is not None:
+        return store("stack", stack, (tensors, dim), {}, out)
+    quick = _joined(rearranging.stack, tensors, dim, 1)
+    if quick is not None:
+        return quick
     items = tensor_list(tensors, "stack")
     first = items[0]._array.shape
     for number, x in enumerate(items):
@@ -219,20 +305,20 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 @public(method=False, out=True)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Join tensors side by side: along dim 1, vectors along dim 0."""
-    items = [shapes._with_dims(x, 1) for x in tensor_list(tensors, "hstack")]
+    items = [_with_dims(x, 1) for x in tensor_list(tensors, "hstack")]
     return cat(items, 0 if items[0]._array.ndim == 1 else 1)
 
 
 @public("row_stack", method=False, out=True)
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Join tensors on top of each other; vectors are rows."""
-    return cat([shapes._with_dims(x, 2) for x in tensor_list(tensors, "vstack")], 0)
+    return cat([_with_dims(x, 2) for x in tensor_list(tensors, "vstack")], 0)
 
 
 @public(method=False, out=True)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Join tensors along a third dim."""
-    return cat([shapes._with_dims(x, 3) for x in tensor_list(tensors, "dstack")], 2)
+    return cat([_with_dims(x, 3) for x in tensor_list(tensors, "dstack")], 2)
 
 
 @public(method=False, out=True)
@@ -275,9 +361,10 @@ def block_diag(*tensors: Any) -> Tensor:
             raise TypeError(f"expected Tensor as element {number} in argument 0, but got {type(x).__name__}")
         if x._array.ndim > 2:
             raise RuntimeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {number} has {x._array.ndim} dimensions"
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {number} has "
+                f"{x._array.ndim} dimensions"
             )
-    rows = [shapes._with_dims(x, 2) for x in tensor_list(items, "block_diag")]
+    rows = [_with_dims(x, 2) for x in tensor_list(items, "block_diag")]
     return apply(rearranging.block_diagonal, tuple(rows), {})
 
 

@@ -167,7 +167,8 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
         raise RuntimeError("Length of pad must be even.")
     if len(pad) // 2 > len(sizes):
         raise RuntimeError(
-            f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)} "
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
+            f"{len(pad)} "
             f"while the input has {len(sizes)} dimensions."
         )
     missing = len(sizes) - len(pad) // 2

@@ -1,5 +1,5 @@
-"""Writing elements by index or mask: scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_put,
-index_reduce, masked_fill, masked_scatter, put; each also in place.
+"""Writing elements by index or mask: scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill,
+index_put, index_reduce, masked_fill, masked_scatter, put; each also in place.
 
 `x[...] = y` is in `indexing.py`; picking elements is in `selection.py`.
 """
@@ -39,7 +39,8 @@ def _check_source(index: Tensor, src: Tensor, axis: int) -> None:
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if any(n > m for n, m in zip(wanted, have, strict=False)):
         raise RuntimeError(
-            f"Expected index {list(wanted)} to be no larger than src {list(have)} in all dimensions (dimension {axis} included)"
+            f"Expected index {list(wanted)} to be no larger than src {list(have)} in all dimensions (dimension "
+            f"{axis} included)"
         )
 
 
@@ -133,7 +134,8 @@ def _slices(input: Tensor, dim: int, index: Tensor, source: Tensor | None, funct
         if shape and have != wanted and not (not have and len(shape) == 1):
             error = IndexError if function == "index_copy" and len(have) != len(shape) and have else RuntimeError
             raise error(
-                f"{function}(): source/destination slices do not have the same shape (destination {list(shape)}, source "
+                f"{function}(): source/destination slices do not have the same shape (destination {list(shape)}, "
+                "source "
                 f"{list(have)}, dim {axis}); the source must have shape {list(wanted)}"
             )
     return axis
@@ -157,7 +159,8 @@ def _check_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor) -> 
     check_index(index, "index_add")
     if input._array.dtype != source._array.dtype:
         raise RuntimeError(
-            f"index_add(): self ({input.dtype.type_name}) and source ({source.dtype.type_name}) must have the same scalar type"
+            f"index_add(): self ({input.dtype.type_name}) and source ({source.dtype.type_name}) must have the "
+            "same scalar type"
         )
     axis = _slices(input, dim, index, source, "index_add")
     in_bounds(index, input._array.shape[axis] if input._array.ndim else 1, axis, RuntimeError)
@@ -170,7 +173,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     check_index(index, "index_copy", ("int64",))
     if input._array.dtype != source._array.dtype:
         raise RuntimeError(
-            f"index_copy_(): self and source expected to have the same dtype, but got (self) {input.dtype.type_name} and "
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{input.dtype.type_name} and "
             f"(source) {source.dtype.type_name}"
         )
     axis = _slices(input, dim, index, source, "index_copy")
@@ -200,7 +204,8 @@ def _index_fill_plan(input: Tensor, dim: int, index: Tensor, value: Any) -> tupl
     if isinstance(value, Tensor):
         if value._array.ndim:
             raise RuntimeError(
-                f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
+                f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} "
+                "dimension(s)."
             )
         return ops.index_fill_from, {"axis": axis}
     if isinstance(value, complex) and input._array.dtype.kind != "c":
@@ -312,7 +317,8 @@ def _masked_fill_plan(input: Tensor, mask: Tensor, value: Any) -> tuple:
     if isinstance(value, Tensor):
         if value._array.ndim:
             raise RuntimeError(
-                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
+                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value._array.ndim} dimension(s)."
             )
         if value._array.dtype.kind == "c" and input._array.dtype.kind != "c":
             raise RuntimeError("value cannot be converted to type without overflow: it is complex, and the tensor is not")
@@ -335,7 +341,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     wanted = int(np.count_nonzero(np.broadcast_to(mask._array, shape)))
     if source._array.size < wanted:
         raise RuntimeError(
-            f"masked_scatter: expected self to have at least as many elements in source as ones in mask: {source._array.size} < {wanted}"
+            "masked_scatter: expected self to have at least as many elements in source as ones in mask: "
+            f"{source._array.size} < {wanted}"
         )
     return apply(ops.masked_scatter, (input, mask, source))
 

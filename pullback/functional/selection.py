@@ -34,6 +34,10 @@ def in_bounds(index: Tensor, size: int, dim: int, error: type = RuntimeError, ne
     array = index._array
     if not array.size:
         return
+    if not negative and array.dtype.char == "l" and type(array) is np.ndarray:
+        # Negative numbers are huge without their sign: one look at the largest is enough.
+        if np.maximum.reduce(array.view(np.uint64), axis=None) < size:
+            return
     low, high = int(array.min()), int(array.max())
     if high >= size or low < (-size if negative else 0):
         bad = high if high >= size else low
@@ -193,7 +197,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     result = []
     for axis, n in enumerate(sizes):
         step = math.prod(sizes[axis + 1 :])
-        result.append(wrap(np.asarray(np.floor_divide(indices._array, step) % n)))
+        result.append(indices // step % n)
     return tuple(result)
 
 

@@ -1,7 +1,7 @@
-"""Shapes: view, reshape, transpose, permute, expand, squeeze and relatives, and their in-place forms.
+"""Shapes: view, reshape, transpose, permute, expand, squeeze and relatives.
 
 Torch's `view` insists on sharing memory and `reshape` copies when it must; both record what really happened. Views of
-parts of a tensor are in `subviews.py`, splitting and joining in `joining.py`.
+parts of a tensor are in `subviews.py`, splitting and joining in `joining.py`, in-place forms in `shape_in_place.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from ..autograd import views
 from ..autograd.tape import apply
+from ..autograd.view_making import view_of, views_of
 from ..dtypes import as_dtype
 from ..dtypes import dtype as dtype_type
 from ..ops import shape as ops
@@ -21,7 +22,11 @@ from ..ops.casting import clone as clone_op
 from ..size import Size
 from ..tensor import Tensor
 from .operands import sizes_of, wrap_dim, wrap_dims
-from .registry import METHODS, public
+from .registry import public
+
+ndarray = np.ndarray
+reshape_op = ops.reshape
+_RANGES = [set(range(ndim)) for ndim in range(65)]
 
 
 def infer_shape(sizes: tuple, count: int) -> tuple:
@@ -57,6 +62,9 @@ def shares_memory(array: Any, shape: tuple) -> bool:
 @public(function=False, wrap=False)
 def view(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The same memory in another shape (or, given a dtype, the same bytes in another type)."""
+    quick = _reshaped(input, shape)
+    if quick is not None:
+        return quick
     if named:
         shape = (named.get("size", named.get("dtype")),)
     if len(shape) == 1 and isinstance(shape[0], dtype_type):
@@ -71,6 +79,24 @@ def view(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     return apply(ops.reshape, (input,), {"shape": sizes})
 
 
+def _reshaped(input: Tensor, shape: tuple) -> Tensor | None:
+    """The view in a shape NumPy understands as it is; None when the careful way is needed."""
+    array = input._array
+    if type(array) is not ndarray or not array.size:
+        return None
+    for n in shape:
+        if type(n) is not int or n < -1:
+            if len(shape) > 1 or not isinstance(n, tuple) or min(n, default=0) < -1:
+                return None
+    try:
+        out = array.reshape(*shape)
+    except (ValueError, TypeError):
+        return None
+    if out.base is array or out.base is array.base is not None:
+        return view_of(reshape_op, input, {"shape": out.shape}, out)
+    return None
+
+
 def view_dtype(x: Tensor, dtype: dtype_type) -> Tensor:
     """The bytes of a tensor read as another dtype; the last dim grows or shrinks with the size of an element."""
     from ..autograd.tape import wrap
@@ -82,7 +108,8 @@ def view_dtype(x: Tensor, dtype: dtype_type) -> Tensor:
             raise RuntimeError("self.dim() cannot be 0 to view Float as a type of a different element size")
         if array.shape[-1] > 1 and array.strides[-1] != have:
             raise RuntimeError(
-                f"self.stride(-1) must be 1 to view {x.dtype.type_name} as {dtype.type_name} (different element sizes), "
+                f"self.stride(-1) must be 1 to view {x.dtype.type_name} as {dtype.type_name} (different element "
+                "sizes), "
                 f"but got {array.strides[-1] // have}"
             )
         if want > have and array.shape[-1] * have % want:
@@ -98,6 +125,9 @@ def view_dtype(x: Tensor, dtype: dtype_type) -> Tensor:
 @public(wrap=False)
 def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The elements in another shape: a view when memory allows, else a copy."""
+    quick = _reshaped(input, shape)
+    if quick is not None:
+        return quick
     if named:
         shape = (named["shape"],)
     array = input._array
@@ -119,7 +149,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     return reshape(input, other.shape)
 
 
-@public()
+@public(wrap=False)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge the dims from `start_dim` to `end_dim` into one."""
     shape = input._array.shape
@@ -149,7 +179,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     known = infer_shape(tuple(sizes), shape[axis]) if -1 in sizes else tuple(sizes)
     if math.prod(known) != shape[axis]:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {axis} ({shape[axis]}) in the "
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {axis} ({shape[axis]}) "
+            "in the "
             "input tensor"
         )
     return view(input, (*shape[:axis], *known, *shape[axis + 1 :]))
@@ -169,6 +200,8 @@ def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """Dims in another order."""
     order = sizes_of((named["dims"],) if named else dims)
     ndim = input._array.ndim
+    if set(order) == _RANGES[ndim] and len(order) == ndim:
+        return _permuted(ops.permute, input, order)
     if len(order) != ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
@@ -177,7 +210,14 @@ def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     axes = tuple([wrap_dim(d, ndim) for d in order])
     if len(set(axes)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return apply(ops.permute, (input,), {"axes": axes})
+    return _permuted(ops.permute, input, axes)
+
+
+def _permuted(op: Any, input: Tensor, axes: tuple) -> Tensor:
+    array = input._array
+    if type(array) is ndarray:
+        return view_of(op, input, {"axes": axes}, array.transpose(axes))
+    return apply(op, (input,), {"axes": axes})
 
 
 def swapped_axes(ndim: int, dim0: Any, dim1: Any) -> tuple:
@@ -188,7 +228,7 @@ def swapped_axes(ndim: int, dim0: Any, dim1: Any) -> tuple:
     return tuple(axes)
 
 
-@public("swapaxes", "swapdims")
+@public("swapaxes", "swapdims", wrap=False)
 def transpose(
     input: Tensor, dim0: Any = None, dim1: Any = None, axis0: Any = None, axis1: Any = None
 ) -> Tensor:
@@ -198,20 +238,20 @@ def transpose(
         if isinstance(first, (tuple, list)):
             return permute(input, first)
         raise TypeError("transpose() received an invalid combination of arguments: give two dims to exchange")
-    return apply(ops.transpose, (input,), {"axes": swapped_axes(input._array.ndim, first, second)})
+    return _permuted(ops.transpose, input, swapped_axes(input._array.ndim, first, second))
 
 
-def _matrix_axes(input: Tensor, name: str) -> tuple:
+def matrix_axes(input: Tensor, name: str) -> tuple:
     ndim = input._array.ndim
     if ndim > 2:
         raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {ndim}D")
     return (1, 0) if ndim == 2 else tuple(range(ndim))
 
 
-@public()
+@public(wrap=False)
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix (vectors as they are)."""
-    return apply(ops.matrix_transpose, (input,), {"axes": _matrix_axes(input, "t")})
+    return _permuted(ops.matrix_transpose, input, matrix_axes(input, "t"))
 
 
 @public()
@@ -231,7 +271,8 @@ def _moved(ndim: int, source: Any, destination: Any) -> tuple:
     targets = destination if isinstance(destination, (tuple, list)) else (destination,)
     if len(sources) != len(targets):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same number of "
+            f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same "
+            "number of "
             f"dims as destination ({list(targets)} dims)"
         )
     sources = [wrap_dim(d, ndim) for d in sources]
@@ -250,7 +291,7 @@ def _moved(ndim: int, source: Any, destination: Any) -> tuple:
 @public("moveaxis")
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dims moved to other places, the rest in order."""
-    return apply(ops.permute, (input,), {"axes": _moved(input._array.ndim, source, destination)})
+    return _permuted(ops.permute, input, _moved(input._array.ndim, source, destination))
 
 
 # --- repeating without copying ---
@@ -264,9 +305,12 @@ def expand(input: Tensor, *sizes: Any, implicit: bool = False, size: Any = None)
     extra = len(wanted) - len(shape)
     if extra < 0:
         raise RuntimeError(
-            f"expand({{{list(shape)}}}, size={list(wanted)}): the number of sizes provided ({len(wanted)}) must be greater "
+            f"expand({{{list(shape)}}}, size={list(wanted)}): the number of sizes provided ({len(wanted)}) must "
+            "be greater "
             f"or equal to the number of dimensions in the tensor ({len(shape)})"
         )
+    if shape == wanted[extra:] and (not extra or min(wanted[:extra]) >= 0):
+        return _expanded(input, wanted)
     result = []
     for position, want in enumerate(wanted):
         have = shape[position - extra] if position >= extra else 1
@@ -285,7 +329,14 @@ def expand(input: Tensor, *sizes: Any, implicit: bool = False, size: Any = None)
         if want < 0:
             raise RuntimeError(f"The expanded size of the tensor ({want}) must not be negative (dimension {position})")
         result.append(want)
-    return apply(ops.expand, (input,), {"shape": tuple(result)})
+    return _expanded(input, tuple(result))
+
+
+def _expanded(input: Tensor, shape: tuple) -> Tensor:
+    array = input._array
+    if type(array) is ndarray:
+        return view_of(ops.expand, input, {"shape": shape}, ops.expand.forward(array, shape))
+    return apply(ops.expand, (input,), {"shape": shape})
 
 
 @public(function=False)
@@ -334,94 +385,38 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 # --- dims of size 1 ---
 
 
-@public()
-def unsqueeze(input: Tensor, dim: int) -> Tensor:
+@public(wrap=False)
+def unsqueeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """A new dim of size 1."""
-    return apply(ops.unsqueeze, (input,), {"axis": wrap_dim(dim, input._array.ndim + 1)})
+    array = input._array
+    place = wrap_dim(axis if dim is None else dim, array.ndim + 1)
+    if type(array) is ndarray:
+        return view_of(ops.unsqueeze, input, {"axis": place}, ops.unsqueeze.forward(array, place))
+    return apply(ops.unsqueeze, (input,), {"axis": place})
 
 
-def _ones(shape: tuple, dim: Any) -> tuple:
+def ones(shape: tuple, dim: Any) -> tuple:
     """The dims of size 1 among those given (None: all)."""
     dims = range(len(shape)) if dim is None else () if dim == () else wrap_dims(dim, len(shape))
     return tuple([i for i in dims if shape[i] == 1])
 
 
-@public()
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+@public(wrap=False)
+def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """Without dims of size 1 (all, or those given)."""
+    dim = axis if dim is None else dim
     op = ops.squeeze_all if dim is None else ops.squeeze if isinstance(dim, int) else ops.squeeze_several
-    return apply(op, (input,), {"axes": _ones(input._array.shape, dim)})
+    array = input._array
+    axes = ones(array.shape, dim)
+    if type(array) is ndarray:
+        return view_of(op, input, {"axes": axes}, array.squeeze(axes))
+    return apply(op, (input,), {"axes": axes})
 
 
-def _atleast(name: str, ndim: int) -> None:
-    def function(*tensors: Any) -> Any:
-        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
-            return _with_dims(tensors[0], ndim)
-        if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-            tensors = tuple(tensors[0])
-        return tuple(_with_dims(x, ndim) for x in tensors)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Tensors with at least {ndim} dims; several give a tuple."
-    public(method=False, wrap=False)(function)
-
-
-def _with_dims(x: Tensor, ndim: int) -> Tensor:
-    have = x._array.ndim
-    if have >= ndim:
-        return x
-    if have == 0:
-        return reshape(x, (1,) * ndim)
-    if ndim == 2:
-        return unsqueeze(x, 0)
-    return unsqueeze(x if have == 2 else unsqueeze(x, 0), -1)
-
-
-for _ndim in (1, 2, 3):
-    _atleast(f"atleast_{_ndim}d", _ndim)
-
-@public()
+@public(wrap=False)
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of all slices of a dim."""
     ndim = input._array.ndim
     if not ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return apply(ops.unbind, (input,), {"axis": wrap_dim(dim, ndim)})
-
-
-# --- in place: the tensor itself gets another shape ---
-
-
-def unsqueeze_(self: Tensor, dim: int) -> Tensor:
-    """Give this tensor a new dim of size 1."""
-    axis = wrap_dim(dim, self._array.ndim + 1)
-    return views.reshape_in_place(
-        self, ops.unsqueeze_in_place, {"axis": axis}, (ops.select, {"index": (*(slice(None),) * axis, 0)})
-    )
-
-
-def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
-    """Take dims of size 1 away from this tensor."""
-    axes = _ones(self._array.shape, dim)
-    several = ops.squeeze_several_in_place
-    op = ops.squeeze_all_in_place if dim is None else ops.squeeze_in_place if isinstance(dim, int) else several
-    back = tuple(None if i in axes else slice(None) for i in range(self._array.ndim))
-    return views.reshape_in_place(self, op, {"axes": axes}, (ops.slice_, {"index": back}))
-
-
-def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Exchange two dims of this tensor."""
-    axes = swapped_axes(self._array.ndim, dim0, dim1)
-    return views.reshape_in_place(self, ops.transpose_in_place, {"axes": axes}, (ops.permute, {"axes": axes}))
-
-
-def t_(self: Tensor) -> Tensor:
-    """Transpose this matrix."""
-    views.check_early(self)
-    axes = _matrix_axes(self, "t_")
-    return views.reshape_in_place(self, ops.matrix_transpose_in_place, {"axes": axes}, (ops.permute, {"axes": axes}))
-
-
-METHODS.update(
-    unsqueeze_=unsqueeze_, squeeze_=squeeze_, transpose_=transpose_, swapaxes_=transpose_, swapdims_=transpose_, t_=t_
-)
+    return views_of(ops.unbind, input, {"axis": wrap_dim(dim, ndim)})

@@ -10,8 +10,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..autograd import views
 from ..autograd.tape import apply
+from ..autograd.view_making import view_of
 from ..ops import shape as ops
 from ..ops import striding
 from ..ops.casting import clone_contiguous
@@ -19,6 +22,8 @@ from ..tensor import Tensor
 from . import joining, parts, shape
 from .operands import sizes_of, wrap_dim
 from .registry import FUNCTIONS, METHODS, public
+
+ndarray = np.ndarray
 
 # --- diagonals ---
 
@@ -33,10 +38,14 @@ def _diagonal_params(input: Tensor, offset: int, dim1: int, dim2: int) -> dict:
     return {"offset": int(offset), "axis1": axis1, "axis2": axis2}
 
 
-@public()
+@public(wrap=False)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A view of the diagonal of two dims."""
-    return apply(ops.diagonal, (input,), _diagonal_params(input, offset, dim1, dim2))
+    params = _diagonal_params(input, offset, dim1, dim2)
+    array = input._array
+    if type(array) is ndarray:
+        return view_of(ops.diagonal, input, params, ops.diagonal.forward(array, **params))
+    return apply(ops.diagonal, (input,), params)
 
 
 @public(out=True)
@@ -104,10 +113,14 @@ def _select_index(input: Tensor, dim: int, index: int) -> tuple:
     return (*(slice(None),) * axis, index)
 
 
-@public()
+@public(wrap=False)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """One slice of a dim, without that dim."""
-    return apply(ops.select, (input,), {"index": _select_index(input, dim, index)})
+    place = _select_index(input, dim, index)
+    array = input._array
+    if type(array) is ndarray:
+        return view_of(ops.select, input, {"index": place}, array[(*place, ...)])
+    return apply(ops.select, (input,), {"index": place})
 
 
 @public()
@@ -139,7 +152,7 @@ def slice_scatter(
     return apply(ops.replace_slice, (input, _like(src, input)), {"index": place})
 
 
-@public()
+@public(wrap=False)
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """A view of `length` slices of a dim from `start`."""
     sizes = input._array.shape
@@ -157,7 +170,11 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     start = start + sizes[axis] if start < 0 else start
     if start + length > sizes[axis]:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({sizes[axis]}).")
-    return apply(ops.slice_, (input,), {"index": (*(slice(None),) * axis, slice(start, start + length))})
+    place = (*(slice(None),) * axis, slice(start, start + length))
+    array = input._array
+    if type(array) is ndarray:
+        return view_of(ops.slice_, input, {"index": place}, array[place])
+    return apply(ops.slice_, (input,), {"index": place})
 
 
 @public(function=False)
@@ -188,18 +205,17 @@ def _strided_params(input: Tensor, size: Any, stride: Any, storage_offset: int |
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(strides)}")
     if any(n < 0 for n in sizes):
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)} and strides={list(strides)}")
-    geometry = striding.geometry_of(array)
+    plain = isinstance(array, ndarray)  # inside vmap, every example counts as a tensor of its own
+    geometry = striding.geometry_of(array) if plain else striding.contiguous_geometry(array.shape)
     offset = geometry[2] if storage_offset is None else storage_offset.__index__()
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     last = offset + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True)) + 1
-    owner = striding.owner_of(array)
-    available = owner.size and sum((n - 1) * abs(step) for n, step in zip(owner.shape, owner.strides, strict=True))
-    available += owner.itemsize if owner.size else 0
-    if math.prod(sizes) and last * array.itemsize > available or math.prod(sizes) >= 2**62:
+    available = striding.extent_of(array) if plain else math.prod(array.shape) * array.dtype.itemsize
+    if math.prod(sizes) and last * array.dtype.itemsize > available or math.prod(sizes) >= 2**62:
         raise RuntimeError(
             f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {offset}, and itemsize "
-            f"{array.itemsize} requiring a storage size of {last * array.itemsize} are out of bounds for storage of "
+            f"{array.dtype.itemsize} requiring a storage size of {last * array.dtype.itemsize} are out of bounds for storage of "
             f"size {available}. A view can only look at memory that the tensor has."
         )
     return {"size": sizes, "stride": strides, "offset": offset, "geometry": geometry}
@@ -209,7 +225,7 @@ def _strided_params(input: Tensor, size: Any, stride: Any, storage_offset: int |
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of this tensor's memory with the given sizes, strides and offset, within the memory it has."""
     params = _strided_params(input, size, stride, storage_offset)
-    return apply(striding.as_strided, (input,), {**params, "source": input._array})
+    return apply(striding.as_strided, (input,), {**params, "source": input._array if isinstance(input._array, ndarray) else None})
 
 
 @public()

@@ -24,7 +24,8 @@ def _cast(x: Any, dtype: Any) -> Any:
 cast = linear("ToCopyBackward0", _cast, x=lambda g: g)
 clone = linear("CloneBackward0", lambda x: np.array(x, order=_order(x)), x=lambda g: g)
 clone_contiguous = linear("CloneBackward0", lambda x: np.array(x, order="C"), x=lambda g: g)
-copied = linear("CopyBackwards", lambda x: np.array(x), x=lambda g: g)
+# Torch shows the copy's target, which has no gradient, as the first of two inputs.
+copied = linear("CopyBackwards", lambda target, x: np.array(x), target=None, x=lambda g: g)
 
 
 def copy_over(x: Any, source: Any) -> None:

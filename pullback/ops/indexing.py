@@ -21,18 +21,18 @@ def _pick(x: Any, index: tuple) -> Any:
 def _add_back(x: Any, shape: tuple, index: tuple) -> Any:
     """Add the elements of `x` to zeros at `index`; repeated indices accumulate."""
     out = np.zeros(shape, x.dtype)
-    add_at_index(out, index, x)
+    add_at_index(out, index, x, fresh=True)
     return out
 
 
-def add_at_index(out: Any, index: tuple, values: Any) -> None:
-    """`out[index] += values`, repeats added up."""
+def add_at_index(out: Any, index: tuple, values: Any, fresh: bool = False) -> None:
+    """`out[index] += values`, repeats added up. `fresh`: out is all zeros."""
     arrays = [(axis, part) for axis, part in enumerate(index) if type(part) is np.ndarray]
     if len(arrays) == 1 and arrays[0][1].dtype.kind == "b":  # a mask: no repeats
         out[index] += values
     elif len(arrays) == 1 and arrays[0][0] == 0:
         rows = arrays[0][1]
-        add_rows(out, rows.reshape(-1), np.broadcast_to(values, (*rows.shape, *out.shape[1:])))
+        add_rows(out, rows.reshape(-1), np.broadcast_to(values, (*rows.shape, *out.shape[1:])), fresh)
     elif len(arrays) == out.ndim and out.flags.c_contiguous:
         flat = np.zeros((), np.intp)
         for n, (_, part) in zip(out.shape, arrays, strict=True):
@@ -43,8 +43,8 @@ def add_at_index(out: Any, index: tuple, values: Any) -> None:
         np.add.at(out, index, values)
 
 
-def add_rows(out: Any, rows: np.ndarray, values: Any) -> None:
-    """`out[rows] += values` for one index array, repeats added up."""
+def add_rows(out: Any, rows: np.ndarray, values: Any, fresh: bool = False) -> None:
+    """`out[rows] += values` for one index array, repeats added up. `fresh`: out is all zeros."""
     count = rows.size
     if not count or not out.size:
         return
@@ -57,30 +57,39 @@ def add_rows(out: Any, rows: np.ndarray, values: Any) -> None:
             out[row] += value
         return
     rows = np.where(rows < 0, rows + out.shape[0], rows)
-    order = np.argsort(rows, kind="stable")
+    # Sixteen bits are sorted by counting, ten times as fast as by comparing.
+    order = np.argsort(rows.astype(np.uint16) if out.shape[0] <= 65536 else rows, kind="stable")
     ordered = rows[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    if starts.size == count:  # no repeats
-        out[rows] += values
+    if starts.size * 4 < count:
+        _add_sums(out, ordered, starts, values[order])
     else:
-        _add_runs(out, ordered, starts, order, values)
+        _add_rounds(out, ordered, starts, order, values, fresh)
 
 
-def _add_runs(out: Any, ordered: np.ndarray, starts: np.ndarray, order: np.ndarray, values: Any) -> None:
-    """Rows sorted into runs of equal indices: add the first of every run at once, then the second, and so on.
+def _add_sums(out: Any, ordered: np.ndarray, starts: np.ndarray, values: Any) -> None:
+    """Few long runs of equal indices: sum each."""
+    out[ordered[starts]] += np.add.reduceat(values, starts, axis=0)
 
-    Runs are mostly short. What is left of the few long ones after some rounds is summed run by run.
-    """
+
+def _add_rounds(
+    out: Any, ordered: np.ndarray, starts: np.ndarray, order: np.ndarray, values: Any, fresh: bool
+) -> None:
+    """Many short runs: add the first of every run at once, then the second, and so on; sum what is left of long "
+    "ones."""
     lengths = np.diff(starts, append=ordered.size)
-    for _ in range(8):
-        first = order[starts]
-        out[ordered[starts]] += values[first]
-        going_on = lengths > 1
-        if not going_on.any():
+    if fresh:
+        out[ordered[starts]] = values[order[starts]]
+        starts, lengths = starts[lengths > 1] + 1, lengths[lengths > 1] - 1
+    for _ in range(6):
+        if not starts.size:
             return
-        starts, lengths = starts[going_on] + 1, lengths[going_on] - 1
-    for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
-        out[ordered[start]] += np.add.reduce(values[order[start : start + length]], axis=0)
+        out[ordered[starts]] += values[order[starts]]
+        starts, lengths = starts[lengths > 1] + 1, lengths[lengths > 1] - 1
+    if starts.size:
+        firsts = np.cumsum(lengths) - lengths
+        left = np.repeat(starts - firsts, lengths) + np.arange(int(lengths.sum()))
+        _add_sums(out, ordered[left], firsts, values[order[left]])
 
 
 pick = linear("IndexBackward0", _pick, x=lambda g, x_shape, index: add_back(g, shape=x_shape, index=index))

@@ -95,8 +95,12 @@ rotate = linear(
 
 # --- parts set to zero, parts added ---
 
-tril = linear("TrilBackward0", lambda x, diagonal: np.tril(x, diagonal), x=lambda g, diagonal: tril(g, diagonal=diagonal))
-triu = linear("TriuBackward0", lambda x, diagonal: np.triu(x, diagonal), x=lambda g, diagonal: triu(g, diagonal=diagonal))
+tril = linear(
+    "TrilBackward0", lambda x, diagonal: np.tril(x, diagonal), x=lambda g, diagonal: tril(g, diagonal=diagonal)
+)
+triu = linear(
+    "TriuBackward0", lambda x, diagonal: np.triu(x, diagonal), x=lambda g, diagonal: triu(g, diagonal=diagonal)
+)
 
 
 def _pad(x: Any, before: tuple, after: tuple, value: Any) -> Any:

@@ -132,7 +132,11 @@ def write_index_add(out: Any, index: Any, source: Any, axis: int, alpha: Any = 1
 
 
 def _place_slices(x: Any, index: Any, shape: tuple, axis: int) -> Any:
-    return _index_add(np.zeros(shape, x.dtype), index, x, axis)
+    out = np.zeros(shape, x.dtype)
+    if not shape:
+        return np.add.reduce(x.reshape(-1)).astype(x.dtype)
+    add_rows(np.moveaxis(out, axis, 0), index.reshape(-1), np.moveaxis(x, axis, 0), fresh=True)
+    return out
 
 
 index_select = linear(
@@ -208,7 +212,11 @@ def _kept(g: Any, index: Any, axis: int) -> Any:
 
 index_fill = op("IndexFillBackward0", _index_fill, x=_kept, index=None, value=None)
 index_fill_from = linear(
-    "IndexFillBackward1", _index_fill, x=_kept, index=None, value=lambda g, index, axis: np.sum(g - _kept(g, index, axis))
+    "IndexFillBackward1",
+    _index_fill,
+    x=_kept,
+    index=None,
+    value=lambda g, index, axis: np.sum(g - _kept(g, index, axis)),
 )
 
 # --- take and put: the tensor as one long row ---

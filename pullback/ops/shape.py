@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
 
 from ..autograd.fit import sum_to
 from ..autograd.op import linear
@@ -75,9 +74,7 @@ def _expand(x: Any, shape: tuple) -> Any:
     strides = (0,) * extra + tuple(
         [stride if size == want else 0 for size, want, stride in zip(x.shape, shape[extra:], x.strides, strict=True)]
     )
-    if x.flags.c_contiguous:  # ten times faster than as_strided, which builds a Python object to do the same
-        return ndarray(shape, x.dtype, x, 0, strides)
-    return np.lib.stride_tricks.as_strided(x, shape, strides)
+    return view_at(x, shape, strides)
 
 
 expand = linear("ExpandBackward0", _expand, view=True, x=lambda g, x_shape: sum_to(g, x_shape))

@@ -34,14 +34,31 @@ def geometry_of(array: np.ndarray) -> Geometry:
     return array.shape, tuple(step // size for step in array.strides), offset
 
 
+def contiguous_geometry(shape: tuple) -> Geometry:
+    """The geometry of a tensor of this shape with memory of its own."""
+    return shape, tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape))), 0
+
+
+def extent_of(array: np.ndarray) -> int:
+    """How many bytes the memory of an array's owner has."""
+    owner = owner_of(array)
+    if not owner.size:
+        return 0
+    return sum((n - 1) * abs(step) for n, step in zip(owner.shape, owner.strides, strict=True)) + owner.itemsize
+
+
 def view_at(array: np.ndarray, shape: tuple, strides: tuple, start: int = 0) -> np.ndarray:
     """A view with the given shape and strides (in bytes) that begins `start` bytes into `array`.
 
     ValueError if it would reach outside the memory of the array's owner.
     """
     kind = array.dtype
-    if array.flags.c_contiguous and kind.kind != "V" and array.base is None and start >= 0:
-        return np.ndarray(shape, kind, array, start, strides)
+    if start >= 0 and array.flags.c_contiguous and kind.kind != "V":
+        try:
+            return np.ndarray(shape, kind, array, start, strides)
+        except ValueError:
+            if array.base is None:
+                raise  # else it may still be within the memory of the owner
     owner = owner_of(array)
     start += address(array) - address(owner)
     plain = _as_buffer(owner)

@@ -1,0 +1,114 @@
+"""Making views quickly: `tape.apply` for views, written out because indexing and reshaping wait on it.
+
+Both functions do what `apply` does with a view operation in the plain recording mode, and hand everything else to it.
+What a view is, and what a write does to it, is in `views.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..storage import next_order, storage_of
+from ..tensor import Tensor, anchor_of
+from .mode import RECORD, Mode, current_mode
+from .op import Op
+from .tape import apply, needs_gradient, record, wrap
+from .views import View, link, refresh
+
+new_object = object.__new__
+
+
+def view_of(op: Op, x: Tensor, params: dict, out: Any) -> Tensor:
+    """`tape.apply(op, (x,), params)` for a view whose array `out` is already at hand, in a straight line."""
+    mode = current_mode()
+    storage = x._storage
+    parent = x._view
+    if mode is not RECORD or storage is None or parent is not None and parent.origin != "default" or x._moves:
+        return _view_carefully(op, x, params, out, mode)
+    result = new_object(Tensor)
+    result._array = out
+    result._storage = storage
+    result._output_nr = 0
+    result._inference = False
+    result._view = view = new_object(View)
+    view.version = version = storage.version
+    node = x._node
+    if parent is None:
+        view.base = source = anchor_of(x) if node is None and x._requires_grad else x
+        view.steps = ((op, params),)
+    else:
+        if parent.version != version:
+            refresh(x)
+            node = x._node
+        source = x if node is not None or not x._requires_grad else anchor_of(x)
+        view.base = parent.base
+        view.steps = (*parent.steps, (op, params))
+        if parent.moves:
+            view.moves = parent.moves
+    kind = out.dtype
+    if x._requires_grad and kind.kind in "fcV":
+        plan = (op.plans if kind.kind == "f" else op.complex_plans).get(1) or op.plan(1, 1, kind.kind == "c")
+        result._node = made = new_object(op.node_type)
+        made.edges = (source if node is None else node,)
+        if x._output_nr:
+            made.slots = (x._output_nr,)
+        made.plan = plan
+        made.order = next_order()
+        made.shape = out.shape
+        made.dtype = kind
+        made.params = params
+        if plan.saves:  # a view's rule can ask for nothing but the shape it started from
+            made.saved = made.arrays = (x._array.shape,)
+        result._requires_grad = True
+    else:
+        result._node = None
+        result._requires_grad = False
+    return result
+
+
+def views_of(op: Op, x: Tensor, params: dict) -> tuple:
+    """`tape.apply(op, (x,), params)` for an operation that gives several views, in a straight line."""
+    mode = current_mode()
+    storage, parent = x._storage, x._view
+    if mode is not RECORD or parent is not None or storage is None or type(x._array) is not np.ndarray or x._moves:
+        return apply(op, (x,), params)
+    outs = op.forward(x._array, **params)
+    node = None
+    base = anchor_of(x) if x._node is None and x._requires_grad else x
+    if x._requires_grad and x._array.dtype.kind in "fcV":
+        node = op.node_type((base if x._node is None else x._node,), (), params, op.plan(1, 1), (), None)
+        node.general = True
+        node.outputs = tuple([(out.shape, out.dtype) for out in outs])
+        if x._output_nr:
+            node.slots = (x._output_nr,)
+    results = []
+    for number, out in enumerate(outs):
+        result = new_object(Tensor)
+        result._array = out
+        result._requires_grad = node is not None
+        result._node = node
+        result._output_nr = number if node is not None else 0
+        result._storage = storage
+        result._inference = False
+        step = op.output_step(params, number, out.shape)  # type: ignore[attr-defined]
+        result._view = View(base, (step,), storage.version, "several")
+        results.append(result)
+    return tuple(results)
+
+
+def _view_carefully(op: Op, x: Tensor, params: dict, out: Any, mode: Mode) -> Tensor:
+    if mode.special:
+        return apply(op, (x,), params)
+    if x._storage is None and not x._moves and x._view is None:
+        storage_of(x)
+        if mode is RECORD:
+            return view_of(op, x, params, out)
+    result = wrap(out)
+    link(result, x, op, params, mode)
+    if mode.grad:
+        mask = needs_gradient(op, (x,))
+        if mask:
+            record(op, (x,), params, mask, result, out)
+    return result

@@ -47,6 +47,21 @@ def level_of(value: Any) -> int:
     return value.level if type(value) is Batched else 0
 
 
+def params_level(params: dict) -> int:
+    level = 0
+    for value in params.values():
+        kind = type(value)
+        if kind is int or kind is bool or kind is str:
+            continue
+        if kind is Batched:
+            level = max(level, value.level)
+        elif isinstance(value, tuple):
+            for item in value:
+                if type(item) is Batched:
+                    level = max(level, item.level)
+    return level
+
+
 class Batched:
     """Examples along axis 0 of `array` (or one value for all of them), each looking like an array of its own.
 
@@ -255,6 +270,20 @@ def complete_shape(shape: tuple, size: int) -> tuple:
 # --- arithmetic ------------------------------------------------------------------------------------------------------
 
 
+def outer_product(a: Any, b: Any) -> Any:
+    """(N, n, 1) * (N, 1, m): NumPy's inner loop would be as short as m."""
+    return np.einsum("ni,nj->nij", a[..., 0], b[:, 0, :])
+
+
+def multiply(a: Any, b: Any) -> Any:
+    if (
+        type(a) is ndarray and type(b) is ndarray and a.ndim == 3 == b.ndim and a.shape[2] == 1 == b.shape[1]
+        and a.shape[0] == b.shape[0] and a.dtype == b.dtype and b.shape[2] < 256
+    ):  # fmt: skip
+        return outer_product(a, b)
+    return a * b
+
+
 def aligned(value: Any, ndim: int) -> Any:
     """The batch inside with axes of size 1 behind the batch axis, so that examples broadcast from the right."""
     array = value.array
@@ -324,7 +353,7 @@ def _reflected(function: Callable) -> Callable:
 
 
 for _name, _function in (
-    ("add", operator.add), ("sub", operator.sub), ("mul", operator.mul), ("truediv", operator.truediv),
+    ("add", operator.add), ("sub", operator.sub), ("mul", multiply), ("truediv", operator.truediv),
     ("floordiv", operator.floordiv), ("mod", operator.mod), ("pow", operator.pow), ("and", operator.and_),
     ("or", operator.or_), ("xor", operator.xor), ("lshift", operator.lshift), ("rshift", operator.rshift),
 ):  # fmt: skip

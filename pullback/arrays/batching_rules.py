@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .batched import Batched, DynamicShape, NotBatchable, level_of, raw
+from .batched import Batched, DynamicShape, NotBatchable, level_of, params_level, raw
 
 ndarray = np.ndarray
 Rule = Callable[[Any, list, list, dict, int], Any]
@@ -147,6 +147,8 @@ def ndim_of(value: Any, flag: bool) -> int:
 
 def pointwise(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
     """Line examples up from the right, as broadcasting does."""
+    if len(values) == 1:
+        return op(values[0], **params)
     ndim = max(ndim_of(value, flag) for value, flag in zip(values, flags, strict=True))
     return op(*[lined_up(value, flag, ndim) for value, flag in zip(values, flags, strict=True)], **params)
 
@@ -219,21 +221,6 @@ def stacked(results: list, op: Any, values: list, flags: list, params: dict) -> 
 # --- parameters that are batches (indices) ---------------------------------------------------------------------------
 
 
-def params_level(params: dict) -> int:
-    level = 0
-    for value in params.values():
-        kind = type(value)
-        if kind is int or kind is bool or kind is str:
-            continue
-        if kind is Batched:
-            level = max(level, value.level)
-        elif isinstance(value, tuple):
-            for item in value:
-                if type(item) is Batched:
-                    level = max(level, item.level)
-    return level
-
-
 def params_batched(params: dict, level: int) -> bool:
     """Whether a parameter differs between examples."""
     return any(
@@ -303,4 +290,7 @@ def dispatch(self: Batched, op: Any, inputs: tuple, params: dict | None) -> Any:
 Batched._pullback_apply = dispatch  # type: ignore[attr-defined]
 Batched.__getitem__ = get_item  # type: ignore[attr-defined]
 
+from ..autograd import general  # noqa: E402
 from . import protocol  # noqa: E402, F401 - completes the class
+
+general.apply_batched = apply_batched

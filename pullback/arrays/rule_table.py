@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .batched import Batched, level_of, raw
+from .batched import Batched, level_of, params_level, raw
 from .batching_rules import (
     Rule,
     example_by_example,
     is_tensor,
     lined_up,
     ndim_of,
-    params_level,
     pointwise,
     with_batch_axis,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..arrays.batched import Batched, params_level
 from ..tensor import Tensor
 from . import tape, views
 from .mode import Mode
@@ -20,10 +21,38 @@ def apply_special(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> Any
         from .autocast import cast_inputs
 
         inputs = cast_inputs(op, inputs, mode.autocast)
+    if mode.batch_level and not mode.dual_level and not mode.inference and mode.anomaly is None and mode.profiler is None:
+        if not mode.saved_hooks:
+            return _apply_in_batch(op, inputs, params, mode)
     if mode.profiler is not None:
         with mode.profiler.operation(op.name, inputs):
             return _apply(op, inputs, params, mode)
     return _apply(op, inputs, params, mode)
+
+
+def _apply_in_batch(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> Any:
+    """`_apply` when nothing but batches is special."""
+    level = params_level(params) if params else 0
+    for value in inputs:
+        array = value._array if isinstance(value, Tensor) else value
+        if type(array) is Batched and array.level > level:
+            level = array.level
+    if level:
+        inputs = lifted(inputs, level)
+    if op.view:
+        inputs[0].memory()
+    arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
+    out = apply_batched(op, arrays, params) if level else op.forward(*arrays, **(params or {}))
+    if op.outputs != 1:
+        return tape.finish_many(op, inputs, params, out, mode.grad)
+    result = tape.wrap(out)
+    if op.view:
+        views.link(result, inputs[0], op, params, mode)
+    if mode.grad:
+        mask = tape.needs_gradient(op, inputs)
+        if mask:
+            tape.record(op, inputs, params, mask, result, out)
+    return result
 
 
 def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float = math.inf) -> Any:
@@ -41,9 +70,7 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
         inputs[0].memory()
     arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
     if batch:
-        from ..arrays.batching_rules import apply_batched
-
-        out = apply_batched(op, tuple(arrays), params or {})
+        out = apply_batched(op, arrays, params)
     else:
         out = op.forward(*arrays, **(params or {}))
     several = op.outputs != 1
@@ -88,30 +115,31 @@ def _record(op: Op, inputs: tuple, params: dict | None, mask: int, results: tupl
 
 def top_levels(inputs: tuple, params: dict | None, below: float) -> tuple[int, int]:
     """The innermost level of forward mode (under `below`) and of batches among the inputs."""
-    dual = batch = 0
+    dual = 0
+    batch = params_level(params) if params else 0
     for value in inputs:
+        array = value
         if isinstance(value, Tensor):
+            array = value._array
             if value._tangent is not None:
                 for level in value._tangent:
                     if dual < level < below:
                         dual = level
-            batch = max(batch, getattr(value._array, "level", 0))
-        else:
-            batch = max(batch, getattr(value, "level", 0))
-    if params:
-        from ..arrays.batching_rules import params_level
-
-        batch = max(batch, params_level(params))
+        if type(array) is Batched and array.level > batch:
+            batch = array.level
     return dual, batch
 
 
 def lifted(inputs: tuple, level: int) -> tuple:
     """Inputs from outside a batch as constants of it. Those with a history keep it: it belongs to the tape outside."""
-    from ..arrays.batched import Batched
-
+    for value in inputs:
+        if isinstance(value, Tensor) and (type(value._array) is not Batched or value._array.level != level):
+            break
+    else:
+        return inputs
     results = []
     for value in inputs:
-        if isinstance(value, Tensor) and getattr(value._array, "level", 0) != level:
+        if isinstance(value, Tensor) and (type(value._array) is not Batched or value._array.level != level):
             value = tape.wrap(Batched(payload_of(value, level), level, False))
         results.append(value)
     return tuple(results)
@@ -127,3 +155,10 @@ def payload_of(value: Tensor, level: int) -> Any:
     if value.requires_grad or value._tangent is not None:
         return value
     return value.memory()
+
+
+def apply_batched(op: Op, arrays: Any, params: dict | None) -> Any:
+    """The function of that name in `arrays/batching_rules.py`, which puts itself here when it is imported."""
+    from ..arrays import batching_rules
+
+    return batching_rules.apply_batched(op, arrays, params)

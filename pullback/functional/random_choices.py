@@ -10,12 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from .. import random_discrete as discrete
+from .. import random_rejection as rejection
+from .. import random_streams as streams
+from ..arrays.randomness import drawn
 from ..autograd.op import op
 from ..autograd.tape import apply, wrap
 from ..tensor import Tensor
 from .checks import certainly
 from .operands import NUMBERS, as_tensor, sizes_of
-from .random_sampling import _check_chances, _drawn, _finish, _from, _kind, normal_array
+from .random_sampling import _check_chances, _finish, _from, _kind, normal_array
 from .registry import public
 
 _bernoulli_from = op(
@@ -29,43 +33,35 @@ _poisson_from = op(
 @public(out=True)
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
     """Ones and zeros: ones with the probabilities in `input` (or all with probability p)."""
-    from ..random_discrete import bernoulli as draw
-
     array, stream = input._array, _from(generator)
     kind = array.dtype
     if p is not None:
-        values = _drawn(lambda shape: draw(stream, shape, kind, float(p)), array.shape)
+        values = drawn(lambda shape: discrete.bernoulli(stream, shape, kind, float(p)), array.shape)
     else:
         _check_chances(array)
-        values = _drawn(lambda shape: _uniforms(stream, shape, kind), array.shape)
+        values = drawn(lambda shape: _uniforms(stream, shape, kind), array.shape)
         values = (values < array).astype(kind)
     return apply(_bernoulli_from, (input, wrap(values)))
 
 
 def _uniforms(stream: Any, shape: tuple, kind: np.dtype) -> np.ndarray:
     """The uniforms that chances of this dtype are compared with: float32 for all but float64."""
-    from ..random_streams import uniforms
-
     work = kind if kind == np.float64 else np.dtype(np.float32)
     with stream.lock:
-        return uniforms(stream, math.prod(shape), work).reshape(shape)
+        return streams.uniforms(stream, math.prod(shape), work).reshape(shape)
 
 
 @public(method=False)
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Poisson counts with the rates in `input`."""
-    from ..random_rejection import poisson as draw
-
     if np.any(input._array < 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return apply(_poisson_from, (input, wrap(draw(_from(generator), np.asarray(input._array)))))
+    return apply(_poisson_from, (input, wrap(rejection.poisson(_from(generator), np.asarray(input._array)))))
 
 
 @public(out=True)
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`."""
-    from ..random_discrete import multinomial as draw
-
     array = np.asarray(input._array)
     if array.dtype.kind not in "fV":
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.type_name}")
@@ -75,7 +71,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > array.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    return wrap(draw(_from(generator), array, num_samples, replacement))
+    return wrap(discrete.multinomial(_from(generator), array, num_samples, replacement))
 
 
 @public(method=False)
@@ -104,7 +100,7 @@ def normal(
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         kind = _kind(dtype, out)
-        array = _drawn(lambda shape: normal_array(stream, shape, kind, mean, std), sizes_of((size,)))
+        array = drawn(lambda shape: normal_array(stream, shape, kind, mean, std), sizes_of((size,)))
         return _finish(array, requires_grad, device, layout, out)
     return _finish(_normal_from(stream, mean, std)._array, requires_grad, device, layout, out)
 
@@ -123,15 +119,13 @@ def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
     shape = np.broadcast_shapes(*(np.shape(value._array) for value in (mean, std) if isinstance(value, Tensor)))
     kind = given._array.dtype
     if not isinstance(std, Tensor):
-        return wrap(_drawn(lambda sizes: normal_array(stream, sizes, kind, 0.0, std), shape) + mean._array)
-    values = _drawn(lambda sizes: normal_array(stream, sizes, kind), shape) * std._array
+        return wrap(drawn(lambda sizes: normal_array(stream, sizes, kind, 0.0, std), shape) + mean._array)
+    values = drawn(lambda sizes: normal_array(stream, sizes, kind), shape) * std._array
     return wrap(values + (mean._array if isinstance(mean, Tensor) else mean))
 
 
 @public(method=False)
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """Successes among `count` trials of probability `prob`."""
-    from ..random_rejection import binomial as draw
-
     n, p = np.broadcast_arrays(count._array, prob._array)
-    return wrap(draw(_from(generator), n.astype(prob._array.dtype), np.asarray(p)))
+    return wrap(rejection.binomial(_from(generator), n.astype(prob._array.dtype), np.asarray(p)))

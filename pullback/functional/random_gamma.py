@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import random_rejection as rejection
 from ..autograd.op import op
 from ..autograd.tape import apply, wrap
 from ..kernels.special import gammainc, lgamma
@@ -40,17 +41,13 @@ _gamma = op(
 
 def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     """Gamma samples of scale 1."""
-    from ..random_rejection import standard_gamma as draw
-
-    values = draw(_from(generator), np.asarray(input._array))
+    values = rejection.standard_gamma(_from(generator), np.asarray(input._array))
     return apply(_gamma, (input, wrap(values)))
 
 
 def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     """Points of the simplex along the last dim."""
-    from ..random_rejection import dirichlet as draw
-
-    return wrap(draw(_from(generator), np.asarray(input._array)))
+    return wrap(rejection.dirichlet(_from(generator), np.asarray(input._array)))
 
 
 FUNCTIONS["_standard_gamma"] = _standard_gamma

@@ -13,14 +13,18 @@ from typing import Any
 import numpy as np
 
 from .. import random as random_module
+from .. import random_discrete as discrete
+from .. import random_streams as streams
+from ..arrays.randomness import drawn
 from ..autograd.op import Op, op
 from ..autograd.tape import apply, wrap
 from ..autograd.views import in_place
-from ..dtypes import as_dtype, default_dtype, int64
+from ..creation import finish
+from ..dtypes import as_dtype, default_dtype, from_numpy_dtype, int64
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .operands import sizes_of
-from .registry import FUNCTIONS, METHODS
+from .registry import FUNCTIONS, METHODS, write_out
 
 FUNCTIONS.update({name: getattr(random_module, name) for name in (
     "Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state",
@@ -36,9 +40,6 @@ def _from(generator: Any) -> Any:
 
 
 def _finish(array: np.ndarray, requires_grad: bool, device: Any, layout: Any, out: Tensor | None) -> Tensor:
-    from ..creation import finish
-    from .registry import write_out
-
     result = finish(array, requires_grad, device, layout=layout)
     if out is None:
         return result
@@ -62,13 +63,6 @@ def _checked(sizes: tuple) -> tuple:
 # --- arrays ---
 
 
-def _drawn(draw: Callable[[tuple], np.ndarray], shape: tuple) -> Any:
-    """`draw(shape)`; inside `vmap` what its randomness says: an error, one draw for all examples, or one for each."""
-    from ..arrays.randomness import drawn
-
-    return drawn(draw, shape)
-
-
 def _need_floating(kind: np.dtype, kernel: str) -> None:
     if kind.kind not in "fcV":
         raise not_implemented_for(kernel, wrap(np.zeros(0, kind)))
@@ -80,26 +74,22 @@ def _pairs(kind: np.dtype) -> np.dtype:
 
 def uniform_array(generator: Any, shape: tuple, kind: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
     """Uniform numbers; complex ones have uniform parts."""
-    from ..random_streams import uniform
-
     _need_floating(kind, "check_uniform_bounds")
     if kind.kind == "c":
-        return uniform(generator, (*shape, 2), _pairs(kind), low, high).view(kind)[..., 0]
-    return uniform(generator, shape, kind, low, high)
+        return streams.uniform(generator, (*shape, 2), _pairs(kind), low, high).view(kind)[..., 0]
+    return streams.uniform(generator, shape, kind, low, high)
 
 
 def normal_array(
     generator: Any, shape: tuple, kind: np.dtype, mean: float = 0.0, std: float = 1.0, contiguous: bool = True
 ) -> np.ndarray:
     """Normal numbers; complex ones have parts of half the variance."""
-    from ..random_streams import normal as draw
-
     _need_floating(kind, "normal_kernel_cpu")
     if kind.kind == "c":
-        parts = draw(generator, (*shape, 2), _pairs(kind), 0.0, std / 2**0.5, contiguous)
+        parts = streams.normal(generator, (*shape, 2), _pairs(kind), 0.0, std / 2**0.5, contiguous)
         values = parts.view(kind)[..., 0]
         return values + mean if mean else values
-    return draw(generator, shape, kind, mean, std, contiguous)
+    return streams.normal(generator, shape, kind, mean, std, contiguous)
 
 
 # --- new tensors ---
@@ -113,7 +103,7 @@ def rand(
     """Uniform numbers in [0, 1)."""
     sizes = _checked(sizes_of((named.pop("size"),) if "size" in named else size))
     stream, kind = _from(generator), _kind(dtype, out)
-    return _finish(_drawn(lambda shape: uniform_array(stream, shape, kind), sizes), requires_grad, device, layout, out)
+    return _finish(drawn(lambda shape: uniform_array(stream, shape, kind), sizes), requires_grad, device, layout, out)
 
 
 def randn(
@@ -124,7 +114,7 @@ def randn(
     """Normal numbers of mean 0 and variance 1."""
     sizes = _checked(sizes_of((named.pop("size"),) if "size" in named else size))
     stream, kind = _from(generator), _kind(dtype, out)
-    return _finish(_drawn(lambda shape: normal_array(stream, shape, kind), sizes), requires_grad, device, layout, out)
+    return _finish(drawn(lambda shape: normal_array(stream, shape, kind), sizes), requires_grad, device, layout, out)
 
 
 def _check_range(low: int, high: int | None, kind: np.dtype) -> None:
@@ -138,16 +128,12 @@ def _check_range(low: int, high: int | None, kind: np.dtype) -> None:
 
 
 def _c_name(kind: np.dtype) -> str:
-    from ..dtypes import from_numpy_dtype
-
     return from_numpy_dtype(kind).short_name
 
 
 def _integers(generator: Any, shape: tuple, kind: np.dtype, low: int, high: int | None) -> np.ndarray:
-    from ..random_discrete import randint as draw
-
     _check_range(low, high, kind)
-    return draw(generator, shape, kind, low, high)
+    return discrete.randint(generator, shape, kind, low, high)
 
 
 def randint(
@@ -171,7 +157,7 @@ def randint(
     sizes = _checked(sizes_of((tuple(size),)))
     low, high = (int(value) if value is not None else value for value in (low or 0, high))
     stream = _from(generator)
-    array = _drawn(lambda shape: _integers(stream, shape, kind, low, high), sizes)
+    array = drawn(lambda shape: _integers(stream, shape, kind, low, high), sizes)
     return _finish(array, requires_grad, device, layout, out)
 
 
@@ -181,17 +167,15 @@ def randperm(
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The numbers from 0 to n - 1 in random order."""
-    from ..random_discrete import randperm as draw
-
     _checked((n,))
     kind = (int64 if out is None else out.dtype).numpy if dtype is None else as_dtype(dtype).numpy
     stream = _from(generator)
 
     def permutations(shape: tuple) -> np.ndarray:
-        rows = [draw(stream, n, kind) for _ in range(math.prod(shape[:-1]))]
+        rows = [discrete.randperm(stream, n, kind) for _ in range(math.prod(shape[:-1]))]
         return rows[0] if len(shape) == 1 else np.stack(rows).reshape(shape)
 
-    return _finish(_drawn(permutations, (n,)), requires_grad, device, layout, out)
+    return _finish(drawn(permutations, (n,)), requires_grad, device, layout, out)
 
 
 def _like(
@@ -258,7 +242,7 @@ def _in_memory_order(
 ) -> np.ndarray:
     """Draw values for an array so that they run along its memory: `draw(generator, shape, kind, contiguous, ...)`."""
     if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
-        return _drawn(lambda shape: draw(generator, shape, kind, True, *args), array.shape)
+        return drawn(lambda shape: draw(generator, shape, kind, True, *args), array.shape)
     order = _memory_order(array)
     values = draw(generator, tuple(array.shape[i] for i in order), kind, False, *args)
     return values.transpose(tuple(order.index(i) for i in range(array.ndim)))
@@ -312,11 +296,9 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
 
 def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Tensor:
     """Fill with integers: in [from, to), in [0, to), or over the range the dtype holds exactly."""
-    from ..random_discrete import random as draw
-
     low, high = args if len(args) == 2 else (0, args[0]) if args else (bounds.get("from"), bounds.get("to"))
     if low is None and high is None:
-        return _filled(_random, self, generator, lambda g, shape, kind, _: draw(g, shape, kind))
+        return _filled(_random, self, generator, lambda g, shape, kind, _: discrete.random(g, shape, kind))
     low = 0 if low is None else int(low)
     high = None if high is None else int(high)
     return _filled(_random, self, generator, lambda g, shape, kind, _: _integers(g, shape, kind, low, high))
@@ -324,17 +306,17 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> T
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with ones, each with probability p (a number or a tensor), and zeros."""
-    from ..random_discrete import bernoulli as draw
-
     if isinstance(p, Tensor):
         _check_chances(p._array)
         array = self.memory()
         order = range(array.ndim) if array.flags.c_contiguous else _memory_order(array)
         chances = np.broadcast_to(p._array, array.shape).transpose(tuple(order))
-        return _filled(_bernoulli, self, generator, lambda g, shape, kind, _: draw(g, shape, kind, chances))
+        return _filled(
+            _bernoulli, self, generator, lambda g, shape, kind, _: discrete.bernoulli(g, shape, kind, chances)
+        )
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return _filled(_bernoulli, self, generator, lambda g, shape, kind, _: draw(g, shape, kind, float(p)))
+    return _filled(_bernoulli, self, generator, lambda g, shape, kind, _: discrete.bernoulli(g, shape, kind, float(p)))
 
 
 def _check_chances(chances: Any) -> None:
@@ -353,41 +335,35 @@ def _continuous(x: Tensor, name: str) -> None:
 
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
     """Fill with exponential numbers of rate `lambd`."""
-    from ..random_streams import exponential as draw
-
     _continuous(self, "Exponential")
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return _filled(_exponential, self, generator, lambda g, shape, kind, _: draw(g, shape, kind, lambd))
+    return _filled(_exponential, self, generator, lambda g, shape, kind, _: streams.exponential(g, shape, kind, lambd))
 
 
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
     """Fill with Cauchy numbers."""
-    from ..random_streams import cauchy as draw
-
     _continuous(self, "Cauchy")
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    return _filled(_cauchy, self, generator, lambda g, shape, kind, _: draw(g, shape, kind, median, sigma))
+    return _filled(_cauchy, self, generator, lambda g, shape, kind, _: streams.cauchy(g, shape, kind, median, sigma))
 
 
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
     """Fill with exponentials of normal numbers."""
-    from ..random_streams import log_normal as draw
-
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     _need_floating(self._array.dtype, "log_normal_cpu")
-    return _filled(_log_normal, self, generator, lambda g, shape, kind, _: draw(g, shape, kind, mean, std))
+    return _filled(
+        _log_normal, self, generator, lambda g, shape, kind, _: streams.log_normal(g, shape, kind, mean, std)
+    )
 
 
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Fill with numbers of trials up to the first success, of probability p."""
-    from ..random_streams import geometric as draw
-
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    return _filled(_geometric, self, generator, lambda g, shape, kind, _: draw(g, shape, kind, p))
+    return _filled(_geometric, self, generator, lambda g, shape, kind, _: streams.geometric(g, shape, kind, p))
 
 
 METHODS.update({

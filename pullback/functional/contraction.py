@@ -111,7 +111,7 @@ def _parse(notation: Any, ranks: tuple) -> tuple[tuple, tuple]:
 def _split(side: str) -> tuple:
     if "." in side.replace("...", "", 1):
         raise RuntimeError(
-            "einsum(): found '.' that is not part of any ellipsis. Write exactly three dots, once for each operand."
+            "einsum(): found '.' for operand that is not part of any ellipsis. Write exactly three dots, once for each operand."
         )
     before, dots, after = side.partition("...")
     for letter in before + after:

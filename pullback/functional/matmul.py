@@ -102,13 +102,13 @@ OPERATORS = {"__matmul__": multiply, "__rmatmul__": reverse_multiply}
 
 def _rank(x: Tensor, ndim: int, name: str) -> None:
     if x._array.ndim != ndim:
-        what = {1: "a vector", 2: "a matrix", 3: "a batch of matrices (3D)"}[ndim]
-        raise RuntimeError(f"{name} must be {what}, got {x._array.ndim}-D tensor. It must be a {ndim}D tensor.")
+        what = "a matrix" if ndim == 2 else f"a {ndim}D tensor"
+        raise RuntimeError(f"{name} must be {what}, got {x._array.ndim}-D tensor")
 
 
 def _no_bool(x: Tensor, kernel: str) -> None:
     if x._array.dtype.kind == "b":
-        raise RuntimeError(f"\"{kernel}\" not implemented for 'Bool'. Convert first, as in x.int().")
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'. Convert first, as in x.int().")
 
 
 @public(out=True)
@@ -226,9 +226,10 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 def _factors(x: Tensor, beta: Any, alpha: Any) -> dict:
-    beta, alpha = _plain(beta), _plain(alpha)
-    if x._array.dtype.kind in "iu":
-        beta, alpha = int(beta), int(alpha)
+    if not type(beta) is type(alpha) is int:
+        beta, alpha = _plain(beta), _plain(alpha)
+        if x._array.dtype.kind in "iu":
+            beta, alpha = int(beta), int(alpha)
     return {"beta": beta, "alpha": alpha}
 
 
@@ -268,16 +269,23 @@ def _added(x: Tensor, a: Tensor) -> None:
 @public(in_place=True, out=True)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
-    x, y = mat1._array, mat2._array
+    x, y, z = mat1._array, mat2._array, input._array
+    plain = z.dtype is x.dtype is y.dtype and x.dtype.kind in "fc"
+    if not plain or x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0]:
+        _check_addmm(input, mat1, mat2)
+    if z.shape != (x.shape[0], y.shape[1]):
+        _expandable(input, (x.shape[0], y.shape[1]))
+    return apply(ops.addmm, (input, mat1, mat2), _factors(input, beta, alpha))
+
+
+def _check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
     _rank(mat1, 2, "mat1")
     _rank(mat2, 2, "mat2")
-    if x.shape[1] != y.shape[0]:
-        raise _mismatch(x.shape, y.shape)
+    if mat1._array.shape[1] != mat2._array.shape[0]:
+        raise _mismatch(mat1._array.shape, mat2._array.shape)
     _same_dtype(mat1, mat2)
     _added(input, mat1)
-    _expandable(input, (x.shape[0], y.shape[1]))
     _no_bool(mat1, "addmm_impl_cpu_")
-    return apply(ops.addmm, (input, mat1, mat2), _factors(input, beta, alpha))
 
 
 @public(out=True)

@@ -31,8 +31,11 @@ def _half(dtype: Any) -> bool:
 
 
 def _matmul(a: Any, b: Any) -> Any:
-    if a.itemsize == 2 and a.dtype.kind in "fV":  # BLAS has no half precision, so go through float32
-        return _matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+    if a.itemsize <= 2:
+        if a.dtype.kind == "b":
+            raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'. Convert first, as in x.int().")
+        if _half(a.dtype):  # BLAS has no half precision, so go through float32
+            return _matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if b.ndim <= 2:
         if a.ndim <= 2:
             return a.dot(b)  # the same as matmul here, with less overhead

@@ -5,8 +5,6 @@ The cotangents are one batched array each, so every rule runs once for all of th
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,16 +19,18 @@ from .mode import current_mode, set_mode
 from .tape import wrap
 
 
-@contextmanager
-def batch_level() -> Iterator[int]:
+class batch_level:
     """A new level of batches."""
-    mode = current_mode()
-    level = max(mode.dual_level, mode.batch_level) + 1
-    set_mode(mode.replace(batch_level=level))
-    try:
-        yield level
-    finally:
-        set_mode(current_mode().replace(batch_level=mode.batch_level))
+
+    def __enter__(self) -> int:
+        mode = current_mode()
+        self.before = mode.batch_level
+        level = max(mode.dual_level, mode.batch_level) + 1
+        set_mode(mode.replace(batch_level=level))
+        return level
+
+    def __exit__(self, *error: Any) -> None:
+        set_mode(current_mode().replace(batch_level=self.before))
 
 
 def batched_gradients(

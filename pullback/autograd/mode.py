@@ -12,11 +12,13 @@ from typing import Any
 
 _FIELDS = ("grad", "inference", "anomaly", "saved_hooks", "dual_level", "profiler", "batch_level", "autocast")
 
+_PLACES = {name: place for place, name in enumerate(_FIELDS)}
+
 
 class Mode:
     """One combination of switches. Equal combinations are the same object."""
 
-    __slots__ = (*_FIELDS, "special")
+    __slots__ = (*_FIELDS, "special", "values")
 
     grad: bool
     inference: bool
@@ -26,11 +28,14 @@ class Mode:
     profiler: Any  # None, or the object that is told about each operation
     batch_level: int  # 0 outside vmap and batched passes; numbered together with dual_level, innermost highest
     autocast: Any  # None, or the dtype that products take
+    values: tuple  # of the fields above
     special: bool  # anything but plain grad/no_grad: operations take the general path
 
     def replace(self, **changes: Any) -> Mode:
-        values = tuple(changes[name] if name in changes else getattr(self, name) for name in _FIELDS)
-        return _intern(values)
+        values = list(self.values)
+        for name, value in changes.items():
+            values[_PLACES[name]] = value
+        return _intern(tuple(values))
 
 
 _interned: dict[tuple, Mode] = {}
@@ -43,6 +48,7 @@ def _intern(values: tuple) -> Mode:
         for name, value in zip(_FIELDS, values, strict=True):
             setattr(mode, name, value)
         mode.special = any(values[1:])
+        mode.values = values
         if mode.anomaly is None and not mode.saved_hooks and mode.profiler is None:
             _interned[values] = mode  # the others hold user objects and must not be kept alive here
     return mode

@@ -1,4 +1,4 @@
-"""Forward mode as function transforms: `jvp`, `jacfwd`, `linearize`; and `hessian`, forward over reverse."""
+"""Forward mode as function transforms: `jvp`, `jacfwd`, `linearize`; and `hessian`."""
 
 from __future__ import annotations
 
@@ -148,8 +148,11 @@ def _unit_tangents(flat: list, total: int, level: int) -> list[Tensor]:
 
 
 def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
-    """The function that returns the second derivatives of `func`: forward mode over reverse mode."""
-    return jacfwd(jacrev(func, argnums), argnums)
+    """The function that returns the second derivatives of `func`.
+
+    Reverse mode over reverse mode: the second pass runs on the graph of the first, once, with a batch of cotangents.
+    """
+    return jacrev(jacrev(func, argnums), argnums)
 
 
 def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:

@@ -180,12 +180,15 @@ def jacrev(
             _check_jacobian_outputs(flat_out, func)
             flat, spec = tree_flatten(leaves)
             own = {edge_of(leaf) for leaf in flat}
-            rows = [
-                gradients_of(flat_out, flat, basis, outside.grad, own, batched=True)
-                for basis in standard_basis(flat_out, chunk_size)
-            ]
-            columns = [group[0] if len(group) == 1 else _joined(group) for group in zip(*rows, strict=True)]
-            blocks = _split_rows(columns, flat_out, flat)
+            if len(flat_out) == 1 and flat_out[0]._array.shape == ():
+                blocks = [gradients_of(flat_out, flat, [wrap(np.ones((), flat_out[0]._array.dtype))], outside.grad, own)]
+            else:
+                rows = [
+                    gradients_of(flat_out, flat, basis, outside.grad, own, batched=True)
+                    for basis in standard_basis(flat_out, chunk_size)
+                ]
+                columns = [group[0] if len(group) == 1 else _joined(group) for group in zip(*rows, strict=True)]
+                blocks = _split_rows(columns, flat_out, flat)
             result = tree_unflatten([tree_unflatten(released(row, own), spec) for row in blocks], out_spec)
             return (result, released(aux, own)) if has_aux else result
 

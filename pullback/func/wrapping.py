@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from ..arrays.batched import Batched, level_of
@@ -18,17 +17,19 @@ from ..utils._pytree import tree_map, tree_map_only
 _depth = transform_depth
 
 
-@contextmanager
-def transform(**changes: Any) -> Iterator[Any]:
+class transform:
     """The body of a transform: grad mode on (whatever it is outside), and `backward()` refused. Gives the mode outside."""
-    mode = current_mode()
-    token = _depth.set(_depth.get() + 1)
-    set_mode(mode.replace(grad=True, **changes))
-    try:
-        yield mode
-    finally:
-        set_mode(mode)
-        _depth.reset(token)
+
+    def __enter__(self) -> Any:
+        self.mode = mode = current_mode()
+        self.token = _depth.set(_depth.get() + 1)
+        if not mode.grad:
+            set_mode(mode.replace(grad=True))
+        return mode
+
+    def __exit__(self, *error: Any) -> None:
+        set_mode(self.mode)
+        _depth.reset(self.token)
 
 
 def inner_leaf(x: Any, recording: bool) -> Tensor:

@@ -111,7 +111,8 @@ def _parse(notation: Any, ranks: tuple) -> tuple[tuple, tuple]:
 def _split(side: str) -> tuple:
     if "." in side.replace("...", "", 1):
         raise RuntimeError(
-            "einsum(): found '.' for operand that is not part of any ellipsis. Write exactly three dots, once for each operand."
+            "einsum(): found '.' for operand that is not part of any ellipsis. Write exactly three dots, once for each "
+            "operand."
         )
     before, dots, after = side.partition("...")
     for letter in before + after:
@@ -182,30 +183,51 @@ def _distinct(x: Tensor, labels: tuple) -> tuple[Tensor, tuple]:
 
 
 def _contract_all(terms: list, out: tuple, sizes: dict[int, int]) -> Tensor:
-    while len(terms) > 2:
-        i, j = _cheapest_pair(terms, out, sizes)
-        first, second = terms[i], terms[j]
-        rest = [term for k, term in enumerate(terms) if k not in (i, j)]
-        wanted = set(out).union(*(names for _, names in rest))
-        terms = [
-            *rest,
-            _pair(first, second, tuple(n for n in dict.fromkeys((*first[1], *second[1])) if n in wanted), sizes),
-        ]
-    if len(terms) == 2:
-        x, labels = _pair(*terms, out, sizes)
-    else:
-        x, labels = _reduced(*terms[0], keep=out)
+    if len(terms) > 2:
+        for i, j in _path(tuple(labels for _, labels in terms), out, tuple(sorted(sizes.items()))):
+            first, second = terms[i], terms[j]
+            rest = [term for k, term in enumerate(terms) if k not in (i, j)]
+            wanted = set(out).union(*(labels for _, labels in rest))
+            kept = tuple(n for n in dict.fromkeys((*first[1], *second[1])) if n in wanted)
+            terms = [*rest, _pair(first, second, kept if rest else out, sizes)]
+    elif len(terms) == 2:
+        terms = [_pair(*terms, out, sizes)]
+    x, labels = _reduced(*terms[0], keep=out)
     return _permuted(x, labels, out)
 
 
-def _cheapest_pair(terms: list, out: tuple, sizes: dict[int, int]) -> tuple[int, int]:
-    """The two terms whose product is cheapest to form."""
+@functools.lru_cache(maxsize=256)
+def _path(terms: tuple, out: tuple, sizes: tuple) -> tuple[tuple[int, int], ...]:
+    """Which two terms to contract, step by step; each result goes to the end of the list."""
+    size_of = dict(sizes)
+    try:
+        from opt_einsum import contract_path, get_symbol
+    except ImportError:
+        return _greedy_path(list(terms), out, size_of)
+    names = {label: get_symbol(number) for number, label in enumerate(size_of)}
+    sides = ["".join(names[label] for label in labels) for labels in (*terms, out)]
+    shapes_ = [tuple(size_of[label] for label in labels) for labels in terms]
+    path, _ = contract_path(f"{','.join(sides[:-1])}->{sides[-1]}", *shapes_, shapes=True)
+    if any(len(step) != 2 for step in path):  # it saw no gain in pairs; we only have pairs
+        return _greedy_path(list(terms), out, size_of)
+    return tuple((min(step), max(step)) for step in path)
+
+
+def _greedy_path(terms: list[tuple], out: tuple, sizes: dict[int, int]) -> tuple[tuple[int, int], ...]:
+    """Always the two terms whose product is cheapest to form."""
 
     def cost(pair: tuple[int, int]) -> tuple[int, int]:
         i, j = pair
-        return math.prod(sizes[n] for n in {*terms[i][1], *terms[j][1]}), i + j
+        return math.prod(sizes[n] for n in {*terms[i], *terms[j]}), i + j
 
-    return min(((i, j) for j in range(len(terms)) for i in range(j)), key=cost)
+    path = []
+    while len(terms) > 1:
+        i, j = min(((i, j) for j in range(len(terms)) for i in range(j)), key=cost)
+        path.append((i, j))
+        joined = {*terms[i], *terms[j]}
+        terms = [labels for k, labels in enumerate(terms) if k not in (i, j)]
+        terms.append(tuple(joined & set(out).union(*terms)))
+    return tuple(path)
 
 
 def _reduced(x: Tensor, labels: tuple, keep: Any) -> tuple[Tensor, tuple]:

@@ -309,6 +309,38 @@ def test_lu_and_triangular_systems_without_scipy(shape, monkeypatch):
     assert np.array_equal(pivots, with_scipy[1]) and not info.any()
 
 
+@pytest.mark.parametrize("installed", [True, False], ids=["opt_einsum", "own path"])
+def test_random_einsums(installed, monkeypatch):
+    """Random equations of one to five operands, with repeated labels and sizes of 1 that broadcast."""
+    import random
+    import sys
+
+    from pullback.functional import contraction
+
+    if not installed:
+        monkeypatch.setitem(sys.modules, "opt_einsum", None)
+    contraction._path.cache_clear()
+    choice, generator = random.Random(1), np.random.default_rng(1)
+    sizes = {"a": 2, "b": 3, "c": 4, "d": 1, "e": 5}
+    for _ in range(60):
+        sides = ["".join(choice.choices("abcde", k=choice.randint(0, 3))) for _ in range(choice.randint(1, 5))]
+        arrays = []
+        for side in sides:
+            own = {label: sizes[label] if choice.random() < 0.85 else 1 for label in side}
+            arrays.append(generator.standard_normal([own[label] for label in side]))
+        labels = sorted(set("".join(sides)))
+        equation = f"{','.join(sides)}->{''.join(choice.sample(labels, choice.randint(0, len(labels))))}"
+
+        def results(T, equation=equation, arrays=arrays):
+            tensors = [T.tensor(x, requires_grad=True) for x in arrays]
+            out = T.einsum(equation, *tensors)
+            (out * out).sum().backward()
+            return [out.detach().numpy(), *(x.grad.numpy() for x in tensors)]
+
+        assert_close(results(pullback), results(torch), equation)
+    contraction._path.cache_clear()
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_products(dtype):
     a, b, c = arrays_for([(2, 3, 4), (4, 5), (5,)], "f")

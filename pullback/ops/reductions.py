@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import linear, op
+from ..kernels import softmax as kernels
 from .shape import _expand, expand, reshape
 
 
@@ -71,29 +72,63 @@ mean_all = linear("MeanBackward0", _mean, x=_mean_transpose)
 
 # --- softmax ---
 
+_LARGE = 1 << 13  # elements from which the blocked kernels win; they also know half precision
+
+
+def each_along(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """A batching rule: every operand gets the batch axis in front, so the axis moves by one."""
+    from ..arrays.batching_rules import with_batch_axis
+
+    operands = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+    return op(*operands, **{**params, "axis": params["axis"] + 1})
+
 
 def _softmax(x: Any, axis: int) -> Any:
+    if x.size >= _LARGE or x.dtype.itemsize == 2:
+        return kernels.softmax(x, axis=axis)
     shifted = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
     return shifted / np.add.reduce(shifted, axis=axis, keepdims=True)
 
 
-softmax = op(
-    "SoftmaxBackward0",
-    _softmax,
-    x=lambda g, out, axis: (g - np.sum(g * out, axis=axis, keepdims=True)) * out,
+def _softmax_pull(g: Any, out: Any, axis: int) -> Any:
+    if g.size >= _LARGE and g.dtype == out.dtype:
+        return kernels.softmax_backward(g, out, axis=axis)
+    return (g - np.add.reduce(g * out, axis=axis, keepdims=True)) * out
+
+
+softmax_pull = op(
+    "SoftmaxBackwardDataBackward0",
+    _softmax_pull,
+    batch=each_along,
+    g=lambda h, out, axis: softmax_pull(h, out, axis=axis),  # the Jacobian of softmax is symmetric
+    out=lambda h, g, out, axis: (
+        h * (g - np.sum(g * out, axis=axis, keepdims=True)) - g * np.sum(h * out, axis=axis, keepdims=True)
+    ),
 )
+softmax = op("SoftmaxBackward0", _softmax, x=lambda g, out, axis: softmax_pull(g, out, axis=axis))
 
 
 def _log_softmax(x: Any, axis: int) -> Any:
+    if x.size >= _LARGE or x.dtype.itemsize == 2:
+        return kernels.log_softmax(x, axis=axis)
     shifted = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     return shifted - np.log(np.add.reduce(np.exp(shifted), axis=axis, keepdims=True))
 
 
-log_softmax = op(
-    "LogSoftmaxBackward0",
-    _log_softmax,
-    x=lambda g, out, axis: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True),
+def _log_softmax_pull(g: Any, out: Any, axis: int) -> Any:
+    if g.size >= _LARGE and g.dtype == out.dtype:
+        return kernels.log_softmax_backward(g, out, axis=axis)
+    return g - np.exp(out) * np.add.reduce(g, axis=axis, keepdims=True)
+
+
+log_softmax_pull = op(
+    "LogSoftmaxBackwardDataBackward0",
+    _log_softmax_pull,
+    batch=each_along,
+    g=lambda h, out, axis: h - np.sum(h * np.exp(out), axis=axis, keepdims=True),
+    out=lambda h, g, out, axis: -h * np.exp(out) * np.sum(g, axis=axis, keepdims=True),
 )
+log_softmax = op("LogSoftmaxBackward0", _log_softmax, x=lambda g, out, axis: log_softmax_pull(g, out, axis=axis))
 
 # --- extrema ---
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from .reductions import each_along
 
 
 def _take_along(x: Any, index: Any, axis: int) -> Any:
@@ -33,25 +34,17 @@ def _add_along(x: Any, index: Any, axis: int, size: int) -> Any:
     return out
 
 
-def _each_along(op: Op, values: list, flags: list, params: dict, size: int) -> Any:
-    """The batching rule: every operand gets the batch axis in front, so the axis moves by one."""
-    from ..arrays.batching_rules import with_batch_axis
-
-    operands = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
-    return op(*operands, **{**params, "axis": params["axis"] + 1})
-
-
 take_along = linear(
     "GatherBackward0",
     _take_along,
-    batch=_each_along,
+    batch=each_along,
     x=lambda g, index, x_shape, axis: add_along(g, index, axis=axis, size=x_shape[axis]),
     index=None,
 )
 add_along = linear(
     "ScatterAddBackward0",
     _add_along,
-    batch=_each_along,
+    batch=each_along,
     x=lambda g, index, axis: take_along(g, index, axis=axis),
     index=None,
 )

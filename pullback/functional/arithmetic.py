@@ -114,6 +114,8 @@ def _needed(result: Any, function: str, value: Any) -> Tensor:
 
 def _scaled(op: Op, a: Any, b: Any, alpha: Any, function: str) -> Tensor:
     first, second = promote(as_tensor(a), as_operand(b))
+    if isinstance(alpha, Tensor):
+        alpha = alpha.item()
     if isinstance(alpha, float) and first._array.dtype.kind in "iu":
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, bool) and first._array.dtype.kind != "b":
@@ -122,16 +124,20 @@ def _scaled(op: Op, a: Any, b: Any, alpha: Any, function: str) -> Tensor:
 
 
 @public(in_place=True, out=True)
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def add(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
     """`input + alpha * other`."""
+    if legacy:  # the old form: add(alpha, other)
+        other, alpha = legacy[0], other
     if alpha == 1:
         return _needed(_add(input if isinstance(input, Tensor) else as_tensor(input), other), "add", other)
     return _scaled(ops.add_scaled, input, other, alpha, "add")
 
 
 @public("subtract", in_place=True, out=True)
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def sub(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
     """`input - alpha * other`."""
+    if legacy:  # the old form: add(alpha, other)
+        other, alpha = legacy[0], other
     if alpha == 1:
         return _needed(_subtract(input if isinstance(input, Tensor) else as_tensor(input), other), "sub", other)
     return _scaled(ops.subtract_scaled, input, other, alpha, "sub")

@@ -198,8 +198,10 @@ def lerp(input: Any, end: Any, weight: Any) -> Tensor:
 
 
 @public(in_place=True, out=True)
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
+    if legacy:  # the old form: addcmul(value, tensor1, tensor2)
+        value, tensor1, tensor2 = tensor1, tensor2, legacy[0]
     x, a, b = promote(*(as_tensor(each) for each in (input, tensor1, tensor2)))
     if isinstance(value, Tensor):
         value = value.item()
@@ -209,8 +211,10 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor
 
 
 @public(in_place=True, out=True)
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1) -> Tensor:
     """`input + value * tensor1 / tensor2`."""
+    if legacy:  # the old form: addcdiv(value, tensor1, tensor2)
+        value, tensor1, tensor2 = tensor1, tensor2, legacy[0]
     x, a, b = promote(*(as_tensor(each) for each in (input, tensor1, tensor2)))
     if a._array.dtype.kind in "biu":
         raise RuntimeError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 SUBMODULES = frozenset(
     {
-        "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "hub", "jit", "library", "mps",
+        "_dynamo", "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "hub", "jit", "library", "mps",
         "multiprocessing", "onnx", "overrides", "profiler", "testing", "types", "xpu",
     }
 )  # fmt: skip

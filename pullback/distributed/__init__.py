@@ -199,6 +199,16 @@ def broadcast_object_list(object_list: list, src: int = 0, group: Any = None, de
     _require_group()
 
 
+class TCPStore:
+    """A server for keys and values between processes, which one process does not need."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError("TCPStore connects processes; Pullback runs in one. Use a dict.")
+
+
+FileStore = HashStore = TCPStore
+
+
 def _nobody(*args: Any, **kwargs: Any) -> NoReturn:
     """There is no other process."""
     _require_group()

@@ -23,9 +23,12 @@ __all__ = [
 
 _LAZY = {
     "Function": "function", "Variable": "function", "NestedIOFunction": "function", "InplaceFunction": "function",
-    "gradgradcheck": "gradcheck", "GradcheckError": "gradcheck",
+    "gradgradcheck": "gradcheck", "GradcheckError": "gradcheck", "is_multithreading_enabled": "grad_mode",
+    "is_view_replay_enabled": "grad_mode", "_force_original_view_tracking": "grad_mode",
+    "_unsafe_preserve_version_counter": "grad_mode", "_calculate_shape": "roots", "kineto_available": "profiler",
+    "_profiler_enabled": "profiler",
 }  # fmt: skip
-_SUBMODULES = frozenset({"forward_ad", "function", "functional", "gradcheck", "graph", "profiler", "anomaly_mode", "grad_mode"})
+_SUBMODULES = frozenset({"forward_ad", "function", "functional", "gradcheck", "graph", "profiler", "anomaly_mode", "grad_mode", "_functions", "profiler_util"})
 
 
 def __getattr__(name: str) -> Any:

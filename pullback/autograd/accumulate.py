@@ -76,4 +76,4 @@ def recorded_sum(present: Tensor | None, gradient: Any, leaf: Tensor) -> Tensor:
     from ..ops.casting import copied
     from ..ops.pointwise import add
 
-    return copied(gradient) if present is None else add(present, gradient)
+    return copied(None, gradient) if present is None else add(present, gradient)

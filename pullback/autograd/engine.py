@@ -36,6 +36,7 @@ class Sweep:
     reach: set | None = None  # where cotangents are worth sending; None: everywhere
     run_only: set | None = None  # nodes that need to run; None: all
     captures: set | None = None  # (node, output number) whose cotangents are asked for
+    accumulating = True  # gradients of leaves go to `.grad` (`backward`), not to the caller (`grad`)
     arrivals: dict[Anchor, int] | None = None  # cotangents each leaf still waits for, if any has hooks
     reached: dict | None = None
     anomaly: Any = None
@@ -55,11 +56,15 @@ class Sweep:
         self.record, self.fit, self.zeros = True, fit_tensor, zeros_tensor
         return self
 
-    def towards(self, inputs: list) -> Sweep:
+    def towards(self, inputs: list, accumulating: bool) -> Sweep:
         """The same pass, only as far as it leads to these (node or anchor, output number)."""
-        self.captures = {key for key in inputs if key[0].is_node}
-        self.captured: dict = {}
         self.reach, self.run_only = nodes_leading_to(self.roots, {key[0] for key in inputs})
+        self.accumulating = accumulating
+        if accumulating:  # what `backward` was pointed at runs itself, with its hooks
+            self.run_only |= {key[0] for key in inputs if key[0].is_node}
+        else:
+            self.captures = {key for key in inputs if key[0].is_node}
+            self.captured: dict = {}
         return self
 
     def run(self, cotangents: list) -> None:
@@ -131,21 +136,26 @@ class Sweep:
 
     def step_generally(self, node: Node, cotangent: Any) -> bool:
         """The complete form of `step`: several outputs, joint rules, hooks, captures, anomaly mode."""
-        if node.hooks is not None:
-            from .hooks import run_before
+        hooks = node.hooks
+        if hooks is not None:
+            from .hooks import run_before, run_pre_hooks
 
             cotangent = run_before(self, node, cotangent)
         if self.captures:
             self.capture(node, cotangent)
         if self.run_only is not None and node not in self.run_only:
             return False
+        if hooks is not None and hooks.pre:
+            parts = run_pre_hooks(self, hooks, list(cotangent) if node.outputs is not None else [cotangent])
+            cotangent = parts if node.outputs is not None else parts[0]
+        observed = hooks is not None and bool(hooks.post)
         if node.outputs is not None:
             cotangent = self.fill_missing(node, cotangent)
         results = self.gradients(node, cotangent)
         if node.hooks is not None and node.hooks.post:
             from .hooks import run_after
 
-            results = run_after(self, node, results, cotangent)
+            results = run_after(self, node, results, cotangent if observed else None)
         slots = node.slots
         for position, target in enumerate(node.edges):
             if target is None or self.reach is not None and target not in self.reach:
@@ -234,8 +244,7 @@ class Sweep:
         if node.plan.undefined_allowed:
             return tuple(parts)
         return tuple(
-            self.zeros(shape, dtype) if part is None else part
-            for part, (shape, dtype) in zip(parts, node.outputs, strict=True)
+            self.zeros(*metadata) if part is None else part for part, metadata in zip(parts, node.outputs, strict=True)
         )
 
     def capture(self, node: Node, cotangent: Any) -> None:
@@ -289,15 +298,19 @@ class Sweep:
         hooks = leaf._hooks
         gradient = self.leaves[leaf] = run_leaf_hooks(self, hooks, self.leaves[leaf])
         self.owned.discard(leaf)
-        if self.captures is not None or not (hooks.accumulated or hooks.post):
+        if not self.accumulating or not (hooks.accumulated or hooks.post):
             return
         owner = leaf.owner()
+        first = owner is not None and owner._grad is None
         commit({leaf: self.leaves.pop(leaf)}, self.owned, self.record)
-        for hook in list(hooks.post.values()):
-            hook((), (as_tensor(gradient),))
         if owner is not None:
             for hook in list(hooks.accumulated.values()):
-                hook(owner)
+                if hook(owner) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        # A first gradient becomes `.grad` itself, so hooks after the fact see what others did to that.
+        given = owner._grad.detach() if first and owner._grad is not None else as_tensor(gradient)
+        for hook in list(hooks.post.values()):
+            hook((), (given,))
 
     def finish(self) -> dict:
         """Hooks of leaves that were still waiting (a rule gave them nothing); then everything collected."""
@@ -350,14 +363,18 @@ def sweep_back(sweep: Sweep, cotangents: list) -> dict:
             _running.set(outer)
 
 
-def backward_to_leaves(roots: list, cotangents: list, retain: bool, record: bool) -> None:
-    """`backward()`: gradients of all leaves go to their `.grad`."""
+def backward_to_leaves(
+    roots: list, cotangents: list, retain: bool, record: bool, inputs: list | None = None
+) -> None:
+    """`backward()`: gradients of all leaves (or only of what is in `inputs`) go to their `.grad`."""
     if transform_depth.get():
         raise RuntimeError(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
             "instead or call backward() outside of functorch transforms."
         )
     sweep = Sweep(roots)
+    if inputs is not None:
+        sweep.towards(inputs, accumulating=True)
     if record:
         sweep.recorded()
     gradients = sweep_back(sweep, cotangents)
@@ -368,7 +385,7 @@ def backward_to_leaves(roots: list, cotangents: list, retain: bool, record: bool
 
 def backward_to_inputs(roots: list, cotangents: list, inputs: list, retain: bool, record: bool) -> list:
     """Gradients of just these inputs [(node or leaf anchor, output number)]; None where nothing arrived."""
-    sweep = Sweep(roots).towards(inputs)
+    sweep = Sweep(roots).towards(inputs, accumulating=False)
     if record:
         sweep.recorded()
     gradients = sweep_back(sweep, cotangents)
@@ -416,6 +433,9 @@ def nodes_leading_to(roots: list, wanted: set) -> tuple[set, set]:
 
 def call_node(node: Node, grads: tuple) -> Any:
     """`grad_fn(gradient)`: run one node by hand."""
+    expected = 1 if node.outputs is None else len(node.outputs)
+    if len(grads) != expected:
+        raise TypeError(f"{node.name()} expected {expected} arguments, got {len(grads)} instead")
     sweep = Sweep([])
     if current_mode().grad:
         sweep.recorded()

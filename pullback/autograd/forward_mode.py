@@ -124,6 +124,8 @@ def _named_values(names: tuple, op: Op, primals: tuple, params: dict, outs: tupl
             values.append(outs[0])
         elif name == "outs":
             values.append(outs)
+        elif name == "extras":
+            values.append(outs[1:])
         elif name == "arrays":
             values.append(primals)
         elif name == "shapes":

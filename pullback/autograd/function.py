@@ -24,10 +24,9 @@ from .tape import edges_of, kept, wrap
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "Variable", "once_differentiable"]
 
-_MATERIALIZED = Plan((), (), False, (None, ()), ())
-_UNDEFINED = Plan((), (), False, (None, ()), ())
-_UNDEFINED.undefined_allowed = True
-_MATERIALIZED.frees = _UNDEFINED.frees = True
+_PLAN = Plan((), (), False, (None, ()), ())
+_PLAN.undefined_allowed = True  # `CustomNode.run` knows best what to put where no gradient came
+_PLAN.frees = True
 
 
 class SavedOutput:
@@ -57,11 +56,6 @@ class FunctionCtx:
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for `backward`, where they appear as `ctx.saved_tensors`."""
-        for position, value in enumerate(tensors):
-            if value is not None and not isinstance(value, Tensor):
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument {position} is of type {type(value).__name__}"
-                )
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
@@ -98,9 +92,11 @@ class CustomNode(Node, FunctionCtx):
 
     forward_class: type[Function]
     general = True
+    not_filled: frozenset = frozenset()  # outputs whose missing cotangent stays None
+    _materialize_non_diff_grads = True
 
     def __init__(self) -> None:
-        super().__init__((), (), None, _MATERIALIZED, (), None)
+        super().__init__((), (), None, _PLAN, (), None)
         self.to_save: tuple = ()
         self.dirty_tensors: tuple = ()
         self.non_differentiable: tuple = ()
@@ -151,9 +147,13 @@ class CustomNode(Node, FunctionCtx):
         hooks = current_mode().saved_hooks
         numbers = {id(output): number for number, output in enumerate(outputs) if isinstance(output, Tensor)}
         entries: list[Any] = []
-        for value in self.to_save:
+        for position, value in enumerate(self.to_save):
             if value is None:
                 entries.append(None)
+            elif not isinstance(value, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {position} is of type {type(value).__name__}"
+                )
             elif hooks:
                 entries.append(SavedTensor(pack(hooks[-1][0], value), hooks[-1][1], _history_of(value)))
             elif id(value) in numbers and value._node is self:
@@ -168,11 +168,18 @@ class CustomNode(Node, FunctionCtx):
         if self.saved is FREED:
             raise RuntimeError(SECOND_TIME)
         parts = cotangent if self.outputs is not None else (cotangent,)
-        grads = [part if part is None or isinstance(part, Tensor) else wrap(part) for part in parts]
+        grads = [self.materialized(sweep, number, part) for number, part in enumerate(parts)]
         results = self.user_backward()(self, *grads)
         if not isinstance(results, tuple):
             results = (results,)
         return self.checked(results, sweep.record)
+
+    def materialized(self, sweep: Any, number: int, part: Any) -> Tensor | None:
+        """The cotangent of one output as `backward` gets it: zeros where none came, unless None is wanted."""
+        if part is None and self.materialize_grads and self.outputs is not None and number not in self.not_filled:
+            shape, dtype = self.outputs[number]
+            part = None if dtype is None else sweep.zeros(shape, dtype)
+        return part if part is None or isinstance(part, Tensor) else wrap(part)
 
     def user_backward(self) -> Callable:
         cls = self.forward_class
@@ -361,11 +368,11 @@ def _finish(
         )
     if recording:
         ctx.edges, ctx.slots = edges_of(args, needs)
-        ctx.plan = _MATERIALIZED if ctx.materialize_grads else _UNDEFINED
         ctx.outputs = tuple(
-            (value._array.shape, value._array.dtype) if isinstance(value, Tensor) else ((), np.dtype(np.float32))
-            for value in raw
+            (value._array.shape, value._array.dtype) if isinstance(value, Tensor) else ((), None) for value in raw
         )
+        if not ctx._materialize_non_diff_grads:
+            ctx.not_filled = frozenset(number for number, value in enumerate(raw) if id(value) in constant)
     outputs = []
     for number, value in enumerate(raw):
         if isinstance(value, Tensor):
@@ -413,31 +420,21 @@ def once_differentiable(function: Callable) -> Callable:
             return outputs
         if not any(isinstance(grad, Tensor) and grad.requires_grad for grad in grads):
             return outputs
+        from .special_nodes import DelayedError
+
         single = not isinstance(outputs, tuple)
-        results = tuple(_undifferentiable(output) for output in ((outputs,) if single else outputs))
-        return results[0] if single else results
+        results = (outputs,) if single else outputs
+        leaves = [_leaf_like(result) if isinstance(result, Tensor) else result for result in results]
+        message = "trying to differentiate twice a function that was marked with @once_differentiable"
+        return DelayedError(message, len(leaves))(*leaves)
 
     return wrapper
 
 
-class _ErrorNode(CustomNode):
-    """Stands where a second derivative would be needed."""
-
-    def name(self) -> str:
-        return "torch::autograd::Error"
-
-    def run(self, sweep: Any, cotangent: Any) -> list:
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
-
-
-def _undifferentiable(value: Any) -> Any:
-    if not isinstance(value, Tensor):
-        return value
-    result = wrap(value._array)
-    node = _ErrorNode()
-    node.outputs = ((value._array.shape, value._array.dtype),)
-    result._node, result._requires_grad = node, True
-    return result
+def _leaf_like(value: Tensor) -> Tensor:
+    leaf = wrap(value.memory())
+    leaf._requires_grad = value._array.dtype.kind in "fcV"
+    return leaf
 
 
 class InplaceFunction(Function):

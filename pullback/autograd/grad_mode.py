@@ -7,6 +7,7 @@ Each is a context manager and a decorator (of functions, generators and coroutin
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from types import CodeType
 from typing import Any, TypeVar
@@ -48,9 +49,13 @@ class ModeSwitch:
 def _decorate(make_context: Callable[[], Any], function: Any) -> Any:
     code: CodeType | None = getattr(function, "__code__", None)
     if isinstance(function, type):
-        raise RuntimeError(
-            f"Cannot decorate classes; it is ambiguous whether {function.__name__}'s methods or its constructor are "
-            "meant. Decorate the methods you want, or use the context manager."
+        import warnings
+
+        warnings.warn(
+            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions "
+            f"or methods. What happens now is that {function.__name__}.__init__ runs in this mode: decorate that method.",
+            FutureWarning,
+            stacklevel=3,
         )
     if code is not None and code.co_flags & _GENERATOR:
         return _decorate_generator(make_context, function)
@@ -173,17 +178,87 @@ class inference_mode(ModeSwitch):
         return self.__class__(self.mode)
 
 
-class set_multithreading_enabled(ModeSwitch):
-    """Accepted for compatibility: a backward pass here runs in the thread that asked for it."""
+class _Switches(threading.local):
+    """What torch keeps for each thread and nothing here depends on, so that it can be asked for."""
+
+    multithreading = True
+    view_replay = False
+
+
+_switches = _Switches()
+
+
+class ThreadSwitch:
+    """Takes effect at once, and as a context manager or decorator undoes itself. Subclasses name what is switched."""
+
+    _switched: str
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
+        self._previous = getattr(_switches, self._switched)
+        setattr(_switches, self._switched, self.mode)
+
+    def __enter__(self) -> None:
+        setattr(_switches, self._switched, self.mode)
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        setattr(_switches, self._switched, self._previous)
+
+    def clone(self) -> ThreadSwitch:
+        return self.__class__(self.mode)
+
+    def __call__(self, function: F) -> F:
+        setattr(_switches, self._switched, self._previous)
+        return _decorate(self.clone, function)
+
+
+class set_multithreading_enabled(ThreadSwitch):
+    """Accepted for compatibility: a backward pass here runs in the thread that asked for it."""
+
+    _switched = "multithreading"
+
+
+class _force_original_view_tracking(ThreadSwitch):
+    """Give views whose base was written the nodes of the operations that made them, instead of one for the whole way."""
+
+    _switched = "view_replay"
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` was last told."""
+    return _switches.multithreading
+
+
+def is_view_replay_enabled() -> bool:
+    """Whether views are replayed operation by operation after a write to their base."""
+    return _switches.view_replay
+
+
+def set_versions(tensors: Any, versions: Any) -> None:
+    """Set version counters; a tensor whose counter goes back counts as not written since."""
+    from ..storage import storage_of
+
+    for tensor, version in zip(tensors, versions, strict=True):
+        storage = storage_of(tensor)
+        for _ in range(storage.version - version):
+            if storage.recent:
+                storage.recent.pop()
+        storage.version = version
+        storage.written = storage.recent[-1] if storage.recent else 0
+
+
+class _unsafe_preserve_version_counter(ModeSwitch):
+    """Writes to these tensors inside are not counted: saved values are used as they are by then."""
+
+    def __init__(self, tensors: Any) -> None:
+        self.tensors = tensors if isinstance(tensors, (tuple, list)) else (tensors,)
+        self.versions = tuple(tensor._version for tensor in self.tensors)
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        return None
+        set_versions(self.tensors, self.versions)
 
-    def clone(self) -> set_multithreading_enabled:
-        return self.__class__(self.mode)
+    def clone(self) -> _unsafe_preserve_version_counter:
+        return self.__class__(self.tensors)

@@ -24,13 +24,16 @@ def run_tensor_hooks(sweep: Any, hooks: dict | None, gradient: Any) -> Any:
     """Pass a gradient through tensor hooks; each may replace it by one of the same shape and dtype."""
     if not hooks:
         return gradient
-    tensor = gradient if sweep.record else wrap(np.array(gradient) if _is_plain(gradient) else gradient)
+    tensor = gradient
+    if gradient is not None and not sweep.record:
+        tensor = wrap(np.array(gradient) if _is_plain(gradient) else gradient)
     for hook in list(hooks.values()):
         result = hook(tensor)
         if result is not None:
-            check_replacement(hook, tensor, result)
+            if tensor is not None:
+                check_replacement(hook, tensor, result)
             tensor = result
-    return tensor if sweep.record else tensor._array
+    return _inside(sweep, tensor)
 
 
 def _is_plain(value: Any) -> bool:
@@ -52,19 +55,19 @@ def check_replacement(hook: Callable, old: Tensor, new: Any) -> None:
 
 
 def run_before(sweep: Any, node: Node, cotangent: Any) -> Any:
-    """Everything that happens to a node's cotangents before its rules run."""
+    """Tensor hooks and retained gradients, which come before anything else happens to a node's cotangents.
+
+    An output of several that nothing was computed from has no gradient: its hooks get None.
+    """
     hooks = node.hooks
     several = node.outputs is not None
     parts = list(cotangent) if several else [cotangent]
     for slot, tensor_hooks in hooks.tensor_hooks.items():
-        if parts[slot] is not None:
-            parts[slot] = run_tensor_hooks(sweep, tensor_hooks, parts[slot])
+        parts[slot] = run_tensor_hooks(sweep, tensor_hooks, parts[slot])
     for slot, reference in hooks.retained.items():
         tensor = reference()
         if tensor is not None and parts[slot] is not None:
             retain(sweep, tensor, parts[slot])
-    if hooks.pre:
-        parts = run_pre_hooks(sweep, hooks, parts)
     return parts if several else parts[0]
 
 
@@ -93,14 +96,21 @@ def run_pre_hooks(sweep: Any, hooks: NodeHooks, parts: list) -> list:
 def run_leaf_hooks(sweep: Any, hooks: NodeHooks, gradient: Any) -> Any:
     """Tensor hooks and node pre-hooks of a leaf."""
     gradient = run_tensor_hooks(sweep, hooks.tensor_hooks.get(0), gradient)
-    if hooks.pre:
+    if hooks.pre and sweep.accumulating:  # `grad` takes the gradient away before the leaf's own node would run
         gradient = run_pre_hooks(sweep, hooks, [gradient])[0]
     return gradient
 
 
 def run_after(sweep: Any, node: Node, results: list, cotangent: Any) -> list:
-    """Post-hooks of a node: they see what went out and what came in, and may replace what goes out."""
-    came_in = tuple(_tensor(part) for part in (cotangent if node.outputs is not None else (cotangent,)))
+    """Post-hooks of a node: they see what went out and what came in, and may replace what goes out.
+
+    What came in is None for hooks that were registered while the node ran.
+    """
+    several = node.outputs is not None
+    if cotangent is None:
+        came_in: tuple = (None,) * (len(node.outputs) if several else 1)
+    else:
+        came_in = tuple(_tensor(part) for part in (cotangent if several else (cotangent,)))
     for hook in list(node.hooks.post.values()):
         going_out = tuple(
             _tensor(sweep.fit(part, *_metadata(node, position)) if part is not None and node.edges[position] is not None else part)

@@ -48,7 +48,7 @@ class Plan:
         self.needs = needs
         self.undefined_allowed = False  # whether rules take None for outputs nothing was computed from
         self.form = _FORMS.get(saves)  # a number for the commonest combinations, which recording treats apart
-        self.frees = any(type(code) is int or code in ("arrays", "outs") for code in saves)  # more than shapes is kept
+        self.frees = any(type(code) is int or code in ("arrays", "outs", "extras") for code in saves)  # more than shapes is kept
         self.quick = all(type(code) is not str for code in saves)  # saved values are plain arrays, tensors or shapes
 
 
@@ -113,7 +113,7 @@ class Op:
         parameters = _parameter_names(self.forward)
         for name in _rule_names(rule):
             known = (
-                name in self.inputs or name in ("out", "outs", "needs", "shapes", "arrays", "dtypes")
+                name in self.inputs or name in ("out", "outs", "extras", "needs", "shapes", "arrays", "dtypes")
                 or name.endswith("_shape") and name[:-6] in self.inputs
                 or parameters is None or name in parameters
             )  # fmt: skip
@@ -155,7 +155,7 @@ class Op:
                 for i, name in enumerate(self.inputs)
                 if i < count and needs[i] and rules.get(name) is not None
             )
-        keeps_output = any(type(code) is int and code < 0 or code == "outs" for code in saves)
+        keeps_output = any(type(code) is int and code < 0 or code in ("outs", "extras") for code in saves)
         return Plan(tuple(saves), calls, keeps_output, joint, needs)
 
     def _save_code(self, name: str, count: int) -> Any:
@@ -163,7 +163,7 @@ class Op:
             return self.inputs.index(name)
         if name == "out":
             return -1
-        if name in ("shapes", "arrays", "outs", "dtypes"):
+        if name in ("shapes", "arrays", "outs", "extras", "dtypes"):
             return name
         if name.endswith("_shape") and name[:-6] in self.inputs:
             return ("shape", self.inputs.index(name[:-6]))

@@ -14,7 +14,8 @@ import numpy as np
 
 from .. import tensor as _tensor
 from ..dtypes import from_numpy_dtype
-from ..tensor import Anchor, Tensor, anchor_of
+from ..size import Size
+from ..tensor import Tensor, anchor_of
 from .engine import backward_to_inputs, backward_to_leaves, metadata_of
 from .graph import AccumulateGrad, GradientEdge
 from .node import Node
@@ -70,12 +71,8 @@ def backward(
     roots, cotangents = _roots(outputs, weights, record)
     if record and inputs is None:
         _warn_cycle()
-    if targets is None:
-        backward_to_leaves(roots, cotangents, retain, record)
-        return
-    keys = [_edge_of(target) for target in targets]
-    gradients = backward_to_inputs(roots, cotangents, keys, retain, record)
-    _accumulate_inputs(targets, keys, gradients, record)
+    keys = None if targets is None else [_edge_of(target) for target in targets]
+    backward_to_leaves(roots, cotangents, retain, record, keys)
 
 
 def grad(
@@ -242,11 +239,15 @@ def _foreign_weight(weight: Any, dtype: Any) -> Tensor:
 
 
 def _shape_mismatch(given: tuple, wanted: tuple, position: int) -> None:
-    raise RuntimeError(
+    error = RuntimeError(
         f"Mismatch in shape: grad_output[{position}] has a shape of torch.Size({list(given)}) and output[{position}] has a "
-        f"shape of torch.Size({list(wanted)}). The weights need exactly the output's shape, without broadcasting: "
-        "expand them first, as in gradient.expand_as(output)."
+        f"shape of torch.Size({list(wanted)})."
     )
+    error.add_note(
+        "The weights need exactly the output's shape, without broadcasting: expand them first, as in "
+        "gradient.expand_as(output)."
+    )
+    raise error
 
 
 def _warn_cycle() -> None:
@@ -331,20 +332,18 @@ def _answer(
         )
     if not materialize:
         return None
+    if isinstance(target, GradientEdge):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     shape, dtype = metadata_of(*key)
     zeros = wrap(np.zeros(shape if size is None else (size, *shape), dtype))
     zeros._requires_grad = record
     return zeros
 
 
-def _accumulate_inputs(targets: list, keys: list, gradients: list, record: bool) -> None:
-    from .accumulate import commit
-
-    collected = {}
-    for key, gradient in zip(keys, gradients, strict=True):
-        if gradient is not None and isinstance(key[0], Anchor):
-            collected[key[0]] = gradient if record else gradient._array
-    commit(collected, set(collected), record)
+def _calculate_shape(output: Any, grad: Tensor, is_grads_batched: bool) -> tuple:
+    """The shapes of an output and of its weight that have to agree."""
+    shape = Size(metadata_of(*_edge_of(output))[0]) if isinstance(output, GradientEdge) else output.shape
+    return shape, Size(grad.shape[1:]) if is_grads_batched else grad.shape
 
 
 def as_sequence(value: Any) -> Sequence:

@@ -98,8 +98,8 @@ def _with_history(node: Node, position: int, value: Any) -> Any:
             return _as_input(value.original, unpacked)
         return unpacked
     if type(value) is SavedList:
-        if code == "outs":
-            return tuple(_as_output(node, number, item) for number, item in enumerate(value))
+        if code != "arrays":
+            return tuple(_as_output(node, number, item) for number, item in enumerate(value, int(code == "extras")))
         return tuple(value)
     if type(code) is int and code < 0:
         return _as_output(node, -1 - code, value)
@@ -140,8 +140,9 @@ def modified(value: Tensor, node: Node) -> str:
 
 
 def check_outputs(node: Node) -> None:
+    saves = node.plan.saves
     for number, storage in node.output_storages.items():
-        if storage.written > node.order:
+        if storage.written > node.order and (number or -1 in saves or "outs" in saves):
             shape, dtype = node.outputs[number] if node.outputs else (node.shape, node.dtype)
             expected = storage.version_at(node.order)
             raise RuntimeError(describe_write(_Meta(shape, dtype), node, number, storage, expected, None, node))

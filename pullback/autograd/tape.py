@@ -215,7 +215,7 @@ def edges_of(inputs: tuple, needs: tuple) -> tuple[tuple, tuple | None]:
 
 
 class SavedList(tuple):
-    """Several saved values under one name (`arrays`, `outs`)."""
+    """Several saved values under one name (`arrays`, `outs`, or `extras`: all outputs but the first)."""
 
 
 def save(plan: Any, inputs: tuple, outs: tuple) -> tuple:
@@ -236,6 +236,8 @@ def saved_value(code: Any, inputs: tuple, outs: tuple) -> Any:
         return tuple(shape_of(value) for value in inputs)
     if code == "dtypes":
         return tuple(getattr(getattr(value, "_array", value), "dtype", None) for value in inputs)
+    if code == "extras":
+        return SavedList(outs[1:])
     return SavedList(map(kept, inputs) if code == "arrays" else outs)
 
 

@@ -200,7 +200,9 @@ def _edited(x: Any, value: Any, steps: tuple) -> Any:
 
 
 without_region = linear(
-    "torch::autograd::CopySlices", lambda x, steps: _edited(x, 0, steps), x=lambda g, steps: without_region(g, steps=steps)
+    "torch::autograd::CopySlices",
+    lambda x, steps: _edited(x, 0, steps),
+    x=lambda g, steps: without_region(g, steps=steps),
 )
 copy_slices = linear(
     "torch::autograd::CopySlices",

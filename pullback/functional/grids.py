@@ -1,4 +1,4 @@
-"""Regular structures from sizes or vectors: tril_indices, cartesian_prod, combinations; tensors with given strides.
+"""Regular structures from sizes or vectors: tril_indices, cartesian_prod, combinations, vander; given strides.
 
 Creation in general is in `creation.py`.
 """
@@ -74,6 +74,47 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     index = wrap(np.array(rows, np.intp).reshape(len(rows), r))
     return apply(scatter.take, (input, index))
 
+
+@public(method=False)
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of a vector's elements as columns, highest first unless `increasing`."""
+    if x._array.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = x._array.size if N is None else N
+    if count < 0:
+        raise RuntimeError(f"N must be non-negative, got {count}")
+    from ..creation import empty, ones_like
+
+    if not count:
+        return empty((x._array.size, 0), dtype=x.dtype)
+    columns = [ones_like(x)]
+    for _ in range(count - 1):
+        columns.append(columns[-1] * x)
+    return joining.stack(columns if increasing else columns[::-1], 1)
+
+
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Write one value to the main diagonal; with `wrap`, a tall matrix has it again below."""
+    sizes, ndim = self._array.shape, self._array.ndim
+    if ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if ndim > 2 and len(set(sizes)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    from .copying import fill_
+    from .subviews import as_strided
+
+    strides = tuple(step // self._array.itemsize for step in self.memory().strides)
+    step = sum(strides)
+    fill_(as_strided(self, (min(sizes),), (step,)), fill_value)
+    rows, columns = sizes[:2]
+    if wrap and ndim == 2 and rows > columns + 1:
+        # The diagonal goes on one row below where it left the matrix, again and again.
+        for top in range(columns + 1, rows, columns + 1):
+            fill_(self[top:].diagonal(), fill_value)
+    return self
+
+
+METHODS["fill_diagonal_"] = fill_diagonal_
 
 # --- memory with given strides ---
 

@@ -88,10 +88,10 @@ def _max_bags(x: Any, bags: Any, count: int) -> tuple:
     return values, places
 
 
-def _max_bags_pullback(g: Any, x_shape: tuple, bags: Any, outs: Any, count: int) -> tuple:
+def _max_bags_pullback(g: Any, x_shape: tuple, bags: Any, extras: Any, count: int) -> tuple:
     filled = (np.bincount(np.asarray(getattr(bags, "_array", bags)), minlength=count) > 0)[:, None]
     by_column = np.swapaxes(g[0] * filled, 0, 1)
-    return np.swapaxes(scatter_planes(by_column, outs[1], spatial=(x_shape[0],)), 0, 1), None
+    return np.swapaxes(scatter_planes(by_column, extras[0], spatial=(x_shape[0],)), 0, 1), None
 
 
 max_bags = op("EmbeddingBagBackward0", _max_bags, inputs=("x", "bags"), outputs=0, joint=_max_bags_pullback)

@@ -141,14 +141,14 @@ def _cross_entropy(
 
 
 def _cross_entropy_pullback(
-    g: Any, x: Any, target: Any, weight: Any, outs: Any, ignore_index: int, reduction: str, smoothing: float
+    g: Any, x: Any, target: Any, weight: Any, extras: Any, ignore_index: int, reduction: str, smoothing: float
 ) -> tuple:
     g = g[0]
     if plain(g, x, target, weight):
         if reduction == "mean":
             g = g / _divisor(np.asarray(target), weight, ignore_index, x.dtype)
         gradient = kernels.cross_entropy_backward(
-            g, x, np.asarray(target), outs[1], weight, ignore_index=ignore_index, label_smoothing=smoothing
+            g, x, np.asarray(target), extras[0], weight, ignore_index=ignore_index, label_smoothing=smoothing
         )
         return (gradient,)
     axis = _class_axis(x)

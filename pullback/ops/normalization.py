@@ -47,13 +47,13 @@ def _layer_norm(x: Any, weight: Any, bias: Any, axes: int, eps: float) -> tuple:
 
 
 def _layer_norm_pullback(
-    g: Any, x: Any, weight: Any, outs: Any, needs: tuple, axes: int, eps: float
+    g: Any, x: Any, weight: Any, extras: Any, needs: tuple, axes: int, eps: float
 ) -> tuple:
     g = g[0]
     if plain(g, x, weight):
         kind = x.dtype
         gradients = kernels.layer_norm_backward(
-            *_widened(np.asarray(g), x, outs[1], outs[2], weight), axes=axes, wanted=(*needs, False, False)[:3]
+            *_widened(np.asarray(g), x, extras[0], extras[1], weight), axes=axes, wanted=(*needs, False, False)[:3]
         )
         return tuple(narrowed(gradient, kind) if is_half(kind) else gradient for gradient in gradients)
     axis = _trailing(x, axes)
@@ -81,12 +81,12 @@ def _rms_norm(x: Any, weight: Any, axes: int, eps: float | None) -> tuple:
     return kernels.rms_norm(x, weight, axes=axes, eps=eps)
 
 
-def _rms_norm_pullback(g: Any, x: Any, weight: Any, outs: Any, needs: tuple, axes: int, eps: float | None) -> tuple:
+def _rms_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, axes: int, eps: float | None) -> tuple:
     g = g[0]
     if plain(g, x, weight):
         kind = x.dtype
         gradients = kernels.rms_norm_backward(
-            *_widened(np.asarray(g), x, outs[1], weight), axes=axes, wanted=(*needs, False)[:2]
+            *_widened(np.asarray(g), x, extras[0], weight), axes=axes, wanted=(*needs, False)[:2]
         )
         return tuple(narrowed(gradient, kind) if is_half(kind) else gradient for gradient in gradients)
     axis = _trailing(x, axes)
@@ -134,11 +134,11 @@ def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple:
     return out.reshape(x.shape).astype(kind, copy=False), mean, variance
 
 
-def _batch_norm_pullback(g: Any, x: Any, weight: Any, outs: Any, needs: tuple, eps: float) -> tuple:
+def _batch_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, eps: float) -> tuple:
     g = g[0]
     axis = _channels(x)
     if plain(g, x, weight):
-        mean, variance = _beside(outs[1], x), _beside(outs[2], x)
+        mean, variance = _beside(extras[0], x), _beside(extras[1], x)
         centred = x - mean
     else:
         centred = x - _moment(x, axis)

@@ -260,7 +260,7 @@ frexp = op(
     np.frexp,
     inputs=("x",),
     outputs=0,
-    joint=lambda g, outs: (g[0] * 2.0 ** -outs[1],),
+    joint=lambda g, extras: (g[0] * 2.0 ** -extras[0],),
 )
 
 

@@ -57,8 +57,8 @@ def _max_pool(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tu
     )
 
 
-def _max_pool_rule(g: Any, x_shape: tuple, outs: Any, kernel: tuple) -> tuple:
-    return (scatter_planes(g[0], outs[1], spatial=_spatial(x_shape, len(kernel))),)
+def _max_pool_rule(g: Any, x_shape: tuple, extras: Any, kernel: tuple) -> tuple:
+    return (scatter_planes(g[0], extras[0], spatial=_spatial(x_shape, len(kernel))),)
 
 
 def _max_pool_op(name: str) -> Op:
@@ -85,8 +85,8 @@ def _adaptive_max(x: Any, output: tuple) -> tuple:
     return kernels.adaptive_max_pool(x, output=output)
 
 
-def _adaptive_max_rule(g: Any, x_shape: tuple, outs: Any, output: tuple) -> tuple:
-    return (scatter_planes(g[0], outs[1], spatial=_spatial(x_shape, len(output))),)
+def _adaptive_max_rule(g: Any, x_shape: tuple, extras: Any, output: tuple) -> tuple:
+    return (scatter_planes(g[0], extras[0], spatial=_spatial(x_shape, len(output))),)
 
 
 adaptive_max_pool = {
@@ -102,8 +102,8 @@ def _fractional(x: Any, samples: Any, kernel: tuple, output: tuple) -> tuple:
     return kernels.fractional_max_pool(x, samples, kernel=kernel, output=output)
 
 
-def _fractional_rule(g: Any, x_shape: tuple, outs: Any, kernel: tuple) -> tuple:
-    return scatter_planes(g[0], outs[1], spatial=_spatial(x_shape, len(kernel))), None
+def _fractional_rule(g: Any, x_shape: tuple, extras: Any, kernel: tuple) -> tuple:
+    return scatter_planes(g[0], extras[0], spatial=_spatial(x_shape, len(kernel))), None
 
 
 fractional_max_pool = {

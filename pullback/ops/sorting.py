@@ -53,8 +53,8 @@ add_along = linear(
 def _selection(node_name: str, forward: Any) -> Op:
     """An operation that returns (values, indices) along `axis`; `keepdims` False means the axis has been dropped."""
 
-    def back(g: tuple, outs: tuple, x_shape: tuple, axis: int, keepdims: bool) -> tuple:
-        values, index = g[0], outs[1]
+    def back(g: tuple, extras: tuple, x_shape: tuple, axis: int, keepdims: bool) -> tuple:
+        values, index = g[0], extras[0]
         if not keepdims:
             lead = (slice(None),) * axis
             values, index = values[(*lead, None)], index[(*lead, None)]

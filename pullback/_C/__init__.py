@@ -1,0 +1,31 @@
+"""Names that torch keeps in its compiled core and that programs about graphs use: passes, nodes, versions.
+
+Only what has a meaning here. Everything in this package is defined elsewhere, under a name that says what it is.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from ..autograd.running import execution_order as _current_graph_task_execution_order
+from ..autograd.running import pass_number as _current_graph_task_id
+from ..autograd.running import running_node as _current_autograd_node
+from ..autograd.running import will_run as _will_engine_execute_node
+from ..tensor import Tensor
+from . import _autograd, _functions
+
+__all__ = [
+    "_WeakTensorRef", "_autograd", "_current_autograd_node", "_current_graph_task_execution_order",
+    "_current_graph_task_id", "_functions", "_will_engine_execute_node",
+]  # fmt: skip
+
+
+class _WeakTensorRef:
+    """Says whether a tensor still exists, without keeping it."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._reference: Any = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        return self._reference() is None

@@ -1,0 +1,18 @@
+"""What torch shows under `torch._C._autograd`: setting version counters, and whether a profiler is on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..autograd.grad_mode import set_versions
+from ..tensor import Tensor
+
+__all__ = ["_unsafe_set_version_counter"]
+
+
+def _unsafe_set_version_counter(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
+    """Make the version counters of these tensors say something else. Saved values are then no longer checked rightly."""
+    for version in versions:
+        if version < 0:
+            raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")
+    set_versions(tensors, versions)

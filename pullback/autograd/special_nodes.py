@@ -1,0 +1,86 @@
+"""Nodes that are no operation of their own: an error that waits for a backward pass, and a gradient that is dropped.
+
+`DelayedError` and `UndefinedGrad` are called on tensors and give the same values with such a node behind them. The
+nodes of operations come from `node.py`, those of custom functions from `function.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensor import Tensor
+from .node import Node
+from .op import Plan
+from .tape import edges_of, wrap
+
+
+def _plan() -> Plan:
+    plan = Plan((), (), False, (None, ()), ())
+    plan.undefined_allowed = True
+    return plan
+
+
+class Error(Node):
+    """Stands where a gradient is asked for that cannot be given."""
+
+    __module__ = "torch.autograd"
+    full_name = "torch::autograd::Error"
+    general = True
+    message = ""
+
+    def run(self, sweep: Any, cotangent: Any) -> list:
+        raise RuntimeError(self.message)
+
+
+class UndefinedGradBackward(Node):
+    """Lets no gradient through."""
+
+    __module__ = "torch.autograd"
+    full_name = "torch::autograd::UndefinedGradBackward"
+    general = True
+
+    def run(self, sweep: Any, cotangent: Any) -> list:
+        return [None] * len(self.edges)
+
+
+class DelayedError:
+    """`DelayedError(message, number)(*tensors)`: the same tensors, but going back through them is an error."""
+
+    def __init__(self, msg: str, num_inputs: int) -> None:
+        self.message = msg
+        self.num_inputs = num_inputs
+
+    def __call__(self, *tensors: Tensor | None) -> Any:
+        node = _joined(Error, tensors)
+        node.message = self.message
+        return _results(node, tensors)
+
+
+class UndefinedGrad:
+    """`UndefinedGrad()(*tensors)`: the same tensors, but no gradient comes back from them."""
+
+    def __call__(self, *tensors: Tensor | None) -> Any:
+        return _results(_joined(UndefinedGradBackward, tensors), tensors)
+
+
+def _joined(kind: type[Node], tensors: tuple) -> Any:
+    needs = tuple(isinstance(tensor, Tensor) and tensor.requires_grad for tensor in tensors)
+    edges, slots = edges_of(tensors, needs)
+    node = kind(edges, (), None, _plan(), (), None)
+    node.slots = slots
+    node.outputs = tuple(
+        (tensor._array.shape, tensor._array.dtype) if isinstance(tensor, Tensor) else ((), None) for tensor in tensors
+    )
+    return node
+
+
+def _results(node: Node, tensors: tuple) -> Any:
+    results = []
+    for number, tensor in enumerate(tensors):
+        result = tensor
+        if isinstance(tensor, Tensor):
+            result = wrap(tensor._array)
+            if any(edge is not None for edge in node.edges):
+                result._node, result._output_nr, result._requires_grad = node, number, True
+        results.append(result)
+    return results[0] if len(results) == 1 else tuple(results)

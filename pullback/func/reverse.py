@@ -12,7 +12,18 @@ from ..autograd import roots
 from ..autograd.tape import wrap
 from ..tensor import Tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten, treespec_pprint
-from .wrapping import check_argnums, edge_of, inner_leaves, outer_history, released, replaced, selected, transform
+from .wrapping import (
+    check_argnums,
+    detached,
+    edge_of,
+    fresh_leaves,
+    inner_leaves,
+    outer_history,
+    released,
+    replaced,
+    selected,
+    transform,
+)
 
 
 def grad(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
@@ -36,17 +47,17 @@ def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: 
     @functools.wraps(func, updated=())
     def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
         with transform() as outside:
-            leaves = inner_leaves(selected(args, argnums), outside.grad)
-            output = func(*replaced(args, argnums, leaves), **kwargs)
+            flat, spec = fresh_leaves(selected(args, argnums), outside.grad)
+            output = func(*replaced(args, argnums, tree_unflatten(flat, spec)), **kwargs)
             output, aux = _with_aux(output, has_aux, "grad_and_value(f)(*args)", "output")
             _check_scalar(output)
-            flat, spec = tree_flatten(leaves)
             own = {edge_of(leaf) for leaf in flat}
-            gradients = gradients_of([output], flat, None, outside.grad, own)
-            answer = (tree_unflatten(gradients, spec), released(output, own))
-            if not has_aux:
-                return answer
-            return answer[0], (answer[1], released(aux, own))
+            foreign = outer_history(output, own)
+            record = output._tangent is not None or any(leaf._tangent is not None for leaf in flat) or foreign and outside.grad
+            gradients = gradients_of([output], flat, None, outside.grad, own, record=record)
+            answer = tree_unflatten(gradients, spec)
+            value = output if foreign else detached(output)
+            return (answer, (value, released(aux, own))) if has_aux else (answer, value)
 
     return gradient_and_value
 
@@ -172,13 +183,11 @@ def jacrev(
     @functools.wraps(func, updated=())
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         with transform() as outside:
-            chosen = selected(args, argnums)
-            leaves = inner_leaves(chosen, outside.grad)
-            output = func(*replaced(args, argnums, leaves), **kwargs)
+            flat, spec = fresh_leaves(selected(args, argnums), outside.grad)
+            output = func(*replaced(args, argnums, tree_unflatten(flat, spec)), **kwargs)
             output, aux = _with_aux(output, has_aux, "jacrev(f, *args)", "output")
             flat_out, out_spec = tree_flatten(output)
             _check_jacobian_outputs(flat_out, func)
-            flat, spec = tree_flatten(leaves)
             own = {edge_of(leaf) for leaf in flat}
             if len(flat_out) == 1 and flat_out[0]._array.shape == ():
                 blocks = [gradients_of(flat_out, flat, [wrap(np.ones((), flat_out[0]._array.dtype))], outside.grad, own)]

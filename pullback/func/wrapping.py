@@ -12,7 +12,7 @@ from ..autograd.mode import current_mode, set_mode, transform_depth
 from ..autograd.tape import apply, wrap
 from ..ops.shape import alias
 from ..tensor import Tensor, anchor_of
-from ..utils._pytree import tree_map, tree_map_only
+from ..utils._pytree import tree_flatten, tree_map, tree_map_only
 
 _depth = transform_depth
 
@@ -56,6 +56,12 @@ def inner_leaf(x: Any, recording: bool) -> Tensor:
     return leaf
 
 
+def fresh_leaves(tree: Any, recording: bool) -> tuple:
+    """Inner leaves of a tree as a list, and the tree's structure."""
+    flat, spec = tree_flatten(tree)
+    return [inner_leaf(x, recording) for x in flat], spec
+
+
 def inner_leaves(tree: Any, recording: bool) -> Any:
     return tree_map(lambda x: inner_leaf(x, recording), tree)
 
@@ -92,10 +98,10 @@ def outer_history(output: Tensor, own: set) -> bool:
 
 def released(tree: Any, own: set) -> Any:
     """Results on their way out: the history that leads to the transform's own leaves only is forgotten."""
-    return tree_map_only(Tensor, lambda x: x if not x.requires_grad or outer_history(x, own) else _detached(x), tree)
+    return tree_map_only(Tensor, lambda x: x if not x.requires_grad or outer_history(x, own) else detached(x), tree)
 
 
-def _detached(x: Tensor) -> Tensor:
+def detached(x: Tensor) -> Tensor:
     result = x.detach()
     result._tangent = x._tangent
     return result

@@ -62,12 +62,18 @@ def binary_operator(op: Op, floating: bool = False, check: Callable | None = Non
         return result
 
     def slow(a: Any, b: Any) -> Any:
-        first, second = as_operand(a), as_operand(b)
-        if first is None or second is None:
-            return NotImplemented
-        if check is not None:
-            check(first, second)
-        first, second = promote(first, second, floating=floating)
+        first, second = a, b
+        kind = a._array.dtype if isinstance(a, Tensor) else None
+        alike = kind is not None and (
+            b._array.dtype is kind and kind.kind in "fc" if isinstance(b, Tensor) else type(b) is float and kind.kind == "f"
+        )
+        if not alike:
+            first, second = as_operand(a), as_operand(b)
+            if first is None or second is None:
+                return NotImplemented
+            if check is not None:
+                check(first, second)
+            first, second = promote(first, second, floating=floating)
         try:
             return apply(op, (first, second))
         except ValueError as error:

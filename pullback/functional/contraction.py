@@ -182,7 +182,7 @@ def _distinct(x: Tensor, labels: tuple) -> tuple[Tensor, tuple]:
     return x, labels
 
 
-def _contract_all(terms: list, out: tuple, sizes: dict[int, int]) -> Tensor:
+def _contract_all(terms: list[tuple[Tensor, tuple]], out: tuple, sizes: dict[int, int]) -> Tensor:
     if len(terms) > 2:
         for i, j in _path(tuple(labels for _, labels in terms), out, tuple(sorted(sizes.items()))):
             first, second = terms[i], terms[j]
@@ -248,7 +248,9 @@ def _squeezed(x: Tensor, labels: tuple, sizes: dict[int, int]) -> tuple[Tensor, 
     return apply(shapes.select, (x,), {"index": index}), tuple(n for n, i in zip(labels, index, strict=True) if i != 0)
 
 
-def _pair(first: tuple, second: tuple, out: tuple, sizes: dict[int, int]) -> tuple[Tensor, tuple]:
+def _pair(
+    first: tuple[Tensor, tuple], second: tuple[Tensor, tuple], out: tuple, sizes: dict[int, int]
+) -> tuple[Tensor, tuple]:
     """Contract two terms to the labels `out` (those of them that exist)."""
     a, left = _squeezed(*first, sizes)
     b, right = _squeezed(*second, sizes)

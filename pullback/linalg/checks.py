@@ -134,6 +134,17 @@ def raise_on(info: Tensor, function: str, explain: Any) -> None:
     raise LinAlgError(f"{function}: {where}{explain(int(values.reshape(-1)[position]))}")
 
 
+def converged(name: str, function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Call a function; when LAPACK gives up in it, say so in torch's way."""
+    try:
+        return function(*args, **kwargs)
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(
+            f"{name}: The algorithm failed to converge because the input matrix is ill-conditioned or has too many "
+            f"repeated singular values or eigenvalues ({error})."
+        ) from None
+
+
 def in_dtype(x: Tensor, dtype: Any) -> Tensor:
     """The tensor cast to a requested dtype, if one was requested."""
     from ..dtypes import as_dtype

@@ -11,7 +11,7 @@ from ..functional.operands import as_tensor
 from ..ops import decompositions as ops
 from ..ops import linalg as matrices
 from ..tensor import Tensor
-from .checks import LinAlgError, float_matrix, float_square, linalg_function, unrecorded
+from .checks import converged, float_matrix, float_square, linalg_function, unrecorded
 
 
 class Eigenpairs(NamedTuple):
@@ -36,13 +36,8 @@ class QR(NamedTuple):
     R: Tensor
 
 
-def _apply(op: Any, x: Tensor, params: dict, function: str) -> tuple:
-    try:
-        return apply(op, (x,), params)
-    except np.linalg.LinAlgError as error:
-        raise LinAlgError(
-            f"{function}: The algorithm failed to converge because the input matrix is ill-conditioned ({error})."
-        ) from None
+def _apply(op: Any, x: Tensor, params: dict, function: str) -> Any:
+    return converged(function, apply, op, (x,), params)
 
 
 def _lower(uplo: str, function: str) -> bool:
@@ -64,7 +59,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     float_square(A, "linalg.eigvalsh")
     lower = _lower(UPLO, "linalg.eigvalsh")
     if unrecorded(A):
-        return wrap(np.linalg.eigvalsh(A._array, "L" if lower else "U"))
+        return wrap(converged("linalg.eigvalsh", np.linalg.eigvalsh, A._array, "L" if lower else "U"))
     return _apply(ops.eigh, A, {"lower": lower}, "linalg.eigvalsh")[0]
 
 
@@ -98,7 +93,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """Singular values, descending."""
     float_matrix(A, "linalg.svdvals")
     if unrecorded(A):
-        return wrap(np.linalg.svd(A._array, compute_uv=False))
+        return wrap(converged("linalg.svdvals", np.linalg.svd, A._array, compute_uv=False))
     return _apply(ops.svd, A, {"full": False}, "linalg.svdvals")[1]
 
 
@@ -145,7 +140,8 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     if hermitian:
         float_square(A, "linalg.pinv")
     absolute, relative = _tolerances(A, atol, rtol, rcond)
-    return apply(matrices.pinv, (A,), {"atol": absolute, "rtol": relative, "hermitian": bool(hermitian)})
+    params = {"atol": absolute, "rtol": relative, "hermitian": bool(hermitian)}
+    return _apply(matrices.pinv, A, params, "linalg.pinv")
 
 
 @linalg_function

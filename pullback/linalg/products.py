@@ -87,14 +87,9 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
         return matrix_power(inv(float_square(A, "linalg.matrix_power")), -n)
     if n == 1:
         return A.clone()
-    result, factor = None, A
-    while n:
-        if n & 1:
-            result = factor if result is None else result @ factor
-        n >>= 1
-        if n:
-            factor = factor @ factor
-    return result
+    half = matrix_power(A, n // 2) if n > 3 else A
+    squared = half @ half
+    return squared @ A if n % 2 else squared
 
 
 @linalg_function

@@ -52,11 +52,11 @@ def _transform(x: Any, axes: tuple, scale: float, forward: bool) -> Any:
     return _scaled(out, left * scale)
 
 
-transform = linear(
-    "FftC2CBackward0",
-    _transform,
-    x=lambda g, axes, scale, forward: transform(g, axes=axes, scale=scale, forward=not forward),
-)
+def _transform_adjoint(g: Any, axes: tuple, scale: float, forward: bool) -> Any:
+    return transform(g, axes=axes, scale=scale, forward=not forward)
+
+
+transform = linear("FftC2CBackward0", _transform, x=_transform_adjoint)
 
 
 def _real_transform(x: Any, axes: tuple, scale: float) -> Any:
@@ -123,11 +123,11 @@ def _resize(x: Any, axes: tuple, sizes: tuple) -> Any:
     return out
 
 
-resize = linear(
-    "ResizeBackward0",
-    _resize,
-    x=lambda g, x_shape, axes: resize(g, axes=axes, sizes=tuple(x_shape[axis] for axis in axes)),
-)
+def _resize_adjoint(g: Any, x_shape: tuple, axes: tuple) -> Any:
+    return resize(g, axes=axes, sizes=tuple(x_shape[axis] for axis in axes))
+
+
+resize = linear("ResizeBackward0", _resize, x=_resize_adjoint)
 
 # --- windows along the last axis ---
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import bfloat16, float16, float32, float64
 from ..tensor import Tensor
 
 
@@ -55,9 +56,6 @@ class UninitializedTensorMixin:
     """A tensor whose shape is not known yet (lazy modules); it has none of a tensor's uses until `materialize`."""
 
     cls_to_become: type = Tensor
-    _allowed = frozenset(
-        {"materialize", "requires_grad", "_requires_grad", "cls_to_become", "is_leaf", "data", "grad", "device", "dtype"}
-    )
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give the tensor a shape, and turn it into an ordinary one."""
@@ -74,6 +72,25 @@ class UninitializedTensorMixin:
             "when trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the "
             "parameters before accessing their attributes."
         )
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """Another dtype or device, still without a shape."""
+        result = object.__new__(type(self))
+        result.__dict__.update(self.__dict__)
+        result._array = Tensor.to(self, *args, **kwargs)._array
+        return result
+
+    def half(self) -> Any:
+        return self.to(float16)
+
+    def float(self) -> Any:
+        return self.to(float32)
+
+    def double(self) -> Any:
+        return self.to(float64)
+
+    def bfloat16(self) -> Any:
+        return self.to(bfloat16)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"

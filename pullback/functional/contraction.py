@@ -191,7 +191,7 @@ def _contract_all(terms: list[tuple[Tensor, tuple]], out: tuple, sizes: dict[int
             kept = tuple(n for n in dict.fromkeys((*first[1], *second[1])) if n in wanted)
             terms = [*rest, _pair(first, second, kept if rest else out, sizes)]
     elif len(terms) == 2:
-        terms = [_pair(*terms, out, sizes)]
+        terms = [_pair(terms[0], terms[1], out, sizes)]
     x, labels = _reduced(*terms[0], keep=out)
     return _permuted(x, labels, out)
 

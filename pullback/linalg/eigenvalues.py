@@ -154,7 +154,10 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     if 0 in array.shape[-2:]:
         return wrap(np.zeros(array.shape[:-2], np.int64))
     absolute, relative = _tolerances(A, atol, rtol, None)
-    sizes = np.abs(np.linalg.eigvalsh(array)) if hermitian else np.linalg.svd(array, compute_uv=False)
+    if hermitian:
+        sizes = np.abs(converged("linalg.matrix_rank", np.linalg.eigvalsh, array))
+    else:
+        sizes = converged("linalg.matrix_rank", np.linalg.svd, array, compute_uv=False)
     cutoff = np.maximum(absolute, relative * np.max(sizes, axis=-1))
     return wrap(np.add.reduce(sizes > cutoff[..., None], axis=-1, dtype=np.int64))
 

@@ -96,7 +96,13 @@ pinv = op("LinalgPinvBackward0", _pinv, x=_pinv_pullback)
 # The gradient of det is the matrix of cofactors: a polynomial in the elements, fine for singular matrices too, where
 # the textbook formula det(x) * inverse(x)^T is not.
 
-det = op("LinalgDetBackward0", np.linalg.det, x=lambda g, x: g[..., None, None] * conjugate(cofactors(x)))
+
+def _det(x: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return np.linalg.det(x)
+
+
+det = op("LinalgDetBackward0", _det, x=lambda g, x: g[..., None, None] * conjugate(cofactors(x)))
 
 
 def _leave_one_out(values: Any) -> Any:
@@ -157,7 +163,8 @@ cofactor_change = op(
 
 
 def _slogdet(x: Any) -> tuple:
-    sign, logarithm = np.linalg.slogdet(x)
+    with np.errstate(all="ignore"):
+        sign, logarithm = np.linalg.slogdet(x)
     return sign, logarithm
 
 

@@ -184,6 +184,9 @@ def gelu_backward(gradient: np.ndarray, x: np.ndarray, *, approximate: str = "no
 
 
 def _same_shape(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    first = arrays[0]
+    if all(a.shape == first.shape and a.dtype == first.dtype for a in arrays):
+        return arrays
     dtype = np.result_type(*arrays)
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
     return tuple(np.broadcast_to(a.astype(dtype, copy=False), shape) for a in arrays)

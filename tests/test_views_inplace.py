@@ -75,8 +75,8 @@ def draw_view(rng, shape):
 
 def draw_write(rng, shape):
     ndim = len(shape)
-    choices = ["mul_number", "add_tensor", "mul_tensor", "zero", "fill", "copy", "exp", "set_all", "masked_fill", "iadd"]
-    choices += ["fill_tensor"]
+    choices = ["mul_number", "add_tensor", "mul_tensor", "zero", "fill", "copy", "exp", "set_all", "masked_fill"]
+    choices += ["iadd", "fill_tensor"]
     if ndim:
         choices += ["set_int", "set_slice", "set_mask", "add_slice", "set_tensor", "index_add", "index_fill", "scatter"]
     if ndim and shape[0]:  # torch looks at the bounds of index arrays last, Pullback first

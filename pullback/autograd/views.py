@@ -98,11 +98,11 @@ def refresh(tensor: Tensor) -> None:
     if view.version == version:
         return
     base = base_of(view)
-    if view.origin == "several" and (base._requires_grad or tensor._node is not None):
+    if view.origin in _FINAL and (base._requires_grad or tensor._node is not None):
         if not current_mode().grad:
             return
         raise RuntimeError(
-            f"{_made_by(tensor)} and its base or another view of its base has been modified inplace. {SEVERAL}"
+            f"{_made_by(tensor)} and its base or another view of its base has been modified inplace. {_FINAL[view.origin]}"
         )
     if base._requires_grad:
         if tensor._array.dtype.kind in "fcV":
@@ -115,7 +115,7 @@ def refresh(tensor: Tensor) -> None:
 
 def look(tensor: Tensor) -> None:
     """`refresh` for attributes: looking at a tensor that can no longer be used is no error."""
-    if tensor._view.origin != "several":
+    if tensor._view.origin not in _FINAL:
         refresh(tensor)
     elif tensor._node is None and base_of(tensor._view)._requires_grad and tensor._array.dtype.kind in "fcV":
         tensor._requires_grad = True
@@ -126,6 +126,12 @@ SEVERAL = (
     "views to be "
     "modified inplace. You should replace the inplace operation by an out-of-place one."
 )
+CUSTOM = (
+    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
+    "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
+    "behavior is forbidden. You can fix this by cloning the output of the custom Function."
+)
+_FINAL = {"several": SEVERAL, "custom": CUSTOM}  # views whose way from the base cannot be replayed
 
 
 def _made_by(tensor: Tensor) -> str:
@@ -243,8 +249,8 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
                 "A view was created in inference mode and is being modified inplace in normal mode. "
                 "Clone it first, or do both in the same mode."
             )
-        if view.origin == "several":
-            raise RuntimeError(f"{_made_by(tensor)} and is being modified inplace. {SEVERAL}")
+        if view.origin in _FINAL:
+            raise RuntimeError(f"{_made_by(tensor)} and is being modified inplace. {_FINAL[view.origin]}")
         if base._requires_grad and base._node is None:
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation. "

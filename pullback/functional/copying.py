@@ -86,6 +86,14 @@ for _name, _dtype in (*ALIASES.items(), ("bfloat16", bfloat16), ("byte", uint8),
     _cast_method(_name, _dtype)
 
 
+def chalf(input: Tensor, memory_format: Any = None) -> Tensor:
+    """Refused: NumPy has no complex numbers of half precision."""
+    raise RuntimeError("complex32 is not supported: NumPy has no such type. Use x.cfloat() for complex64.")
+
+
+METHODS["chalf"] = chalf
+
+
 @public(function=False)
 def type_as(input: Tensor, other: Tensor) -> Tensor:
     """In the dtype of another tensor."""
@@ -132,7 +140,9 @@ def fill_(input: Tensor, value: Any) -> Tensor:
             )
         return views.write_in_place(input, pointwise.fill_from, (value,), {}, ops.copy_over)
     if isinstance(value, complex) and input._array.dtype.kind != "c":
-        raise RuntimeError(f"value cannot be converted to type {input.dtype.short_name} without overflow: it is complex")
+        raise RuntimeError(
+            f"value cannot be converted to type {input.dtype.short_name} without overflow: it is complex"
+        )
     return views.write_in_place(input, pointwise.fill, (), {"value": value}, _fill_over, overlap=True)
 
 

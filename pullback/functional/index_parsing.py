@@ -15,6 +15,7 @@ import numpy as np
 from ..tensor import Tensor
 
 FULL = slice(None)
+_NOT_NUMBERS = (slice, list, tuple, Tensor, np.ndarray)
 
 
 def out_of_bounds(index: int, shape: tuple, dim: int = 0) -> IndexError:
@@ -82,10 +83,9 @@ def parse(index: Any, array: Any) -> tuple[tuple, tuple]:
             raise out_of_bounds(items[0], ())
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     dots = [position for position, item in enumerate(items) if item is Ellipsis]
-    if len(dots) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
     position = dots[0] if dots else len(items)
     items[position : position + 1] = [FULL] * (ndim - used)
+    items = [item for item in items if item is not Ellipsis]  # the first one has taken all the dims there are
     arrays = [item for item in items if isinstance(item, np.ndarray)]
     single_mask = len(arrays) == 1 and arrays[0].dtype.kind == "b" and arrays[0].ndim > 0
     basic: list[Any] = []
@@ -131,8 +131,8 @@ def _dims_used(item: Any) -> int:
 
 
 def _sequence(index: list) -> tuple:
-    """A list is one index array, unless it holds slices or other non-numbers."""
-    if any(isinstance(item, (slice, type(None), type(Ellipsis))) for item in index):
+    """A list is one index array, unless it holds anything but numbers: then it stands for a tuple."""
+    if len(index) < 32 and any(isinstance(item, _NOT_NUMBERS) or item is None or item is Ellipsis for item in index):
         warnings.warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in "
             "pytorch 2.9; use "

@@ -83,12 +83,25 @@ def view(x: Tensor, index: tuple) -> Tensor:
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`."""
+    if type(index) is bool:  # x[False] = y writes nothing, x[True] = y everything
+        if not index:
+            return
+        index = None
     basic = parse_basic(index if type(index) is tuple else (index,), x._array.shape)
     advanced: tuple = ()
     if basic is None:
         basic, advanced = parse(index, x._array)
     if not isinstance(value, Tensor):
         value = _value(value, x)
+        if advanced and value._array.dtype != x._array.dtype:
+            value = value.to(x.dtype)
+    elif advanced and value._array.dtype != x._array.dtype:
+        if value._array.size != 1 or not _has_mask(index):  # one value for a mask is cast, anything else is not
+            raise RuntimeError(
+                f"Index put requires the source and destination dtypes match, got {x.dtype.type_name} for the destination "
+                f"and {value.dtype.type_name} for the source. Convert it: .to(x.dtype)."
+            )
+        value = value.to(x.dtype)
     mode = current_mode()
     if not mode.special and not (mode.grad and (x.requires_grad or value.requires_grad)):
         _write(x, basic, advanced, value)
@@ -102,9 +115,12 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         else:
             fill_(target, value)
         return
-    if value._array.dtype != x._array.dtype:
-        value = value.to(x.dtype)
     put_in_place(target, value, advanced, False)
+
+
+def _has_mask(index: Any) -> bool:
+    parts = index if isinstance(index, tuple) else (index,)
+    return any(getattr(getattr(part, "dtype", None), "kind", "") == "b" and part.ndim for part in parts)
 
 
 def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:

@@ -228,7 +228,8 @@ def index_reduce(
         return _copy(input)
     places = np.asarray(index._array).reshape(-1)
     shape = (1,) * axis + (-1,) + (1,) * (source._array.ndim - axis - 1)
-    each = wrap(np.broadcast_to(places.reshape(shape) if source._array.ndim else places.reshape(()), source._array.shape))
+    places = places.reshape(shape if source._array.ndim else ())
+    each = wrap(np.broadcast_to(places, source._array.shape))
     params = {"axis": axis, "reduce": reduce, "include_self": bool(include_self)}
     return apply(reductions.index_reduce, (input, each, source), params)
 
@@ -321,7 +322,7 @@ def _masked_fill_plan(input: Tensor, mask: Tensor, value: Any) -> tuple:
                 f"{value._array.ndim} dimension(s)."
             )
         if value._array.dtype.kind == "c" and input._array.dtype.kind != "c":
-            raise RuntimeError("value cannot be converted to type without overflow: it is complex, and the tensor is not")
+            raise RuntimeError("value cannot be converted to type without overflow: it is complex, the tensor is not")
         return indexing.masked_fill_from, value
     if isinstance(value, complex) and input._array.dtype.kind != "c":
         raise RuntimeError("value cannot be converted to type float without overflow: it is complex")

@@ -25,7 +25,7 @@ def check_index(index: Any, function: str, kinds: tuple = ("int64", "int32")) ->
         raise RuntimeError(
             f"{function}(): Expected dtype int64 for index, but got {index.dtype!r}. Convert it with index.long()."
             if kinds == ("int64",)
-            else f"{function}(): Expected dtype int32/int64 for index, but got {index.dtype!r}. Convert it with index.long()."
+            else f"{function}(): Expected dtype int32/int64 for index, but got {index.dtype!r}. Use index.long()."
         )
 
 
@@ -189,9 +189,8 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Flat indices as one tensor of indices for each dim of `shape`."""
     if indices._array.dtype.kind not in "iu":
         raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype!r}")
-    sizes = (shape.__index__(),) if hasattr(shape, "__index__") and not isinstance(shape, Tensor) else sizes_of((shape,))
-    if isinstance(shape, Tensor) and not shape._array.ndim:
-        sizes = (int(shape._array),)
+    single = shape._array.ndim == 0 if isinstance(shape, Tensor) else hasattr(shape, "__index__")
+    sizes = (shape.__index__(),) if single else sizes_of((shape,))
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
     result = []

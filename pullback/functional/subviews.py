@@ -202,20 +202,23 @@ def _strided_params(input: Tensor, size: Any, stride: Any, storage_offset: int |
     if len(sizes) != len(strides):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(step < 0 for step in strides):
-        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(strides)}")
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(strides)}"
+        )
     if any(n < 0 for n in sizes):
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)} and strides={list(strides)}")
+    item = array.dtype.itemsize
     plain = isinstance(array, ndarray)  # inside vmap, every example counts as a tensor of its own
     geometry = striding.geometry_of(array) if plain else striding.contiguous_geometry(array.shape)
     offset = geometry[2] if storage_offset is None else storage_offset.__index__()
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     last = offset + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True)) + 1
-    available = striding.extent_of(array) if plain else math.prod(array.shape) * array.dtype.itemsize
-    if math.prod(sizes) and last * array.dtype.itemsize > available or math.prod(sizes) >= 2**62:
+    available = striding.extent_of(array) if plain else math.prod(array.shape) * item
+    if math.prod(sizes) and last * item > available or math.prod(sizes) >= 2**62:
         raise RuntimeError(
-            f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {offset}, and itemsize "
-            f"{array.dtype.itemsize} requiring a storage size of {last * array.dtype.itemsize} are out of bounds for storage of "
+            f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {offset}, and itemsize {item} "
+            f"requiring a storage size of {last * item} are out of bounds for storage of "
             f"size {available}. A view can only look at memory that the tensor has."
         )
     return {"size": sizes, "stride": strides, "offset": offset, "geometry": geometry}
@@ -225,7 +228,8 @@ def _strided_params(input: Tensor, size: Any, stride: Any, storage_offset: int |
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of this tensor's memory with the given sizes, strides and offset, within the memory it has."""
     params = _strided_params(input, size, stride, storage_offset)
-    return apply(striding.as_strided, (input,), {**params, "source": input._array if isinstance(input._array, ndarray) else None})
+    params["source"] = input._array if isinstance(input._array, ndarray) else None
+    return apply(striding.as_strided, (input,), params)
 
 
 @public()

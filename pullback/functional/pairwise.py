@@ -94,7 +94,7 @@ def heaviside(input: Any, values: Any) -> Tensor:
     return broadcasting(pairs.heaviside, x, at_zero)
 
 
-@public(in_place=True)
+@public(in_place=True, out=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
     """`input ** exponent` in double precision."""
     from .arithmetic import pow
@@ -225,7 +225,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1
     return broadcasting(pairs.addcdiv, x, a, b, value=value)
 
 
-@public(method=False)
+@public(method=False, out=True)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """`input` where the condition holds, `other` elsewhere; with only a condition, the indices where it holds."""
     if input is None and other is None:

@@ -45,6 +45,8 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type
     ndim = x._array.ndim
     if dim is None and not keepdim:
         return apply_unary(ops.sum_all, x, {"axis": tuple(range(ndim)), "keepdims": False})
+    if type(keepdim) is not bool:  # sum(0, 1) means something in NumPy only
+        raise TypeError(f"sum(): argument 'keepdim' (position 2) must be bool, not {type(keepdim).__name__}")
     return apply_unary(ops.sum_axes, x, {"axis": wrap_dims(dim, ndim), "keepdims": keepdim})
 
 
@@ -66,7 +68,7 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_typ
 
 
 @public()
-def softmax(input: Any, dim: int, *, dtype: dtype_type | None = None) -> Tensor:
+def softmax(input: Any, dim: int, dtype: dtype_type | None = None) -> Tensor:
     """exp(x) / sum(exp(x)) along a dim."""
     x = in_dtype(as_tensor(input), dtype)
     _needs_float(x, "softmax_lastdim_kernel_impl")
@@ -74,7 +76,7 @@ def softmax(input: Any, dim: int, *, dtype: dtype_type | None = None) -> Tensor:
 
 
 @public()
-def log_softmax(input: Any, dim: int, *, dtype: dtype_type | None = None) -> Tensor:
+def log_softmax(input: Any, dim: int, dtype: dtype_type | None = None) -> Tensor:
     """log(softmax(x)) along a dim, computed without overflow."""
     x = in_dtype(as_tensor(input), dtype)
     _needs_float(x, "log_softmax_lastdim_kernel_impl")

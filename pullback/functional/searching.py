@@ -6,7 +6,7 @@ Values that come from the input carry its gradient; indices and counts carry non
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -228,18 +228,18 @@ def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     return apply(counting.histc, (input,), {"bins": bins, "low": min, "high": max})
 
 
-class _HistogramFields(tuple):
-    _fields = ("hist", "bin_edges")
-    hist = property(lambda self: self[0])
-    bin_edges = property(lambda self: self[1])
+class HistogramResult(NamedTuple):
+    """What `histogram` returns."""
+
+    hist: Tensor
+    bin_edges: Tensor
 
 
-class HistogramResult(_HistogramFields):
-    """What `histogram` returns: (hist, bin_edges)."""
+class HistogramddResult(NamedTuple):
+    """What `histogramdd` returns: the edges of each dimension are in a tuple."""
 
-
-class HistogramddResult(_HistogramFields):
-    """What `histogramdd` returns: (hist, bin_edges), the edges of each dimension in a tuple."""
+    hist: Tensor
+    bin_edges: tuple[Tensor, ...]
 
 
 def _histogram(points: Tensor, bins: list, range: Any, weight: Any, density: bool, function: str) -> tuple:
@@ -259,7 +259,7 @@ def histogram(
 ) -> Any:
     """Counts in bins, given by number or by edges, and the edges."""
     points = input.reshape(-1, 1)
-    return HistogramResult(_histogram(points, [bins], range, weight, density, "torch.histogram()"))
+    return HistogramResult(*_histogram(points, [bins], range, weight, density, "torch.histogram()"))
 
 
 @public(method=False)
@@ -277,7 +277,7 @@ def histogramdd(
     if len(bins) != dims:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     found, *edges = _histogram(input, bins, range, weight, density, "torch.histogramdd()")
-    return HistogramddResult((found, tuple(edges)))
+    return HistogramddResult(found, tuple(edges))
 
 
 @public()

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..autograd.op import conjugate, op
 from .cumulative import has_zeros, products_before
-from .pointwise import sgn
+from .pointwise import fill, sgn
 from .reductions import count_of, spread, unkeep
 from .shape import permute, reshape
 
@@ -184,7 +184,7 @@ def _others(x: Any) -> Any:
 def _product_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: bool) -> Any:
     g = unkeep(g, axis, keepdims)
     if count_of(x.shape, axis) == 1:
-        return g
+        return g * fill(x, value=1)  # constant in x, so that second derivatives are zeros without rounding
     if not has_zeros(x):
         return g * conjugate(unkeep(out, axis, keepdims) / x)
     rest = tuple(i for i in range(len(x.shape)) if i not in axis)

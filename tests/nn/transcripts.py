@@ -57,7 +57,7 @@ class Transcript:
 def same(ours, theirs):
     if isinstance(theirs, np.ndarray):
         return isinstance(ours, np.ndarray) and ours.shape == theirs.shape and np.allclose(
-            ours, theirs, rtol=1e-5, atol=1e-6, equal_nan=True)
+            ours, theirs, rtol=1e-5, atol=5e-6, equal_nan=True)
     if isinstance(theirs, dict):
         return list(ours) == list(theirs) and all(same(ours[key], theirs[key]) for key in theirs)
     if isinstance(theirs, (list, tuple)):

@@ -66,6 +66,7 @@ def link_output(result: Tensor, source: Tensor, op: Op, params: dict | None, num
 def _link(result: Tensor, source: Tensor, step: tuple, origin: str) -> None:
     storage = source._storage or storage_of(source)
     parent = source._view
+    made_in = origin
     result._storage = storage
     if parent is None:
         if source._requires_grad and source._node is None:
@@ -82,7 +83,7 @@ def _link(result: Tensor, source: Tensor, step: tuple, origin: str) -> None:
             view = View(base, (*parent.steps, step), storage.version, origin, parent.moves)
     result._view = view
     if origin != "default":
-        if origin == "no_grad" and source._requires_grad:
+        if made_in == "no_grad" and source._requires_grad:
             # Torch lets such a view lose its gradient silently. Here it follows the base: `refresh` will give it
             # a node when it is first used with grad mode on.
             result._requires_grad = True
@@ -132,6 +133,17 @@ CUSTOM = (
     "behavior is forbidden. You can fix this by cloning the output of the custom Function."
 )
 _FINAL = {"several": SEVERAL, "custom": CUSTOM}  # views whose way from the base cannot be replayed
+
+
+_AMBIGUOUS = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
+    "and the inplace either both "
+)
+
+
+def _view_of(tensor: Tensor) -> str:
+    """A view made in no_grad or inference mode, or a view with a history of such a view."""
+    return "A view" if tensor._node is None else f"{_made_by(tensor)} of a view which"
 
 
 def _made_by(tensor: Tensor) -> str:
@@ -239,15 +251,15 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
         base = base_of(view)
         if view.origin == "no_grad" and (base._requires_grad or tensor._requires_grad):
             raise RuntimeError(
-                "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that "
-                "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
-                "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
-                "tracked) or both outside (if you want the inplace to be tracked)."
+                f"{_view_of(tensor)} was created in no_grad mode and is being modified inplace with grad mode enabled. {_AMBIGUOUS}"
+                "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
+                "inplace to be tracked)."
             )
         if view.origin == "inference":
             raise RuntimeError(
-                "A view was created in inference mode and is being modified inplace in normal mode. "
-                "Clone it first, or do both in the same mode."
+                f"{_view_of(tensor)} was created in inference mode and is being modified inplace in normal mode. {_AMBIGUOUS}"
+                "inside the inference_mode block (if you don't want the inplace to be tracked) or both outside (if you want the "
+                "inplace to be tracked)."
             )
         if view.origin in _FINAL:
             raise RuntimeError(f"{_made_by(tensor)} and is being modified inplace. {_FINAL[view.origin]}")
@@ -271,6 +283,8 @@ def check_early(tensor: Tensor, *others: Tensor) -> None:
 
 def check_no_overlap(array: Any) -> None:
     if 0 not in array.strides or array.size == 0:
+        return
+    if array.flags.c_contiguous:
         return
     for size, stride in zip(array.shape, array.strides, strict=True):
         if stride == 0 and size > 1:
@@ -361,8 +375,10 @@ def write_in_place(
     if not overlap:
         check_no_overlap(array)
     storage = storage_of(tensor)
-    inputs = (alias_of(tensor), *others)
-    mask = tape.needs_gradient(op, inputs) if recording else 0
+    mask = 0
+    if recording:
+        inputs = (alias_of(tensor), *others)
+        mask = tape.needs_gradient(op, inputs)
     writer(array, *[value._array if isinstance(value, Tensor) else value for value in others], **params)
     bump(storage)
     if mask:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import views
-from ..autograd.tape import apply, wrap
+from ..autograd.tape import apply, apply_unary, wrap
 from ..device import device as device_type
 from ..device import require_cpu
 from ..dtypes import ALIASES, bfloat16, int8, uint8
@@ -23,20 +23,20 @@ from .registry import FUNCTIONS, METHODS, public
 @public()
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with its own memory; gradients flow through it."""
-    return apply(ops.clone, (input,))
+    return apply_unary(ops.clone, input)
 
 
 def to_dtype(x: Tensor, dtype: dtype_type, copy: bool = False) -> Tensor:
     """The tensor in another dtype; itself if it has that dtype already."""
     if x.dtype is dtype:
-        return apply(ops.clone, (x,)) if copy else x
+        return apply_unary(ops.clone, x) if copy else x
     if x._array.dtype.kind == "c" and dtype.category < 3 and dtype.name != "bool":
         import warnings
 
         warnings.warn(
             "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4
         )
-    return apply(ops.cast, (x,), {"dtype": dtype.numpy})
+    return apply_unary(ops.cast, x, {"dtype": dtype.numpy})
 
 
 @public(function=False, wrap=False)
@@ -68,7 +68,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
                 "Pass a dtype, a device, or a tensor."
             )
     if dtype is None:
-        return apply(ops.clone, (input,)) if copy else input
+        return apply_unary(ops.clone, input) if copy else input
     return to_dtype(input, dtype, copy)
 
 
@@ -106,7 +106,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     array = input._array
     if isinstance(array, np.generic) or array.flags.c_contiguous:
         return input
-    return apply(ops.clone_contiguous, (input,))
+    return apply_unary(ops.clone_contiguous, input)
 
 
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:

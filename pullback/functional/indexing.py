@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays.batched import NotBatchable
 from ..autograd import views
 from ..autograd.mode import current_mode
-from ..autograd.tape import apply, wrap
+from ..autograd.tape import apply, apply_unary, wrap
 from ..autograd.view_making import view_of
 from ..ops import indexing as ops
 from ..ops import shape as shapes
@@ -48,7 +48,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         places = index._array
         if places.ndim and array.ndim and places.dtype == np.intp:
             check_bounds(places, 0, array.shape[0])
-            return apply(ops.pick, (x,), {"index": (places,)})
+            return apply_unary(ops.pick, x, {"index": (places,)})
     try:
         basic, advanced = parse(index, array)
     except NotBatchable as error:
@@ -57,7 +57,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         return view(x, basic)
     if any(part is not FULL for part in basic):
         x = view(x, basic)
-    return apply(ops.pick, (x,), {"index": advanced})
+    return apply_unary(ops.pick, x, {"index": advanced})
 
 
 def picked_by_batch(x: Tensor, index: Any, error: NotBatchable) -> Tensor:

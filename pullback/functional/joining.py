@@ -12,11 +12,12 @@ import numpy as np
 
 from ..autograd.mode import current_mode
 from ..autograd.op import Op
-from ..autograd.tape import apply, needs_gradient, record, wrap
+from ..autograd.tape import apply, wrap
 from ..autograd.view_making import views_of
+from ..autograd.views import refresh
 from ..ops import rearranging
 from ..ops import shape as ops
-from ..tensor import Tensor
+from ..tensor import Tensor, anchor_of
 from . import shape as shapes
 from .operands import promote, wrap_dim
 from .registry import public, store
@@ -237,12 +238,38 @@ def _joined(op: Op, tensors: Any, dim: Any, new_dim: int) -> Tensor | None:
     except ValueError:
         return None
     result = wrap(out)
-    if mode.grad:
-        inputs = tuple(tensors)
-        mask = needs_gradient(op, inputs)
-        if mask:
-            record(op, inputs, params, mask, result, out)
+    if mode.grad and kind.kind in "fcV":
+        _record_join(op, tensors, params, result)
     return result
+
+
+def _record_join(op: Op, tensors: Any, params: dict, result: Tensor) -> None:
+    """`tape.record` for a join, which saves nothing but shapes."""
+    edges: list[Any] = []
+    mask = 0
+    bit = 1
+    slots = False
+    for x in tensors:
+        if x._view is not None:
+            refresh(x)
+        if x._requires_grad:
+            mask |= bit
+            node = x._node
+            edges.append(anchor_of(x) if node is None else node)
+            slots = slots or x._output_nr != 0
+        else:
+            edges.append(None)
+        bit <<= 1
+    if not mask:
+        return
+    out = result._array
+    plan = op.plan(mask, len(edges), out.dtype.kind == "c")
+    saved = (tuple([x._array.shape for x in tensors]),) if plan.saves else ()
+    node = op.node_type(tuple(edges), saved, params, plan, out.shape, out.dtype)
+    if slots:
+        node.slots = tuple([x._output_nr for x in tensors])
+    result._node = node
+    result._requires_grad = True
 
 
 @public("concat", "concatenate", method=False, wrap=False)

@@ -85,6 +85,7 @@ _SUBMODULES = frozenset(
 newaxis = None
 _SUBMODULES |= _lazy_names.SUBMODULES
 _LAZY = _lazy_names.LAZY | {"save": "serialization", "load": "serialization", "install_as_torch": "alias", "vmap": "func"}
+_LAZY |= {"explain": "explaining", "memory": "explaining"}
 
 
 def __getattr__(name: str) -> Any:

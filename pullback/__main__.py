@@ -11,6 +11,7 @@ import sys
 COMMANDS = {
     "run": "run a program that says `import torch`, unchanged, on Pullback",
     "check": "say which torch names a project uses and which of them are supported, without running it",
+    "explain": "run such a program and write a page about each of its backward calls",
     "info": "show versions, optional parts, BLAS, threads, SIMD and devices",
 }
 
@@ -18,7 +19,7 @@ COMMANDS = {
 def _help() -> str:
     from pullback.version import __version__, torch_version
 
-    commands = "\n".join(f"  {name:<6} {summary}" for name, summary in COMMANDS.items())
+    commands = "\n".join(f"  {name:<8} {summary}" for name, summary in COMMANDS.items())
     return (
         f"usage: pullback [-h] [-V] COMMAND ...\n\n"
         f"Pullback {__version__}: PyTorch {torch_version}'s autograd and library surface on NumPy.\n\n"

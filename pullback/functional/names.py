@@ -279,6 +279,7 @@ METHODS: dict[str, str] = {
     "erf": "special_functions",
     "erfc": "special_functions",
     "erfinv": "special_functions",
+    "explain": "explanations",
     "exponential_": "random_sampling",
     "flip": "rearranging",
     "fliplr": "rearranging",

@@ -1,0 +1,16 @@
+"""`Tensor.explain`: the door to `pullback.explaining`, which is imported when it is first called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensor import Tensor
+from .registry import public
+
+
+@public(function=False, wrap=False)
+def explain(input: Tensor, gradient: Any = None, **options: Any) -> Any:
+    """What `backward(gradient)` would do from here, step by step; see `pullback.explain`."""
+    from ..explaining import explain as explain_pass
+
+    return explain_pass(input, gradient, **options)

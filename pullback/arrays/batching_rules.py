@@ -128,7 +128,7 @@ def _dynamic(op: Any, values: list, flags: list, params: dict, size: int) -> Any
 
 
 def _guess(op: Any) -> Rule:
-    if "nonzero" in getattr(op.forward, "__name__", ""):
+    if op.name == "Nonzero":
         return _dynamic
     if op.kind in POINTWISE_KINDS and not op.variadic:
         return pointwise

@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd.op import elementwise, op
 from ..kernels import activations as kernels
 from ..kernels import special as special_kernels
-from .fusing import in_single, plain
+from .fusing import in_single, keep, plain
 from .pointwise import sigmoid
 from .special import erf
 
@@ -104,8 +104,8 @@ def _elu(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
 
 
 def _elu_pullback(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    below = np.exp(np.where(x > 0, 0, x) * input_scale) * (alpha * scale * input_scale)
-    return np.where(x > 0, g * scale, g * below)
+    below = np.exp(np.where(x <= 0, x, 0) * input_scale) * (alpha * scale * input_scale)
+    return np.where(x <= 0, g * below, g * scale)
 
 
 elu = op("EluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_pullback)
@@ -121,6 +121,8 @@ def _leaky_relu(x: Any, slope: float) -> Any:
 
 
 def _leaky_relu_pullback(g: Any, x: Any, slope: float) -> Any:
+    if plain(g, x) and 0 <= slope <= 1:
+        return g * np.maximum((x > 0).astype(g.dtype), slope)
     return np.where(x > 0, g, g * slope)
 
 
@@ -143,14 +145,14 @@ hardtanh = op(
     "HardtanhBackward0",
     lambda x, low, high: np.minimum(np.maximum(x, low), high),
     kind="elementwise_pull",
-    x=lambda g, x, low, high: np.where((x > low) & (x < high), g, 0),
+    x=lambda g, x, low, high: keep(~((x <= low) | (x >= high)), g),
 )
 hardsigmoid = op(
     "HardsigmoidBackward0",
     in_single(lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6),
     kind="elementwise_pull",
     inputs=("x",),
-    x=lambda g, x: np.where((x > -3) & (x < 3), g / 6, 0),
+    x=lambda g, x: keep((x > -3) & (x < 3), g / 6),
 )
 hardswish = op(
     "HardswishBackward0",
@@ -163,19 +165,19 @@ hardshrink = op(
     "HardshrinkBackward0",
     lambda x, lambd: np.where((x >= -lambd) & (x <= lambd), 0, x),
     kind="elementwise_pull",
-    x=lambda g, x, lambd: np.where((x >= -lambd) & (x <= lambd), 0, g),
+    x=lambda g, x, lambd: keep(~((x >= -lambd) & (x <= lambd)), g),
 )
 softshrink = op(
     "SoftshrinkBackward0",
     lambda x, lambd: np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0)),
     kind="elementwise_pull",
-    x=lambda g, x, lambd: np.where((x >= -lambd) & (x <= lambd), 0, g),
+    x=lambda g, x, lambd: keep(~((x >= -lambd) & (x <= lambd)), g),
 )
 threshold = op(
     "ThresholdBackward0",
     lambda x, limit, value: np.where(x <= limit, value, x).astype(x.dtype, copy=False),
     kind="elementwise_pull",
-    x=lambda g, x, limit: np.where(x <= limit, 0, g),
+    x=lambda g, x, limit: keep(~(x <= limit), g),
 )
 
 # --- gated: half of an axis decides how much of the other half passes ---

@@ -18,6 +18,23 @@ def plain(*values: Any) -> bool:
     return all(value is None or isinstance(value, (np.ndarray, np.generic)) for value in values)
 
 
+_BITS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+
+
+def keep(mask: Any, g: Any) -> Any:
+    """`g` where the mask is True, 0 elsewhere.
+
+    NumPy's `where` branches on each element, and waits ten times as long when the mask is irregular; on large arrays
+    the mask is applied to the bits instead, which is also right for nan and infinities.
+    """
+    if type(mask) is np.ndarray and type(g) is np.ndarray and g.size >= 4096 and mask.shape == g.shape:
+        kind = _BITS.get(g.dtype)
+        if kind is not None and g.strides[-1] == g.itemsize:
+            bits = np.negative(mask.view(np.int8), dtype=kind)
+            return np.bitwise_and(bits, g.view(kind), out=bits).view(g.dtype)
+    return np.where(mask, g, 0)
+
+
 def is_half(dtype: Any) -> bool:
     """float16 or bfloat16: computed in float32."""
     return dtype.itemsize == 2 and dtype.kind in "fV"

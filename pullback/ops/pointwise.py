@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import conjugate, elementwise, linear, op
+from .fusing import keep
 from ..quiet import quiet
 
 # --- arithmetic ---
@@ -284,7 +285,7 @@ def _relu(x: Any) -> Any:
     return np.maximum(x, x.dtype.type(0))
 
 
-relu = op("ReluBackward0", _relu, kind="elementwise_pull", x=lambda g, out: np.where(out > 0, g, 0))
+relu = op("ReluBackward0", _relu, kind="elementwise_pull", x=lambda g, out: keep(~(out <= 0), g))  # nan lets gradients pass
 maximum = op(
     "MaximumBackward0",
     np.maximum,
@@ -348,8 +349,12 @@ clamp_between = op(
     low=lambda g, x, low, high: np.where((low < high) & (x < low), g, 0),
     high=lambda g, x, low, high: np.where((high < low) | (x > high), g, 0),
 )
-clamp_below = op("ClampBackward0", np.maximum, kind="elementwise_pull", **clamp_min.rules)
-clamp_above = op("ClampBackward0", np.minimum, kind="elementwise_pull", **clamp_max.rules)
+clamp_below = op(
+    "ClampBackward0", np.maximum, kind="elementwise_pull", a=clamp_min.rules["a"], b=clamp_min.rules["b"]
+)
+clamp_above = op(
+    "ClampBackward0", np.minimum, kind="elementwise_pull", a=clamp_max.rules["a"], b=clamp_max.rules["b"]
+)
 fmax = op(
     "FmaxBackward0",
     np.fmax,

@@ -95,6 +95,8 @@ def batch_norm(
     if input.numel() == 0 and input.ndim < 2:
         return input.clone()
     if training:
+        if eps <= 0.0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
         count = math.prod(input.shape[:1]) * math.prod(input.shape[2:])
         if count == 1:
             raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")

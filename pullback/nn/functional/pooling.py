@@ -398,6 +398,8 @@ def _fractional(
     if samples is None:
         samples = constant(uniform(generator(), (batch, channels, axes), input._array.dtype))
     _check_samples(samples, input, batch, channels, axes)
+    if samples.shape[0] != batch:
+        samples = samples[:batch]
     values, places = apply(ops.fractional_max_pool[axes], (input, samples), {"kernel": kernel, "output": output})
     return (values, places) if indices else values
 

@@ -1,7 +1,9 @@
 """NumPy's functions on tensors: which torch-level function stands for each ufunc and array function.
 
 The tables are read by the `__array_ufunc__` and `__array_function__` protocols. Arguments have NumPy's names here.
-A function without an entry is refused with an error, never computed on a detached copy.
+A function without an entry is NumPy's own if no gradient is at stake, as with torch's tensors; if one is, it is refused
+with an error and never computed on a detached copy. Functions that rules do not need are in `numpy_algebra` and
+`numpy_arrays`, which are loaded when one is missed here.
 """
 
 from __future__ import annotations
@@ -35,22 +37,46 @@ FUNCTIONS: dict[Any, Callable] = {}
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
     if method == "reduce" and ufunc in _REDUCTIONS:
         return _REDUCTIONS[ufunc](*inputs, **kwargs)
+    if method == "accumulate" and ufunc.__name__ in _ACCUMULATIONS:
+        return _ACCUMULATIONS[ufunc.__name__](inputs[0], *inputs[1:2] or (kwargs.get("axis", 0),))
+    if method == "outer" and not kwargs:
+        first, second = (_tensor(each) for each in inputs)
+        return ufunc(first.reshape((*first.shape, *(1,) * second.ndim)), second)
     if method != "__call__" or "where" in kwargs:
-        raise TypeError(
-            f"np.{ufunc.__name__}.{method} on a tensor is not supported: use the torch function, or detach() the tensor first"
-        )
+        return _without_gradient(getattr(ufunc, method), f"np.{ufunc.__name__}.{method}", inputs, kwargs)
     kwargs = {key: value for key, value in kwargs.items() if key not in ("casting", "order", "subok", "dtype")}
     out = kwargs.pop("out", None)
     function = UFUNCS.get(ufunc) or _find(ufunc)
     if function is None:
-        raise TypeError(
-            f"np.{ufunc.__name__} has no differentiable counterpart here. Detach the tensor first, as in x.detach().numpy()."
-        )
+        result = _without_gradient(ufunc, f"np.{ufunc.__name__}", inputs, kwargs)
+        return tuple(map(_as_result, result)) if isinstance(result, tuple) else _as_result(result)
     operands = [as_operand(value) for value in inputs]
     result = function(*operands)
     if out is not None:
         return _write(out[0], result)
     return result
+
+
+def _without_gradient(function: Any, name: str, args: tuple, kwargs: dict) -> Any:
+    """NumPy's own function on the arrays inside, unless a gradient would be lost."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            if value.requires_grad or value._tangent or not isinstance(value._array, (np.ndarray, np.generic)):
+                raise TypeError(
+                    f"{name} has no differentiable counterpart here, so the gradient would be lost. Use the torch function, "
+                    "or detach the tensor first, as in x.detach().numpy()."
+                )
+            return value.numpy()
+        if isinstance(value, (list, tuple)):
+            return type(value)(plain(each) for each in value) if type(value) in (list, tuple) else value
+        return value
+
+    return function(*plain(args), **{key: plain(value) for key, value in kwargs.items()})
+
+
+def _as_result(value: Any) -> Any:
+    return wrap(value) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def _write(target: Any, result: Tensor) -> Any:
@@ -71,13 +97,28 @@ def _find(ufunc: np.ufunc) -> Callable | None:
     if function is None:
         from .special import special_functions_of
 
-        function = special_functions_of(ufunc)
+        function = special_functions_of(ufunc) or _COMPOSITES.get(name)
     if function is not None:
         if ufunc.nin == 2 and name not in _TAKE_NUMBERS:
             function = _with_numbers(function)
         UFUNCS[ufunc] = function
     return function
 
+
+def _log_beta(a: Any, b: Any) -> Tensor:
+    return _F["lgamma"](a) + _F["lgamma"](b) - _F["lgamma"](a + b)
+
+
+# Functions of scipy.special that are short formulas of others.
+_COMPOSITES: dict[str, Callable] = {
+    "betaln": _log_beta,
+    "beta": lambda a, b: _F["exp"](_log_beta(a, b)),
+    "exp10": lambda x: 10.0**x,
+    "log_expit": lambda x: -_F["logaddexp"](-x, x * 0),
+    "rel_entr": lambda x, y: _F["xlogy"](x, x) - _F["xlogy"](x, y),
+    "kl_div": lambda x, y: _F["xlogy"](x, x) - _F["xlogy"](x, y) - x + y,
+    "entr": lambda x: -_F["xlogy"](x, x),
+}
 
 _TAKE_NUMBERS = frozenset({"add", "sub", "mul", "div", "pow", "float_power"})
 
@@ -96,14 +137,17 @@ def _with_numbers(function: Callable) -> Callable:
 
 
 def call_function(function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-    implementation = FUNCTIONS.get(function)
+    implementation = FUNCTIONS.get(function) or _load_more(function)
     if implementation is None:
-        raise TypeError(
-            f"np.{function.__name__} on a tensor is not supported. Use the torch function, or detach() the tensor and call "
-            ".numpy() first."
-        )
+        return _without_gradient(function, f"np.{function.__name__}", args, kwargs)
     kwargs.pop("like", None)
     return implementation(*args, **kwargs)
+
+
+def _load_more(function: Any) -> Callable | None:
+    from . import numpy_algebra, numpy_arrays  # noqa: F401  (they announce themselves)
+
+    return FUNCTIONS.get(function)
 
 
 def implements(*functions: Any) -> Callable:
@@ -116,6 +160,8 @@ def implements(*functions: Any) -> Callable:
 
 
 def _tensor(value: Any) -> Any:
+    if isinstance(value, (list, tuple)) and not any(isinstance(each, Tensor) for each in value):
+        value = np.asarray(value)  # Python numbers in a list are float64 to NumPy
     return value if isinstance(value, Tensor) else as_operand(value)
 
 
@@ -141,6 +187,13 @@ _REDUCTIONS: dict[np.ufunc, Callable] = {
     np.multiply: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: FUNCTIONS[np.prod](a, axis, keepdims=keepdims),
     np.maximum: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: _F["amax"](a, () if axis is None else axis, keepdims),
     np.minimum: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: _F["amin"](a, () if axis is None else axis, keepdims),
+}
+
+_ACCUMULATIONS: dict[str, Callable] = {
+    "add": lambda a, axis: _F["cumsum"](a, axis),
+    "multiply": lambda a, axis: _F["cumprod"](a, axis),
+    "maximum": lambda a, axis: _F["cummax"](a, axis)[0],
+    "minimum": lambda a, axis: _F["cummin"](a, axis)[0],
 }
 
 # --- shapes ---
@@ -186,7 +239,8 @@ def _stack(arrays: Any, axis: int = 0, out: Any = None, **_: Any) -> Any:
 
 @implements(np.expand_dims)
 def _expand_dims(a: Any, axis: Any) -> Any:
-    for one in axis if isinstance(axis, (tuple, list)) else (axis,):
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    for one in sorted(each % (a.ndim + len(axes)) for each in axes):
         a = _F["unsqueeze"](a, one)
     return a
 

@@ -1,0 +1,443 @@
+"""NumPy's functions for joining, splitting, sorting, accumulating and summarizing arrays, on tensors.
+
+NumPy's defaults hold where they differ from torch's: `np.var` divides by n, `np.median` takes the mean of the middle
+two, `np.cumsum` without an axis flattens. Loaded together with `numpy_algebra`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .autograd.tape import wrap
+from .functional import registry
+from .numpy_algebra import _same
+from .numpy_functions import FUNCTIONS, _tensor, implements
+from .tensor import Tensor
+
+_F = registry.FUNCTIONS
+
+
+def _keep(keepdims: Any) -> bool:
+    return bool(keepdims) and keepdims is not np._NoValue
+
+
+def _flat_if_none(a: Any, axis: int | None) -> tuple[Tensor, int]:
+    a = _tensor(a)
+    return (a.reshape(-1), 0) if axis is None else (a, axis)
+
+
+# --- joining and splitting ---
+
+
+@implements(np.vstack)
+def _vstack(tup: Any, **_: Any) -> Tensor:
+    return _F["vstack"]([_tensor(each) for each in tup])
+
+
+@implements(np.hstack)
+def _hstack(tup: Any, **_: Any) -> Tensor:
+    return _F["hstack"]([_tensor(each) for each in tup])
+
+
+@implements(np.dstack)
+def _dstack(tup: Any) -> Tensor:
+    return _F["dstack"]([_tensor(each) for each in tup])
+
+
+@implements(np.column_stack)
+def _column_stack(tup: Any) -> Tensor:
+    return _F["column_stack"]([_tensor(each) for each in tup])
+
+
+@implements(np.append)
+def _append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
+    return FUNCTIONS[np.concatenate]([_tensor(arr), _tensor(values)], axis)
+
+
+@implements(np.block)
+def _block(arrays: Any) -> Tensor:
+    if not isinstance(arrays, list):
+        return _tensor(arrays)
+
+    def depth(value: Any) -> int:
+        return 1 + depth(value[0]) if isinstance(value, list) else 0
+
+    def join(value: Any, level: int) -> Tensor:
+        if not isinstance(value, list):
+            result = _tensor(value)
+            return result.reshape((1,) * (total - result.ndim) + tuple(result.shape)) if result.ndim < total else result
+        return _F["cat"]([join(each, level - 1) for each in value], -level)
+
+    total = depth(arrays)
+    return join(arrays, total)
+
+
+@implements(np.split, np.array_split)
+def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
+    return list(_F["tensor_split"](ary, _sections(indices_or_sections), axis))
+
+
+def _sections(value: Any) -> Any:
+    return value if isinstance(value, int) else tuple(int(each) for each in value)
+
+
+@implements(np.hsplit)
+def _hsplit(ary: Any, indices_or_sections: Any) -> list:
+    return _split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
+
+
+@implements(np.vsplit)
+def _vsplit(ary: Any, indices_or_sections: Any) -> list:
+    return _split(ary, indices_or_sections, 0)
+
+
+@implements(np.unstack)
+def _unstack(x: Any, /, *, axis: int = 0) -> tuple:
+    return _F["unbind"](x, axis)
+
+
+# --- repeating, turning, picking ---
+
+
+@implements(np.tile)
+def _tile(A: Any, reps: Any) -> Tensor:
+    return _F["tile"](A, (reps,) if isinstance(reps, int) else tuple(reps))
+
+
+@implements(np.repeat)
+def _repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
+    a, axis = _flat_if_none(a, axis)
+    return _F["repeat_interleave"](
+        a, repeats if isinstance(repeats, (int, Tensor)) else _tensor(np.asarray(repeats)), axis
+    )
+
+
+@implements(np.flip)
+def _flip(m: Any, axis: Any = None) -> Tensor:
+    return _F["flip"](m, tuple(range(m.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis))
+
+
+@implements(np.flipud)
+def _flipud(m: Any) -> Tensor:
+    return _F["flip"](m, (0,))
+
+
+@implements(np.fliplr)
+def _fliplr(m: Any) -> Tensor:
+    return _F["flip"](m, (1,))
+
+
+@implements(np.rot90)
+def _rot90(m: Any, k: int = 1, axes: tuple = (0, 1)) -> Tensor:
+    return _F["rot90"](m, k, axes)
+
+
+@implements(np.roll)
+def _roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
+    return _F["roll"](a, shift, axis) if axis is not None else _F["roll"](a.reshape(-1), shift, 0).reshape(a.shape)
+
+
+@implements(np.rollaxis)
+def _rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
+    axis %= a.ndim
+    return _F["movedim"](a, axis, start - 1 if start > axis else start)
+
+
+@implements(np.pad)
+def _pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, **_: Any) -> Tensor:
+    widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
+    if mode == "constant":
+        from .nn.functional import pad
+
+        if not isinstance(constant_values, (int, float)):
+            raise TypeError("np.pad on a tensor takes one number for constant_values")
+        return pad(array, [width for pair in reversed(widths) for width in pair], value=constant_values)
+    if mode not in ("edge", "reflect", "symmetric", "wrap"):
+        raise TypeError(
+            f"np.pad(mode={mode!r}) on a tensor is not supported: use constant, edge, reflect, symmetric or wrap"
+        )
+    for dim, pair in enumerate(widths):  # which elements stand where, asked of NumPy itself
+        positions = np.pad(np.arange(array.shape[dim]), pair, mode=mode)  # type: ignore[call-overload]
+        array = _F["index_select"](array, dim, _tensor(positions))
+    return array
+
+
+@implements(np.take)
+def _take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Tensor:
+    a, axis = _flat_if_none(a, axis)
+    indices = _tensor(np.asarray(indices)) if not isinstance(indices, Tensor) else indices
+    picked = _F["index_select"](a, axis, indices.reshape(-1))
+    axis %= a.ndim
+    return picked.reshape((*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]))
+
+
+@implements(np.take_along_axis)
+def _take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
+    return _F["take_along_dim"](arr, _tensor(indices), axis)
+
+
+@implements(np.compress)
+def _compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Tensor:
+    return _take(a, np.flatnonzero(np.asarray(condition)), axis)
+
+
+@implements(np.select)
+def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
+    result = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        result = _F["where"](_tensor(condition), _tensor(choice), result)
+    return result
+
+
+@implements(np.broadcast_arrays)
+def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
+    return tuple(_F["broadcast_tensors"](*(_tensor(each) for each in args)))
+
+
+@implements(np.meshgrid)
+def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple:
+    return tuple(_F["meshgrid"](*(_tensor(each) for each in xi), indexing=indexing))
+
+
+@implements(np.atleast_1d)
+def _atleast_1d(*arys: Any) -> Any:
+    results = tuple(_F["atleast_1d"](_tensor(each)) for each in arys)
+    return results[0] if len(results) == 1 else results
+
+
+@implements(np.atleast_2d)
+def _atleast_2d(*arys: Any) -> Any:
+    results = tuple(_F["atleast_2d"](_tensor(each)) for each in arys)
+    return results[0] if len(results) == 1 else results
+
+
+@implements(np.atleast_3d)
+def _atleast_3d(*arys: Any) -> Any:
+    results = tuple(_F["atleast_3d"](_tensor(each)) for each in arys)
+    return results[0] if len(results) == 1 else results
+
+
+# --- sorting and accumulating ---
+
+
+@implements(np.sort)
+def _sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Tensor:
+    a, axis = _flat_if_none(a, axis)
+    return _F["sort"](a, dim=axis, stable=True)[0]
+
+
+@implements(np.argsort)
+def _argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Tensor:
+    a, axis = _flat_if_none(a, axis)
+    return _F["argsort"](a, dim=axis, stable=True)
+
+
+def _argument(name: str) -> Any:
+    def find(a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = False) -> Tensor:
+        return _F[name](a, axis, _keep(keepdims))
+
+    return find
+
+
+implements(np.argmax)(_argument("argmax"))
+implements(np.argmin)(_argument("argmin"))
+
+
+@implements(np.cumsum)
+def _cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Tensor:
+    return _F["cumsum"](*_flat_if_none(a, axis))
+
+
+@implements(np.cumprod)
+def _cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Tensor:
+    return _F["cumprod"](*_flat_if_none(a, axis))
+
+
+@implements(np.diff)
+def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
+    options = {"prepend": prepend, "append": append}
+    given = {
+        key: _edge(value, a, axis) for key, value in options.items() if value is not None and value is not np._NoValue
+    }
+    return _F["diff"](a, n, axis, **given)
+
+
+def _edge(value: Any, a: Tensor, axis: int) -> Tensor:
+    value = _tensor(np.asarray(value)) if not isinstance(value, Tensor) else value
+    if value.ndim == 0:
+        shape = list(a.shape)
+        shape[axis] = 1
+        value = value.to(a.dtype).expand(shape)
+    return value
+
+
+@implements(np.ediff1d)
+def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
+    flat = ary.reshape(-1)
+    parts = [to_begin, flat[1:] - flat[:-1], to_end]
+    return _F["cat"]([_tensor(each).reshape(-1) for each in parts if each is not None])
+
+
+@implements(np.trapezoid)
+def _trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
+    y = _tensor(y)
+    return _F["trapezoid"](y, dx=dx, dim=axis) if x is None else _F["trapezoid"](y, _tensor(x), dim=axis)
+
+
+@implements(np.gradient)
+def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    if any(getattr(each, "ndim", 0) for each in varargs):
+        raise TypeError(
+            "np.gradient on a tensor takes numbers as spacing; for coordinates use torch.gradient(spacing=...)"
+        )
+    axes = list(range(f.ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
+    spacing = [float(each) for each in varargs] or [1.0]
+    if len(spacing) == 1:
+        spacing *= len(axes)
+    results = list(_F["gradient"](f, spacing=spacing, dim=axes, edge_order=edge_order))
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+@implements(np.convolve)
+def _convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
+    from .nn.functional import conv1d
+
+    a, v = _same(a, v)
+    if len(v) > len(a):
+        a, v = v, a
+    padding = {"full": len(v) - 1, "valid": 0, "same": len(v) // 2}[mode]
+    result = conv1d(a.reshape(1, 1, -1), v.flip(0).reshape(1, 1, -1), padding=padding).reshape(-1)
+    return result[: len(a)] if mode == "same" else result
+
+
+@implements(np.interp)
+def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Tensor:
+    if period is not None:
+        raise TypeError("np.interp(period=...) on a tensor is not supported: reduce x modulo the period first")
+    x, xp, fp = _tensor(x), _tensor(xp), _tensor(fp)
+    upper = _F["clamp"](_F["searchsorted"](xp.detach(), x.detach().contiguous(), right=True), 1, len(xp) - 1)
+    lower = upper - 1
+    slope = (fp[upper] - fp[lower]) / (xp[upper] - xp[lower])
+    result = fp[lower] + slope * (_F["clamp"](x, xp[0], xp[-1]) - xp[lower])
+    result = _F["where"](x < xp[0], fp[0] if left is None else left, result)
+    return _F["where"](x > xp[-1], fp[-1] if right is None else right, result)
+
+
+# --- summaries ---
+
+
+def _spread(name: str) -> Any:
+    def summarize(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: Any = False,
+        *, where: Any = None, mean: Any = None, correction: Any = None,
+    ) -> Tensor:  # fmt: skip
+        given = ddof if correction is None or correction is np._NoValue else correction
+        return _F[name](_tensor(a), axis, correction=given, keepdim=_keep(keepdims))
+
+    return summarize
+
+
+implements(np.var)(_spread("var"))
+implements(np.std)(_spread("std"))
+
+
+@implements(np.average)
+def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
+    a = _tensor(a)
+    if weights is None:
+        result, total = _F["mean"](a, axis, _keep(keepdims)), None
+    else:
+        weights = _tensor(np.asarray(weights)) if not isinstance(weights, Tensor) else weights
+        if weights.shape != a.shape:
+            weights = weights.reshape([-1 if dim == axis % a.ndim else 1 for dim in range(a.ndim)])
+        weights = weights.to(a.dtype).expand(a.shape)
+        total = _F["sum"](weights, axis, _keep(keepdims))
+        result = _F["sum"](a * weights, axis, _keep(keepdims)) / total
+    if not returned:
+        return result
+    return result, total if total is not None else _F["full_like"](result, a.numel() // max(result.numel(), 1))
+
+
+def _quantile(name: str, scale: float) -> Any:
+    def summarize(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+                  method: str = "linear", keepdims: Any = False, **_: Any) -> Tensor:  # fmt: skip
+        a = _tensor(a)
+        kind = a.dtype
+        points = q / scale if isinstance(q, Tensor) else wrap(np.asarray(np.asarray(q) / scale, kind.numpy))
+        return _F[name](a, points, axis, _keep(keepdims), interpolation=method)
+
+    return summarize
+
+
+implements(np.quantile)(_quantile("quantile", 1.0))
+implements(np.percentile)(_quantile("quantile", 100.0))
+implements(np.nanquantile)(_quantile("nanquantile", 1.0))
+implements(np.nanpercentile)(_quantile("nanquantile", 100.0))
+
+
+@implements(np.median)
+def _median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Tensor:
+    return _F["quantile"](_tensor(a), 0.5, axis, _keep(keepdims))
+
+
+@implements(np.ptp)
+def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Tensor:
+    axes = () if axis is None else axis
+    return _F["amax"](a, axes, _keep(keepdims)) - _F["amin"](a, axes, _keep(keepdims))
+
+
+@implements(np.cov)
+def _cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, **_: Any) -> Tensor:
+    m = m if rowvar or m.ndim < 2 else m.mT
+    return _F["cov"](m, correction=(0 if bias else 1) if ddof is None else ddof)
+
+
+@implements(np.corrcoef)
+def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, **_: Any) -> Tensor:
+    return _F["corrcoef"](x if rowvar or x.ndim < 2 else x.mT)
+
+
+@implements(np.count_nonzero)
+def _count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    return _F["count_nonzero"](a, axis)
+
+
+@implements(np.nan_to_num)
+def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
+    return _F["nan_to_num"](x, nan, posinf, neginf)
+
+
+@implements(np.round, np.around)
+def _round(a: Any, decimals: int = 0, out: Any = None) -> Tensor:
+    return _F["round"](a, decimals=decimals)
+
+
+@implements(np.sinc)
+def _sinc(x: Any) -> Tensor:
+    return _F["sinc"](x)
+
+
+@implements(np.i0)
+def _i0(x: Any) -> Tensor:
+    return _F["i0"](x)
+
+
+@implements(np.angle)
+def _angle(z: Any, deg: bool = False) -> Tensor:
+    return _F["rad2deg"](_F["angle"](z)) if deg else _F["angle"](z)
+
+
+@implements(np.allclose)
+def _allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    return bool(np.allclose(*(np.asarray(_plain(each)) for each in (a, b)), rtol, atol, equal_nan))
+
+
+@implements(np.isclose)
+def _isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    return wrap(np.asarray(np.isclose(*(np.asarray(_plain(each)) for each in (a, b)), rtol, atol, equal_nan)))
+
+
+def _plain(value: Any) -> Any:
+    return value._array if isinstance(value, Tensor) else value

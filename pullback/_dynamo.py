@@ -7,7 +7,7 @@ from typing import Any
 
 from .compiler import allow_in_graph, disable, is_compiling, reset
 
-__all__ = ["OptimizedModule", "allow_in_graph", "config", "disable", "is_compiling", "mark_dynamic", "optimize", "reset"]
+__all__ = ["OptimizedModule", "allow_in_graph", "config", "disable", "is_compiling", "optimize", "reset"]
 
 config = SimpleNamespace(verbose=False, suppress_errors=False, cache_size_limit=8, recompile_limit=8)
 

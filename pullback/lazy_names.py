@@ -4,8 +4,8 @@ from __future__ import annotations
 
 SUBMODULES = frozenset(
     {
-        "_dynamo", "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "hub", "jit", "library", "mps",
-        "multiprocessing", "onnx", "overrides", "profiler", "testing", "types", "xpu",
+        "_dynamo", "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "hub", "jit", 
+        "mps", "multiprocessing", "onnx", "overrides", "profiler", "testing", "types", "xpu",
     }
 )  # fmt: skip
 

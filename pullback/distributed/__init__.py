@@ -9,8 +9,11 @@ from __future__ import annotations
 import os
 from typing import Any, NoReturn
 
+from .store import FileStore, HashStore, Store, TCPStore
+
 __all__ = [
-    "ReduceOp", "all_gather", "all_gather_object", "all_reduce", "barrier", "broadcast", "broadcast_object_list",
+    "FileStore", "HashStore", "ReduceOp", "Store", "TCPStore", "all_gather", "all_gather_object", "all_reduce",
+    "barrier", "broadcast", "broadcast_object_list",
     "destroy_process_group", "gather", "get_backend", "get_rank", "get_world_size", "group", "init_process_group",
     "is_available", "is_initialized", "is_torchelastic_launched", "new_group", "recv", "reduce", "scatter", "send",
 ]  # fmt: skip
@@ -197,16 +200,6 @@ def all_gather_object(object_list: list, obj: Any, group: Any = None) -> None:
 def broadcast_object_list(object_list: list, src: int = 0, group: Any = None, device: Any = None, **_: Any) -> None:
     """The list stays as it is."""
     _require_group()
-
-
-class TCPStore:
-    """A server for keys and values between processes, which one process does not need."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError("TCPStore connects processes; Pullback runs in one. Use a dict.")
-
-
-FileStore = HashStore = TCPStore
 
 
 def _nobody(*args: Any, **kwargs: Any) -> NoReturn:

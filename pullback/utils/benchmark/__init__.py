@@ -45,8 +45,8 @@ class Measurement:
         return (
             f"<torch.utils.benchmark.utils.common.Measurement object>\n{self.task_spec}\n"
             f"  Median: {self.median / scale:.2f} {unit}\n"
-            f"  IQR:    {self.iqr / scale:.2f} {unit}\n  {len(self.raw_times)} measurements, {self.number_per_run} runs "
-            "per measurement"
+            f"  IQR:    {self.iqr / scale:.2f} {unit}\n"
+            f"  {len(self.raw_times)} measurements, {self.number_per_run} runs per measurement"
         )
 
 

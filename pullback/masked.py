@@ -126,7 +126,7 @@ def _cast(result: Tensor, dtype: Any) -> Tensor:
     return result if dtype is None else result.to(dtype)
 
 
-def _count(input: Tensor, dim: Any, keepdim: bool, mask: Tensor | None) -> Tensor:
+def _count(input: Tensor, dim: Any, keepdim: Any, mask: Tensor | None) -> Tensor:
     selected = np.ones(input._array.shape, bool) if mask is None else _mask_for(input, mask)._array
     return wrap(np.asarray(np.add.reduce(selected, axis=_axes(dim, input.ndim), keepdims=keepdim, dtype=np.int64)))
 

@@ -74,7 +74,8 @@ default_generator.device = cpu
 
 def manual_seed(seed: Any) -> Generator:
     """Restart the default stream from a seed. The same seed gives torch's numbers."""
-    return default_generator.manual_seed(int(seed))
+    default_generator.manual_seed(int(seed))
+    return default_generator
 
 
 def seed() -> int:

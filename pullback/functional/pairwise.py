@@ -5,6 +5,7 @@ Arithmetic operators are in `arithmetic.py`, rounding division in `division.py`,
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -106,7 +107,7 @@ def float_power(input: Any, exponent: Any) -> Tensor:
 
 def _in(kind: np.dtype, value: Any) -> Any:
     if isinstance(value, NUMBERS):
-        return complex(value) if kind.kind == "c" else float(value)
+        return builtins.complex(value) if kind.kind == "c" else float(value.real)
     tensor = as_tensor(value)
     return tensor if tensor._array.dtype == kind else cast(tensor, dtype=kind)
 

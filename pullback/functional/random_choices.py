@@ -90,7 +90,7 @@ def normal(
 ) -> Tensor:
     """Normal numbers with means and deviations given by numbers (and a size) or tensors."""
     stream = _from(generator)
-    if isinstance(mean, NUMBERS) and isinstance(std, NUMBERS):
+    if isinstance(mean, (int, float)) and isinstance(std, (int, float)):
         if size is None:
             raise TypeError(
                 f"normal() received an invalid combination of arguments - got ({type(mean).__name__}, "
@@ -100,7 +100,8 @@ def normal(
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         kind = _kind(dtype, out)
-        array = drawn(lambda shape: normal_array(stream, shape, kind, mean, std), sizes_of((size,)))
+        center, spread = float(mean), float(std)
+        array = drawn(lambda shape: normal_array(stream, shape, kind, center, spread), sizes_of((size,)))
         return _finish(array, requires_grad, device, layout, out)
     return _finish(_normal_from(stream, mean, std)._array, requires_grad, device, layout, out)
 

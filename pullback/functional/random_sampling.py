@@ -155,9 +155,8 @@ def randint(
         )
     kind = (int64 if out is None else out.dtype).numpy if dtype is None else as_dtype(dtype).numpy
     sizes = _checked(sizes_of((tuple(size),)))
-    low, high = (int(value) if value is not None else value for value in (low or 0, high))
-    stream = _from(generator)
-    array = drawn(lambda shape: _integers(stream, shape, kind, low, high), sizes)
+    first, end, stream = int(low or 0), None if high is None else int(high), _from(generator)
+    array = drawn(lambda shape: _integers(stream, shape, kind, first, end), sizes)
     return _finish(array, requires_grad, device, layout, out)
 
 
@@ -225,9 +224,9 @@ def randint_like(
         low, high = args
     elif args:
         low, high = (low, args[0]) if high is None else (args[0], high)
-    low, high = (value if value is None else int(value) for value in (low or 0, high))
+    first, end = int(low or 0), None if high is None else int(high)
     return _like(
-        lambda g, shape, kind, _: _integers(g, shape, kind, low, high), input, generator, dtype, requires_grad, device
+        lambda g, shape, kind, _: _integers(g, shape, kind, first, end), input, generator, dtype, requires_grad, device
     )
 
 
@@ -278,8 +277,8 @@ _geometric, _log_normal = _refill("GeometricBackward0"), _refill("LogNormalBackw
 
 def uniform_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Tensor:
     """Fill with uniform numbers in [from, to)."""
-    low, high = (*args, *(0.0, 1.0)[len(args) :])
-    low, high = bounds.get("from", low), bounds.get("to", high)
+    low = args[0] if args else bounds.get("from", 0.0)
+    high = args[1] if len(args) > 1 else bounds.get("to", 1.0)
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
     return _filled(_uniform, self, generator, lambda g, shape, kind, _: uniform_array(g, shape, kind, low, high))

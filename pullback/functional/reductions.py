@@ -153,7 +153,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_
             f"nanmean(): expected input to have floating point or complex dtype but got {x.dtype.type_name}"
         )
     axis = wrap_dims(dim, x._array.ndim)
-    count = np.add.reduce(~np.isnan(x._array), axis=axis, keepdims=keepdim)
+    count = np.sum(~np.isnan(x._array), axis=axis, keepdims=keepdim)
     total = nansum(x, dim, keepdim, dtype=dtype) if x._array.dtype.kind != "c" else sum(_without_nan(x), dim, keepdim)
     return total / wrap(count.astype(total._array.dtype))
 

@@ -139,7 +139,7 @@ def zeta(input: Any, other: Any) -> Tensor:
     need_one_tensor("special_zeta", input, other)
     if isinstance(input, NUMBERS):
         q = promote(input, as_operand(other), floating=True)[1]
-        return apply(ops.zeta_of_number, (q,), {"x": float(input)})
+        return apply(ops.zeta_of_number, (q,), {"x": float(input.real)})
     return apply_to_both(ops.zeta, input, other, floating=True)
 
 

@@ -359,8 +359,8 @@ def _interpolated(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
     axis = ordered._array.ndim - 1
     positions = ranks._array
     if interpolation in ("lower", "higher", "nearest"):
-        rounding = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}[interpolation]
-        return _taken(ordered, rounding(positions), axis)
+        rounding: dict[str, Any] = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}
+        return _taken(ordered, rounding[interpolation](positions), axis)
     below = np.floor(positions)
     weight = ranks - wrap(below) if interpolation == "linear" else wrap(positions * 0 + 0.5)
     return FUNCTIONS["lerp"](_taken(ordered, below, axis), _taken(ordered, np.ceil(positions), axis), weight)

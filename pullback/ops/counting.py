@@ -36,7 +36,7 @@ argmax = _counting("Argmax", lambda x, axis, keepdims: np.asarray(np.argmax(x, a
 argmin = _counting("Argmin", lambda x, axis, keepdims: np.asarray(np.argmin(x, axis=axis, keepdims=keepdims)))
 
 
-def _hash(x: Any, axis: tuple, keepdims: bool) -> Any:
+def _hash(x: Any, axis: tuple, keepdims: Any) -> Any:
     """Exclusive-or of the bits, integers and floats widened to 64 of them."""
     wide = (x.astype(np.float64) if x.dtype.kind in "fV" else x.astype(np.int64)).view(np.uint64)
     return np.asarray(np.bitwise_xor.reduce(wide, axis=axis, keepdims=keepdims))
@@ -59,7 +59,7 @@ def _nonzero_static(x: Any, count: int, fill_value: int) -> Any:
 nonzero_static = _counting("NonzeroStatic", _nonzero_static)
 
 
-def _searchsorted(rows: Any, values: Any, side: str, kind: Any) -> Any:
+def _searchsorted(rows: Any, values: Any, side: Any, kind: Any) -> Any:
     if rows.ndim == 1:
         return np.asarray(np.searchsorted(rows, values, side)).astype(kind)
     out = np.empty(values.shape, kind)

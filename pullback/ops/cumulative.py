@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import conjugate, linear, op
+from ..autograd.op import Op, conjugate, linear, op
 from .pairs import complex_logaddexp
 
 
@@ -34,7 +34,7 @@ def _cumsum(x: Any, axis: int, reverse: bool) -> Any:
     return np.add.accumulate(wide(x), axis=axis).astype(x.dtype, copy=False)
 
 
-cumsum = linear("CumsumBackward0", _cumsum, x=lambda g, axis, reverse: cumsum(g, axis=axis, reverse=not reverse))
+cumsum: Op = linear("CumsumBackward0", _cumsum, x=lambda g, axis, reverse: cumsum(g, axis=axis, reverse=not reverse))
 
 # --- the recurrence ---
 
@@ -66,7 +66,7 @@ def _shift(x: Any, axis: int, reverse: bool) -> Any:
     return out
 
 
-shift = linear("SliceBackward0", _shift, x=lambda g, axis, reverse: shift(g, axis=axis, reverse=not reverse))
+shift: Op = linear("SliceBackward0", _shift, x=lambda g, axis, reverse: shift(g, axis=axis, reverse=not reverse))
 
 
 def _recurrence_rule(g: Any, a: Any, out: Any, needs: tuple, axis: int, reverse: bool) -> tuple:
@@ -74,7 +74,7 @@ def _recurrence_rule(g: Any, a: Any, out: Any, needs: tuple, axis: int, reverse:
     return (back * conjugate(_shifted(out, axis, reverse)) if needs[0] else None), back
 
 
-recurrence = op("CumprodBackward0", _recurrence, inputs=("a", "b"), joint=_recurrence_rule)
+recurrence: Op = op("CumprodBackward0", _recurrence, inputs=("a", "b"), joint=_recurrence_rule)
 
 # --- products ---
 
@@ -96,7 +96,7 @@ def _products_before_pullback(g: Any, x: Any, out: Any, axis: int, reverse: bool
     return conjugate(out) * later
 
 
-products_before = op("ProdBackward1", _products_before, x=_products_before_pullback)
+products_before: Op = op("ProdBackward1", _products_before, x=_products_before_pullback)
 
 
 def has_zeros(x: Any) -> bool:
@@ -112,7 +112,7 @@ def _cumprod_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:
     return conjugate(products_before(x, axis=axis, reverse=False)) * inner
 
 
-cumprod = op(
+cumprod: Op = op(
     "CumprodBackward0",
     lambda x, axis: np.multiply.accumulate(wide(x), axis=axis).astype(x.dtype, copy=False),
     x=_cumprod_pullback,
@@ -142,4 +142,4 @@ def _logcumsumexp_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:
     return total * np.where(present, np.exp(np.where(present, x - out, 0)), 0)
 
 
-logcumsumexp = op("LogcumsumexpBackward0", _logcumsumexp, x=_logcumsumexp_pullback)
+logcumsumexp: Op = op("LogcumsumexpBackward0", _logcumsumexp, x=_logcumsumexp_pullback)

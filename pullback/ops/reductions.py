@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import linear, op
+from ..autograd.op import Op, linear, op
 from ..kernels import softmax as kernels
 from .shape import _expand, expand, reshape
 
@@ -19,7 +19,7 @@ def kept_shape(shape: tuple, axis: tuple) -> tuple:
     return tuple(1 if i in axis else n for i, n in enumerate(shape))
 
 
-def spread(g: Any, x_shape: tuple, axis: tuple, keepdims: bool) -> Any:
+def spread(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
     """The cotangent of a reduction, repeated over what was reduced."""
     if type(g) is np.ndarray or isinstance(g, np.generic):
         g = np.asarray(g)
@@ -29,7 +29,7 @@ def spread(g: Any, x_shape: tuple, axis: tuple, keepdims: bool) -> Any:
     return expand(g, shape=x_shape)
 
 
-def unkeep(value: Any, axis: tuple, keepdims: bool) -> Any:
+def unkeep(value: Any, axis: tuple, keepdims: Any) -> Any:
     """Give a reduced value its size-1 axes (back), so that it broadcasts against the input."""
     if keepdims:
         return value
@@ -38,13 +38,13 @@ def unkeep(value: Any, axis: tuple, keepdims: bool) -> Any:
     return value
 
 
-def _sum(x: Any, axis: tuple, keepdims: bool) -> Any:
+def _sum(x: Any, axis: tuple, keepdims: Any) -> Any:
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
         return np.add.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
     return np.add.reduce(x, axis=axis, keepdims=keepdims)
 
 
-def _sum_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: bool) -> Any:
+def _sum_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
     return spread(g, x_shape, axis, keepdims)
 
 
@@ -56,14 +56,14 @@ def count_of(shape: tuple, axis: tuple) -> int:
     return math.prod(shape) if len(axis) == len(shape) else math.prod([shape[i] for i in axis])
 
 
-def _mean(x: Any, axis: tuple, keepdims: bool) -> Any:
+def _mean(x: Any, axis: tuple, keepdims: Any) -> Any:
     count = count_of(x.shape, axis)
     if count == 0:
         return np.full(np.add.reduce(x, axis=axis, keepdims=keepdims).shape, math.nan, x.dtype)
     return _sum(x, axis, keepdims) / count
 
 
-def _mean_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: bool) -> Any:
+def _mean_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
     return spread(g / max(count_of(x_shape, axis), 1), x_shape, axis, keepdims)
 
 
@@ -96,7 +96,7 @@ def _softmax_pull(g: Any, out: Any, axis: int) -> Any:
     return (g - np.add.reduce(g * out, axis=axis, keepdims=True)) * out
 
 
-softmax_pull = op(
+softmax_pull: Op = op(
     "SoftmaxBackwardDataBackward0",
     _softmax_pull,
     batch=each_along,
@@ -121,7 +121,7 @@ def _log_softmax_pull(g: Any, out: Any, axis: int) -> Any:
     return g - np.exp(out) * np.add.reduce(g, axis=axis, keepdims=True)
 
 
-log_softmax_pull = op(
+log_softmax_pull: Op = op(
     "LogSoftmaxBackwardDataBackward0",
     _log_softmax_pull,
     batch=each_along,
@@ -133,17 +133,17 @@ log_softmax = op("LogSoftmaxBackward0", _log_softmax, x=lambda g, out, axis: log
 # --- extrema ---
 
 
-def _extreme_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: bool) -> Any:
+def _extreme_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any) -> Any:
     """Shared equally among ties."""
     winners = (x == unkeep(out, axis, keepdims)) | (np.isnan(x) & np.isnan(unkeep(out, axis, keepdims)))
     return np.where(winners, unkeep(g, axis, keepdims) / np.sum(winners, axis=axis, keepdims=True), 0)
 
 
-def _amax(x: Any, axis: tuple, keepdims: bool) -> Any:
+def _amax(x: Any, axis: tuple, keepdims: Any) -> Any:
     return np.maximum.reduce(x, axis=axis, keepdims=keepdims)
 
 
-def _amin(x: Any, axis: tuple, keepdims: bool) -> Any:
+def _amin(x: Any, axis: tuple, keepdims: Any) -> Any:
     return np.minimum.reduce(x, axis=axis, keepdims=keepdims)
 
 

@@ -34,14 +34,14 @@ def _add_along(x: Any, index: Any, axis: int, size: int) -> Any:
     return out
 
 
-take_along = linear(
+take_along: Op = linear(
     "GatherBackward0",
     _take_along,
     batch=each_along,
     x=lambda g, index, x_shape, axis: add_along(g, index, axis=axis, size=x_shape[axis]),
     index=None,
 )
-add_along = linear(
+add_along: Op = linear(
     "ScatterAddBackward0",
     _add_along,
     batch=each_along,
@@ -53,7 +53,7 @@ add_along = linear(
 def _selection(node_name: str, forward: Any) -> Op:
     """An operation that returns (values, indices) along `axis`; `keepdims` False means the axis has been dropped."""
 
-    def back(g: tuple, extras: tuple, x_shape: tuple, axis: int, keepdims: bool) -> tuple:
+    def back(g: tuple, extras: tuple, x_shape: tuple, axis: int, keepdims: Any) -> tuple:
         values, index = g[0], extras[0]
         if not keepdims:
             lead = (slice(None),) * axis
@@ -63,7 +63,7 @@ def _selection(node_name: str, forward: Any) -> Op:
     return op(node_name, forward, inputs=("x",), outputs=0, joint=back)
 
 
-def picked(x: Any, index: Any, axis: int, keepdims: bool) -> tuple:
+def picked(x: Any, index: Any, axis: int, keepdims: Any) -> tuple:
     """(values, indices) for an index array that has the axis with size 1."""
     values = _take_along(x, index, axis)
     if not keepdims:
@@ -84,7 +84,7 @@ def order_of(x: Any, axis: int, descending: bool) -> Any:
     return x.shape[axis] - 1 - backwards
 
 
-def _sort(x: Any, axis: int, descending: bool, keepdims: bool) -> tuple:
+def _sort(x: Any, axis: int, descending: bool, keepdims: Any) -> tuple:
     order = order_of(x, axis, descending)
     return _take_along(x, order, axis), order
 
@@ -92,7 +92,7 @@ def _sort(x: Any, axis: int, descending: bool, keepdims: bool) -> tuple:
 sort = _selection("SortBackward0", _sort)
 
 
-def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: bool) -> tuple:
+def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: Any) -> tuple:
     order = order_of(x, axis, largest)[(*(slice(None),) * axis, slice(0, k))]
     return _take_along(x, order, axis), order
 
@@ -104,14 +104,14 @@ def _place(order: Any, position: int, axis: int) -> Any:
     return order[(*(slice(None),) * axis, slice(position, position + 1))]
 
 
-def _kthvalue(x: Any, k: int, axis: int, keepdims: bool) -> tuple:
+def _kthvalue(x: Any, k: int, axis: int, keepdims: Any) -> tuple:
     return picked(x, _place(order_of(x, axis, False), k - 1, axis), axis, keepdims)
 
 
 kthvalue = _selection("KthvalueBackward0", _kthvalue)
 
 
-def _median(x: Any, axis: int, keepdims: bool) -> tuple:
+def _median(x: Any, axis: int, keepdims: Any) -> tuple:
     """The lower median; NaN if there is one, with the index of the first."""
     middle = _place(order_of(x, axis, False), (x.shape[axis] - 1) // 2, axis)
     if x.dtype.kind in "fV":
@@ -120,7 +120,7 @@ def _median(x: Any, axis: int, keepdims: bool) -> tuple:
     return picked(x, middle, axis, keepdims)
 
 
-def _nanmedian(x: Any, axis: int, keepdims: bool) -> tuple:
+def _nanmedian(x: Any, axis: int, keepdims: Any) -> tuple:
     order = order_of(x, axis, False)
     present = np.count_nonzero(~np.isnan(x), axis=axis, keepdims=True) if x.dtype.kind in "fV" else x.shape[axis]
     position = np.maximum(present - 1, 0) // 2
@@ -132,7 +132,7 @@ median = _selection("MedianBackward1", _median)
 nanmedian = _selection("NanmedianBackward1", _nanmedian)
 
 
-def _mode(x: Any, axis: int, keepdims: bool) -> tuple:
+def _mode(x: Any, axis: int, keepdims: Any) -> tuple:
     """The most frequent value (the smallest of several), with the index of its last occurrence."""
     order = np.moveaxis(order_of(x, axis, False), axis, -1)
     values = np.take_along_axis(np.moveaxis(x, axis, -1), order, -1)
@@ -152,11 +152,11 @@ mode = _selection("ModeBackward0", _mode)
 # --- extrema with indices ---
 
 
-def _max_index(x: Any, axis: int, keepdims: bool) -> tuple:
+def _max_index(x: Any, axis: int, keepdims: Any) -> tuple:
     return np.maximum.reduce(x, axis=axis, keepdims=keepdims), np.argmax(x, axis=axis, keepdims=keepdims)
 
 
-def _min_index(x: Any, axis: int, keepdims: bool) -> tuple:
+def _min_index(x: Any, axis: int, keepdims: Any) -> tuple:
     return np.minimum.reduce(x, axis=axis, keepdims=keepdims), np.argmin(x, axis=axis, keepdims=keepdims)
 
 
@@ -174,11 +174,11 @@ def _running(x: Any, axis: int, accumulate: Any) -> tuple:
     return values, np.maximum.accumulate(np.where(reached, places, 0), axis=axis)
 
 
-def _cummax(x: Any, axis: int, keepdims: bool) -> tuple:
+def _cummax(x: Any, axis: int, keepdims: Any) -> tuple:
     return _running(x, axis, np.maximum.accumulate)
 
 
-def _cummin(x: Any, axis: int, keepdims: bool) -> tuple:
+def _cummin(x: Any, axis: int, keepdims: Any) -> tuple:
     return _running(x, axis, np.minimum.accumulate)
 
 

@@ -20,24 +20,24 @@ _ROOT_TWO = math.sqrt(2)
 
 # --- error function and normal distribution ---
 
-erf = elementwise("ErfBackward0", kernels.erf, x=lambda x: _TWO_OVER_ROOT_PI * np.exp(-x * x))
-erfc = elementwise("ErfcBackward0", kernels.erfc, x=lambda x: -_TWO_OVER_ROOT_PI * np.exp(-x * x))
-erfcx = elementwise("SpecialErfcxBackward0", kernels.erfcx, x=lambda x, out: 2 * x * out - _TWO_OVER_ROOT_PI)
-erfinv = elementwise("ErfinvBackward0", kernels.erfinv, x=lambda out: np.exp(out * out) / _TWO_OVER_ROOT_PI)
-ndtr = elementwise("MulBackward1", kernels.ndtr, x=lambda x: np.exp(-0.5 * x * x) / _ROOT_TWO_PI)
-ndtri = elementwise("SpecialNdtriBackward0", kernels.ndtri, x=lambda out: _ROOT_TWO_PI * np.exp(0.5 * out * out))
+erf: Op = elementwise("ErfBackward0", kernels.erf, x=lambda x: _TWO_OVER_ROOT_PI * np.exp(-x * x))
+erfc: Op = elementwise("ErfcBackward0", kernels.erfc, x=lambda x: -_TWO_OVER_ROOT_PI * np.exp(-x * x))
+erfcx: Op = elementwise("SpecialErfcxBackward0", kernels.erfcx, x=lambda x, out: 2 * x * out - _TWO_OVER_ROOT_PI)
+erfinv: Op = elementwise("ErfinvBackward0", kernels.erfinv, x=lambda out: np.exp(out * out) / _TWO_OVER_ROOT_PI)
+ndtr: Op = elementwise("MulBackward1", kernels.ndtr, x=lambda x: np.exp(-0.5 * x * x) / _ROOT_TWO_PI)
+ndtri: Op = elementwise("SpecialNdtriBackward0", kernels.ndtri, x=lambda out: _ROOT_TWO_PI * np.exp(0.5 * out * out))
 # exp(-x^2/2) / ndtr(x) without the quotient of two vanishing numbers in the left tail.
-log_ndtr = elementwise(
+log_ndtr: Op = elementwise(
     "SpecialLogNdtrBackward0", kernels.log_ndtr, x=lambda x: (_TWO_OVER_ROOT_PI / _ROOT_TWO) / erfcx(x / -_ROOT_TWO)
 )
 
 # --- gamma function and relatives ---
 
-polygamma = elementwise(
+polygamma: Op = elementwise(
     "PolygammaBackward0", lambda x, n: kernels.polygamma(n, x), x=lambda x, n: polygamma(x, n=n + 1)
 )
-digamma = elementwise("DigammaBackward0", kernels.digamma, x=lambda x: polygamma(x, n=1))
-lgamma = elementwise("LgammaBackward0", kernels.lgamma, x=lambda x: digamma(x))
+digamma: Op = elementwise("DigammaBackward0", kernels.digamma, x=lambda x: polygamma(x, n=1))
+lgamma: Op = elementwise("LgammaBackward0", kernels.lgamma, x=lambda x: digamma(x))
 
 
 def _multigamma_partial(x: Any, p: int) -> Any:
@@ -47,7 +47,7 @@ def _multigamma_partial(x: Any, p: int) -> Any:
     return total
 
 
-multigammaln = elementwise("MvlgammaBackward0", lambda x, p: kernels.multigammaln(x, p), x=_multigamma_partial)
+multigammaln: Op = elementwise("MvlgammaBackward0", lambda x, p: kernels.multigammaln(x, p), x=_multigamma_partial)
 
 
 def _gamma_density(a: Any, x: Any) -> Any:
@@ -61,28 +61,28 @@ def _no_derivative(name: str) -> Any:
     return rule
 
 
-igamma = op(
+igamma: Op = op(
     "IgammaBackward0",
     kernels.gammainc,
     kind="elementwise_pull",
     a=_no_derivative("igamma"),
     x=lambda g, a, x: g * _gamma_density(a, x),
 )
-igammac = op(
+igammac: Op = op(
     "IgammacBackward0",
     kernels.gammaincc,
     kind="elementwise_pull",
     a=_no_derivative("igammac"),
     x=lambda g, a, x: -g * _gamma_density(a, x),
 )
-zeta = op(
+zeta: Op = op(
     "SpecialZetaBackward0",
     kernels.zeta,
     kind="elementwise_pull",
     x=_no_derivative("special_zeta"),
     q=lambda g, x, q: g * -x * zeta(x + 1, q),
 )
-zeta_of_number = op(
+zeta_of_number: Op = op(
     "SpecialZetaBackward1",
     lambda q, x: kernels.zeta(np.asarray(x, q.dtype), q),
     kind="elementwise_pull",
@@ -97,24 +97,28 @@ def _ratio(top: Any, x: Any, at_zero: float) -> Any:
     return np.where(x == 0, at_zero, top / np.where(x == 0, 1, x))
 
 
-i0 = elementwise("I0Backward0", kernels.i0, x=lambda x: i1(x))
-i1 = elementwise("SpecialI1Backward0", kernels.i1, x=lambda x, out: i0(x) - _ratio(out, x, 0.5))
-i0e = elementwise("SpecialI0EBackward0", kernels.i0e, x=lambda x, out: i1e(x) - np.sign(x) * out)
-i1e = elementwise("SpecialI1EBackward0", kernels.i1e, x=lambda x, out: i0e(x) - np.sign(x) * out - _ratio(out, x, 0.5))
-modified_bessel_i0 = elementwise("ModifiedBesselI0Backward0", kernels.i0, x=lambda x: i1(x))
-modified_bessel_i1 = elementwise("ModifiedBesselI1Backward0", kernels.i1, x=lambda x, out: i0(x) - _ratio(out, x, 0.5))
-k0 = elementwise("ModifiedBesselK0Backward0", kernels.k0, x=lambda x: -k1(x))
-k1 = elementwise("ModifiedBesselK1Backward0", kernels.k1, x=lambda x, out: -k0(x) - out / x)
-k0e = elementwise("ScaledModifiedBesselK0Backward0", kernels.k0e, x=lambda x, out: out - k1e(x))
-k1e = elementwise("ScaledModifiedBesselK1Backward0", kernels.k1e, x=lambda x, out: out - k0e(x) - out / x)
+i0: Op = elementwise("I0Backward0", kernels.i0, x=lambda x: i1(x))
+i1: Op = elementwise("SpecialI1Backward0", kernels.i1, x=lambda x, out: i0(x) - _ratio(out, x, 0.5))
+i0e: Op = elementwise("SpecialI0EBackward0", kernels.i0e, x=lambda x, out: i1e(x) - np.sign(x) * out)
+i1e: Op = elementwise(
+    "SpecialI1EBackward0", kernels.i1e, x=lambda x, out: i0e(x) - np.sign(x) * out - _ratio(out, x, 0.5)
+)
+modified_bessel_i0: Op = elementwise("ModifiedBesselI0Backward0", kernels.i0, x=lambda x: i1(x))
+modified_bessel_i1: Op = elementwise(
+    "ModifiedBesselI1Backward0", kernels.i1, x=lambda x, out: i0(x) - _ratio(out, x, 0.5)
+)
+k0: Op = elementwise("ModifiedBesselK0Backward0", kernels.k0, x=lambda x: -k1(x))
+k1: Op = elementwise("ModifiedBesselK1Backward0", kernels.k1, x=lambda x, out: -k0(x) - out / x)
+k0e: Op = elementwise("ScaledModifiedBesselK0Backward0", kernels.k0e, x=lambda x, out: out - k1e(x))
+k1e: Op = elementwise("ScaledModifiedBesselK1Backward0", kernels.k1e, x=lambda x, out: out - k0e(x) - out / x)
 
 # --- Bessel functions of the first and second kind ---
 
-bessel_j0 = elementwise("BesselJ0Backward0", kernels.bessel_j0, x=lambda x: -bessel_j1(x))
-bessel_j1 = elementwise("BesselJ1Backward0", kernels.bessel_j1, x=lambda x, out: bessel_j0(x) - _ratio(out, x, 0.5))
-bessel_y0 = elementwise("BesselY0Backward0", kernels.bessel_y0, x=lambda x: -bessel_y1(x))
-bessel_y1 = elementwise("BesselY1Backward0", kernels.bessel_y1, x=lambda x, out: bessel_y0(x) - out / x)
-spherical_bessel_j0 = elementwise(
+bessel_j0: Op = elementwise("BesselJ0Backward0", kernels.bessel_j0, x=lambda x: -bessel_j1(x))
+bessel_j1: Op = elementwise("BesselJ1Backward0", kernels.bessel_j1, x=lambda x, out: bessel_j0(x) - _ratio(out, x, 0.5))
+bessel_y0: Op = elementwise("BesselY0Backward0", kernels.bessel_y0, x=lambda x: -bessel_y1(x))
+bessel_y1: Op = elementwise("BesselY1Backward0", kernels.bessel_y1, x=lambda x, out: bessel_y0(x) - out / x)
+spherical_bessel_j0: Op = elementwise(
     "SphericalBesselJ0Backward0",
     kernels.spherical_bessel_j0,
     x=lambda x, out: np.where(x == 0, 0, (np.cos(x) - out) / np.where(x == 0, 1, x)),
@@ -127,12 +131,12 @@ def _sinc(x: Any) -> Any:
     return np.sinc(x) if x.dtype.kind == "c" else kernels.sinc(x)
 
 
-sinc = elementwise(
+sinc: Op = elementwise(
     "SincBackward0",
     _sinc,
     x=lambda x, out: np.where(x == 0, 0, (np.cos(math.pi * x) - out) / np.where(x == 0, 1, x)),
 )
-entr = elementwise("SpecialEntrBackward0", kernels.entr, x=lambda x: np.where(x < 0, math.nan, -np.log(x) - 1))
+entr: Op = elementwise("SpecialEntrBackward0", kernels.entr, x=lambda x: np.where(x < 0, math.nan, -np.log(x) - 1))
 
 
 def _logit_pullback(g: Any, x: Any, eps: Any) -> Any:
@@ -141,7 +145,7 @@ def _logit_pullback(g: Any, x: Any, eps: Any) -> Any:
     return np.where(inside, g / (x * (1 - x)), math.nan if eps is None else 0)
 
 
-logit = op("LogitBackward0", lambda x, eps: kernels.logit(x, eps), kind="elementwise_pull", x=_logit_pullback)
+logit: Op = op("LogitBackward0", lambda x, eps: kernels.logit(x, eps), kind="elementwise_pull", x=_logit_pullback)
 
 
 def _xlogy(x: Any, y: Any) -> Any:
@@ -150,14 +154,14 @@ def _xlogy(x: Any, y: Any) -> Any:
     return np.where((x == 0) & ~np.isnan(y), 0, x * np.log(y))
 
 
-xlogy = op(
+xlogy: Op = op(
     "XlogyBackward0",
     _xlogy,
     kind="elementwise_pull",
     x=lambda g, x, y: np.where((x == 0) & (np.real(y) <= 0), 0, xlogy(g, conjugate(y))),
     y=lambda g, x, y: g * conjugate(x / y),
 )
-xlog1py = op(
+xlog1py: Op = op(
     "SpecialXlog1PyBackward0",
     kernels.xlog1py,
     kind="elementwise_pull",
@@ -183,8 +187,8 @@ def _airy_derivative(x: Any) -> Any:
     return (total / step).astype(x.dtype)
 
 
-airy_ai = elementwise("AiryAiBackward0", kernels.airy_ai, x=_airy_ai_partial)
-airy_ai_derivative = elementwise("AiryAiBackward0", _airy_derivative, x=lambda x: x * airy_ai(x))
+airy_ai: Op = elementwise("AiryAiBackward0", kernels.airy_ai, x=_airy_ai_partial)
+airy_ai_derivative: Op = elementwise("AiryAiBackward0", _airy_derivative, x=lambda x: x * airy_ai(x))
 
 
 def _polynomial(node_name: str, kernel: Any, derivative: Any) -> Op:
@@ -195,15 +199,15 @@ def _lower(n: Any) -> Any:
     return np.where(n >= 1, n - 1, 0)
 
 
-chebyshev_polynomial_t = _polynomial(
+chebyshev_polynomial_t: Op = _polynomial(
     "ChebyshevPolynomialTBackward0",
     kernels.chebyshev_polynomial_t,
     lambda x, n: n * chebyshev_polynomial_u(x, _lower(n)),
 )
-hermite_polynomial_h = _polynomial(
+hermite_polynomial_h: Op = _polynomial(
     "HermitePolynomialHBackward0", kernels.hermite_polynomial_h, lambda x, n: 2 * n * hermite_polynomial_h(x, _lower(n))
 )
-hermite_polynomial_he = _polynomial(
+hermite_polynomial_he: Op = _polynomial(
     "HermitePolynomialHeBackward0", kernels.hermite_polynomial_he, lambda x, n: n * hermite_polynomial_he(x, _lower(n))
 )
 
@@ -218,7 +222,7 @@ def _parity(x: Any, n: Any) -> Any:
     return np.where((x < 0) & (n % 2 == 0), -1, 1)
 
 
-chebyshev_polynomial_u = _polynomial(
+chebyshev_polynomial_u: Op = _polynomial(
     "ChebyshevPolynomialUBackward0",
     kernels.chebyshev_polynomial_u,
     lambda x, n: _with_ends(
@@ -227,7 +231,7 @@ chebyshev_polynomial_u = _polynomial(
         _parity(x, n) * n * (n + 1) * (n + 2) / 3,
     ),
 )
-chebyshev_polynomial_v = _polynomial(
+chebyshev_polynomial_v: Op = _polynomial(
     "ChebyshevPolynomialVBackward0",
     kernels.chebyshev_polynomial_v,
     lambda x, n: _with_ends(
@@ -236,7 +240,7 @@ chebyshev_polynomial_v = _polynomial(
         _parity(x, n) * n * (n + 1) * (2 * n + 1) / 3,
     ),
 )
-chebyshev_polynomial_w = _polynomial(
+chebyshev_polynomial_w: Op = _polynomial(
     "ChebyshevPolynomialWBackward0",
     kernels.chebyshev_polynomial_w,
     lambda x, n: _with_ends(
@@ -245,14 +249,14 @@ chebyshev_polynomial_w = _polynomial(
         n * (n + 1) * (2 * n + 1) / 3,
     ),
 )
-laguerre_polynomial_l = _polynomial(
+laguerre_polynomial_l: Op = _polynomial(
     "LaguerrePolynomialLBackward0",
     kernels.laguerre_polynomial_l,
     lambda x, n: np.where(
         x == 0, -n, n * (laguerre_polynomial_l(x, n) - laguerre_polynomial_l(x, _lower(n))) / np.where(x == 0, 1, x)
     ),
 )
-legendre_polynomial_p = _polynomial(
+legendre_polynomial_p: Op = _polynomial(
     "LegendrePolynomialPBackward0",
     kernels.legendre_polynomial_p,
     lambda x, n: _with_ends(
@@ -264,25 +268,20 @@ legendre_polynomial_p = _polynomial(
 
 
 def _shifted(node_name: str, kernel: Any, plain: Op) -> Op:
-    def derivative(x: Any, n: Any) -> Any:
-        return 2 * _derivatives[plain.name](2 * x - 1, n)
+    rule = plain.rules["x"]
+    assert rule is not None
+    return _polynomial(node_name, kernel, lambda x, n: 2 * rule(1, 2 * x - 1, n))
 
-    return _polynomial(node_name, kernel, derivative)
 
-
-_derivatives: dict[str, Any] = {
-    each.name: (lambda rule: lambda x, n: rule(1, x, n))(each.rules["x"])
-    for each in (chebyshev_polynomial_t, chebyshev_polynomial_u, chebyshev_polynomial_v, chebyshev_polynomial_w)
-}
-shifted_chebyshev_polynomial_t = _shifted(
+shifted_chebyshev_polynomial_t: Op = _shifted(
     "ShiftedChebyshevPolynomialTBackward0", kernels.shifted_chebyshev_polynomial_t, chebyshev_polynomial_t
 )
-shifted_chebyshev_polynomial_u = _shifted(
+shifted_chebyshev_polynomial_u: Op = _shifted(
     "ShiftedChebyshevPolynomialUBackward0", kernels.shifted_chebyshev_polynomial_u, chebyshev_polynomial_u
 )
-shifted_chebyshev_polynomial_v = _shifted(
+shifted_chebyshev_polynomial_v: Op = _shifted(
     "ShiftedChebyshevPolynomialVBackward0", kernels.shifted_chebyshev_polynomial_v, chebyshev_polynomial_v
 )
-shifted_chebyshev_polynomial_w = _shifted(
+shifted_chebyshev_polynomial_w: Op = _shifted(
     "ShiftedChebyshevPolynomialWBackward0", kernels.shifted_chebyshev_polynomial_w, chebyshev_polynomial_w
 )

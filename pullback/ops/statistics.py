@@ -19,7 +19,7 @@ from .shape import permute, reshape
 # --- variance ---
 
 
-def _variance(x: Any, axis: tuple, keepdims: bool, correction: float) -> Any:
+def _variance(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     if x.dtype.kind == "c":
         return _variance(x.real, axis, keepdims, correction) + _variance(x.imag, axis, keepdims, correction)
     count = count_of(x.shape, axis)
@@ -33,7 +33,7 @@ def _variance(x: Any, axis: tuple, keepdims: bool, correction: float) -> Any:
     return np.where(total == 0, np.nan, np.inf).astype(x.dtype)
 
 
-def _variance_pullback(g: Any, x: Any, axis: tuple, keepdims: bool, correction: float) -> Any:
+def _variance_pullback(g: Any, x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     count = count_of(x.shape, axis)
     divisor = count - correction
     scale = 2 / divisor if divisor > 0 else math.nan if divisor == 0 else 2 / divisor
@@ -41,12 +41,12 @@ def _variance_pullback(g: Any, x: Any, axis: tuple, keepdims: bool, correction: 
     return unkeep(g, axis, keepdims) * scale * deviation
 
 
-def _deviation_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: bool, correction: float) -> Any:
+def _deviation_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     safe = np.where(out == 0, 1, out)
     return _variance_pullback(np.where(out == 0, 0, g / (2 * safe)), x, axis, keepdims, correction)
 
 
-def _deviation(x: Any, axis: tuple, keepdims: bool, correction: float) -> Any:
+def _deviation(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     return np.sqrt(_variance(x, axis, keepdims, correction))
 
 
@@ -54,13 +54,13 @@ variance = op("VarBackward0", _variance, x=_variance_pullback)
 deviation = op("StdBackward0", _deviation, x=_deviation_pullback)
 
 
-def _mean(x: Any, axis: tuple, keepdims: bool) -> Any:
+def _mean(x: Any, axis: tuple, keepdims: Any) -> Any:
     from .reductions import mean_axes
 
     return mean_axes.forward(x, axis, keepdims)
 
 
-def _mean_pullback(g: Any, x_shape: tuple, axis: tuple, keepdims: bool) -> Any:
+def _mean_pullback(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
     return spread(g / max(count_of(x_shape, axis), 1), x_shape, axis, keepdims)
 
 
@@ -87,7 +87,7 @@ deviation_mean = op(
 # --- norms ---
 
 
-def _vector_norm(x: Any, order: float, axis: tuple, keepdims: bool) -> Any:
+def _vector_norm(x: Any, order: float, axis: tuple, keepdims: Any) -> Any:
     size = np.abs(x)
     kind = size.dtype
     if kind.itemsize == 2:
@@ -107,7 +107,7 @@ def _vector_norm(x: Any, order: float, axis: tuple, keepdims: bool) -> Any:
     return out.astype(kind, copy=False)
 
 
-def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple, keepdims: bool) -> Any:
+def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple, keepdims: Any) -> Any:
     """Torch's subgradients: 0 where the norm, or for small orders the element, is 0; shared among equal maxima."""
     g, out = unkeep(g, axis, keepdims), unkeep(out, axis, keepdims)
     if order == 0:
@@ -148,7 +148,7 @@ distance = op(
 # --- log-sum-exp ---
 
 
-def _logsumexp(x: Any, axis: tuple, keepdims: bool) -> Any:
+def _logsumexp(x: Any, axis: tuple, keepdims: Any) -> Any:
     real = x.real if x.dtype.kind == "c" else x
     if x.dtype.itemsize == 2:
         return _logsumexp(x.astype(np.float32), axis, keepdims).astype(x.dtype)
@@ -169,7 +169,7 @@ logsumexp = op(
 # --- products ---
 
 
-def _product(x: Any, axis: tuple, keepdims: bool) -> Any:
+def _product(x: Any, axis: tuple, keepdims: Any) -> Any:
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
         return np.multiply.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
     return np.multiply.reduce(x, axis=axis, keepdims=keepdims)
@@ -181,7 +181,7 @@ def _others(x: Any) -> Any:
     return products_before(x, axis=axis, reverse=False) * products_before(x, axis=axis, reverse=True)
 
 
-def _product_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: bool) -> Any:
+def _product_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any) -> Any:
     g = unkeep(g, axis, keepdims)
     if count_of(x.shape, axis) == 1:
         return g * fill(x, value=1)  # constant in x, so that second derivatives are zeros without rounding
@@ -201,7 +201,7 @@ product_axes = op("ProdBackward1", _product, x=_product_pullback)
 # --- sums that leave NaN out ---
 
 
-def _nansum(x: Any, axis: tuple, keepdims: bool) -> Any:
+def _nansum(x: Any, axis: tuple, keepdims: Any) -> Any:
     kept = np.where(np.isnan(x), x.dtype.type(0), x)
     from .reductions import sum_axes
 

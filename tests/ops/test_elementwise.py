@@ -314,3 +314,14 @@ def test_mistakes(number: int) -> None:
     for library in (torch, pullback):
         with pytest.raises(kind):
             call(library)
+
+
+def test_complex_numbers_as_operands() -> None:
+    for call in (
+        lambda t, z: t.float_power(z, 2),
+        lambda t, z: t.pow(2j, z),
+        lambda t, z: z**1.5,
+        lambda t, z: 1j * z + 2,
+    ):
+        compare(call, sample("complex"))
+    compare(lambda t, x: x * (1 + 2j), sample("real"))

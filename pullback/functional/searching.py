@@ -146,7 +146,7 @@ def nonzero(input: Any, *, out: Tensor | None = None, as_tuple: bool = False) ->
 @public()
 def argwhere(input: Any) -> Tensor:
     """The indices of the elements that are not zero, one row each."""
-    return nonzero(input)
+    return apply(counting.argwhere, (as_tensor(input),))
 
 
 @public()

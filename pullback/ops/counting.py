@@ -49,6 +49,10 @@ hash_bits = _counting("HashTensor", _hash)
 nonzero_rows = _counting("Nonzero", lambda x: np.argwhere(x).astype(np.int64))
 
 
+# Like `nonzero`, but torch lets vmap run it where all examples have equally many rows.
+argwhere = _counting("Argwhere", lambda x: np.argwhere(x).astype(np.int64))
+
+
 def _nonzero_static(x: Any, count: int, fill_value: int) -> Any:
     found = np.argwhere(x).astype(np.int64)[:count]
     out = np.full((count, found.shape[1]), fill_value, np.int64)

@@ -78,9 +78,9 @@ def draw_write(rng, shape):
     choices = ["mul_number", "add_tensor", "mul_tensor", "zero", "fill", "copy", "exp", "set_all", "masked_fill"]
     choices += ["iadd", "fill_tensor"]
     if ndim:
-        choices += ["set_int", "set_slice", "set_mask", "add_slice", "set_tensor", "index_add", "index_fill", "scatter"]
+        choices += ["set_int", "set_slice", "set_mask", "add_slice", "set_tensor", "index_add", "scatter"]
     if ndim and shape[0]:  # torch looks at the bounds of index arrays last, Pullback first
-        choices += ["set_index", "index_put"]
+        choices += ["set_index", "index_put", "index_fill"]
     if ndim >= 2:
         choices += ["set_mixed", "set_none", "t_"]
     choices += ["squeeze_", "unsqueeze_"]
@@ -131,7 +131,7 @@ def draw_write(rng, shape):
         "masked_fill": lambda lib, x, y: x.masked_fill_(x > 0, number),
         "index_add": lambda lib, x, y: x.index_add_(0, lib.tensor(index), x[index].detach().clone()),
         "index_fill": lambda lib, x, y: x.index_fill_(0, lib.tensor(index), number),
-        "index_put": lambda lib, x, y: x.index_put_((lib.tensor([at, at]),), y.sum(), True),
+        "index_put": lambda lib, x, y: x.index_put_((lib.tensor([at, at]),), y.sum(), not expanded(x)),
         "scatter": lambda lib, x, y: x.scatter_(0, lib.zeros(x.shape, dtype=lib.int64), number),
         "t_": lambda lib, x, y: x.t_(),
         "squeeze_": lambda lib, x, y: x.squeeze_(),
@@ -139,6 +139,11 @@ def draw_write(rng, shape):
         "set_mask": set_mask, "set_int": set_int, "set_slice": set_slice, "set_index": set_index, "set_all": set_all,
         "add_slice": add_slice, "set_mixed": set_mixed, "set_none": set_none, "iadd": iadd, "set_tensor": set_tensor,
     }[kind]  # fmt: skip
+
+
+def expanded(x):
+    """Adding to an element that is many at once is deprecated in torch, and gives what its loops make of it."""
+    return any(n > 1 and step == 0 for n, step in zip(x.shape, x.stride(), strict=True))
 
 
 def draw_read(rng):

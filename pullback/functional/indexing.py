@@ -98,8 +98,8 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     elif advanced and value._array.dtype != x._array.dtype:
         if value._array.size != 1 or not _has_mask(index):  # one value for a mask is cast, anything else is not
             raise RuntimeError(
-                f"Index put requires the source and destination dtypes match, got {x.dtype.type_name} for the destination "
-                f"and {value.dtype.type_name} for the source. Convert it: .to(x.dtype)."
+                f"Index put requires the source and destination dtypes match, got {x.dtype.type_name} for the "
+                f"destination and {value.dtype.type_name} for the source. Convert it: .to(x.dtype)."
             )
         value = value.to(x.dtype)
     mode = current_mode()

@@ -84,7 +84,7 @@ _SUBMODULES = frozenset(
 )  # fmt: skip
 newaxis = None
 _SUBMODULES |= _lazy_names.SUBMODULES
-_LAZY = _lazy_names.LAZY | {"save": "serialization", "load": "serialization", "install_as_torch": "alias", "vmap": "func"}
+_LAZY = _lazy_names.LAZY | {"save": "serialization", "load": "serialization", "install_as_torch": "alias", "vmap": "func", "jacobian": "multi"}
 _LAZY |= {"explain": "explaining", "memory": "explaining"}
 
 

@@ -19,8 +19,13 @@ __all__ = [
     "optimized_execution", "save", "script", "script_method", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip
 
-ScriptModule = Module
-RecursiveScriptModule = Module
+
+class ScriptModule(Module):
+    """A base class for modules with script methods, which run as they are written."""
+
+
+class RecursiveScriptModule(ScriptModule):
+    """The type of scripted modules in torch; no object here is of it."""
 
 
 class ScriptFunction:

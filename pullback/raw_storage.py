@@ -43,6 +43,9 @@ class UntypedStorage:
     size = nbytes
     __len__ = nbytes
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
     def element_size(self) -> int:
         return 1
 

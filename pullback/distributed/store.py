@@ -1,4 +1,4 @@
-"""Key-value stores. They connect processes in torch; here they live in one, shared by everything that names the same one."""
+"""Key-value stores. In torch they connect processes; here one process shares each by its name."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ _shared: dict[tuple, dict[str, bytes]] = {}
 class TCPStore(Store):
     """The store of a host and port, within this process."""
 
-    def __init__(self, host_name: str, port: int = 0, world_size: int | None = None, is_master: bool = False, **_: Any) -> None:
+    def __init__(
+        self, host_name: str, port: int = 0, world_size: int | None = None, is_master: bool = False, **_: Any
+    ) -> None:
         self.host, self.port = host_name, port
         if is_master:
             _shared[host_name, port] = {}

@@ -1,4 +1,4 @@
-"""Functions of `nn.functional` that torch also has at the top of the package, where arguments may come in another order.
+"""Functions of `nn.functional` that torch also has at its top, where arguments may come in another order.
 
 Reductions are numbers there (0 none, 1 mean, 2 sum), dropout takes `train`, embeddings take the table first. Loading
 this module loads `nn.functional`, so it is a late one.
@@ -83,7 +83,9 @@ def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
     """Rows of `weight`; a negative `padding_idx` means there is none."""
-    return F.embedding(indices, weight, padding_idx if padding_idx >= 0 else None, scale_grad_by_freq=scale_grad_by_freq)
+    return F.embedding(
+        indices, weight, padding_idx if padding_idx >= 0 else None, scale_grad_by_freq=scale_grad_by_freq
+    )
 
 
 @_at_top
@@ -126,7 +128,9 @@ def binary_cross_entropy_with_logits(
 
 
 @_at_top
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1) -> Tensor:
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
     """`nn.functional.cosine_embedding_loss` with a number for the reduction."""
     return F.cosine_embedding_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
 
@@ -138,7 +142,9 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
 
 
 @_at_top
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1) -> Tensor:
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
     """`nn.functional.margin_ranking_loss` with a number for the reduction."""
     return F.margin_ranking_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
 

@@ -34,7 +34,8 @@ def _probabilities(query: Any, key: Any, mask: Any, scale: float, causal: bool) 
 
 
 def _attention_pullback(
-    g: Any, query: Any, key: Any, value: Any, mask: Any, dropout: Any, outs: Any, needs: tuple, scale: float, causal: bool
+    g: Any, query: Any, key: Any, value: Any, mask: Any, dropout: Any, outs: Any, needs: tuple, scale: float,
+    causal: bool
 ) -> tuple:
     g = g[0]
     wants_mask = needs[3]

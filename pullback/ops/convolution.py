@@ -51,7 +51,8 @@ def _input_rule(
     g: Any, weight: Any, x_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
 ) -> Any:
     return convolution_input(
-        g, conjugate(weight), spatial=tuple(x_shape[2:]), stride=stride, padding=padding, dilation=dilation, groups=groups
+        g, conjugate(weight), spatial=tuple(x_shape[2:]), stride=stride, padding=padding, dilation=dilation,
+        groups=groups
     )
 
 
@@ -59,7 +60,8 @@ def _weight_rule(
     g: Any, x: Any, weight_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
 ) -> Any:
     return convolution_weight(
-        g, conjugate(x), kernel=tuple(weight_shape[2:]), stride=stride, padding=padding, dilation=dilation, groups=groups
+        g, conjugate(x), kernel=tuple(weight_shape[2:]), stride=stride, padding=padding, dilation=dilation,
+        groups=groups
     )
 
 
@@ -91,12 +93,14 @@ def _transposed_weight_rule(
     u: Any, g: Any, weight_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
 ) -> Any:
     return convolution_weight(
-        conjugate(g), u, kernel=tuple(weight_shape[2:]), stride=stride, padding=padding, dilation=dilation, groups=groups
+        conjugate(g), u, kernel=tuple(weight_shape[2:]), stride=stride, padding=padding, dilation=dilation,
+        groups=groups
     )
 
 
 convolution_input = op(
-    "ConvolutionBackward0", in_single(_transposed), kind="bilinear", g=_transposed_input_rule, weight=_transposed_weight_rule
+    "ConvolutionBackward0", in_single(_transposed), kind="bilinear", g=_transposed_input_rule,
+    weight=_transposed_weight_rule
 )
 convolution_input_biased = op(
     "ConvolutionBackward0",
@@ -107,7 +111,9 @@ convolution_input_biased = op(
 )
 
 
-def _weight_map_left(v: Any, x: Any, g_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
+def _weight_map_left(
+    v: Any, x: Any, g_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> Any:
     out = convolution(conjugate(x), v, stride=stride, padding=padding, dilation=dilation, groups=groups)
     return _cropped(out, g_shape)
 

@@ -175,7 +175,9 @@ mse = op(
 
 def _smooth_l1(x: Any, y: Any, beta: float, reduction: str) -> Any:
     distance = np.abs(x - y)
-    return reduce_losses(np.where(distance < beta, distance * distance * (0.5 / beta), distance - 0.5 * beta), reduction)
+    return reduce_losses(
+        np.where(distance < beta, distance * distance * (0.5 / beta), distance - 0.5 * beta), reduction
+    )
 
 
 def _smooth_l1_pullback(g: Any, x: Any, y: Any, beta: float, reduction: str) -> Any:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
-from ..kernels import averages, pooling as kernels
+from ..kernels import averages
+from ..kernels import pooling as kernels
 from .fusing import in_single
 
 # --- values at flat indices of planes ---
@@ -155,7 +156,9 @@ avg_pool = {
     axes: linear(name, in_single(_average), inputs=("x",), x=_average_rule)
     for axes, name in ((1, "SqueezeBackward1"), (2, "AvgPool2DBackward0"), (3, "AvgPool3DBackward0"))
 }
-avg_pool_transpose = linear("AvgPool2DBackwardBackward0", in_single(_spread_average), inputs=("x",), x=_spread_average_rule)
+avg_pool_transpose = linear(
+    "AvgPool2DBackwardBackward0", in_single(_spread_average), inputs=("x",), x=_spread_average_rule
+)
 
 
 def _adaptive_average(x: Any, output: tuple) -> Any:

@@ -22,7 +22,9 @@ def float_tensor(value: Any, function: str, kernel: str, complex_ok: bool = Fals
     x = need_tensor(value, function)
     kind = x._array.dtype.kind
     if kind in "biu" or kind == "c" and not complex_ok:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.type_name}'. Convert it first: x.float().")
+        raise NotImplementedError(
+            f"\"{kernel}\" not implemented for '{x.dtype.type_name}'. Convert it first: x.float()."
+        )
     return x
 
 
@@ -62,8 +64,8 @@ def warn_sizes(target: Tensor, input: Tensor) -> None:
     """Torch's warning about a target that will be broadcast."""
     if tuple(target.shape) != tuple(input.shape):
         warnings.warn(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
-            "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will "
+            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
             stacklevel=3,
         )
 
@@ -87,7 +89,9 @@ def ints(value: Any, count: int, name: str) -> tuple[int, ...]:
         if len(values) == 1:
             return values * count
         if len(values) != count:
-            raise RuntimeError(f"{name} must either be a single int, or a tuple of {count} ints, but got {list(values)}")
+            raise RuntimeError(
+                f"{name} must either be a single int, or a tuple of {count} ints, but got {list(values)}"
+            )
         return values
     try:
         return (value.__index__(),) * count

@@ -185,8 +185,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 raise RuntimeError("Not allow zero-dim input tensor.")
             if count != channels:
                 raise RuntimeError(
-                    f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and channel "
-                    f"size = {channels}."
+                    f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and "
+                    f"channel size = {channels}."
                 )
         lead = (1,) if x.ndim > 1 else ()
         w = w.reshape((*lead, count, *(1,) * (x.ndim - 2)) if x.ndim > 1 else (count,) if x.ndim else ())
@@ -197,7 +197,9 @@ def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """leaky_relu whose slopes are drawn from [lower, upper] in training, and their mean otherwise."""
-    return maybe_in_place(float_tensor(input, "rrelu", "rrelu_with_noise_out_cpu"), inplace, _rrelu, lower, upper, training)
+    return maybe_in_place(
+        float_tensor(input, "rrelu", "rrelu_with_noise_out_cpu"), inplace, _rrelu, lower, upper, training
+    )
 
 
 def _rrelu(x: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:

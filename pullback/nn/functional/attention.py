@@ -35,8 +35,8 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | N
         )
     if min(query.ndim, key.ndim, value.ndim) < 2:
         raise RuntimeError(
-            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim} key.dim: "
-            f"{key.ndim} and value.dim: {value.ndim} instead."
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim} "
+            f"key.dim: {key.ndim} and value.dim: {value.ndim} instead."
         )
     if mask is not None and mask._array.dtype not in (np.bool_, np.float32, query._array.dtype):
         raise RuntimeError(
@@ -117,10 +117,14 @@ def _repeated_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, 
 # --- several heads with projections ---
 
 
-def _check_ranks(query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None, heads: int) -> bool:
+def _check_ranks(
+    query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None, heads: int
+) -> bool:
     """Whether the operands have a batch dim; AssertionError where their ranks do not fit together."""
     if query.ndim not in (2, 3):
-        raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor")
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor"
+        )
     rank = query.ndim
     kind = "batched" if rank == 3 else "unbatched"
     if key.ndim != rank or value.ndim != rank:
@@ -136,8 +140,8 @@ def _check_ranks(query: Tensor, key: Tensor, value: Tensor, padding: Tensor | No
     if mask is not None:
         if mask.ndim not in (2, 3):
             raise AssertionError(
-                f"For {kind} ({rank}-D) `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {mask.ndim}-D tensor "
-                "instead"
+                f"For {kind} ({rank}-D) `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found "
+                f"{mask.ndim}-D tensor instead"
             )
         if rank == 2 and mask.ndim == 3:
             expected = (heads, query.shape[0], key.shape[0])
@@ -155,7 +159,8 @@ def additive_mask(mask: Tensor | None, name: str, other: Tensor | None, other_na
         raise AssertionError(f"only bool and floating types of {name} are supported")
     if other is not None and mask.dtype != other.dtype:
         warnings.warn(
-            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=3
+            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
+            stacklevel=3,
         )
     if not is_bool:
         return mask
@@ -198,22 +203,22 @@ def _longer(mask: Tensor | None) -> Tensor | None:
     return None if mask is None else pad(mask, (0, 1))
 
 
-def _split_heads(x: Tensor, batch: int, heads: int, width: int) -> Tensor:
-    return x.reshape((x.shape[0], batch * heads, width)).transpose(0, 1)
-
-
-def _static(x: Tensor, name: str, batch: int, heads: int, width: int) -> Tensor:
-    if x.shape[0] != batch * heads or x.shape[2] != width:
+def _split_heads(x: Tensor, batch: int, heads: int, width: int, static: Tensor | None = None) -> Tensor:
+    """(length, batch, heads * width) as (batch * heads, length, width), or what is given for it in that shape."""
+    if static is None:
+        return x.reshape((x.shape[0], batch * heads, width)).transpose(0, 1)
+    if static.shape[0] != batch * heads or static.shape[2] != width:
         raise AssertionError(
-            f"expecting static_{name} of shape ({batch * heads}, *, {width}), but got {tuple(x.shape)}"
+            f"expecting static key or value of shape ({batch * heads}, *, {width}), but got {tuple(static.shape)}"
         )
-    return x
+    return static
 
 
 def multi_head_attention_forward(
     query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
     in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
-    out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True, key_padding_mask: Tensor | None = None,
+    out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True,
+    key_padding_mask: Tensor | None = None,
     need_weights: bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: bool = False,
     q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None,
     static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: bool = True,
@@ -258,14 +263,16 @@ def multi_head_attention_forward(
     elif bias_k is not None or bias_v is not None:
         raise AssertionError("bias_k and bias_v must be given together")
     q = _split_heads(q, batch, num_heads, head_width)
-    k = _split_heads(k, batch, num_heads, head_width) if static_k is None else _static(static_k, "k", batch, num_heads, head_width)
-    v = _split_heads(v, batch, num_heads, head_width) if static_v is None else _static(static_v, "v", batch, num_heads, head_width)
+    k = _split_heads(k, batch, num_heads, head_width, static_k)
+    v = _split_heads(v, batch, num_heads, head_width, static_v)
     if add_zero_attn:
         zeros = constant(np.zeros((batch * num_heads, 1, head_width), kind))
         k, v = FUNCTIONS["cat"]([k, zeros], 1), FUNCTIONS["cat"]([v, zeros], 1)
         attn_mask, padding = _longer(attn_mask), _longer(padding)
     attn_mask = _with_padding(attn_mask, padding, batch, num_heads, k.shape[1])
-    out, weights = _attend(q, k, v, attn_mask, dropout_p if training else 0.0, need_weights, is_causal, batch, num_heads)
+    out, weights = _attend(
+        q, k, v, attn_mask, dropout_p if training else 0.0, need_weights, is_causal, batch, num_heads
+    )
     out = linear(out, out_proj_weight, out_proj_bias).reshape((length, batch, -1))
     if weights is not None and average_attn_weights:
         weights = weights.mean(1)
@@ -297,13 +304,15 @@ def _with_padding(mask: Tensor | None, padding: Tensor | None, batch: int, heads
         return mask
     if tuple(padding.shape) != (batch, source):
         raise AssertionError(f"expecting key_padding_mask shape of {(batch, source)}, but got {tuple(padding.shape)}")
-    by_head = padding.reshape((batch, 1, 1, source)).expand((batch, heads, 1, source)).reshape((batch * heads, 1, source))
+    by_head = padding.reshape((batch, 1, 1, source)).expand((batch, heads, 1, source))
+    by_head = by_head.reshape((batch * heads, 1, source))
     return by_head if mask is None else mask + by_head
 
 
 def _attend(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float, need_weights: bool, causal: bool, batch: int, heads: int
-) -> tuple[Tensor, Tensor | None]:
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float, need_weights: bool, causal: bool, batch: int,
+    heads: int,
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """(rows of length * batch, weights by head) for operands (batch * heads, length, width)."""
     _, length, width = q.shape
     source = k.shape[1]

@@ -42,8 +42,8 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
         classes = input.shape[1] if input.ndim > 1 else input.shape[0]
         if tuple(weight.shape) != (classes,):
             raise RuntimeError(
-                f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
-                f"shape: {list(weight.shape)}"
+                f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
+                f"tensor of shape: {list(weight.shape)}"
             )
         if weight.dtype != input.dtype:
             raise RuntimeError(f"expected scalar type {input.dtype.type_name} but found {weight.dtype.type_name}")
@@ -116,8 +116,8 @@ def _probability_cross_entropy(
     classes = input.shape[axis] if input.ndim else 1
     if weight is not None and tuple(weight.shape) != (classes,):
         raise RuntimeError(
-            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got weight "
-            f"tensor of shape: {list(weight.shape)}"
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
+            f"weight tensor of shape: {list(weight.shape)}"
         )
     scores = log_softmax(input, axis)
     if smoothing:
@@ -137,7 +137,7 @@ def linear_cross_entropy(
     weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
     label_smoothing: float = 0.0, options: Any = None,
 ) -> Tensor:  # fmt: skip
-    """cross_entropy(linear(input, linear_weight, linear_bias), target). `options` divide torch's work, not the result."""
+    """cross_entropy(linear(input, linear_weight, linear_bias), target). `options` do not change the result."""
     if not 1 <= input.ndim <= 2:
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
     if linear_weight.ndim < 2:
@@ -188,8 +188,9 @@ def multi_margin_loss(
     samples, classes = rows.shape
     if target.ndim > 1 or target.numel() != samples:
         raise RuntimeError(
-            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
-            f"Expected target size [{samples}], but got {list(target.shape)}. Input has shape {list(input.shape)}."
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+            f"size). Expected target size [{samples}], but got {list(target.shape)}. Input has shape "
+            f"{list(input.shape)}."
         )
     if weight is not None and weight.numel() != classes:
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
@@ -305,6 +306,3 @@ def _target_rows(targets: np.ndarray, lengths: np.ndarray, samples: int) -> np.n
         )
     rows[...] = targets[:, :longest]
     return rows
-
-
-__all__ = ["cross_entropy", "ctc_loss", "linear_cross_entropy", "multi_margin_loss", "multilabel_margin_loss", "nll_loss"]

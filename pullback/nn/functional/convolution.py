@@ -36,12 +36,14 @@ def _numbers(value: Any, axes: int, name: str, function: str) -> tuple[int, ...]
 
 def _no_such_form(function: str, name: str, value: Any) -> TypeError:
     return TypeError(
-        f"{function}() received an invalid combination of arguments - got {name}={type(value).__name__}, but it must be an "
-        "int or a tuple of ints"
+        f"{function}() received an invalid combination of arguments - got {name}={type(value).__name__}, but it "
+        "must be an int or a tuple of ints"
     )
 
 
-def _check_operands(x: Tensor, weight: Tensor, bias: Tensor | None, outputs: int, function: str, transposed: bool) -> None:
+def _check_operands(
+    x: Tensor, weight: Tensor, bias: Tensor | None, outputs: int, function: str, transposed: bool
+) -> None:
     if x.dtype != weight.dtype:
         raise RuntimeError(f"expected scalar type {x.dtype.type_name} but found {weight.dtype.type_name}")
     if bias is None:
@@ -53,8 +55,8 @@ def _check_operands(x: Tensor, weight: Tensor, bias: Tensor | None, outputs: int
     if tuple(bias.shape) != (outputs,):
         given = "Given transposed=1, weight" if transposed else "Given weight"
         raise RuntimeError(
-            f"{given} of size {list(weight.shape)}, expected bias to be 1-dimensional with {outputs} elements, but got bias "
-            f"of size {list(bias.shape)} instead"
+            f"{given} of size {list(weight.shape)}, expected bias to be 1-dimensional with {outputs} elements, but "
+            f"got bias of size {list(bias.shape)} instead"
         )
 
 
@@ -90,8 +92,8 @@ def _convolve(
     if weight.ndim != axes + 2:
         wanted = weight.ndim - 2
         raise RuntimeError(
-            f"expected stride to be a single integer value or a list of {wanted} values to match the convolution dimensions, "
-            f"but got stride={list(_numbers(stride, axes, 'stride', function))}"
+            f"expected stride to be a single integer value or a list of {wanted} values to match the convolution "
+            f"dimensions, but got stride={list(_numbers(stride, axes, 'stride', function))}"
         )
     stride = _numbers(stride, axes, "stride", function)
     dilation = _numbers(dilation, axes, "dilation", function)
@@ -183,8 +185,8 @@ def _check_transposed(
         raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
     if weight.shape[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
-            f"[{list(weight.shape)}] instead"
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size [{list(weight.shape)}] instead"
         )
     if x.shape[1] != weight.shape[0]:
         raise RuntimeError(
@@ -237,17 +239,19 @@ def unfold(
     """Sliding windows of (N, C, H, W) as columns (N, C * taps, positions)."""
     if input.ndim not in (3, 4):
         if input.ndim < 3:
-            raise IndexError(f"Dimension out of range (expected to be in range of [-{input.ndim}, {input.ndim - 1}], but got 2)")
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [-{input.ndim}, {input.ndim - 1}], but got 2)"
+            )
         raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
-            f"got: {list(input.shape)}"
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            f"input, but got: {list(input.shape)}"
         )
     if input._array.dtype.kind in "iu":
         raise NotImplementedError(f"\"im2col_out_cpu\" not implemented for '{input.dtype.type_name}'")
     if 0 in input.shape[input.ndim - 3 :]:
         raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
-            f"got: {list(input.shape)}"
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            f"input, but got: {list(input.shape)}"
         )
     params = _window_params(kernel_size, stride, padding, dilation)
     x = input if input.ndim == 4 else input.unsqueeze(0)
@@ -271,8 +275,8 @@ def fold(
         raise RuntimeError(f"It is expected output_size equals to 2, but got size {len(sizes)}")
     if input.ndim not in (2, 3) or 0 in input.shape[input.ndim - 2 :]:
         raise RuntimeError(
-            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, "
-            f"but got: {list(input.shape)}"
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+            f"input, but got: {list(input.shape)}"
         )
     params = {"spatial": ints(output_size, 2, "output_size"), **_window_params(kernel_size, stride, padding, dilation)}
     if np.min(params["spatial"]) < 0:

@@ -83,18 +83,18 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _check(p)
     if input.ndim not in (2, 3):
         raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. It drops channels of inputs with a "
-            "channel dimension, one spatial dimension and an optional batch dimension."
+            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. It drops channels of inputs "
+            "with a channel dimension, one spatial dimension and an optional batch dimension."
         )
     return (feature_dropout if input.ndim == 3 else _one_sample)(input, p, training, inplace)
 
 
 def _warn_rank(name: str, ndim: int, spatial: int) -> None:
     warnings.warn(
-        f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future release. "
-        "To retain the behavior and silence this warning, please use dropout instead. Note that it exists to provide "
-        f"channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, and an optional batch "
-        f"dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).",
+        f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future "
+        "release. To retain the behavior and silence this warning, please use dropout instead. Note that it exists "
+        f"to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, and an "
+        f"optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).",
         stacklevel=3,
     )
 
@@ -106,10 +106,10 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         _warn_rank("dropout2d", input.ndim, 2)
     if input.ndim == 3:
         warnings.warn(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
-            "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
-            "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
-            "channel-wise dropout behavior, please switch to using dropout1d instead.",
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
+            "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will "
+            "change in a future release to interpret the input as one without a batch dimension, i.e. shape (C, H, "
+            "W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
             stacklevel=2,
         )
     return feature_dropout(input, p, training, inplace)

@@ -42,7 +42,8 @@ def _positive_index(padding_idx: int | None, rows: int) -> int | None:
 
 
 def embedding(
-    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+    norm_type: float = 2.0,
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
     """Rows of `weight`. The row `padding_idx` gets no gradient; gradients are dense whatever `sparse` says."""
@@ -60,16 +61,16 @@ def embedding(
 def _check_bags(input: Tensor, weight: Tensor, offsets: Tensor | None, mode: str, weights: Tensor | None) -> None:
     if weights is not None and tuple(input.shape) != tuple(weights.shape):
         raise ValueError(
-            f"embedding_bag: If per_sample_weights ({weights.size()}) is not None, then it must have the same shape as the "
-            f"input ({input.size()})"
+            f"embedding_bag: If per_sample_weights ({weights.size()}) is not None, then it must have the same shape "
+            f"as the input ({input.size()})"
         )
     if weight.ndim != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
-                f"However, found offsets of type {type(offsets)}"
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type(offsets)}"
             )
     elif input.ndim == 1:
         if not isinstance(offsets, Tensor):
@@ -90,9 +91,9 @@ def _check_bags(input: Tensor, weight: Tensor, offsets: Tensor | None, mode: str
         _check_indices(offsets, "embedding_bag")
     if weights is not None and weights.dtype != weight.dtype:
         raise RuntimeError(
-            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; "
-            f"but type torch.{weight.dtype.type_name}Tensor does not equal torch.{weights.dtype.type_name}Tensor (while "
-            "checking arguments for embedding_bag)"
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+            f"'per_sample_weights'; but type torch.{weight.dtype.type_name}Tensor does not equal "
+            f"torch.{weights.dtype.type_name}Tensor (while checking arguments for embedding_bag)"
         )
 
 
@@ -108,8 +109,8 @@ def _starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[
         starts, count = starts[:-1], count - 1
     if len(offsets._array) and int(offsets._array[0]) != 0:
         raise RuntimeError(
-            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got "
-            f"{int(offsets._array[0])}"
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+            f"However, got {int(offsets._array[0])}"
         )
     if len(offsets._array) and int(offsets._array[-1]) > input.numel():
         raise RuntimeError(
@@ -121,7 +122,8 @@ def _starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[
 
 def embedding_bag(
     input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
-    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Tensor | None = None,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Tensor:  # fmt: skip
     """Sum, mean or maximum of the rows in each bag; bags are the rows of a 2-d input, or begin at `offsets`."""

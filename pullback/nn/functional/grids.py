@@ -37,8 +37,8 @@ def _warn_corners() -> None:
 def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
     if input.ndim not in (4, 5) or input.ndim != grid.ndim:
         raise RuntimeError(
-            f"grid_sampler(): expected {min(max(input.ndim, 4), 5)}D input and grid with same number of dimensions, but got "
-            f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+            f"grid_sampler(): expected {min(max(input.ndim, 4), 5)}D input and grid with same number of dimensions, "
+            f"but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(
@@ -183,12 +183,14 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     if len(size) not in (4, 5):
         raise NotImplementedError(
-            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}."
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
+            f"{size}."
         )
     axes = len(size) - 2
     if theta.ndim != 3 or tuple(theta.shape[-2:]) != (axes, axes + 1):
         raise ValueError(
-            f"Expected a batch of {axes}D affine matrices of shape Nx{axes}x{axes + 1} for size {size}. Got {theta.size()}."
+            f"Expected a batch of {axes}D affine matrices of shape Nx{axes}x{axes + 1} for size {size}. Got "
+            f"{theta.size()}."
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")

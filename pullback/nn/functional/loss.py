@@ -60,11 +60,14 @@ def _same_size(weight: Tensor, input: Tensor) -> None:
 
 def _refuse_integers(x: Tensor, kernel: str) -> None:
     if x._array.dtype.kind in "biu":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.type_name}'. Convert it first: x.float().")
+        raise NotImplementedError(
+            f"\"{kernel}\" not implemented for '{x.dtype.type_name}'. Convert it first: x.float()."
+        )
 
 
 def mse_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Squared differences."""
@@ -80,7 +83,8 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Absolute differences."""
@@ -95,7 +99,8 @@ def l1_loss(
 
 
 def smooth_l1_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:  # fmt: skip
     """Quadratic for differences below beta, absolute (minus a constant) above."""
@@ -146,15 +151,17 @@ def binary_cross_entropy(
     name = reduction_name(reduction, size_average, reduce)
     if tuple(target.shape) != tuple(input.shape):
         raise ValueError(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
-            "Please ensure they have the same size."
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
+            "deprecated. Please ensure they have the same size."
         )
     if target.dtype != input.dtype:
         raise RuntimeError(f"Found dtype {target.dtype.type_name} but expected {input.dtype.type_name}")
     _refuse_integers(input, "binary_cross_entropy")
     for label, values in (("input", input._array), ("target", target._array)):
         if certainly(np.any((values < 0) | (values > 1))):
-            raise RuntimeError(f"all elements of {label} should be between 0 and 1. Logits go to the _with_logits form.")
+            raise RuntimeError(
+                f"all elements of {label} should be between 0 and 1. Logits go to the _with_logits form."
+            )
     if weight is not None:
         weight = weight.expand(_broadcast(tuple(target.shape), tuple(weight.shape)))
     return apply(ops.bce, (input, target, weight), {"reduction": name})
@@ -189,7 +196,8 @@ def _fitting(weight: Tensor, input: Tensor, shape: tuple) -> Tensor:
 
 
 def kl_div(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:  # fmt: skip
     """Kullback-Leibler divergence of log-probabilities `input` from the distribution `target`."""

@@ -29,8 +29,8 @@ def _normalized(input: Tensor, shape: Any, function: str, star: str) -> tuple[in
         )
     if tuple(input.shape[input.ndim - len(shape) :]) != shape or input.ndim < len(shape):
         raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [{star}{', '.join(map(str, shape))}], but got "
-            f"input of size{list(input.shape)}"
+            f"Given normalized_shape={list(shape)}, expected input with shape [{star}{', '.join(map(str, shape))}], "
+            f"but got input of size{list(input.shape)}"
         )
     return shape
 
@@ -40,12 +40,13 @@ def _fits(parameter: Tensor | None, name: str, shape: tuple, input: Tensor) -> N
         return
     if parameter._array.shape != shape:
         raise RuntimeError(
-            f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(parameter.shape)} and "
-            f"normalized_shape = {list(shape)}"
+            f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+            f"{list(parameter.shape)} and normalized_shape = {list(shape)}"
         )
     if parameter._array.dtype != input._array.dtype and parameter._array.dtype != np.float32:
         raise RuntimeError(
-            f"mixed dtype (CPU): expect parameter to have scalar type of Float, but {name} is {parameter.dtype.type_name}"
+            f"mixed dtype (CPU): expect parameter to have scalar type of Float, but {name} is "
+            f"{parameter.dtype.type_name}"
         )
 
 
@@ -68,8 +69,8 @@ def rms_norm(
     shape = _normalized(input, normalized_shape, "rms_norm", "*")
     if weight is not None and tuple(weight.shape) != shape:
         raise RuntimeError(
-            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} and "
-            f"normalized_shape = {list(shape)}"
+            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} "
+            f"and normalized_shape = {list(shape)}"
         )
     if input._array.dtype.kind == "c":
         axis = tuple(range(input.ndim - len(shape), input.ndim))
@@ -91,7 +92,7 @@ def batch_norm(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
     bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
-    """Each channel normalized by its statistics over the batch (training), or by running ones. Training updates those."""
+    """Each channel normalized by its statistics over the batch (training, which updates running ones), or by those."""
     if input.numel() == 0 and input.ndim < 2:
         return input.clone()
     if training:
@@ -173,8 +174,8 @@ def group_norm(
     for name, parameter in (("weight", weight), ("bias", bias)):
         if parameter is not None and tuple(parameter.shape) != (channels,):
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
-                f"{list(parameter.shape)} and input of shape {list(input.shape)}"
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} "
+                f"of shape {list(parameter.shape)} and input of shape {list(input.shape)}"
             )
     rows = input.reshape((n, num_groups, math.prod(input.shape[1:]) // num_groups))
     out = apply(ops.layer_norm, (rows, None, None), {"axes": 1, "eps": eps})[0]

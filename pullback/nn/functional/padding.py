@@ -44,8 +44,8 @@ def _amounts(pad: Any) -> tuple[int, ...]:
     for position, amount in enumerate(values):
         if not hasattr(amount, "__index__"):
             raise TypeError(
-                f"pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type {type(amount).__name__} "
-                f"at pos {position}"
+                "pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type "
+                f"{type(amount).__name__} at pos {position}"
             )
     return tuple(amount.__index__() for amount in values)
 
@@ -54,8 +54,8 @@ def _pad_with_own(x: Tensor, amounts: tuple, mode: str) -> Tensor:
     count = len(amounts) // 2
     if count not in (1, 2, 3) or x.ndim not in (count + 1, count + 2):
         raise NotImplementedError(
-            f"Padding size {len(amounts)} is not supported for {x.ndim}D input tensor. Only 2D, 3D, 4D, 5D padding with "
-            "non-constant padding are supported for now: as many pairs of numbers as there are spatial dims"
+            f"Padding size {len(amounts)} is not supported for {x.ndim}D input tensor. Only 2D, 3D, 4D, 5D padding "
+            "with non-constant padding are supported for now: as many pairs of numbers as there are spatial dims"
         )
     axes, tables, back = [], [], []
     for number in range(count):
@@ -81,8 +81,8 @@ def _check_amounts(x: Tensor, axis: int, before: int, after: int, mode: str) -> 
         raise RuntimeError(f"input (size: {size} at dimension {axis}) is too small: calculated output size is below 1")
     if mode == "reflect" and (before >= size or after >= size):
         raise RuntimeError(
-            f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding ({before}, "
-            f"{after}) at dimension {axis} of input {list(x.shape)}"
+            "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+            f"({before}, {after}) at dimension {axis} of input {list(x.shape)}"
         )
     if mode == "circular" and (before > size or after > size):
         raise RuntimeError("Padding value causes wrapping around more than once.")

@@ -46,8 +46,9 @@ def _check_rank(input: Tensor, axes: int, function: str) -> None:
     empty = 0 in input.shape[1:] if input.ndim == axes + 2 else 0 in tuple(input.shape)
     if input.ndim not in (axes + 1, axes + 2) or empty:
         raise RuntimeError(
-            f"{function}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor with optional 0 dim batch size for input, "
-            f"but got:{list(input.shape)}. non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor expected for input"
+            f"{function}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor with optional 0 dim batch size "
+            f"for input, but got:{list(input.shape)}. non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor "
+            "expected for input"
         )
 
 
@@ -84,7 +85,8 @@ def _check_one_axis(params: dict) -> None:
         raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
     if padding > ((kernel - 1) * dilation + 1) // 2:
         raise RuntimeError(
-            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and kernel_size={kernel}"
+            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and "
+            f"kernel_size={kernel}"
         )
 
 
@@ -170,8 +172,8 @@ def _max_unpool(
         )
     if tuple(input.shape) != tuple(indices.shape):
         raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got indices tensor "
-            f"with shape: {list(indices.shape)}"
+            f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
+            f"indices tensor with shape: {list(indices.shape)}"
         )
     return apply(ops.max_unpool3d if axes == 3 else ops.max_unpool2d, (input, indices), {"spatial": shape})
 
@@ -215,7 +217,9 @@ def _avg_pool(
         "divisor": divisor,
     }  # fmt: skip
     if input.ndim < axes:
-        raise IndexError(f"Dimension out of range (expected to be in range of [-{input.ndim}, {input.ndim - 1}], but got -3)")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [-{input.ndim}, {input.ndim - 1}], but got -3)"
+        )
     _check_rank(input, axes, function)
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
@@ -302,8 +306,8 @@ def _check_adaptive_rank(input: Tensor, axes: int, function: str) -> None:
         return
     if axes == 1:
         raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while checking "
-            f"arguments for {function})"
+            f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
+            f"checking arguments for {function})"
         )
     raise RuntimeError(f"{function}(): Expected {axes + 1}D or {axes + 2}D tensor, but got {list(input.shape)}")
 
@@ -376,7 +380,8 @@ adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d)
 
 
 def _fractional(
-    axes: int, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, indices: bool, samples: Tensor | None
+    axes: int, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, indices: bool,
+    samples: Tensor | None
 ) -> Any:
     function = f"fractional_max_pool{axes}d"
     kernel = _sizes(kernel_size, axes, "kernel_size", function)

@@ -45,8 +45,8 @@ def _check_rank(input: Tensor, mode: str) -> None:
     if input.ndim in (3, 4, 5) and mode in ("linear", "bilinear", "trilinear"):
         raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {_RANKS[mode]}D input")
     raise NotImplementedError(
-        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | linear | "
-        f"bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
+        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
+        f"linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
     )
 
 
@@ -60,14 +60,14 @@ def _size_and_scales(input: Tensor, size: Any, scale_factor: Any, recompute: boo
         sizes = tuple(size) if isinstance(size, (tuple, list)) else (size,) * axes
         if len(sizes) != axes:
             raise ValueError(
-                "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
-                f"{list(spatial)} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
-                "output size in (o1, o2, ...,oK) format."
+                "Input and output must have the same number of spatial dimensions, but got input with spatial "
+                f"dimensions of {list(spatial)} and output size of {size}. Please provide input tensor in (N, C, "
+                "d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
             )
         if not all(hasattr(number, "__index__") for number in sizes):
             raise TypeError(
-                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with "
-                f"types {[type(number) for number in sizes]}"
+                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got "
+                f"size with types {[type(number) for number in sizes]}"
             )
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
@@ -77,9 +77,9 @@ def _size_and_scales(input: Tensor, size: Any, scale_factor: Any, recompute: boo
     scales = tuple(scale_factor) if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * axes
     if len(scales) != axes:
         raise ValueError(
-            "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of "
-            f"{list(spatial)} and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
-            "format and scale_factor in (s1, s2, ...,sK) format."
+            "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
+            f"dimensions of {list(spatial)} and scale_factor of shape {scale_factor}. Please provide input tensor "
+            "in (N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format."
         )
     output = tuple(math.floor(float(n) * float(s)) for n, s in zip(spatial, scales, strict=True))
     return output, None if recompute else tuple(float(s) for s in scales)
@@ -108,7 +108,9 @@ def _resize(
     if min(*spatial, *output) <= 0:
         letters = "DHW"[3 - len(spatial) :]
         inside, outside = (", ".join(f"{a}: {n}" for a, n in zip(letters, s, strict=True)) for s in (spatial, output))
-        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({inside}) output ({outside})")
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input ({inside}) output ({outside})"
+        )
     kind = input._array.dtype
     if kind.kind in "biu":
         if kind.kind != "u":
@@ -146,13 +148,17 @@ def upsample(
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """interpolate(mode='nearest')."""
-    warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    warnings.warn(
+        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
+    )
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """interpolate(mode='bilinear', align_corners=True)."""
-    warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    warnings.warn(
+        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
+    )
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
@@ -171,8 +177,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     *lead, channels, height, width = input.shape
     if channels % (r * r):
         raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
-            f"input.size(-3)={channels} is not divisible by {r * r}"
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but input.size(-3)={channels} is not divisible by {r * r}"
         )
     n = len(lead)
     split = input.reshape((*lead, channels // (r * r), r, r, height, width))
@@ -193,8 +199,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     for name, size, dim in (("height", height, -2), ("width", width, -1)):
         if size % r:
             raise RuntimeError(
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({dim})={size} is not "
-                f"divisible by {r}"
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({dim})={size} "
+                f"is not divisible by {r}"
             )
     n = len(lead)
     split = input.reshape((*lead, channels, height // r, r, width // r, r))

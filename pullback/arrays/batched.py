@@ -15,13 +15,17 @@ from typing import Any
 import numpy as np
 
 CONTROL_FLOW = (
-    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
-    "please file an issue at https://github.com/pytorch/pytorch/issues . Write the choice as torch.where(condition, a, b), or "
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+    "yet, "
+    "please file an issue at https://github.com/pytorch/pytorch/issues . Write the choice as torch.where(condition, "
+    "a, b), or "
     'run the function example by example with vmap(..., fallback="loop").'
 )
 ITEM = (
-    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please "
-    "try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please "
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+    "please "
+    "try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
+    "internals, please "
     'file a bug report. vmap(..., fallback="loop") runs the function example by example, where .item() works.'
 )
 
@@ -187,8 +191,10 @@ class Batched:
         if not self.batched:
             return np.asarray(self).nonzero()
         raise DynamicShape(
-            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::nonzero. Please "
-            "file an issue at https://github.com/pytorch/pytorch/issues if you need this feature. Boolean masks and nonzero give each "
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+            "aten::nonzero. Please "
+            "file an issue at https://github.com/pytorch/pytorch/issues if you need this feature. Boolean masks and "
+            "nonzero give each "
             'example a result of its own size: use torch.where, or vmap(..., fallback="loop").'
         )
 
@@ -305,9 +311,7 @@ def elementwise(function: Callable, inputs: tuple) -> Any:
             ndim = max(ndim, len(value.shape))
         else:
             ndim = max(ndim, len(getattr(raw(value), "shape", ())))
-    arrays = [
-        aligned(value, ndim) if type(value) is Batched and value.level == level else value for value in inputs
-    ]
+    arrays = [aligned(value, ndim) if type(value) is Batched and value.level == level else value for value in inputs]
     if any(type(array) is not ndarray for array in arrays):
         from .batching_rules import uniform
 
@@ -324,7 +328,11 @@ def _operator(function: Callable) -> Callable:
         if kind is float or kind is int or kind is complex:
             return Batched(function(self.array, other), self.level, self.batched)
         if kind is Batched:
-            if other.level == self.level and len(other.shape) == len(self.shape) and (self.batched and other.batched or not self.shape):
+            if (
+                other.level == self.level
+                and len(other.shape) == len(self.shape)
+                and (self.batched and other.batched or not self.shape)
+            ):
                 first, second = self.array, other.array
                 if type(first) is ndarray and type(second) is ndarray:
                     return Batched(function(first, second), self.level, self.batched or other.batched)
@@ -360,7 +368,8 @@ for _name, _function in (
     setattr(Batched, f"__{_name}__", _operator(_function))
     setattr(Batched, f"__r{_name}__", _reflected(_function))
 for _name, _function in (
-    ("lt", operator.lt), ("le", operator.le), ("gt", operator.gt), ("ge", operator.ge), ("eq", operator.eq), ("ne", operator.ne),
+    ("lt", operator.lt), ("le", operator.le), ("gt", operator.gt), ("ge", operator.ge), ("eq", operator.eq),
+    ("ne", operator.ne),
 ):  # fmt: skip
     setattr(Batched, f"__{_name}__", _operator(_function))
 Batched.__hash__ = object.__hash__  # type: ignore[method-assign]

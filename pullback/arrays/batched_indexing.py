@@ -28,7 +28,8 @@ def _entry(item: Any, error: RuntimeError) -> Any:
         array = item._array
         if array.dtype.kind == "b":
             raise DynamicShape(
-                "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a "
+                "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
+                "indexing with a "
                 'boolean mask. Use torch.where, or vmap(..., fallback="loop").'
             )
         if array.dtype.kind not in "iu":

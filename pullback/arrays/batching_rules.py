@@ -1,7 +1,7 @@
 """What each operation does to a batch: `apply_batched` finds the rule and wraps the results.
 
-A rule is `rule(op, values, flags, params, size)`: the values inside the batches, which of them have the batch axis (axis
-0), the parameters for one example, and the number of examples; it returns the result(s) with the batch axis in front.
+A rule is `rule(op, values, flags, params, size)`: the values inside the batches, which of them have the batch axis
+(axis 0), the parameters for one example, the number of examples; it returns results with the batch axis in front.
 Elementwise operations and those along one `axis` need no entry; entries for the others are in `RULES`, by module and
 name. What has no rule at all runs example by example, which is correct and slow (a warning says so, once).
 """
@@ -122,7 +122,8 @@ def _exists(module: str) -> bool:
 
 def _dynamic(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
     raise DynamicShape(
-        "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::nonzero. Please file "
+        "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+        "aten::nonzero. Please file "
         "an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
     )
 
@@ -167,7 +168,20 @@ def with_batch_axis(value: Any, flag: bool, size: int) -> Any:
     return value if flag else np.broadcast_to(value, (size, *np.shape(raw(value))))
 
 
-_POSITIONAL = ("shape", "index", "geometry", "steps", "before", "size", "bounds", "sizes", "shapes", "repeats", "axes", "strides")
+_POSITIONAL = (
+    "shape",
+    "index",
+    "geometry",
+    "steps",
+    "before",
+    "size",
+    "bounds",
+    "sizes",
+    "shapes",
+    "repeats",
+    "axes",
+    "strides",
+)
 
 
 def along_axis(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
@@ -189,7 +203,8 @@ def example_by_example(op: Any, values: list, flags: list, params: dict, size: i
     if op.name not in _warned and size > 16:
         _warned.add(op.name)
         warnings.warn(
-            f"There is a performance drop because we have not yet implemented the batching rule for {op.name}: it runs example "
+            f"There is a performance drop because we have not yet implemented the batching rule for {op.name}: it "
+            "runs example "
             f"by example, {size} times in each call.",
             UserWarning,
             stacklevel=2,
@@ -205,7 +220,9 @@ def stacked(results: list, op: Any, values: list, flags: list, params: dict) -> 
     if not results:
         examples = [np.zeros(raw(v).shape[1:], raw(v).dtype) if f else v for v, f in zip(values, flags, strict=True)]
         out = op(*examples, **params)
-        empty = [np.zeros((0, *raw(part).shape), raw(part).dtype) for part in (out if isinstance(out, tuple) else (out,))]
+        empty = [
+            np.zeros((0, *raw(part).shape), raw(part).dtype) for part in (out if isinstance(out, tuple) else (out,))
+        ]
         return tuple(empty) if isinstance(out, tuple) else empty[0]
     try:
         if isinstance(results[0], tuple):

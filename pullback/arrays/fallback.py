@@ -101,10 +101,12 @@ def _joined(parts: tuple, level: int) -> Any:
     shapes = {part._array.shape for part in parts}
     if len(shapes) > 1:
         raise DynamicShape(
-            "vmap: We do not support batching operators that can output dynamic shape: examples have results of different sizes. "
+            "vmap: We do not support batching operators that can output dynamic shape: examples have results of "
+            "different sizes. "
             'Use vmap(..., fallback="loop").'
         )
     inside = [
-        part if level_of(part._array) == level else wrap(Batched(payload_of(part, level), level, False)) for part in parts
+        part if level_of(part._array) == level else wrap(Batched(payload_of(part, level), level, False))
+        for part in parts
     ]
     return apply(gather_examples, tuple(inside), {"level": level})

@@ -21,7 +21,11 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any
     if method == "__call__" and not kwargs and ufunc.signature is None:
         if len(inputs) == 1 and type(inputs[0].array) is ndarray:
             batch = inputs[0]
-            return Batched(ufunc(batch.array), batch.level, batch.batched) if ufunc.nout == 1 else elementwise(ufunc, inputs)
+            return (
+                Batched(ufunc(batch.array), batch.level, batch.batched)
+                if ufunc.nout == 1
+                else elementwise(ufunc, inputs)
+            )
         if not any(is_tensor(value) for value in inputs):
             return elementwise(ufunc, inputs)
     if any(is_tensor(value) for value in inputs):
@@ -45,7 +49,9 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any
     return result
 
 
-def _reduce(function: Callable, a: Batched, axis: Any = 0, dtype: Any = None, keepdims: Any = False, **rest: Any) -> Batched:
+def _reduce(
+    function: Callable, a: Batched, axis: Any = 0, dtype: Any = None, keepdims: Any = False, **rest: Any
+) -> Batched:
     if type(a) is not Batched or any(type(value) is Batched for value in rest.values()):
         return loop(function, (a,), {"axis": axis, "keepdims": keepdims, **rest})
     kwargs = {"axis": _axes(a, axis), "keepdims": bool(keepdims) if keepdims is not np._NoValue else False}
@@ -153,8 +159,12 @@ def reduction_method(batch: Batched, name: str) -> Callable:
 
     def method(*args: Any, **kwargs: Any) -> Any:
         if name in _REDUCING:
-            return _reduce(_REDUCING[name], batch, *args, **({"axis": None} if not args and "axis" not in kwargs else {}), **kwargs)
-        return loop(lambda array, *rest, **named: getattr(np.asarray(array), name)(*rest, **named), (batch, *args), kwargs)
+            return _reduce(
+                _REDUCING[name], batch, *args, **({"axis": None} if not args and "axis" not in kwargs else {}), **kwargs
+            )
+        return loop(
+            lambda array, *rest, **named: getattr(np.asarray(array), name)(*rest, **named), (batch, *args), kwargs
+        )
 
     return method
 
@@ -190,10 +200,26 @@ def call_function(function: Any, args: tuple, kwargs: dict) -> Any:
     return loop(function, args, kwargs)
 
 
-for _function in (np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.any, np.all, np.nansum, np.nanmean, np.std, np.var):
+for _function in (
+    np.sum,
+    np.mean,
+    np.prod,
+    np.max,
+    np.min,
+    np.amax,
+    np.amin,
+    np.any,
+    np.all,
+    np.nansum,
+    np.nanmean,
+    np.std,
+    np.var,
+):
     FUNCTIONS[_function] = (
-        lambda function: lambda a, axis=None, *args, **kwargs: (
-            loop(function, (a, axis, *args), kwargs) if args else _reduce(function, a, axis, **kwargs)
+        lambda function: (
+            lambda a, axis=None, *args, **kwargs: (
+                loop(function, (a, axis, *args), kwargs) if args else _reduce(function, a, axis, **kwargs)
+            )
         )
     )(_function)
 
@@ -210,9 +236,13 @@ def _one_axis(function: Callable) -> Callable:
 
 
 for _function in (np.sort, np.argsort, np.cumsum, np.cumprod, np.flip, np.argmax, np.argmin):
-    FUNCTIONS[_function] = _one_axis(_function) if _function in (np.sort, np.argsort) else (
-        lambda function: lambda a, axis=None, *args, **kwargs: _one_axis(function)(a, axis, *args, **kwargs)
-    )(_function)
+    FUNCTIONS[_function] = (
+        _one_axis(_function)
+        if _function in (np.sort, np.argsort)
+        else (lambda function: lambda a, axis=None, *args, **kwargs: _one_axis(function)(a, axis, *args, **kwargs))(
+            _function
+        )
+    )
 
 
 @implements(np.nonzero, np.argwhere, np.flatnonzero, np.unique)
@@ -228,7 +258,9 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 @implements(np.clip)
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **_: Any) -> Any:
+def _clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **_: Any
+) -> Any:
     low, high = a_min if min is None else min, a_max if max is None else max
     a = a if low is None else np.maximum(a, low)
     return a if high is None else np.minimum(a, high)
@@ -238,7 +270,20 @@ def _unary(function: Callable) -> Callable:
     return lambda a, *args, **kwargs: a.same(plain_payload(function(a.array, *args, **kwargs)))
 
 
-for _function in (np.real, np.imag, np.copy, np.zeros_like, np.ones_like, np.nan_to_num, np.angle, np.sinc, np.round, np.around, np.isreal, np.iscomplex):
+for _function in (
+    np.real,
+    np.imag,
+    np.copy,
+    np.zeros_like,
+    np.ones_like,
+    np.nan_to_num,
+    np.angle,
+    np.sinc,
+    np.round,
+    np.around,
+    np.isreal,
+    np.iscomplex,
+):
     FUNCTIONS[_function] = _unary(_function)
 
 
@@ -369,8 +414,10 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     if source_batched and not target_batched:
         size = raw(src.array).shape[0]
         raise RuntimeError(
-            f"output with shape {list(dst.shape)} doesn't match the broadcast shape {[size, *src.shape]}. A tensor that is not "
-            "part of the batch is being written to with one value for each example: use the out-of-place form of the operation."
+            f"output with shape {list(dst.shape)} doesn't match the broadcast shape {[size, *src.shape]}. A tensor "
+            "that is not "
+            "part of the batch is being written to with one value for each example: use the out-of-place form of the "
+            "operation."
         )
     target = dst.array if level_of(dst) == level else dst
     value = src.array if level_of(src) == level else src
@@ -383,7 +430,8 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         return
     if is_tensor(value):
         raise RuntimeError(
-            "vmap: a value with gradients is written into memory that was made without: use the out-of-place form of the operation."
+            "vmap: a value with gradients is written into memory that was made without: use the out-of-place form of "
+            "the operation."
         )
     np.copyto(target, value, casting="unsafe" if casting == "unsafe" else casting)
 

@@ -27,7 +27,8 @@ def drawn(draw: Callable[[tuple], Any], shape: tuple, outside: tuple = ()) -> An
     for _, randomness, _ in levels:
         if randomness == "error":
             raise RuntimeError(
-                "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+                "'different' randomness "
                 "flags on vmap or perform the randomness operation out of vmap"
             )
     different = [(level, size) for level, randomness, size in levels if randomness == "different"]

@@ -26,7 +26,7 @@ _ALL = slice(None)
 
 
 def moved(**kinds: str) -> Rule:
-    """One array; each named parameter is an 'axis' (or several), 'shape', 'index', 'zero' or 'one' (an entry per axis)."""
+    """One array; each named parameter is an 'axis' (or several), a 'shape', an 'index', or has a 'zero' per axis."""
 
     def rule(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
         changed = dict(params)
@@ -118,7 +118,9 @@ def product(a: Any, a_flag: bool, b: Any, b_flag: bool) -> Any:
         return np.matmul(np.reshape(a, (raw(a).shape[0],) + (1,) * (b_ndim - 1) + (raw(a).shape[1],)), b)[..., 0, :]
     if a_flag and not b_flag and b_ndim == 2:
         shape = tuple(raw(a).shape)
-        return np.reshape(np.matmul(np.reshape(a, (math.prod(shape[:-1]), shape[-1])), b), (*shape[:-1], raw(b).shape[-1]))
+        return np.reshape(
+            np.matmul(np.reshape(a, (math.prod(shape[:-1]), shape[-1])), b), (*shape[:-1], raw(b).shape[-1])
+        )
     if not a_flag and a_ndim == 2 and b_ndim == 2 and raw(b).shape[-1] == 1:
         return np.matmul(b[..., 0], np.swapaxes(a, 0, 1))[..., None]
     ndim = max(a_ndim, b_ndim)
@@ -164,7 +166,9 @@ def layer(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
         if ndim_of(x, flags[0]) == 1 and flags[0] and flags[1]:
             result = np.matmul(weight, x[..., None])[..., 0]
         else:
-            result = product(x, flags[0], transposed, flags[1]) if flags[0] or flags[1] else np.matmul(x, transposed)[None]
+            result = (
+                product(x, flags[0], transposed, flags[1]) if flags[0] or flags[1] else np.matmul(x, transposed)[None]
+            )
     else:
         ndim = ndim_of(x, flags[0])
         result = np.sum(x * lined_up(weight, flags[1], ndim), axis=-1)
@@ -210,7 +214,11 @@ def picked_by_batch(op: Any, values: list, flags: list, params: dict, size: int)
     count = 0
     while count < len(index) and not isinstance(index[count], slice):
         count += 1
-    if count == 0 or any(item != _ALL for item in index[count:]) or any(is_tensor(getattr(i, "array", None)) for i in index):
+    if (
+        count == 0
+        or any(item != _ALL for item in index[count:])
+        or any(is_tensor(getattr(i, "array", None)) for i in index)
+    ):
         return example_by_example(op, values, flags, params, size, level)
     items = [item.array if level_of(item) == level else item for item in index[:count]]
     own = [level_of(item) == level and item.batched for item in index[:count]]
@@ -243,21 +251,26 @@ _index = moved(index="index", shape="shape")
 
 RULES: dict[str, Rule] = {
     **{f"pointwise.{name}": pointwise for name in (
-        "add", "subtract", "reverse_subtract", "add_scaled", "subtract_scaled", "reverse_subtract_scaled", "negative", "identity",
+        "add", "subtract", "reverse_subtract", "add_scaled", "subtract_scaled", "reverse_subtract_scaled", "negative",
+        "identity",
         "conj_physical", "make_complex", "polar", "where", "zero", "frexp", "nan_to_num",
     )},
-    **{f"pairs.{name}": pointwise for name in ("lerp", "lerp_scalar", "addcmul", "addcdiv", "ldexp", "logaddexp", "logaddexp2", "atan2")},
-    **{f"casting.{name}": _same for name in ("cast", "clone", "clone_contiguous", "copied", "real", "imag", "conj", "view_as_real", "view_as_complex")},
+    **{f"pairs.{name}": pointwise for name in ("lerp", "lerp_scalar", "addcmul", "addcdiv", "ldexp", "logaddexp",
+    "logaddexp2", "atan2")},
+    **{f"casting.{name}": _same for name in ("cast", "clone", "clone_contiguous", "copied", "real", "imag", "conj",
+    "view_as_real", "view_as_complex")},
     "casting.copy_into": lambda op, values, flags, params, size: op(
         with_batch_axis(values[0], flags[0], size), lined_up(values[1], flags[1], ndim_of(values[0], flags[0]))
     ),
     **{f"shape.{name}": reshape for name in ("reshape", "unsafe_reshape")},
     **{f"shape.{name}": _axes for name in (
-        "unsqueeze", "unsqueeze_in_place", "squeeze_all", "squeeze", "squeeze_several", "squeeze_all_in_place", "squeeze_in_place",
+        "unsqueeze", "unsqueeze_in_place", "squeeze_all", "squeeze", "squeeze_several", "squeeze_all_in_place",
+        "squeeze_in_place",
         "squeeze_several_in_place",
     )},
     "shape.alias": _same,
-    **{f"shape.{name}": permute for name in ("permute", "transpose", "transpose_in_place", "matrix_transpose", "matrix_transpose_in_place")},
+    **{f"shape.{name}": permute for name in ("permute", "transpose", "transpose_in_place", "matrix_transpose",
+    "matrix_transpose_in_place")},
     "shape.expand": expand,
     **{f"shape.{name}": _index for name in ("place", "slice_", "select", "clear")},
     "shape.replace_slice": replaced, "shape.replace_selected": replaced,
@@ -275,7 +288,8 @@ RULES: dict[str, Rule] = {
     "rearranging.tril": trailing_matrix, "rearranging.triu": trailing_matrix,
     "rearranging.pad": moved(before="zero", after="zero"),
     "rearranging.repeat": repeat, "rearranging.empty_sum": _shape,
-    **{f"reductions.{name}": moved(axis="axis") for name in ("sum_axes", "sum_all", "mean_axes", "mean_all", "softmax", "log_softmax", "amax", "amin", "max_all", "min_all", "aminmax")},
+    **{f"reductions.{name}": moved(axis="axis") for name in ("sum_axes", "sum_all", "mean_axes", "mean_all",
+    "softmax", "log_softmax", "amax", "amin", "max_all", "min_all", "aminmax")},
     **{f"matmul.{name}": multiplied for name in ("mm", "bmm", "matmul", "mv", "dot")},
     "matmul.vdot": vdot,
     **{f"matmul.{name}": product_added for name in ("addmm", "baddbmm", "addmv")},

@@ -44,12 +44,12 @@ def _apply_dual(cls: type[Function], args: tuple, level: int) -> Any:
     else:
         output = run_function(cls, primals, made=made)
         ctx = made[0]
-    tangents = [
-        (value._tangent or {}).get(level) if isinstance(value, Tensor) else None for value in args
-    ]
+    tangents = [(value._tangent or {}).get(level) if isinstance(value, Tensor) else None for value in args]
     if ctx.materialize_grads:
         tangents = [
-            _zeros(value) if tangent is None and isinstance(value, Tensor) and value._array.dtype.kind in "fcV" else tangent
+            _zeros(value)
+            if tangent is None and isinstance(value, Tensor) and value._array.dtype.kind in "fcV"
+            else tangent
             for value, tangent in zip(args, tangents, strict=True)
         ]
     if ctx.saved_for_forward is not None:
@@ -60,7 +60,8 @@ def _apply_dual(cls: type[Function], args: tuple, level: int) -> Any:
     found = found if isinstance(found, tuple) else (found,)
     if len(found) != len(outputs):
         raise RuntimeError(
-            f"The jvp of {cls.__name__} returned {len(found)} tangents for {len(outputs)} outputs: give one for each, or None."
+            f"The jvp of {cls.__name__} returned {len(found)} tangents for {len(outputs)} outputs: give one for each, "
+            "or None."
         )
     results = tuple(_with_tangent(out, tangent, level) for out, tangent in zip(outputs, found, strict=True))
     return results[0] if single else results
@@ -70,7 +71,8 @@ def _with_tangent(out: Any, tangent: Any, level: int) -> Any:
     if isinstance(out, Tensor) and tangent is not None:
         if out._array.shape != tangent._array.shape:
             raise RuntimeError(
-                f"The tangent that jvp returned has shape {list(tangent.shape)} and the output has shape {list(out.shape)}: "
+                f"The tangent that jvp returned has shape {list(tangent.shape)} and the output has shape "
+                f"{list(out.shape)}: "
                 "they must be the same."
             )
         set_tangent(out, level, tangent)
@@ -116,20 +118,24 @@ class _ForwardContext:
 def _apply_batched(cls: type[Function], args: tuple, level: int) -> Any:
     if cls.setup_context is Function.setup_context:
         raise RuntimeError(
-            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+            "override the "
             f"setup_context staticmethod. {_NOTES}"
         )
     own_rule = cls.vmap is not Function.vmap
     if cls.generate_vmap_rule:
         if own_rule:
             raise RuntimeError(
-                f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overriden vmap staticmethod. "
-                f"Please set generate_vmap_rule=False or delete the overriden vmap staticmethod to avoid ambiguity. {_NOTES}"
+                f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overriden "
+                "vmap staticmethod. "
+                "Please set generate_vmap_rule=False or delete the overriden vmap staticmethod to avoid ambiguity. "
+                f"{_NOTES}"
             )
         return run_function(cls, args)  # its code runs on batches as it is
     if not own_rule:
         raise RuntimeError(
-            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the vmap "
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
+            "the vmap "
             f"staticmethod or set generate_vmap_rule=True. {_NOTES}"
         )
     return run_function(cls, args, forward=lambda *values: _by_rule(cls, values, level))
@@ -157,7 +163,8 @@ def _by_rule(cls: type[Function], args: tuple, level: int) -> Any:
         set_mode(mode)
     if not (isinstance(result, tuple) and len(result) == 2):
         raise RuntimeError(
-            f"Expected the vmap staticmethod of {cls.__name__} to return two things: (output, out_dims), got {type(result)}."
+            f"Expected the vmap staticmethod of {cls.__name__} to return two things: (output, out_dims), got "
+            f"{type(result)}."
         )
     output, out_dims = result
     if isinstance(output, tuple):

@@ -44,7 +44,8 @@ def enter_dual_level(nested: bool = False) -> int:
     mode = current_mode()
     if mode.dual_level and not nested:
         raise RuntimeError(
-            "Nested forward mode AD is not supported at the moment. Here it is, when asked for: dual_level(nested=True)."
+            "Nested forward mode AD is not supported at the moment. Here it is, when asked for: "
+            "dual_level(nested=True)."
         )
     level = next_level()
     _Levels.entered.append((level, mode.dual_level))
@@ -101,11 +102,13 @@ def dual_at(tensor: Tensor, tangent: Tensor, level: int) -> Tensor:
     if tensor._array.shape != tangent._array.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
         )
     if tensor._tangent is not None and level in tensor._tangent:
         raise RuntimeError(
-            "Trying to create a dual Tensor but the primal already has a tangent at that level. Unpack it first: unpack_dual."
+            "Trying to create a dual Tensor but the primal already has a tangent at that level. Unpack it first: "
+            "unpack_dual."
         )
     if tensor._array.dtype != tangent._array.dtype:
         raise RuntimeError(

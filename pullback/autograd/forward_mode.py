@@ -224,7 +224,9 @@ def _by_diagonal_pullback(op: Op, primals: tuple, tangents: list, params: dict, 
         if (primal._array.dtype.kind == "c") != complex_:
             return None
         rule = rules[name]
-        term = rule(conjugate_tensor(_shaped(tangent, out)), *_named_values(_rule_names(rule), op, primals, params, (out,)))
+        term = rule(
+            conjugate_tensor(_shaped(tangent, out)), *_named_values(_rule_names(rule), op, primals, params, (out,))
+        )
         if not isinstance(term, Tensor) or term._array.shape != out._array.shape:
             return None
         terms.append(conjugate_tensor(term))
@@ -255,7 +257,9 @@ def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: 
             weights.append(tangent)
     wanted = [cotangent for cotangent in cotangents if cotangent is not None]
     if not roots:
-        return [None if cotangent is None else _zeros_like(out) for cotangent, out in zip(cotangents, outs, strict=True)]
+        return [
+            None if cotangent is None else _zeros_like(out) for cotangent, out in zip(cotangents, outs, strict=True)
+        ]
     from .roots import grad
 
     found = iter(grad(roots, wanted, weights, create_graph=mode.grad, retain_graph=True, allow_unused=True))
@@ -282,7 +286,8 @@ def _pulled_back(op: Op, primals: tuple, tangents: list, params: dict, outs: tup
     g: Any = cotangents[0]
     if op.outputs != 1:
         g = tuple(
-            _zeros_like(out) if cotangent is None else cotangent for cotangent, out in zip(cotangents, outs, strict=True)
+            _zeros_like(out) if cotangent is None else cotangent
+            for cotangent, out in zip(cotangents, outs, strict=True)
         )
     if op.joint is not None:
         needs = tuple(tangent is not None for tangent in tangents)

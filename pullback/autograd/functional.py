@@ -41,7 +41,8 @@ def _gradients(outputs: tuple, inputs: tuple, weights: Any, create_graph: bool, 
         return (None,) * len(inputs)
     picked, given = zip(*pairs, strict=True)
     return roots.grad(
-        picked, inputs, None if given[0] is None else given, create_graph=create_graph, retain_graph=True, allow_unused=True,
+        picked, inputs, None if given[0] is None else given, create_graph=create_graph, retain_graph=True,
+        allow_unused=True,
         is_grads_batched=batched,
     )  # fmt: skip
 
@@ -85,7 +86,9 @@ def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
         pairs = [(g, w) for g, w in zip(pulled, weights, strict=True) if g is not None and g.requires_grad]
         if pairs:
             pulled_back, used = zip(*pairs, strict=True)
-            tangents = roots.grad(pulled_back, dummies, used, create_graph=create_graph, retain_graph=True, allow_unused=True)
+            tangents = roots.grad(
+                pulled_back, dummies, used, create_graph=create_graph, retain_graph=True, allow_unused=True
+            )
         else:
             tangents = (None,) * len(dummies)
         result = zeros_for(tangents, outputs, create_graph, strict, "back_trick")
@@ -137,7 +140,8 @@ def _rows(output: Tensor, number: int, inputs: tuple, create_graph: bool, strict
         if gradient is None:
             if strict:
                 raise RuntimeError(
-                    f"Output {number} of the user-provided function is independent of input {position}. This is not allowed in strict mode."
+                    f"Output {number} of the user-provided function is independent of input {position}. This is not "
+                    "allowed in strict mode."
                 )
             blocks.append(_zeros(x, output, create_graph))
             continue
@@ -237,7 +241,9 @@ def _hessian_product(func: Callable, inputs: Any, v: Any, create_graph: bool, st
         if is_outputs_tuple or not isinstance(outputs[0], Tensor):
             raise RuntimeError(f"The function given to {function} should return a single Tensor")
         if outputs[0]._array.size != 1:
-            raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
+            raise RuntimeError(
+                f"The Tensor returned by the function given to {function} should contain a single element"
+            )
         first = _gradients(outputs, given, None, True)
         check_requires_grad(first, "jacobian", strict)
         pairs = [(g, w) for g, w in zip(first, weights, strict=True) if g is not None and g.requires_grad]

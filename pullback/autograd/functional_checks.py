@@ -8,7 +8,6 @@ from ..tensor import Tensor
 from .tape import wrap
 
 
-
 def as_tuple(value: Any, name: str, function: str) -> tuple[tuple, bool]:
     """A tuple of tensors, and whether it was one."""
     is_tuple = isinstance(value, (tuple, list))
@@ -17,7 +16,8 @@ def as_tuple(value: Any, name: str, function: str) -> tuple[tuple, bool]:
         if not isinstance(item, Tensor):
             which = f"value at index {position}" if is_tuple else f"given {name}"
             raise TypeError(
-                f"The {name} given to {function} must be either a Tensor or a tuple of Tensors but the {which} has type {type(item)}."
+                f"The {name} given to {function} must be either a Tensor or a tuple of Tensors but the {which} has "
+                f"type {type(item)}."
             )
     return values, is_tuple
 
@@ -69,24 +69,30 @@ def check_requires_grad(values: tuple, kind: str, strict: bool) -> None:
     for position, value in enumerate(values):
         if value is None:
             raise RuntimeError(
-                f"The output of the user-provided function is independent of input {position}. This is not allowed in strict mode."
+                f"The output of the user-provided function is independent of input {position}. This is not allowed in "
+                "strict mode."
             )
         if value.requires_grad:
             continue
         if kind == "jacobian":
             raise RuntimeError(
-                "While computing the hessian, found that the jacobian of the user-provided function with respect to input "
-                f"{position} is independent of the input. This is not allowed in strict mode. You should ensure that your function is "
-                "twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
+                "While computing the hessian, found that the jacobian of the user-provided function with respect to "
+                "input "
+                f"{position} is independent of the input. This is not allowed in strict mode. You should ensure that "
+                "your function is "
+                "twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear "
+                "function for "
                 "example)."
             )
         if kind == "grad_inputs":
             raise RuntimeError(
-                f"The gradient with respect to input {position} is independent of the inputs of the user-provided function. This is "
+                f"The gradient with respect to input {position} is independent of the inputs of the user-provided "
+                "function. This is "
                 "not allowed in strict mode."
             )
         raise RuntimeError(
-            f"Output {position} of the user-provided function does not require gradients. The outputs must be computed in a "
+            f"Output {position} of the user-provided function does not require gradients. The outputs must be "
+            "computed in a "
             "differentiable manner from the input when running in strict mode."
         )
 
@@ -103,7 +109,8 @@ def zeros_for(gradients: tuple, like: tuple, create_graph: bool, strict: bool, s
             gradient = wrap(np.zeros(value._array.shape, value._array.dtype))
         elif strict and create_graph and not gradient.requires_grad:
             raise RuntimeError(
-                f"The {'jacobian' if stage.startswith('double') else 'gradient'} of the user-provided function is independent of input "
+                f"The {'jacobian' if stage.startswith('double') else 'gradient'} of the user-provided function is "
+                "independent of input "
                 f"{position}. This is not allowed in strict mode when create_graph=True."
             )
         results.append(gradient)
@@ -112,14 +119,19 @@ def zeros_for(gradients: tuple, like: tuple, create_graph: bool, strict: bool, s
 
 def _independent(stage: str, position: int) -> str:
     if stage == "back":
-        return f"The output of the user-provided function is independent of input {position}. This is not allowed in strict mode."
+        return (
+            f"The output of the user-provided function is independent of input {position}. This is not allowed in strict "
+            "mode."
+        )
     if stage == "back_trick":
         return (
-            f"The gradient with respect to the input is independent of entry {position} in the grad_outputs when using the double "
+            f"The gradient with respect to the input is independent of entry {position} in the grad_outputs when "
+            "using the double "
             "backward trick to compute forward mode gradients. This is not allowed in strict mode."
         )
     return (
-        f"The jacobian of the user-provided function is independent of input {position}. This is not allowed in strict mode."
+        f"The jacobian of the user-provided function is independent of input {position}. This is not allowed in "
+        "strict mode."
     )
 
 
@@ -127,26 +139,31 @@ def check_strategy(strategy: str, create_graph: bool, strict: bool, vectorize: b
     name = "torch.autograd.functional.jacobian"
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than inputs, '
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more '
+            'outputs than inputs, '
             '"forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
     if strategy == "forward-mode":
         if create_graph:
             raise NotImplementedError(
-                f'{name}: `create_graph=True` and `strategy="forward-mode"` are not supported together (yet). Please either set '
+                f'{name}: `create_graph=True` and `strategy="forward-mode"` are not supported together (yet). '
+                'Please either set '
                 '`create_graph=False` or `strategy="reverse-mode"`.'
             )
         if strict:
             raise RuntimeError(
-                f'{name}: `strict=True` and `strategy="forward-mode"` are not supported together (yet). Please either set '
+                f'{name}: `strict=True` and `strategy="forward-mode"` are not supported together (yet). '
+                'Please either set '
                 '`strict=False` or `strategy="reverse-mode"`.'
             )
         if not vectorize:
             raise NotImplementedError(
-                "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`."
+                "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
+                "`vectorize=True`."
             )
     elif vectorize and strict:
         raise RuntimeError(
-            f"{name}: `strict=True` and `vectorized=True` are not supported together. Please either set `strict=False` or "
+            f"{name}: `strict=True` and `vectorized=True` are not supported together. Please either set "
+            "`strict=False` or "
             "`vectorize=False`."
         )

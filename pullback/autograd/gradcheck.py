@@ -1,8 +1,8 @@
 """`gradcheck` and `gradgradcheck`: compare gradients with difference quotients.
 
 In slow mode the whole Jacobian of every output by every input, in fast mode one random projection of it. Complex values
-are checked for their real and imaginary parts. The checks beyond first-order backward (forward mode, batched passes, zero
-cotangents) are asked for by keyword, as in torch.
+are checked for their real and imaginary parts. The checks beyond first-order backward (forward mode, batched passes,
+zero cotangents) are asked for by keyword, as in torch.
 """
 
 from __future__ import annotations
@@ -32,13 +32,17 @@ GradcheckError.__module__ = "torch.autograd.gradcheck"
 
 
 def gradcheck(
-    func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True,
-    nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False, check_batched_grad: bool = False,
+    func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
     check_batched_forward_grad: bool = False, check_forward_ad: bool = False, check_backward_ad: bool = True,
     fast_mode: bool = False, masked: bool | None = None,
 ) -> bool:  # fmt: skip
     """Whether the gradients of `func` at `inputs` agree with difference quotients; GradcheckError, or False, if not."""
-    assert check_forward_ad or check_backward_ad, "Expected at least one of check_forward_ad or check_backward_ad to be True"
+    assert check_forward_ad or check_backward_ad, (
+        "Expected at least one of check_forward_ad or check_backward_ad to be True"
+    )
     assert not (check_batched_grad and not check_backward_ad), (
         "Setting check_batched_grad=True requires check_backward_ad to be True"
     )
@@ -48,7 +52,15 @@ def gradcheck(
     values = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     check = _Check(func, values, Step(eps), atol, rtol, nondet_tol)
     try:
-        check.run(check_forward_ad, check_backward_ad, fast_mode, check_undefined_grad, check_batched_grad, check_batched_forward_grad, check_grad_dtypes)
+        check.run(
+            check_forward_ad,
+            check_backward_ad,
+            fast_mode,
+            check_undefined_grad,
+            check_batched_grad,
+            check_batched_forward_grad,
+            check_grad_dtypes,
+        )
     except GradcheckError:
         if raise_exception:
             raise
@@ -69,11 +81,25 @@ class _Check:
     """One run: the function, where, and how closely."""
 
     def __init__(self, func: Callable, inputs: tuple, step: Step, atol: float, rtol: float, nondet_tol: float) -> None:
-        self.func, self.inputs, self.step, self.atol, self.rtol, self.nondet_tol = func, inputs, step, atol, rtol, nondet_tol
+        self.func, self.inputs, self.step, self.atol, self.rtol, self.nondet_tol = (
+            func,
+            inputs,
+            step,
+            atol,
+            rtol,
+            nondet_tol,
+        )
         self.wanted = [position for position, value in enumerate(inputs) if _differentiable(value)]
 
     def run(
-        self, forward: bool, backward: bool, fast: bool, undefined: bool, batched: bool, batched_forward: bool, dtypes: bool
+        self,
+        forward: bool,
+        backward: bool,
+        fast: bool,
+        undefined: bool,
+        batched: bool,
+        batched_forward: bool,
+        dtypes: bool,
     ) -> None:
         self.check_inputs()
         with enable_grad():
@@ -97,13 +123,15 @@ class _Check:
     def check_inputs(self) -> None:
         if not self.wanted:
             raise ValueError(
-                "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+                "gradcheck expects at least one input tensor to require gradient, but none of them have "
+                "requires_grad=True."
             )
         for position in self.wanted:
             value = self.inputs[position]
             if value._array.dtype not in (np.float64, np.complex128):
                 warnings.warn(
-                    f"Input #{position} requires gradient and is not a double precision floating point or complex. This check will "
+                    f"Input #{position} requires gradient and is not a double precision floating point or complex. "
+                    "This check will "
                     "likely fail if all the inputs are not of double precision floating point or complex. ",
                     UserWarning,
                     stacklevel=5,
@@ -111,8 +139,10 @@ class _Check:
             array = value.memory()
             if any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
                 raise RuntimeError(
-                    f"The {position}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
-                    "able to compute the numerical gradients correctly. You should call .contiguous on the input before passing it to "
+                    f"The {position}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                    "non-overlapping to be "
+                    "able to compute the numerical gradients correctly. You should call .contiguous on the input "
+                    "before passing it to "
                     "gradcheck."
                 )
 
@@ -137,7 +167,11 @@ class _Check:
         if not output.requires_grad:
             return np.zeros(target._array.shape, target._array.dtype)
         (gradient,) = roots.grad(output, target, wrap(cotangent), retain_graph=True, allow_unused=True)
-        return np.zeros(target._array.shape, target._array.dtype) if gradient is None else np.asarray(gradient.detach()._array)
+        return (
+            np.zeros(target._array.shape, target._array.dtype)
+            if gradient is None
+            else np.asarray(gradient.detach()._array)
+        )
 
     def analytical(self, output: Tensor, place: int, unit: complex) -> np.ndarray:
         """Rows are input elements, columns output elements, as torch prints them."""
@@ -161,18 +195,30 @@ class _Check:
             self.compare_forward(number, output, place)
 
     def compare(self, number: int, output: Tensor, place: int, part: str, unit: complex) -> None:
-        numerical = gradient_matrix(self.numerical(number, place), part, self.inputs[self.wanted[place]]._array.dtype.kind == "c")
+        numerical = gradient_matrix(
+            self.numerical(number, place), part, self.inputs[self.wanted[place]]._array.dtype.kind == "c"
+        )
         analytical = self.analytical(output, place, unit)
         self.report(numerical, analytical, number, place, part, "outputs", False)
         again = self.analytical(output, place, unit)
         if not np.all(np.abs(again - analytical) <= self.nondet_tol):
             raise GradcheckError(
-                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
-                f"values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {self.nondet_tol}."
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                "gives different "
+                "values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism "
+                f"was {self.nondet_tol}."
             )
 
     def report(
-        self, numerical: np.ndarray, analytical: np.ndarray, number: int, place: int, part: str, element: str, forward: bool, hint: str = ""
+        self,
+        numerical: np.ndarray,
+        analytical: np.ndarray,
+        number: int,
+        place: int,
+        part: str,
+        element: str,
+        forward: bool,
+        hint: str = "",
     ) -> None:
         if allclose(analytical, numerical, self.rtol, self.atol):
             return
@@ -182,7 +228,8 @@ class _Check:
         dtype = self.inputs[position]._array.dtype
         shown = [wrap(np.asarray(matrix).astype(_shown_dtype(matrix, dtype))) for matrix in (numerical, analytical)]
         raise GradcheckError(
-            f"{prefix}Jacobian {mode}mismatch for output {number} with respect to input {position},\nnumerical:{shown[0]}\n"
+            f"{prefix}Jacobian {mode}mismatch for output {number} with respect to input "
+            f"{position},\nnumerical:{shown[0]}\n"
             f"analytical:{shown[1]}\n{hint}"
         )
 
@@ -198,7 +245,8 @@ class _Check:
         pulled = self.pulled(output, place, np.asarray(unit * cotangent).astype(output._array.dtype))
         analytical = np.sum(np.real(np.conj(pulled) * sum(directions)))
         hint = (
-            "\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode: they are projections of the "
+            "\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode: they "
+            "are projections of the "
             "Jacobians on random vectors. Run with fast_mode=False to see the Jacobians themselves.\n"
         )
         self.report(np.asarray(numerical), np.asarray(analytical), number, place, part, "outputs", False, hint)
@@ -227,7 +275,11 @@ class _Check:
                     found = (result._tangent or {}).get(level)
                 finally:
                     set_mode(mode)
-                rows.append(np.zeros(output._array.size, output._array.dtype) if found is None else np.asarray(found.detach()._array).reshape(-1))
+                rows.append(
+                    np.zeros(output._array.size, output._array.dtype)
+                    if found is None
+                    else np.asarray(found.detach()._array).reshape(-1)
+                )
             analytical = np.stack(rows) if rows else np.zeros(jacobian.shape[1:])
             self.report(jacobian[1 if unit == 1j else 0], analytical, number, place, part, "inputs", True)
 
@@ -235,7 +287,9 @@ class _Check:
         """A cotangent of zeros must give gradients of zeros, of the right shape and dtype."""
         live = [output for output in outputs if output.requires_grad]
         zeros = [wrap(np.zeros(output._array.shape, output._array.dtype)) for output in live]
-        for gradient, target in zip(roots.grad(live, targets, zeros, retain_graph=True, allow_unused=True), targets, strict=True):
+        for gradient, target in zip(
+            roots.grad(live, targets, zeros, retain_graph=True, allow_unused=True), targets, strict=True
+        ):
             if gradient is None:
                 continue
             if np.any(np.asarray(gradient.detach()._array) != 0):
@@ -256,7 +310,8 @@ class _Check:
                 raise GradcheckError(_UNDEFINED) from error
             if any(gradient is not None and np.any(np.asarray(gradient.detach()._array) != 0) for gradient in found):
                 raise GradcheckError(
-                    "Expected all input grads to be undefined or zero when all output grads are undefined or zero. " + _UNDEFINED_NOTE
+                    "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
+                    + _UNDEFINED_NOTE
                 )
 
     def check_batched(self, outputs: tuple, targets: list) -> None:
@@ -265,8 +320,12 @@ class _Check:
             if not output.requires_grad:
                 continue
             weights = rng.standard_normal((2, *output._array.shape)).astype(output._array.dtype)
-            together = roots.grad(output, targets, wrap(weights), retain_graph=True, allow_unused=True, is_grads_batched=True)
-            singly = [roots.grad(output, targets, wrap(weight), retain_graph=True, allow_unused=True) for weight in weights]
+            together = roots.grad(
+                output, targets, wrap(weights), retain_graph=True, allow_unused=True, is_grads_batched=True
+            )
+            singly = [
+                roots.grad(output, targets, wrap(weight), retain_graph=True, allow_unused=True) for weight in weights
+            ]
             for place, batch in enumerate(together):
                 if batch is None:
                     continue
@@ -304,7 +363,8 @@ _UNDEFINED = "Expected backward function to handle undefined output grads. " + _
 def _batched_message(number: int, position: int, got: Tensor, expected: Tensor, forward: bool) -> str:
     kind = "batched forward gradients" if forward else "batched gradients"
     return (
-        f"For output {number} and input {position}, the {kind} computed in one batched pass do not agree with those computed one by one.\n"
+        f"For output {number} and input {position}, the {kind} computed in one batched pass do not agree with those "
+        "computed one by one.\n"
         f"got:\n{got}\nexpected:\n{expected}\n"
     )
 
@@ -326,7 +386,9 @@ def gradgradcheck(
     check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, fast_mode: bool = False, masked: bool = False,
 ) -> bool:  # fmt: skip
     """`gradcheck` of the gradient: whether second derivatives agree with difference quotients of first ones."""
-    assert check_fwd_over_rev or check_rev_over_rev, "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+    assert check_fwd_over_rev or check_rev_over_rev, (
+        "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+    )
     values = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     if grad_outputs is None:
         weights = _random_weights(func, values, gen_non_contig_grad_outputs)
@@ -344,8 +406,10 @@ def gradgradcheck(
         return tuple(one for one in found if one is not None)
 
     return gradcheck(
-        gradient, (*values, *weights), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
+        gradient, (*values, *weights), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
         fast_mode=fast_mode, check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, masked=masked,
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """`torch.func`: functions that take functions. Gradients, Jacobians and batches of any nesting.
 
-`grad`, `vjp`, `jacrev` run backwards (`reverse.py`), `jvp`, `jacfwd`, `linearize` forwards (`forward.py`), `vmap` over batches
-(`batching.py`); `functional_call` and `stack_module_state` (`modules.py`) make functions of modules.
+`grad`, `vjp`, `jacrev` run backwards (`reverse.py`), `jvp`, `jacfwd`, `linearize` forwards (`forward.py`), `vmap` over
+batches (`batching.py`); `functional_call` and `stack_module_state` (`modules.py`) make functions of modules.
 """
 
 from .batching import vmap
@@ -11,6 +11,7 @@ from .reverse import grad, grad_and_value, jacrev, vjp
 from .wrapping import debug_unwrap, functionalize
 
 __all__ = [
-    "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev",
+    "jvp", "linearize",
     "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip

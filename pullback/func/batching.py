@@ -56,7 +56,9 @@ def vmap(
                     raise  # an outer vmap may have a fallback
                 raise RuntimeError(str(error)) from error
             warnings.warn(
-                f"vmap({name_of(func)}) runs example by example, {size} times: {str(error).split('. ')[0]}.", UserWarning, stacklevel=2
+                f"vmap({name_of(func)}) runs example by example, {size} times: {str(error).split('. ')[0]}.",
+                UserWarning,
+                stacklevel=2,
             )
             return _example_by_example(func, out_dims, flat, dims, size, spec, kwargs)
 
@@ -68,12 +70,14 @@ def _inputs(func: Callable, in_dims: Any, args: tuple) -> tuple:
     where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
-            f"{where}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: "
+            f"{where}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            "got: "
             f"{type(in_dims)}."
         )
     if not args:
         raise ValueError(
-            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with "
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+            "function with "
             "no inputs. The latter is unsupported."
         )
     flat, spec = tree_flatten(args)
@@ -88,16 +92,20 @@ def _inputs(func: Callable, in_dims: Any, args: tuple) -> tuple:
         if dim is None:
             continue
         if not isinstance(dim, int):
-            raise ValueError(f"{where}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
+            raise ValueError(
+                f"{where}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
+            )
         if not isinstance(value, Tensor):
             raise ValueError(
-                f"{where}: Got in_dim={dim} for an input but the input is of type {type(value)}. We cannot vmap over non-Tensor "
+                f"{where}: Got in_dim={dim} for an input but the input is of type {type(value)}. We cannot vmap over "
+                "non-Tensor "
                 "arguments, please use None as the respective in_dim"
             )
         ndim = value.ndim
         if not -ndim <= dim < ndim:
             raise ValueError(
-                f"{where}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {ndim} so expected in_dim "
+                f"{where}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {ndim} so "
+                "expected in_dim "
                 f"to satisfy -{ndim} <= in_dim < {ndim}."
             )
         dims[position] = dim % ndim
@@ -106,19 +114,20 @@ def _inputs(func: Callable, in_dims: Any, args: tuple) -> tuple:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if any(size != sizes[0] for size in sizes):
         raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped dimension"
         )
     return sizes[0], flat, dims, spec
 
 
-def _run(func: Callable, out_dims: Any, randomness: str, spec: Any, kwargs: dict, flat: list, dims: list, size: int) -> Any:
+def _run(
+    func: Callable, out_dims: Any, randomness: str, spec: Any, kwargs: dict, flat: list, dims: list, size: int
+) -> Any:
     moved = [value if dim is None or dim == 0 else value.movedim(dim, 0) for value, dim in zip(flat, dims, strict=True)]
     token = _depth.set(_depth.get() + 1)
     try:
         with batch_level() as level, randomness_of_level(level, randomness, size):
-            inside = [
-                value if dim is None else _entered(value, level) for value, dim in zip(moved, dims, strict=True)
-            ]
+            inside = [value if dim is None else _entered(value, level) for value, dim in zip(moved, dims, strict=True)]
             output = func(*tree_unflatten(inside, spec), **kwargs)
     finally:
         _depth.reset(token)
@@ -141,7 +150,8 @@ def _flat_out_dims(func: Callable, out_dims: Any, output: Any, spec: Any) -> lis
     dims = broadcast_to_and_flatten(out_dims, spec)
     if dims is None:
         raise ValueError(
-            f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
+            f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the "
+            "structure of `outputs`. "
             f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
         )
     return dims
@@ -154,7 +164,8 @@ def _left(func: Callable, value: Any, dim: Any, level: int, size: int) -> Any:
         if dim is None:
             return value
         raise ValueError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set out_dims= to None "
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set "
+            "out_dims= to None "
             "for output?"
         )
     array = value._array
@@ -179,17 +190,22 @@ def _left(func: Callable, value: Any, dim: Any, level: int, size: int) -> Any:
 
 
 def _cut(flat: list, dims: list, start: int, stop: int) -> list:
-    return [value if dim is None else value.narrow(dim, start, stop - start) for value, dim in zip(flat, dims, strict=True)]
+    return [
+        value if dim is None else value.narrow(dim, start, stop - start) for value, dim in zip(flat, dims, strict=True)
+    ]
 
 
 def _in_chunks(run: Callable, flat: list, dims: list, size: int, chunk: int, func: Callable, out_dims: Any) -> Any:
     results = [
-        run(_cut(flat, dims, start, min(start + chunk, size)), dims, min(chunk, size - start)) for start in range(0, size, chunk)
+        run(_cut(flat, dims, start, min(start + chunk, size)), dims, min(chunk, size - start))
+        for start in range(0, size, chunk)
     ]
     return _concatenated(results, func, out_dims, False)
 
 
-def _example_by_example(func: Callable, out_dims: Any, flat: list, dims: list, size: int, spec: Any, kwargs: dict) -> Any:
+def _example_by_example(
+    func: Callable, out_dims: Any, flat: list, dims: list, size: int, spec: Any, kwargs: dict
+) -> Any:
     results = []
     for number in range(size):
         example = [value if dim is None else value.select(dim, number) for value, dim in zip(flat, dims, strict=True)]

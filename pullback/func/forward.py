@@ -23,12 +23,15 @@ from .wrapping import _depth, replaced, selected
 def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> tuple:
     """(outputs, tangents of the outputs[, aux]): the Jacobian of `func` at `primals` times `tangents`."""
     if not isinstance(primals, tuple):
-        raise RuntimeError("jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
     flat, spec = tree_flatten(primals)
     flat_tangents, tangent_spec = tree_flatten(tangents)
     if spec != tangent_spec:
         raise RuntimeError(
-            "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, if primals is a "
+            "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, "
+            "if primals is a "
             "tuple of 3 tensors, tangents also must be. Got primals with structure "
             f"{spec} and tangents with structure {tangent_spec}"
         )
@@ -50,7 +53,8 @@ def _check(flat: list, name: str, which: str) -> None:
 
 
 def push(
-    func: Callable, flat: list, tangents: list, spec: Any, has_aux: bool = False, strict: bool = False, name: str = "jvp(f, primals, tangents)"
+    func: Callable, flat: list, tangents: list, spec: Any, has_aux: bool = False, strict: bool = False,
+    name: str = "jvp(f, primals, tangents)"
 ) -> tuple:  # fmt: skip
     """Run `func` on duals: (outputs, their tangents, structure of the outputs, aux)."""
     mode = current_mode()
@@ -58,7 +62,9 @@ def push(
     token = _depth.set(_depth.get() + 1)
     set_mode(mode.replace(dual_level=level))
     try:
-        duals = [dual_at(primal, _in_dtype(tangent, primal), level) for primal, tangent in zip(flat, tangents, strict=True)]
+        duals = [
+            dual_at(primal, _in_dtype(tangent, primal), level) for primal, tangent in zip(flat, tangents, strict=True)
+        ]
         output, aux = _with_aux(func(*tree_unflatten(duals, spec)), has_aux, name, "output")
         flat_out, out_spec = tree_flatten(output)
         if not flat_out:
@@ -66,10 +72,14 @@ def push(
         results, found = [], []
         for value in flat_out:
             if not isinstance(value, Tensor):
-                raise RuntimeError(f"{name}: expected f(*args) to return only tensors, got unsupported type {type(value)}")
+                raise RuntimeError(
+                    f"{name}: expected f(*args) to return only tensors, got unsupported type {type(value)}"
+                )
             tangent = None if value._tangent is None else value._tangent.get(level)
             if tangent is None and strict:
-                raise RuntimeError(f"{name}: The output of f is independent of the inputs. This is not allowed with strict=True.")
+                raise RuntimeError(
+                    f"{name}: The output of f is independent of the inputs. This is not allowed with strict=True."
+                )
             primal = below_level(value, level)
             results.append(primal)
             found.append(wrap(np.zeros(value._array.shape, value._array.dtype)) if tangent is None else tangent)
@@ -103,7 +113,12 @@ def jacfwd(
 
         with batch_level() as level:
             results, tangents, out_spec, aux = push(
-                on_chosen, flat, _unit_tangents(flat, total, level), tree_flatten(tuple(flat))[1], has_aux, name="jacfwd(f, ...)(*args)"
+                on_chosen,
+                flat,
+                _unit_tangents(flat, total, level),
+                tree_flatten(tuple(flat))[1],
+                has_aux,
+                name="jacfwd(f, ...)(*args)",
             )
         blocks = []
         for result, tangent in zip(results, tangents, strict=True):
@@ -164,9 +179,7 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
         """The Jacobian times these tangents."""
         given = tree_flatten(tangents)[1]
         if given != spec:
-            raise RuntimeError(
-                "Expected the tangents {} to have the same structure as the primals {}".format(given, spec)
-            )
+            raise RuntimeError(f"Expected the tangents {given} to have the same structure as the primals {spec}")
         return jvp(func, primals, tangents)[1]
 
     return output, jvp_fn

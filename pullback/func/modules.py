@@ -23,7 +23,9 @@ def functional_call(
         names = [name for part in parameter_and_buffer_dicts for name in part]
         repeated = {name for name in names if names.count(name) > 1}
         if repeated:
-            raise ValueError(f"{sorted(repeated)} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+            raise ValueError(
+                f"{sorted(repeated)} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+            )
         merged = {name: value for part in parameter_and_buffer_dicts for name, value in part.items()}
     else:
         raise ValueError(

@@ -53,7 +53,12 @@ def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: 
             _check_scalar(output)
             own = {edge_of(leaf) for leaf in flat}
             foreign = outer_history(output, own)
-            record = output._tangent is not None or any(leaf._tangent is not None for leaf in flat) or foreign and outside.grad
+            record = (
+                output._tangent is not None
+                or any(leaf._tangent is not None for leaf in flat)
+                or foreign
+                and outside.grad
+            )
             gradients = gradients_of([output], flat, None, outside.grad, own, record=record)
             answer = tree_unflatten(gradients, spec)
             value = output if foreign else detached(output)
@@ -66,9 +71,7 @@ def _with_aux(output: Any, has_aux: bool, name: str, what: str) -> tuple:
     if not has_aux:
         return output, None
     if not (isinstance(output, tuple) and len(output) == 2):
-        raise RuntimeError(
-            f"{name}: output of function f should be a tuple: ({what}, aux) if has_aux is True"
-        )
+        raise RuntimeError(f"{name}: output of function f should be a tuple: ({what}, aux) if has_aux is True")
     return output
 
 
@@ -77,13 +80,20 @@ def _check_scalar(output: Any) -> None:
         raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
     if output.ndim != 0:
         raise RuntimeError(
-            f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. Maybe you "
+            f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} "
+            "dims. Maybe you "
             "wanted to use the vjp or jacrev APIs instead?"
         )
 
 
 def gradients_of(
-    outputs: list, inputs: list, weights: list | None, recording: bool, own: set, batched: bool = False, record: bool | None = None
+    outputs: list,
+    inputs: list,
+    weights: list | None,
+    recording: bool,
+    own: set,
+    batched: bool = False,
+    record: bool | None = None,
 ) -> list:
     """Gradients of outputs (those that require grad) with respect to inner leaves; zeros where nothing arrives."""
     picked = [number for number, output in enumerate(outputs) if output.requires_grad]
@@ -93,8 +103,10 @@ def gradients_of(
     roots_ = [outputs[number] for number in picked]
     given = None if weights is None else [weights[number] for number in picked]
     if record is None:
-        record = any(output._tangent is not None for output in roots_) or any(leaf._tangent is not None for leaf in inputs) or (
-            recording and any(outer_history(output, own) for output in roots_)
+        record = (
+            any(output._tangent is not None for output in roots_)
+            or any(leaf._tangent is not None for leaf in inputs)
+            or (recording and any(outer_history(output, own) for output in roots_))
         )
     found = roots.grad(
         roots_, inputs, given, create_graph=record, retain_graph=True, allow_unused=True, is_grads_batched=batched
@@ -143,16 +155,21 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 
 def _check_tensors(flat: list, name: str, function: str) -> None:
     if not flat:
-        raise RuntimeError(f"{name}: Expected {function} to be a function that has non-empty output (got output = {flat})")
+        raise RuntimeError(
+            f"{name}: Expected {function} to be a function that has non-empty output (got output = {flat})"
+        )
     for value in flat:
         if not isinstance(value, Tensor):
-            raise RuntimeError(f"{name}: expected {function}(*args) to return only tensors, got unsupported type {type(value)}")
+            raise RuntimeError(
+                f"{name}: expected {function}(*args) to return only tensors, got unsupported type {type(value)}"
+            )
 
 
 def _check_structure(given: TreeSpec, wanted: TreeSpec) -> None:
     if given != wanted:
         raise RuntimeError(
-            "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. cotangents: "
+            "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+            "cotangents: "
             f"{treespec_pprint(given)}, primal output: {treespec_pprint(wanted)}"
         )
 
@@ -161,7 +178,8 @@ def _check_shapes(weights: list, outputs: list) -> None:
     for position, (weight, output) in enumerate(zip(weights, outputs, strict=True)):
         if weight._array.shape != output._array.shape:
             raise RuntimeError(
-                f"Mismatch in shape: grad_output[{position}] has a shape of torch.Size({list(weight.shape)}) and output[{position}] "
+                f"Mismatch in shape: grad_output[{position}] has a shape of torch.Size({list(weight.shape)}) and "
+                f"output[{position}] "
                 f"has a shape of torch.Size({list(output.shape)})."
             )
 
@@ -190,7 +208,9 @@ def jacrev(
             _check_jacobian_outputs(flat_out, func)
             own = {edge_of(leaf) for leaf in flat}
             if len(flat_out) == 1 and flat_out[0]._array.shape == ():
-                blocks = [gradients_of(flat_out, flat, [wrap(np.ones((), flat_out[0]._array.dtype))], outside.grad, own)]
+                blocks = [
+                    gradients_of(flat_out, flat, [wrap(np.ones((), flat_out[0]._array.dtype))], outside.grad, own)
+                ]
             else:
                 rows = [
                     gradients_of(flat_out, flat, basis, outside.grad, own, batched=True)

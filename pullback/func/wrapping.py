@@ -18,7 +18,7 @@ _depth = transform_depth
 
 
 class transform:
-    """The body of a transform: grad mode on (whatever it is outside), and `backward()` refused. Gives the mode outside."""
+    """The body of a transform: grad mode on, whatever it is outside, and `backward()` refused. Gives the mode outside."""
 
     def __enter__(self) -> Any:
         self.mode = mode = current_mode()
@@ -33,12 +33,13 @@ class transform:
 
 
 def inner_leaf(x: Any, recording: bool) -> Tensor:
-    """A tensor to differentiate with respect to: the value of `x`, connected to the graph `x` is in if that is recorded."""
+    """A tensor to differentiate with respect to: the value of `x`, connected to its graph if that is recorded."""
     if not isinstance(x, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
     if x._array.dtype.kind not in "fcV":
         raise RuntimeError(
-            f"only Tensors of floating point dtype can require gradients. This argument has dtype {x.dtype!r}: convert it first."
+            f"only Tensors of floating point dtype can require gradients. This argument has dtype {x.dtype!r}: "
+            "convert it first."
         )
     level = current_mode().batch_level
     if level and level_of(x._array) != level:
@@ -75,7 +76,11 @@ def outer_history(output: Tensor, own: set) -> bool:
     if output._tangent is not None:
         return True
     array = output._array
-    if type(array) is Batched and is_tensor(array.array) and (array.array._requires_grad or array.array._tangent is not None):
+    if (
+        type(array) is Batched
+        and is_tensor(array.array)
+        and (array.array._requires_grad or array.array._tangent is not None)
+    ):
         return True
     if not output.requires_grad:
         return False
@@ -121,7 +126,9 @@ def check_argnums(argnums: Any, count: int) -> None:
         if not argnums:
             raise RuntimeError("argnums must be non-empty")
         if not all(isinstance(number, int) for number in argnums):
-            raise RuntimeError(f"argnums must be int or Tuple of ints, got {type(next(n for n in argnums if not isinstance(n, int)))}")
+            raise RuntimeError(
+                f"argnums must be int or Tuple of ints, got {type(next(n for n in argnums if not isinstance(n, int)))}"
+            )
         wrapped = [number % count for number in argnums if -count <= number < count]
         for number in argnums:
             check(number)

@@ -1,4 +1,4 @@
-"""Jacobians of losses that have been computed already, by one batched pass over their graph, and what to do with them."""
+"""Jacobians of losses that have been computed already, by one batched pass over their graph; `backward` with them."""
 
 from __future__ import annotations
 
@@ -39,10 +39,14 @@ def _check(outputs: list, inputs: list) -> None:
             raise TypeError(f"jacobian() needs tensors computed from tensors, but got a {type(value).__name__}")
     for position, value in enumerate(inputs):
         if not value.requires_grad:
-            raise RuntimeError(f"One of the differentiated Tensors does not require grad: input {position} of jacobian()")
+            raise RuntimeError(
+                f"One of the differentiated Tensors does not require grad: input {position} of jacobian()"
+            )
 
 
-def _columns(outputs: list, inputs: list, create_graph: bool, retain_graph: bool, chunk_size: int | None) -> list[Tensor]:
+def _columns(
+    outputs: list, inputs: list, create_graph: bool, retain_graph: bool, chunk_size: int | None
+) -> list[Tensor]:
     """For each input, the gradients of all output elements, one row each."""
     live = [output for output in outputs if output.requires_grad]
     total = sum(output._array.size for output in outputs)
@@ -54,8 +58,13 @@ def _columns(outputs: list, inputs: list, create_graph: bool, retain_graph: bool
         weights = [weight for weight, output in zip(basis, outputs, strict=True) if output.requires_grad]
         parts.append(
             roots.grad(
-                live, inputs, weights, create_graph=create_graph, retain_graph=retain_graph or number + 1 < len(chunks),
-                materialize_grads=True, is_grads_batched=True,
+                live,
+                inputs,
+                weights,
+                create_graph=create_graph,
+                retain_graph=retain_graph or number + 1 < len(chunks),
+                materialize_grads=True,
+                is_grads_batched=True,
             )  # fmt: skip
         )
     return [group[0] if len(group) == 1 else FUNCTIONS["cat"](list(group), 0) for group in zip(*parts, strict=True)]
@@ -101,12 +110,13 @@ def gramian(losses: Any, inputs: Sequence[Tensor] | None = None, chunk_size: int
 
 
 def backward(
-    losses: Any, inputs: Sequence[Tensor] | None = None, *, aggregator: Callable[[np.ndarray], np.ndarray] | None = None,
+    losses: Any, inputs: Sequence[Tensor] | None = None, *,
+    aggregator: Callable[[np.ndarray], np.ndarray] | None = None,
     retain_graph: bool = False, chunk_size: int | None = None,
 ) -> None:  # fmt: skip
     """Add to `.grad` of the inputs (all leaves, if none are given) an aggregate of the gradients of several losses.
 
-    `aggregator` maps the Jacobian matrix to one row; the default is their sum, which is what `losses.sum().backward()` does.
+    `aggregator` maps the Jacobian matrix to one row; the default adds the rows up, as `losses.sum().backward()` does.
     """
     from .aggregation import Sum
 

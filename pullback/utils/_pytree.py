@@ -1,7 +1,7 @@
 """Nested containers as one flat list: `tree_flatten`, `tree_unflatten`, `tree_map` and relatives, with torch's names.
 
-Dicts, lists, tuples, named tuples, OrderedDicts, defaultdicts and deques are nodes, everything else (None too) is a leaf;
-`register_pytree_node` adds further kinds of nodes. The transforms in `func` take and return such trees.
+Dicts, lists, tuples, named tuples, OrderedDicts, defaultdicts and deques are nodes, everything else (None too) is a
+leaf; `register_pytree_node` adds further kinds of nodes. The transforms in `func` take and return such trees.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 __all__ = [
-    "LeafSpec", "PyTree", "TreeSpec", "register_pytree_node", "tree_all", "tree_any", "tree_flatten", "tree_is_leaf", "tree_iter",
-    "tree_leaves", "tree_map", "tree_map_", "tree_map_only", "tree_map_only_", "tree_structure", "tree_unflatten", "treespec_pprint",
+    "LeafSpec", "PyTree", "TreeSpec", "register_pytree_node", "tree_all", "tree_any", "tree_flatten", "tree_is_leaf",
+    "tree_iter",
+    "tree_leaves", "tree_map", "tree_map_", "tree_map_only", "tree_map_only_", "tree_structure", "tree_unflatten",
+    "treespec_pprint",
 ]  # fmt: skip
 
 PyTree = Any
@@ -45,7 +47,10 @@ _NAMED = NodeDef(lambda values: (list(values), type(values)), lambda values, kin
 
 
 def register_pytree_node(
-    cls: type, flatten_fn: Callable[[Any], tuple[list, Context]], unflatten_fn: Callable[[Iterable, Context], Any], **_: Any
+    cls: type,
+    flatten_fn: Callable[[Any], tuple[list, Context]],
+    unflatten_fn: Callable[[Iterable, Context], Any],
+    **_: Any,
 ) -> None:
     """Make a class a kind of node: how it is flattened into (children, context) and made from them again."""
     if cls in SUPPORTED_NODES:
@@ -103,8 +108,14 @@ class TreeSpec:
             raise ValueError(f"Node type mismatch; expected {self.type!r}, but got {type(tree)!r}.")
         children, context = node.flatten(tree)
         if len(children) != self.num_children or context != self.context:
-            raise ValueError(f"Node arity or context mismatch; expected {self.num_children} children, but got {len(children)}.")
-        return [leaf for spec, child in zip(self.children_specs, children, strict=True) for leaf in spec.flatten_up_to(child)]
+            raise ValueError(
+                f"Node arity or context mismatch; expected {self.num_children} children, but got {len(children)}."
+            )
+        return [
+            leaf
+            for spec, child in zip(self.children_specs, children, strict=True)
+            for leaf in spec.flatten_up_to(child)
+        ]
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -158,12 +169,14 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
     """A tree of the given spec with the given leaves."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(
-            f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of type {type(treespec)}."
+            "tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of type "
+            f"{type(treespec)}."
         )
     values = list(leaves)
     if len(values) != treespec.num_leaves:
         raise ValueError(
-            f"tree_unflatten(leaves, treespec): `leaves` has length {len(values)} but the spec refers to a pytree that holds "
+            f"tree_unflatten(leaves, treespec): `leaves` has length {len(values)} but the spec refers to a pytree "
+            "that holds "
             f"{treespec.num_leaves} items ({treespec})."
         )
     return _unflatten(iter(values), treespec)
@@ -208,9 +221,7 @@ def _matches(kinds: Any) -> Callable[[Any], bool]:
     return kinds if callable(kinds) and not isinstance(kinds, type) else lambda leaf: isinstance(leaf, kinds)
 
 
-def tree_map_only(
-    kind: Any, func: Callable, tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
-) -> PyTree:
+def tree_map_only(kind: Any, func: Callable, tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> PyTree:
     """`tree_map` on the leaves of a type (or types, or for which a test holds)."""
     matches = _matches(kind)
     return tree_map(lambda leaf: func(leaf) if matches(leaf) else leaf, tree, is_leaf=is_leaf)
@@ -233,7 +244,7 @@ def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[PyTre
 
 
 def broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec) -> list[Any] | None:
-    """The leaves of `tree`, each repeated for the whole subtree of `treespec` it stands for; None if it does not fit."""
+    """The leaves of `tree`, each repeated for the subtree of `treespec` it stands for; None if it does not fit."""
     kind, node = _kind_of(tree)
     if node is None:
         return [tree] * treespec.num_leaves

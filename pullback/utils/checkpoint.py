@@ -1,7 +1,8 @@
 """`torch.utils.checkpoint`: trade computing for memory by running parts of a forward pass again in the backward pass.
 
-Without reentrance (recommended) saved values are replaced by placeholders through saved-tensor hooks; the first one that
-is needed runs the function again, and stops as soon as all values have been seen. The reentrant form is a custom function.
+Without reentrance (recommended) saved values are replaced by placeholders through saved-tensor hooks; the first one
+that is needed runs the function again, and stops when all values have been seen. The reentrant form is a custom
+function.
 """
 
 from __future__ import annotations
@@ -67,15 +68,19 @@ def noop_context_fn() -> tuple[Any, Any]:
 
 
 def checkpoint(
-    function: Callable, *args: Any, use_reentrant: bool | None = None, context_fn: Callable[[], tuple] = noop_context_fn,
+    function: Callable, *args: Any, use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple] = noop_context_fn,
     determinism_check: str = "default", debug: bool = False, early_stop: bool = True, **kwargs: Any,
 ) -> Any:  # fmt: skip
     """Call `function` without keeping what its backward pass needs; it runs again when that is needed."""
     if use_reentrant is None:
         warnings.warn(
-            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
-            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to preserve "
-            "the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between "
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch "
+            "2.9, calling "
+            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you "
+            "need to preserve "
+            "the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+            "differences between "
             "the two variants.",
             UserWarning,
             stacklevel=2,
@@ -89,9 +94,7 @@ def checkpoint(
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         return CheckpointFunction.apply(function, preserve, *args)
     if determinism_check not in ("default", "none"):
-        raise ValueError(
-            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
-        )
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     first, second = context_fn()
     again = _Rerun(function, args, kwargs, preserve, second)
     if not is_grad_enabled():
@@ -198,8 +201,10 @@ class _Frame:
     def compare(self, seen: list[Tensor]) -> None:
         if len(seen) != len(self.metadata):
             raise CheckpointError(
-                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
-                f"Number of tensors saved during forward: {len(self.metadata)}\nNumber of tensors saved during recomputation: "
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                "recomputation.\n"
+                f"Number of tensors saved during forward: {len(self.metadata)}\nNumber of tensors saved during "
+                "recomputation: "
                 f"{len(seen)}.{_TIP}"
             )
         if not self.check:
@@ -211,14 +216,17 @@ class _Frame:
                 lines.append(f"tensor at position {number}:\nsaved metadata: {before}\nrecomputed metadata: {after}")
         if lines:
             raise CheckpointError(
-                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward "
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                "during the forward "
                 "pass.\n" + "\n".join(lines) + _TIP
             )
 
 
 _TIP = (
-    "\n\nTip: To see a more detailed error message, either pass `debug=True` to\n`torch.utils.checkpoint.checkpoint(...)` or wrap the "
-    "code block\nwith `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to\nenable checkpoint-debug mode globally. "
+    "\n\nTip: To see a more detailed error message, either pass `debug=True` "
+    "to\n`torch.utils.checkpoint.checkpoint(...)` or wrap the "
+    "code block\nwith `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to\nenable checkpoint-debug "
+    "mode globally. "
     "The function must do the same both times: look for changing state, and for random numbers drawn outside it.\n"
 )
 
@@ -238,7 +246,9 @@ class CheckpointFunction(Function):
         ctx.places = [number for number, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.save_for_backward(*[args[number] for number in ctx.places])
         if not any(isinstance(value, Tensor) and value.requires_grad for value in args):
-            warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=4)
+            warnings.warn(
+                "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=4
+            )
         with no_grad():
             return run_function(*args)
 
@@ -247,8 +257,10 @@ class CheckpointFunction(Function):
         sweep = running()
         if sweep is not None and sweep.reach is not None:
             raise RuntimeError(
-                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
-                ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing the "
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                "parameter to "
+                ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() "
+                "without passing the "
                 "`inputs` argument."
             )
         inputs = list(ctx.args)
@@ -258,7 +270,9 @@ class CheckpointFunction(Function):
             outputs = ctx.run_function(*inputs)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [
-            (output, grad) for output, grad in zip(outputs, grads, strict=True) if isinstance(output, Tensor) and output.requires_grad
+            (output, grad)
+            for output, grad in zip(outputs, grads, strict=True)
+            if isinstance(output, Tensor) and output.requires_grad
         ]
         if not pairs:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
@@ -272,9 +286,12 @@ def checkpoint_sequential(
     """Run a sequence of functions (or a Sequential) in `segments` parts, all but the last of them checkpointed."""
     if use_reentrant is None:
         warnings.warn(
-            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version 2.9 we "
-            "will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you need to preserve the "
-            "current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between the "
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. "
+            "In version 2.9 we "
+            "will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you "
+            "need to preserve the "
+            "current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+            "differences between the "
             "two variants.",
             UserWarning,
             stacklevel=2,

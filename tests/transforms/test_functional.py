@@ -27,13 +27,17 @@ def _value(x, y):
 CALLS = {
     "jacobian": lambda F, t: F.jacobian(lambda x: x**2 * x.sum(), t(V)),
     "jacobian of pairs": lambda F, t: F.jacobian(_pair_function, (t(V), t(V * 2))),
-    "jacobian forward": lambda F, t: F.jacobian(_pair_function, (t(V), t(V * 2)), vectorize=True, strategy="forward-mode"),
+    "jacobian forward": lambda F, t: F.jacobian(
+        _pair_function, (t(V), t(V * 2)), vectorize=True, strategy="forward-mode"
+    ),
     "jacobian vectorized": lambda F, t: F.jacobian(_pair_function, (t(V), t(V * 2)), vectorize=True),
     "jacobian unused input": lambda F, t: F.jacobian(lambda x, y: x * 2, (t(V), t(V))),
     "hessian": lambda F, t: F.hessian(lambda x: (x**3).sum(), t(V)),
     "hessian of pairs": lambda F, t: F.hessian(_value, (t(V), t(V))),
     "hessian vectorized": lambda F, t: F.hessian(_value, (t(V), t(V)), vectorize=True),
-    "hessian forward": lambda F, t: F.hessian(_value, (t(V), t(V)), vectorize=True, outer_jacobian_strategy="forward-mode"),
+    "hessian forward": lambda F, t: F.hessian(
+        _value, (t(V), t(V)), vectorize=True, outer_jacobian_strategy="forward-mode"
+    ),
     "vjp": lambda F, t: F.vjp(_pair_function, (t(V), t(V)), (t(V), t(V)[0])),
     "vjp of a scalar": lambda F, t: F.vjp(lambda x: (x**2).sum(), t(V)),
     "jvp": lambda F, t: F.jvp(_pair_function, (t(V), t(V)), (t(V), t(V * 3))),

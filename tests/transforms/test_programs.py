@@ -25,12 +25,18 @@ PROGRAMS = {
     "grad": lambda M: M.func.grad(lambda x: (x.sin() * x).sum())(M.tensor(V)),
     "grad of grad": lambda M: M.func.grad(M.func.grad(lambda x: x**3))(M.tensor(2.0)),
     "grad argnums": lambda M: M.func.grad(lambda x, y: (x * y).sum(), argnums=(1, 0))(M.tensor(V), M.tensor(V * 2)),
-    "grad of dict": lambda M: M.func.grad(lambda d: (d["a"] * d["b"][0]).sum())({"a": M.tensor(V), "b": [M.tensor(V * 2)]}),
+    "grad of dict": lambda M: M.func.grad(lambda d: (d["a"] * d["b"][0]).sum())(
+        {"a": M.tensor(V), "b": [M.tensor(V * 2)]}
+    ),
     "grad aux": lambda M: M.func.grad(lambda x: ((x**2).sum(), x * 2), has_aux=True)(M.tensor(V)),
     "grad and value": lambda M: M.func.grad_and_value(lambda x: (x**2).sum())(M.tensor(V)),
     "grad of namedtuple": lambda M: tuple(M.func.grad(lambda p: (p.x * p.y).sum())(Point(M.tensor(V), M.tensor(V)))),
-    "vjp": lambda M: M.func.vjp(lambda x, y: (x * y, x.sum()), M.tensor(V), M.tensor(V * 2))[1]((M.tensor(V), M.tensor(V)[0])),
-    "vjp twice": lambda M: (lambda out, f: [f(M.tensor(V)), f(M.tensor(V * 2))])(*M.func.vjp(lambda x: x.exp(), M.tensor(V))),
+    "vjp": lambda M: M.func.vjp(lambda x, y: (x * y, x.sum()), M.tensor(V), M.tensor(V * 2))[1](
+        (M.tensor(V), M.tensor(V)[0])
+    ),
+    "vjp twice": lambda M: (lambda out, f: [f(M.tensor(V)), f(M.tensor(V * 2))])(
+        *M.func.vjp(lambda x: x.exp(), M.tensor(V))
+    ),
     "jvp": lambda M: M.func.jvp(lambda x, y: x * y.sin(), (M.tensor(V), M.tensor(V)), (M.tensor(V), M.tensor(V * 3))),
     "jvp aux": lambda M: M.func.jvp(lambda x: (x.exp(), x * 2), (M.tensor(V),), (M.tensor(V),), has_aux=True),
     "jvp of jvp": lambda M: M.func.jvp(
@@ -43,15 +49,21 @@ PROGRAMS = {
     "jacfwd": lambda M: M.func.jacfwd(lambda x: (M.tensor(A) @ x).tanh())(M.tensor(V)),
     "jacrev of tuple": lambda M: M.func.jacrev(lambda x, y: (x * y, x.sum()), argnums=(0, 1))(M.tensor(V), M.tensor(V)),
     "jacfwd of tuple": lambda M: M.func.jacfwd(lambda x, y: (x * y, x.sum()), argnums=(0, 1))(M.tensor(V), M.tensor(V)),
-    "jacrev of dict": lambda M: M.func.jacrev(lambda d: {"o": d["a"] * 2, "p": d["b"].sum()})({"a": M.tensor(V), "b": M.tensor(B)}),
+    "jacrev of dict": lambda M: M.func.jacrev(lambda d: {"o": d["a"] * 2, "p": d["b"].sum()})(
+        {"a": M.tensor(V), "b": M.tensor(B)}
+    ),
     "jacrev chunks": lambda M: M.func.jacrev(lambda x: (M.tensor(A) @ x).tanh(), chunk_size=2)(M.tensor(V)),
     "jacrev aux": lambda M: M.func.jacrev(lambda x: (x**2, x.sum()), has_aux=True)(M.tensor(V)),
     "jacfwd aux": lambda M: M.func.jacfwd(lambda x: (x**2, x.sum()), has_aux=True)(M.tensor(V)),
     "jacrev integer output": lambda M: M.func.jacrev(lambda x: (x > 0).double() * x)(M.tensor(V)),
     "hessian": lambda M: M.func.hessian(lambda x: (M.tensor(A) @ x).tanh().sum())(M.tensor(V)),
-    "hessian argnums": lambda M: M.func.hessian(lambda x, y: (x**2 * y).sum(), argnums=(0, 1))(M.tensor(V), M.tensor(V)),
+    "hessian argnums": lambda M: M.func.hessian(lambda x, y: (x**2 * y).sum(), argnums=(0, 1))(
+        M.tensor(V), M.tensor(V)
+    ),
     "hessian of vector": lambda M: M.func.hessian(lambda x: (M.tensor(A) @ x).softmax(0))(M.tensor(V)),
-    "rosenbrock": lambda M: M.func.hessian(lambda x: (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum())(M.tensor(V)),
+    "rosenbrock": lambda M: M.func.hessian(lambda x: (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum())(
+        M.tensor(V)
+    ),
     "fwd rev": lambda M: M.func.jacfwd(M.func.jacrev(lambda x: (M.tensor(A) @ x).softmax(0)))(M.tensor(V)),
     "fwd fwd": lambda M: M.func.jacfwd(M.func.jacfwd(lambda x: (M.tensor(A) @ x).softmax(0)))(M.tensor(V)),
     "rev fwd": lambda M: M.func.jacrev(M.func.jacfwd(lambda x: (M.tensor(A) @ x).softmax(0)))(M.tensor(V)),
@@ -60,39 +72,79 @@ PROGRAMS = {
     "vmap": lambda M: M.vmap(lambda a, b: a @ b, in_dims=(0, None))(M.tensor(A), M.tensor(V)),
     "vmap matrix": lambda M: M.vmap(lambda a, b: _layer(M, b, a).sum(), in_dims=(0, None))(M.tensor(A), M.tensor(B)),
     "vmap dims": lambda M: M.vmap(lambda x: (x * 2, x.sum()), in_dims=1, out_dims=(1, 0))(M.tensor(A)),
-    "vmap dict dims": lambda M: M.vmap(lambda d: d["a"] + d["b"], in_dims=({"a": 0, "b": None},))({"a": M.tensor(A), "b": M.tensor(V)}),
+    "vmap dict dims": lambda M: M.vmap(lambda d: d["a"] + d["b"], in_dims=({"a": 0, "b": None},))(
+        {"a": M.tensor(A), "b": M.tensor(V)}
+    ),
     "vmap chunks": lambda M: M.vmap(lambda x: x * 2, chunk_size=2)(M.tensor(A)),
-    "vmap vmap": lambda M: M.vmap(M.vmap(lambda a, b: (a * b).sin(), in_dims=(0, None)), in_dims=(None, 0))(M.tensor(A), M.tensor(A)),
+    "vmap vmap": lambda M: M.vmap(M.vmap(lambda a, b: (a * b).sin(), in_dims=(0, None)), in_dims=(None, 0))(
+        M.tensor(A), M.tensor(A)
+    ),
     "vmap constant": lambda M: M.vmap(lambda x: M.ones(2))(M.tensor(A)),
     "vmap where": lambda M: M.vmap(lambda x: M.where(x > 0, x, -x))(M.tensor(A)),
     "vmap in place": lambda M: M.vmap(lambda x: x.add_(1))(M.tensor(A)),
     "vmap in place view": lambda M: M.vmap(lambda x: (x.clone().mul_(x), _written(x)))(M.tensor(A)),
-    "vmap cat stack": lambda M: M.vmap(lambda x: (M.cat([x, M.tensor(V), x * 2]), M.stack([x[0], x[1] * x[2]])))(M.tensor(A)),
+    "vmap cat stack": lambda M: M.vmap(lambda x: (M.cat([x, M.tensor(V), x * 2]), M.stack([x[0], x[1] * x[2]])))(
+        M.tensor(A)
+    ),
     "vmap shapes": lambda M: M.vmap(
-        lambda x: (x.reshape(2, 6), x.T, x.unsqueeze(1), x.expand(2, 3, 4), x.flip(0), x[:, 1:], x.diagonal(), x.unfold(1, 2, 1))
+        lambda x: (
+            x.reshape(2, 6),
+            x.T,
+            x.unsqueeze(1),
+            x.expand(2, 3, 4),
+            x.flip(0),
+            x[:, 1:],
+            x.diagonal(),
+            x.unfold(1, 2, 1),
+        )
     )(M.tensor(np.stack([B, B * 2]))),
     "vmap reductions": lambda M: M.vmap(
-        lambda x: (x.sum(1), x.mean(), x.amax(0), x.prod(1), x.softmax(0), x.cumsum(1), x.std(), x.argmax(), x.sort(1)[0], x.norm())
+        lambda x: (
+            x.sum(1),
+            x.mean(),
+            x.amax(0),
+            x.prod(1),
+            x.softmax(0),
+            x.cumsum(1),
+            x.std(),
+            x.argmax(),
+            x.sort(1)[0],
+            x.norm(),
+        )
     )(M.tensor(np.stack([B, B * 2]))),
-    "vmap products": lambda M: M.vmap(lambda x, y: (x @ y, x.T @ x, (x * 2) @ y[:, 0], M.einsum("ij,jk->ik", x, y)), in_dims=(0, None))(
-        M.tensor(np.stack([B, B * 2])), M.tensor(B.T.copy())
-    ),
+    "vmap products": lambda M: M.vmap(
+        lambda x, y: (x @ y, x.T @ x, (x * 2) @ y[:, 0], M.einsum("ij,jk->ik", x, y)), in_dims=(0, None)
+    )(M.tensor(np.stack([B, B * 2])), M.tensor(B.T.copy())),
     "vmap index": lambda M: M.vmap(lambda x, i: x[i])(M.tensor(A), M.tensor(INDEX)),
     "vmap index shared": lambda M: M.vmap(lambda i: M.tensor(A)[i])(M.tensor(INDEX)),
     "vmap gather": lambda M: M.vmap(lambda x, i: M.gather(x, 0, i.reshape(1)))(M.tensor(A), M.tensor(INDEX)),
-    "vmap gather grad": lambda M: M.vmap(M.func.grad(lambda x, i: M.gather(x**2, 0, i.reshape(1)).sum()))(M.tensor(A), M.tensor(INDEX)),
-    "per sample": lambda M: M.vmap(M.func.grad(lambda w, x: (_layer(M, w, x) ** 2).sum()), in_dims=(None, 0))(M.tensor(B), M.tensor(A)),
+    "vmap gather grad": lambda M: M.vmap(M.func.grad(lambda x, i: M.gather(x**2, 0, i.reshape(1)).sum()))(
+        M.tensor(A), M.tensor(INDEX)
+    ),
+    "per sample": lambda M: M.vmap(M.func.grad(lambda w, x: (_layer(M, w, x) ** 2).sum()), in_dims=(None, 0))(
+        M.tensor(B), M.tensor(A)
+    ),
     "vmap hessian": lambda M: M.vmap(M.func.hessian(lambda x: _layer(M, M.tensor(B), x).sum() ** 2))(M.tensor(A)),
-    "vmap jvp": lambda M: M.vmap(lambda x: M.func.jvp(lambda z: _layer(M, M.tensor(B), z), (x,), (x * 2,)))(M.tensor(A)),
-    "vmap vjp": lambda M: M.vmap(lambda x: M.func.vjp(lambda z: _layer(M, M.tensor(B), z), x)[1](x.sum().expand(4)))(M.tensor(A)),
+    "vmap jvp": lambda M: M.vmap(lambda x: M.func.jvp(lambda z: _layer(M, M.tensor(B), z), (x,), (x * 2,)))(
+        M.tensor(A)
+    ),
+    "vmap vjp": lambda M: M.vmap(lambda x: M.func.vjp(lambda z: _layer(M, M.tensor(B), z), x)[1](x.sum().expand(4)))(
+        M.tensor(A)
+    ),
     "vmap jacrev": lambda M: M.vmap(M.func.jacrev(lambda x: _layer(M, M.tensor(B), x)))(M.tensor(A)),
     "vmap jacfwd": lambda M: M.vmap(M.func.jacfwd(lambda x: _layer(M, M.tensor(B), x)))(M.tensor(A)),
-    "grad vmap": lambda M: M.func.grad(lambda w: M.vmap(lambda x: _layer(M, w, x).sum())(M.tensor(A)).sum())(M.tensor(B)),
-    "jvp vmap": lambda M: M.func.jvp(lambda w: M.vmap(lambda x: _layer(M, w, x))(M.tensor(A)), (M.tensor(B),), (M.tensor(B),)),
+    "grad vmap": lambda M: M.func.grad(lambda w: M.vmap(lambda x: _layer(M, w, x).sum())(M.tensor(A)).sum())(
+        M.tensor(B)
+    ),
+    "jvp vmap": lambda M: M.func.jvp(
+        lambda w: M.vmap(lambda x: _layer(M, w, x))(M.tensor(A)), (M.tensor(B),), (M.tensor(B),)
+    ),
     "grad vmap grad": lambda M: M.func.grad(
         lambda w: M.vmap(M.func.grad(lambda x: (x * w).sin().sum()))(M.tensor(A)).sum()
     )(M.tensor(V)),
-    "grad index vmap": lambda M: M.func.grad(lambda e: M.vmap(lambda i: e[i].sum() * 2)(M.tensor(INDEX)).sum())(M.tensor(A)),
+    "grad index vmap": lambda M: M.func.grad(lambda e: M.vmap(lambda i: e[i].sum() * 2)(M.tensor(INDEX)).sum())(
+        M.tensor(A)
+    ),
     "ordinary graph outside": lambda M: _outside(M),
     "batched cotangents": lambda M: _batched(M),
     "batched cotangents recorded": lambda M: _batched_twice(M),
@@ -119,7 +171,9 @@ def _batched(M):
 
 def _batched_twice(M):
     x = M.tensor(V, requires_grad=True)
-    (rows,) = M.autograd.grad((x**3) @ M.tensor(B), x, M.eye(4, dtype=M.float64), is_grads_batched=True, create_graph=True)
+    (rows,) = M.autograd.grad(
+        (x**3) @ M.tensor(B), x, M.eye(4, dtype=M.float64), is_grads_batched=True, create_graph=True
+    )
     return M.autograd.grad((rows**2).sum(), x)
 
 

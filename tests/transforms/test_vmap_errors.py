@@ -12,15 +12,43 @@ from pullback.autograd import functional, gradcheck, gradgradcheck
 ones = P.ones
 
 REFUSED = [
-    (RuntimeError, "Expected f(*args) to return a scalar Tensor, got tensor with 1 dims", lambda: P.func.grad(lambda x: x * 2)(ones(3))),
-    (ValueError, "Thing passed to transform API must be Tensor, got <class 'float'>", lambda: P.func.grad(lambda x: x)(3.0)),
-    (RuntimeError, "only Tensors of floating point dtype can require gradients", lambda: P.func.grad(lambda x: x.sum())(P.arange(3))),
-    (RuntimeError, "Got argnum=1, but only 1 positional inputs", lambda: P.func.grad(lambda x: x.sum(), argnums=1)(ones(3))),
-    (RuntimeError, "backward() called inside a functorch transform", lambda: P.func.grad(lambda x: (x.sum().backward(), x.sum())[1])(ones(3))),
-    (RuntimeError, "cotangents: *, primal output: (*, *)", lambda: P.func.vjp(lambda x: (x, x * 2), ones(3))[1](ones(3))),
+    (
+        RuntimeError,
+        "Expected f(*args) to return a scalar Tensor, got tensor with 1 dims",
+        lambda: P.func.grad(lambda x: x * 2)(ones(3)),
+    ),
+    (
+        ValueError,
+        "Thing passed to transform API must be Tensor, got <class 'float'>",
+        lambda: P.func.grad(lambda x: x)(3.0),
+    ),
+    (
+        RuntimeError,
+        "only Tensors of floating point dtype can require gradients",
+        lambda: P.func.grad(lambda x: x.sum())(P.arange(3)),
+    ),
+    (
+        RuntimeError,
+        "Got argnum=1, but only 1 positional inputs",
+        lambda: P.func.grad(lambda x: x.sum(), argnums=1)(ones(3)),
+    ),
+    (
+        RuntimeError,
+        "backward() called inside a functorch transform",
+        lambda: P.func.grad(lambda x: (x.sum().backward(), x.sum())[1])(ones(3)),
+    ),
+    (
+        RuntimeError,
+        "cotangents: *, primal output: (*, *)",
+        lambda: P.func.vjp(lambda x: (x, x * 2), ones(3))[1](ones(3)),
+    ),
     (RuntimeError, "Mismatch in shape: grad_output[0]", lambda: P.func.vjp(lambda x: x * 2, ones(3))[1](ones(2))),
     (RuntimeError, "Expected primals to be a tuple", lambda: P.func.jvp(lambda x: x, ones(3), ones(3))),
-    (RuntimeError, "forward gradient that has a different size", lambda: P.func.jvp(lambda x: x, (ones(3),), (ones(2),))),
+    (
+        RuntimeError,
+        "forward gradient that has a different size",
+        lambda: P.func.jvp(lambda x: x, (ones(3),), (ones(2),)),
+    ),
     (ValueError, "got sizes [3, 2] for the mapped dimension", lambda: P.vmap(lambda a, b: a + b)(ones(3), ones(2))),
     (RuntimeError, "calling .item() on a Tensor", lambda: P.vmap(lambda a: a.item())(ones(3))),
     (RuntimeError, "data-dependent control flow", lambda: P.vmap(lambda a: a if a > 0 else -a)(ones(3))),
@@ -31,16 +59,40 @@ REFUSED = [
     (ValueError, "must only return Tensors, got type <class 'int'>", lambda: P.vmap(lambda a: 3)(ones(3))),
     (ValueError, "got no inputs", lambda: P.vmap(lambda: ones(3))()),
     (ValueError, "We cannot vmap over non-Tensor arguments", lambda: P.vmap(lambda a: a)(3)),
-    (ValueError, "at least one Tensor to vmap over", lambda: P.vmap(lambda a: a, in_dims=None and 0 or (None,))(ones(3))),
-    (ValueError, "can not return a BatchedTensor when out_dim is None", lambda: P.vmap(lambda a: a, out_dims=None)(ones(3))),
+    (
+        ValueError,
+        "at least one Tensor to vmap over",
+        lambda: P.vmap(lambda a: a, in_dims=None and 0 or (None,))(ones(3)),
+    ),
+    (
+        ValueError,
+        "can not return a BatchedTensor when out_dim is None",
+        lambda: P.vmap(lambda a: a, out_dims=None)(ones(3)),
+    ),
     (ValueError, "in_dims is not compatible", lambda: P.vmap(lambda a: a, in_dims=(0, 0))(ones(3))),
-    (RuntimeError, "doesn't match the broadcast shape [2, 3]", lambda: P.vmap(lambda a: P.zeros(3).add_(a))(ones(2, 3))),
+    (
+        RuntimeError,
+        "doesn't match the broadcast shape [2, 3]",
+        lambda: P.vmap(lambda a: P.zeros(3).add_(a))(ones(2, 3)),
+    ),
     (RuntimeError, "Only allowed values for randomness", lambda: P.vmap(lambda a: a, randomness="some")(ones(3))),
-    (TypeError, "outputs of the user-provided function given to jacobian", lambda: functional.jacobian(lambda x: 3.0, ones(3))),
-    (RuntimeError, "Output 0 of the user-provided function does not require", lambda: functional.jacobian(lambda x: ones(2), ones(3), strict=True)),
+    (
+        TypeError,
+        "outputs of the user-provided function given to jacobian",
+        lambda: functional.jacobian(lambda x: 3.0, ones(3)),
+    ),
+    (
+        RuntimeError,
+        "Output 0 of the user-provided function does not require",
+        lambda: functional.jacobian(lambda x: ones(2), ones(3), strict=True),
+    ),
     (RuntimeError, "should contain a single element", lambda: functional.hessian(lambda x: x * 2, ones(3))),
     (RuntimeError, "The vector v can only be None", lambda: functional.vjp(lambda x: x * 2, ones(3))),
-    (RuntimeError, "v has invalid size: should be torch.Size([3])", lambda: functional.vjp(lambda x: x * 2, ones(3), ones(2))),
+    (
+        RuntimeError,
+        "v has invalid size: should be torch.Size([3])",
+        lambda: functional.vjp(lambda x: x * 2, ones(3), ones(2)),
+    ),
     (ValueError, "at least one input tensor to require gradient", lambda: gradcheck(P.sin, ones(3, dtype=P.float64))),
 ]
 
@@ -88,7 +140,9 @@ def test_gradcheck_accepts_and_rejects():
     z = P.tensor([0.3 + 1j, 0.7 - 2j], dtype=P.complex128, requires_grad=True)
     for fast in (False, True):
         for value in (x, z):
-            assert gradcheck(lambda v: (v * v).sin(), (value,), fast_mode=fast, check_forward_ad=True, check_batched_grad=True)
+            assert gradcheck(
+                lambda v: (v * v).sin(), (value,), fast_mode=fast, check_forward_ad=True, check_batched_grad=True
+            )
             assert gradgradcheck(lambda v: (v * v).sin(), (value,), fast_mode=fast)
         assert gradgradcheck(P.exp, (x,), check_fwd_over_rev=True)
 
@@ -103,5 +157,7 @@ def test_gradcheck_accepts_and_rejects():
 
     for fast in (False, True):
         assert not gradcheck(Wrong.apply, (x,), fast_mode=fast, raise_exception=False)
-    with pytest.raises(P.autograd.gradcheck.GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0"):
+    with pytest.raises(
+        P.autograd.gradcheck.GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0"
+    ):
         gradcheck(Wrong.apply, (x,))

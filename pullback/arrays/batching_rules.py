@@ -52,7 +52,10 @@ def apply_batched(op: Any, inputs: tuple, params: dict | None) -> Any:
     if not size and True not in flags and not getattr(op, "decides_batch", False):
         return wrapped(op(*values, **params), level, False)
     rule = op.batch or _found.get(id(op)) or rule_of(op)
-    out = rule(op, values, flags, params, size)
+    if rule is pointwise and plain and len(values) == 2 and flags[0] and flags[1] and values[0].ndim == values[1].ndim:
+        out = op.forward(*values, **params)
+    else:
+        out = rule(op, values, flags, params, size)
     return Batched(out, level) if type(out) is ndarray else wrapped(out, level, True)
 
 
@@ -143,6 +146,8 @@ def _guess(op: Any) -> Rule:
 
 def ndim_of(value: Any, flag: bool) -> int:
     """The dims of one example."""
+    if type(value) is ndarray:
+        return value.ndim - flag
     return len(getattr(raw(value), "shape", ())) - flag
 
 
@@ -150,8 +155,15 @@ def pointwise(op: Any, values: list, flags: list, params: dict, size: int) -> An
     """Line examples up from the right, as broadcasting does."""
     if len(values) == 1:
         return op(values[0], **params)
-    ndim = max(ndim_of(value, flag) for value, flag in zip(values, flags, strict=True))
-    return op(*[lined_up(value, flag, ndim) for value, flag in zip(values, flags, strict=True)], **params)
+    ndims = [ndim_of(value, flag) for value, flag in zip(values, flags, strict=True)]
+    ndim = max(ndims)
+    return op(
+        *[
+            lined_up(value, flag, ndim) if flag and own < ndim else value
+            for value, flag, own in zip(values, flags, ndims, strict=True)
+        ],
+        **params,
+    )
 
 
 def lined_up(value: Any, flag: bool, ndim: int) -> Any:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
@@ -12,13 +11,17 @@ from .batched import Batched
 _levels: ContextVar[tuple] = ContextVar("pullback_randomness", default=())
 
 
-@contextmanager
-def randomness_of_level(level: int, randomness: str, size: int) -> Iterator[None]:
-    token = _levels.set((*_levels.get(), (level, randomness, size)))
-    try:
-        yield
-    finally:
-        _levels.reset(token)
+class randomness_of_level:
+    """While a level of vmap runs: how it wants random numbers, and for how many examples."""
+
+    def __init__(self, level: int, randomness: str, size: int) -> None:
+        self.entry = (level, randomness, size)
+
+    def __enter__(self) -> None:
+        self.token = _levels.set((*_levels.get(), self.entry))
+
+    def __exit__(self, *error: Any) -> None:
+        _levels.reset(self.token)
 
 
 def drawn(draw: Callable[[tuple], Any], shape: tuple, outside: tuple = ()) -> Any:

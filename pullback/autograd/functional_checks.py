@@ -120,8 +120,8 @@ def zeros_for(gradients: tuple, like: tuple, create_graph: bool, strict: bool, s
 def _independent(stage: str, position: int) -> str:
     if stage == "back":
         return (
-            f"The output of the user-provided function is independent of input {position}. This is not allowed in strict "
-            "mode."
+            f"The output of the user-provided function is independent of input {position}. This is not allowed in "
+            "strict mode."
         )
     if stage == "back_trick":
         return (

@@ -33,15 +33,21 @@ def apply_special(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> Any
 def _apply_in_batch(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> Any:
     """`_apply` when nothing but batches is special."""
     level = params_level(params) if params else 0
+    alike, arrays = True, []
     for value in inputs:
-        array = value._array if isinstance(value, Tensor) else value
+        array = value
+        if isinstance(value, Tensor):
+            array = value._array
+            if type(array) is not Batched or level and array.level != level:
+                alike = False
+        arrays.append(array)
         if type(array) is Batched and array.level > level:
             level = array.level
-    if level:
-        inputs = lifted(inputs, level)
     if op.view:
         inputs[0].memory()
-    arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
+    if level and not alike or op.view:
+        inputs = lifted(inputs, level) if level else inputs
+        arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
     out = apply_batched(op, arrays, params) if level else op.forward(*arrays, **(params or {}))
     if op.outputs != 1:
         return tape.finish_many(op, inputs, params, out, mode.grad)

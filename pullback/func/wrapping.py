@@ -18,7 +18,7 @@ _depth = transform_depth
 
 
 class transform:
-    """The body of a transform: grad mode on, whatever it is outside, and `backward()` refused. Gives the mode outside."""
+    """The body of a transform: grad mode on, whatever it was, and `backward()` refused. Gives the mode outside."""
 
     def __enter__(self) -> Any:
         self.mode = mode = current_mode()

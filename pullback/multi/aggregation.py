@@ -1,7 +1,7 @@
 """Aggregators: one gradient from several that may be in conflict.
 
-Each is a function of the Jacobian matrix (a row for each loss), and answers with a weighted sum of its rows; the weights
-depend on the Gramian only, the inner products of the rows. The names and results are those of the literature.
+Each is a function of the Jacobian matrix (a row for each loss), and answers with a weighted sum of its rows; the
+weights depend on the Gramian only, the inner products of the rows. The names and results are those of the literature.
 """
 
 from __future__ import annotations

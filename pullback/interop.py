@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .autograd.mode import is_grad_enabled
 from .autograd.tape import wrap
 from .dtypes import from_numpy_dtype
 from .tensor import Tensor
@@ -42,7 +43,7 @@ def to_numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         raise TypeError(
             f"Got unsupported ScalarType {self.dtype.type_name}. Convert first, as in x.float().numpy()."
         )
-    if not force and self.requires_grad:
+    if not force and self.requires_grad and is_grad_enabled():
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if self._storage is None:
         from .autograd.views import storage_of

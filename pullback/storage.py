@@ -53,5 +53,5 @@ def storage_of(tensor: Any) -> Storage:
         if node is not None and node.plan.keeps_output:
             if node.output_storages is None:
                 node.output_storages = {}
-            node.output_storages[tensor._output_nr] = storage
+            storage = tensor._storage = node.output_storages.setdefault(tensor._output_nr, storage)
     return storage

@@ -17,7 +17,7 @@ import numpy as np
 from .device import cpu, device
 from .dtypes import dtype, from_numpy_dtype
 from .size import Size
-from .storage import Storage, storage_of
+from .storage import LastWrite, Storage, next_order, storage_of
 
 if TYPE_CHECKING:
     from .autograd.node import Node, RemovableHandle
@@ -38,6 +38,7 @@ class Tensor:
     _anchor: Anchor | None = None  # a leaf's stand-in in graphs, once one refers to it
     _tangent: Any = None  # forward mode: {level: tangent}
     _inference: bool = False
+    _detached: bool = False  # by `detach_`, so that graphs made before can no longer follow it
     _name: str | None = None
 
     is_node = False
@@ -99,6 +100,10 @@ class Tensor:
             raise RuntimeError("requires_grad must be a bool")
         self._set_requires_grad(value, "only Tensors of floating point and complex dtype can require gradients")
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad cannot be deleted. Set it to False.")
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask for gradients (or stop asking) and return this tensor."""
         self._set_requires_grad(bool(requires_grad), "only Tensors of floating point dtype can require gradients")
@@ -141,6 +146,32 @@ class Tensor:
         return self._node
 
     @property
+    def _grad_fn(self) -> Node | None:
+        return self.grad_fn
+
+    @_grad_fn.deleter
+    def _grad_fn(self) -> None:
+        raise RuntimeError("The history of a tensor cannot be deleted. Use detach_().")
+
+    @property
+    def _backward_hooks(self) -> dict | None:
+        """The hooks on this tensor's gradient, None if there are none."""
+        place = self._anchor._hooks if self._anchor is not None else None if self._node is None else self._node.hooks
+        return self.__dict__.get("_idle_hooks") if place is None else place.tensor_hooks.get(self._output_nr)
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: dict | None) -> None:
+        if not self.requires_grad:
+            self.__dict__["_idle_hooks"] = hooks  # no gradient will come for them
+            return
+        place = leaf_hooks(self) if self._node is None else self._node.ensure_hooks()
+        place.tensor_hooks[self._output_nr] = {} if hooks is None else hooks
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self) -> None:
+        raise RuntimeError("The hooks of a tensor cannot be deleted. Set them to None.")
+
+    @property
     def output_nr(self) -> int:
         return self._output_nr
 
@@ -175,7 +206,7 @@ class Tensor:
             )
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")
-        wanted = self.grad_dtype
+        wanted = self.dtype if self._grad_dtype is False else self._grad_dtype
         if wanted is not None and value.dtype is not wanted:
             raise RuntimeError(
                 f"attempting to assign a gradient with dtype '{value.dtype.short_name}' to a tensor with grad_dtype "
@@ -192,6 +223,8 @@ class Tensor:
 
     @property
     def grad_dtype(self) -> Any:
+        if self._node is not None:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
         return self.dtype if self._grad_dtype is False else self._grad_dtype
 
     @grad_dtype.setter
@@ -282,6 +315,9 @@ class Tensor:
                 "detach_() cannot be called on these gradients. To fix this error, please refer to the "
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
+        if self._node is not None:
+            self._detached = True
+            LastWrite.order = next_order()
         self._node = None
         self._output_nr = 0
         self._requires_grad = False
@@ -293,6 +329,10 @@ class Tensor:
         result = object.__new__(Tensor)
         result._array = self.memory()
         return result
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("The data of a tensor cannot be deleted. Delete the tensor, or give it other data.")
 
     @data.setter
     def data(self, value: Tensor) -> None:

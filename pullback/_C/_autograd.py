@@ -1,13 +1,15 @@
-"""What torch shows under `torch._C._autograd`: setting version counters, and whether a profiler is on."""
+"""What torch shows under `torch._C._autograd`: saved values, hooks on them, and version counters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ..autograd.grad_mode import set_versions
+from ..autograd.graph import saved_hooks_allowed as _saved_tensors_hooks_is_enabled
+from ..autograd.saved import RawSaved as SavedTensor
 from ..tensor import Tensor
 
-__all__ = ["_unsafe_set_version_counter"]
+__all__ = ["SavedTensor", "_saved_tensors_hooks_is_enabled", "_unsafe_set_version_counter"]
 
 
 def _unsafe_set_version_counter(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:

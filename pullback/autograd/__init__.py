@@ -26,7 +26,7 @@ _LAZY = {
     "gradgradcheck": "gradcheck", "GradcheckError": "gradcheck", "is_multithreading_enabled": "grad_mode",
     "is_view_replay_enabled": "grad_mode", "_force_original_view_tracking": "grad_mode",
     "_unsafe_preserve_version_counter": "grad_mode", "_calculate_shape": "roots", "kineto_available": "profiler",
-    "_profiler_enabled": "profiler",
+    "_profiler_enabled": "profiler", 
 }  # fmt: skip
 _SUBMODULES = frozenset({"forward_ad", "function", "functional", "gradcheck", "graph", "profiler", "anomaly_mode", "grad_mode", "_functions", "profiler_util"})
 
@@ -40,4 +40,8 @@ def __getattr__(name: str) -> Any:
         module = importlib.import_module(f"{__name__}.{name}")
         # torch.autograd.gradcheck is the function that shadows its module
         return module.gradcheck if name == "gradcheck" else module
+    if name == "SavedTensor":
+        from .saved import RawSaved
+
+        return RawSaved
     raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")

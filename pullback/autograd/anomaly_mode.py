@@ -106,7 +106,7 @@ def note_forward(node: Node, results: tuple, anomaly: Anomaly) -> None:
 
 def check_forward(name: str, inputs: tuple, results: tuple, anomaly: Anomaly) -> None:
     """Name the operation of the forward pass that made the first NaN or Inf."""
-    if not anomaly.check_nan:
+    if not anomaly.check_nan or running_node() is not None:  # what a backward pass computes is checked there
         return
     for result in results:
         bad = first_bad(result._array)
@@ -159,21 +159,20 @@ def watched(sweep: Any, node: Node, cotangent: Any) -> list:
 
 def report(node: Node | None) -> None:
     """Warn with the forward stack of a node (and of the nodes whose backward recorded it)."""
-    what = "Error detected in"
+    what = "Error detected in {}."
     while node is not None:
         notes = node.notes or {}
+        text = what.format(node.name())
         if "stack" in notes:
-            text = f"{what} {node.name()}. Traceback of forward call that caused the error:\n" + "".join(notes["stack"])
+            text += " Traceback of forward call that caused the error:\n" + "".join(notes["stack"])
         else:
-            text = (
-                f"{what} {node.name()}. No forward pass information available. Enable detect anomaly during forward "
-                "pass for more information."
-            )
-        warnings.warn(text, UserWarning, stacklevel=2)
+            text += " No forward pass information available. Enable detect anomaly during forward pass for more information."
+        try:
+            warnings.warn(text, UserWarning, stacklevel=2)
+        except UserWarning:  # warnings are errors: the error that is being reported must not be lost to this one
+            print(text, file=sys.stderr)
         node = notes.get("parent")
-        what = "\n\nPrevious calculation was induced by"
-        if node is not None:
-            what = "Previous calculation was induced by"
+        what = "Previous calculation was induced by {}."
 
 
 def check_gradients(node: Node, results: list, cotangent: Any) -> None:

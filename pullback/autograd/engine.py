@@ -40,6 +40,7 @@ class Sweep:
     arrivals: dict[Anchor, int] | None = None  # cotangents each leaf still waits for, if any has hooks
     reached: dict | None = None
     anomaly: Any = None
+    callbacks: list | None = None  # to call when everything else is done
     fit = staticmethod(fit_array)
     zeros = staticmethod(zeros_array)
 
@@ -227,7 +228,9 @@ class Sweep:
     def deliver_leaf(self, leaf: Anchor, gradient: Any, fresh: bool) -> None:
         array = leaf._array
         if gradient.shape != array.shape or gradient.dtype is not array.dtype:
-            gradient = self.fit(gradient, array.shape, array.dtype)
+            owner = leaf._owner()
+            free = owner is not None and owner._grad_dtype is not False  # `commit` settles the dtype
+            gradient = self.fit(gradient, array.shape, gradient.dtype if free else array.dtype)
         present = self.leaves.get(leaf)
         if present is None:
             self.leaves[leaf] = gradient
@@ -321,9 +324,15 @@ class Sweep:
 
     def free(self) -> None:
         for node in self.executed:
-            if node.saved and node.plan.frees:
+            if node.plan.frees:
                 node.saved = FREED
                 node.arrays = None
+
+    def call_back(self) -> None:
+        """Run the callbacks that were queued during the pass, and those that they queue."""
+        assert self.callbacks is not None
+        for callback in self.callbacks:
+            callback()
 
 
 _running: ContextVar[Any] = ContextVar("pullback_sweep", default=None)
@@ -381,6 +390,8 @@ def backward_to_leaves(
     commit(gradients, sweep.owned, record)
     if not retain:
         sweep.free()
+    if sweep.callbacks is not None:
+        sweep.call_back()
 
 
 def backward_to_inputs(roots: list, cotangents: list, inputs: list, retain: bool, record: bool) -> list:
@@ -399,6 +410,8 @@ def backward_to_inputs(roots: list, cotangents: list, inputs: list, retain: bool
             sweep.owned.discard(target)
     if not retain:
         sweep.free()
+    if sweep.callbacks is not None:
+        sweep.call_back()
     return answers
 
 

@@ -7,6 +7,7 @@ are kept without reference cycles and checked for in-place writes like those of 
 from __future__ import annotations
 
 import functools
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -19,14 +20,18 @@ from .grad_mode import no_grad
 from .mode import current_mode
 from .node import FREED, Node, NodeType
 from .op import Plan
-from .saved import SECOND_TIME, SavedTensor, _history_of, describe_write, pack
+from .saved import SECOND_TIME, RawSaved, SavedTensor, _history_of, describe_write, pack
 from .tape import edges_of, kept, wrap
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "Variable", "once_differentiable"]
 
 _PLAN = Plan((), (), False, (None, ()), ())
 _PLAN.undefined_allowed = True  # `CustomNode.run` knows best what to put where no gradient came
-_PLAN.frees = True
+_KEEPING = Plan((), (), False, (None, ()), ())  # the same for a node that has saved something
+_KEEPING.undefined_allowed = _KEEPING.frees = True
+
+
+ACCESSED = type(FREED)()  # in the place of saved values that may be asked for only once
 
 
 class SavedOutput:
@@ -94,6 +99,7 @@ class CustomNode(Node, FunctionCtx):
     general = True
     not_filled: frozenset = frozenset()  # outputs whose missing cotangent stays None
     _materialize_non_diff_grads = True
+    _is_pure_view = False
 
     def __init__(self) -> None:
         super().__init__((), (), None, _PLAN, (), None)
@@ -108,7 +114,21 @@ class CustomNode(Node, FunctionCtx):
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         if self.saved is FREED:
             raise RuntimeError(SECOND_TIME)
-        return tuple(self.unpacked(entry) for entry in self.saved)
+        if self.saved is ACCESSED:
+            raise RuntimeError(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+            )
+        values = tuple(self.unpacked(entry) for entry in self.saved)
+        if self.forward_class.clear_saved_tensors_on_access and values:
+            self.saved = ACCESSED
+        return values
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[RawSaved, ...]:
+        if self.saved is FREED:
+            raise RuntimeError(SECOND_TIME)
+        return tuple(RawSaved(self, position) for position in range(len(self.saved)))
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
@@ -146,6 +166,7 @@ class CustomNode(Node, FunctionCtx):
         """Turn what was given to `save_for_backward` into saved values."""
         hooks = current_mode().saved_hooks
         numbers = {id(output): number for number, output in enumerate(outputs) if isinstance(output, Tensor)}
+        written = {id(tensor) for tensor in self.dirty_tensors}
         entries: list[Any] = []
         for position, value in enumerate(self.to_save):
             if value is None:
@@ -156,12 +177,14 @@ class CustomNode(Node, FunctionCtx):
                 )
             elif hooks:
                 entries.append(SavedTensor(pack(hooks[-1][0], value), hooks[-1][1], _history_of(value)))
-            elif id(value) in numbers and value._node is self:
+            elif id(value) in numbers and (value._node is self or id(value) in written):
                 entries.append(SavedOutput(value, numbers[id(value)]))
             else:
                 entries.append(SavedInput(value))
         self.saved = tuple(entries)
         self.to_save = ()
+        if entries:
+            self.plan = _KEEPING
 
     def run(self, sweep: Any, cotangent: Any) -> list:
         """Call the user's `backward` and check what it returns."""
@@ -169,7 +192,7 @@ class CustomNode(Node, FunctionCtx):
             raise RuntimeError(SECOND_TIME)
         parts = cotangent if self.outputs is not None else (cotangent,)
         grads = [self.materialized(sweep, number, part) for number, part in enumerate(parts)]
-        results = self.user_backward()(self, *grads)
+        results = _unnested(self.user_backward(), self, grads)
         if not isinstance(results, tuple):
             results = (results,)
         return self.checked(results, sweep.record)
@@ -228,6 +251,44 @@ class CustomNode(Node, FunctionCtx):
                 f"Function {self.name()} returned an invalid gradient at index {position} - got "
                 f"{list(gradient._array.shape)} but expected shape compatible with {list(shape)}"
             )
+
+
+class _Nesting(threading.local):
+    depth = 0
+
+
+_nesting = _Nesting()
+_DEEPEST = 40  # a backward that runs backward passes of its own takes a dozen Python frames each time
+
+
+def _unnested(backward: Callable, ctx: CustomNode, grads: list) -> Any:
+    """Call a user's `backward`; when such calls are nested deeply, in a thread with a fresh stack."""
+    if _nesting.depth < _DEEPEST:
+        _nesting.depth += 1
+        try:
+            return backward(ctx, *grads)
+        finally:
+            _nesting.depth -= 1
+    from contextvars import copy_context
+
+    answer: list[Any] = []
+    failure: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            answer.append(backward(ctx, *grads))
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=copy_context().run, args=(call,), name="pullback-nested-backward")
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return answer[0]
+
+
+BackwardCFunction = CustomNode  # torch's name of the base of all such nodes
 
 
 class FunctionMeta(type):
@@ -346,9 +407,9 @@ def run_function(cls: type[Function], args: tuple, forward: Callable | None = No
     if recording:
         ctx.keep(outputs)
         if mode.anomaly is not None:
-            from .anomaly_mode import user_stack
+            from .anomaly_mode import running_node, user_stack
 
-            ctx.notes = {"stack": user_stack()}
+            ctx.notes = {"stack": user_stack(), "parent": running_node()}
     ctx.dirty_tensors = ctx.non_differentiable = ()
     return outputs[0] if single else outputs
 
@@ -357,56 +418,111 @@ def _finish(
     ctx: CustomNode, cls: type[Function], args: tuple, needs: tuple, raw: tuple, recording: bool
 ) -> tuple:
     """Connect outputs to the node; inputs that come back become views, or are rebased if they were written."""
-    dirty = {id(tensor) for tensor in ctx.dirty_tensors}
-    constant = {id(tensor) for tensor in ctx.non_differentiable}
-    inputs = {id(value): value for value in args if isinstance(value, Tensor)}
     returned = {id(value) for value in raw}
-    if not dirty <= returned:
+    if not {id(tensor) for tensor in ctx.dirty_tensors} <= returned:
         raise RuntimeError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
             "inplace must all be outputs of the Function."
         )
+    connection = _Connection(ctx, args, raw, recording)
     if recording:
         ctx.edges, ctx.slots = edges_of(args, needs)
         ctx.outputs = tuple(
             (value._array.shape, value._array.dtype) if isinstance(value, Tensor) else ((), None) for value in raw
         )
         if not ctx._materialize_non_diff_grads:
-            ctx.not_filled = frozenset(number for number, value in enumerate(raw) if id(value) in constant)
-    outputs = []
+            ctx.not_filled = frozenset(number for number, value in enumerate(raw) if id(value) in connection.constant)
+    outputs: list[Any] = []
+    made: dict[int, Tensor] = {}  # an output that is returned twice stays one tensor
     for number, value in enumerate(raw):
         if isinstance(value, Tensor):
-            value = _connected(ctx, value, number, inputs, dirty, constant, recording)
+            if id(value) in made:
+                value = made[id(value)]
+                if value._node is ctx:
+                    value._output_nr = number
+            else:
+                value = made[id(value)] = connection.connected(value, number)
         outputs.append(value)
     return tuple(outputs)
 
 
-def _connected(
-    ctx: CustomNode, value: Tensor, number: int, inputs: dict, dirty: set, constant: set, recording: bool
-) -> Tensor:
-    differentiable = recording and id(value) not in constant and value._array.dtype.kind in "fcV"
-    if id(value) in dirty:
-        if recording and value._requires_grad and value._node is None:
-            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-        if id(value) in inputs:
-            views.bump(views.storage_of(value))
-        if differentiable:
-            result = wrap(value._array)
-            result._node, result._output_nr, result._requires_grad = ctx, number, True
-            views.rebase(value, result)
-        return value
-    if id(value) in inputs:
-        from ..methods import alias_of
+class _Connection:
+    """How the outputs of one call of a custom function get their place in the graph."""
 
-        with no_grad():
-            value = alias_of(value.detach())
-    elif value._requires_grad and not differentiable or value._node is not None:
-        value = value.detach()
-    if differentiable:
-        value._node, value._output_nr, value._requires_grad = ctx, number, True
-    elif id(value) in constant:
-        value._node, value._requires_grad = None, False
-    return value
+    def __init__(self, ctx: CustomNode, args: tuple, raw: tuple, recording: bool) -> None:
+        self.ctx = ctx
+        self.recording = recording
+        self.mode = current_mode()
+        self.inputs = {id(value) for value in args if isinstance(value, Tensor)}
+        self.dirty = {id(tensor) for tensor in ctx.dirty_tensors}
+        self.constant = {id(tensor) for tensor in ctx.non_differentiable}
+        tensors = [value for value in raw if isinstance(value, Tensor)]
+        self.count = len(tensors)
+        # Several outputs, or a backward of one's own: writing through such a view would go around the function.
+        self.origin = "several" if sum(id(value) not in self.constant for value in tensors) > 1 else "custom"
+        if ctx._is_pure_view:
+            if self.count != 1 or len(self.inputs) != 1:
+                raise RuntimeError(
+                    "Pure view custom Function can only have one input Tensor and one output Tensor. Open an issue if you need "
+                    "to support more."
+                )
+            self.origin = "default"
+
+    def connected(self, value: Tensor, number: int) -> Tensor:
+        ctx = self.ctx
+        differentiable = self.recording and id(value) not in self.constant and value._array.dtype.kind in "fcV"
+        if id(value) in self.dirty:
+            return self.rebased(value, number, differentiable)
+        if id(value) in self.inputs:
+            from ..methods import alias_of
+
+            with no_grad():
+                value = alias_of(value)
+        elif value._node is not None:
+            value = value.detach()
+        if id(value) in self.constant:
+            return value.detach() if value._requires_grad else value
+        if value._view is not None and self.mode.grad:
+            value._view.origin = self.origin
+            value._view.version = value._storage.version
+        if differentiable:
+            value._node, value._output_nr, value._requires_grad = ctx, number, True
+        elif self.mode.grad:
+            value._requires_grad = False
+        return value
+
+    def rebased(self, value: Tensor, number: int, differentiable: bool) -> Tensor:
+        """An output that `forward` wrote over one of its inputs."""
+        if self.recording and value._requires_grad and value._node is None and value._view is None:
+            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+        if id(value) not in self.inputs:
+            self.complain_about(value)
+        if differentiable and value._view is not None:
+            views.check_writable(value, self.mode, True)
+            if self.count > 1:
+                raise RuntimeError(
+                    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
+                    "more than one Tensor. Make sure the input is not a view (with .clone()), or split the Function in two: one "
+                    "that works in place and returns a single Tensor, and one for the rest."
+                )
+        if id(value) in self.inputs:
+            views.bump(views.storage_of(value))
+        if not differentiable:
+            return value
+        result = wrap(value._array)
+        result._node, result._output_nr, result._requires_grad = self.ctx, number, True
+        views.rebase(value, result)
+        return value
+
+    @staticmethod
+    def complain_about(value: Tensor) -> None:
+        message = (
+            "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
+            "passed to ctx.mark_dirty()."
+        )
+        if value._view is not None:
+            raise RuntimeError(message)
+        warnings.warn(message, UserWarning, stacklevel=6)
 
 
 def once_differentiable(function: Callable) -> Callable:
@@ -454,6 +570,22 @@ class _VariableMeta(type):
         return isinstance(instance, Tensor)
 
 
+class _Engine:
+    """What old programs reach through `Variable._execution_engine`."""
+
+    @staticmethod
+    def queue_callback(callback: Callable[[], Any]) -> None:
+        """Call `callback` when the running backward pass is over and its gradients are in place."""
+        from .running import running_sweep
+
+        sweep = running_sweep()
+        if sweep is None:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        if sweep.callbacks is None:
+            sweep.callbacks = []
+        sweep.callbacks.append(callback)
+
+
 class Variable(metaclass=_VariableMeta):
     """The old name of Tensor: `Variable(tensor, requires_grad=True)` gives a tensor."""
 
@@ -461,4 +593,4 @@ class Variable(metaclass=_VariableMeta):
         result = data.detach()
         return result.requires_grad_(requires_grad) if requires_grad else result
 
-    _execution_engine: Any = None
+    _execution_engine: Any = _Engine()

@@ -13,12 +13,27 @@ from typing import Any, NamedTuple
 
 from ..tensor import Anchor, Tensor, anchor_of
 from .mode import current_mode, set_mode
-from .node import Node, RemovableHandle, add_hook
+from .node import Node as _Node
+from .node import RemovableHandle, add_hook
 
 __all__ = [
     "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook",
     "allow_mutation_on_saved_tensors", "Node", "GradientEdge", "get_gradient_edge", "increment_version",
 ]  # fmt: skip
+
+
+class _AnyNode(type):
+    """Everything that can stand in `grad_fn` or `next_functions` counts as a Node."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, _Node)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return subclass is Node or issubclass(subclass, _Node) or getattr(subclass, "is_accumulate_grad", False)
+
+
+class Node(metaclass=_AnyNode):
+    """What `isinstance(tensor.grad_fn, torch.autograd.graph.Node)` asks about."""
 
 
 class GradientEdge(NamedTuple):
@@ -144,6 +159,11 @@ class _Disabled(threading.local):
 
 
 _disabled = _Disabled()
+
+
+def saved_hooks_allowed() -> bool:
+    """Whether saved-tensor hooks may be used here."""
+    return _disabled.message is None
 
 
 class disable_saved_tensors_hooks:

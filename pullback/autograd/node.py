@@ -159,7 +159,7 @@ def node_class(name: str, op: Any) -> type[Node]:
     """
     attributes: dict[str, Any] = {"op": op, "__module__": "torch.autograd", "general": op.joint is not None}
     for own in op.saved_names():
-        for shown in {own, _TORCH_NAMES.get(own, own)}:
+        for shown in {own, _torch_name(own)}:
             attributes[f"_saved_{shown}"] = property(_saved_value(own))
             attributes[f"_raw_saved_{shown}"] = property(_raw_saved(own))
     if "::" in name:
@@ -168,7 +168,15 @@ def node_class(name: str, op: Any) -> type[Node]:
 
 
 # Torch's names of saved values where ours say it in other words.
-_TORCH_NAMES = {"x": "self", "a": "self", "b": "other", "out": "result", "axis": "dim", "keepdims": "keepdim"}
+_TORCH_NAMES = {
+    "x": "self", "a": "self", "b": "other", "out": "result", "axis": "dim", "keepdims": "keepdim", "index": "indices",
+}  # fmt: skip
+
+
+def _torch_name(own: str) -> str:
+    if own.endswith("_shape"):
+        return _TORCH_NAMES.get(own[:-6], own[:-6]) + "_sym_sizes"
+    return _TORCH_NAMES.get(own, own)
 
 
 def _saved_value(name: str) -> Callable[[Node], Any]:

@@ -71,6 +71,7 @@ class Op:
         view: bool = False,
         outputs: int = 1,
         variadic: bool = False,
+        keeps_params: bool = False,
     ) -> None:
         self.node_name = node_name
         self.name = node_name.split("Backward")[0]
@@ -86,6 +87,7 @@ class Op:
         self.view = view  # the result shares memory with the first input
         self.outputs = outputs  # 1, or 0 for "a tuple of outputs"
         self.variadic = variadic
+        self.keeps_params = keeps_params  # a parameter is what torch saves as a tensor (an index), and so frees
         self.plans: dict[int, Plan] = {}  # for real results, by the set of inputs that need gradients
         self.complex_plans: dict[int, Plan] = {}
         self.always_differentiable = joint is not None or variadic or all(rules.get(name) is not None for name in inputs)
@@ -104,8 +106,10 @@ class Op:
         return self.rules.get(self.inputs[position]) is not None
 
     def saved_names(self) -> set[str]:
-        """Everything the rules ask for by name."""
-        return {name for rule in (*self.rules.values(), self.joint) if rule is not None for name in _rule_names(rule)}
+        """Everything the rules ask for by name, and the parameters."""
+        asked = {name for rule in (*self.rules.values(), self.joint) if rule is not None for name in _rule_names(rule)}
+        parameters = _parameter_names(self.forward) or ()
+        return asked.union(name for name in parameters if name not in self.inputs)
 
     # --- plans ---
 
@@ -156,7 +160,9 @@ class Op:
                 if i < count and needs[i] and rules.get(name) is not None
             )
         keeps_output = any(type(code) is int and code < 0 or code in ("outs", "extras") for code in saves)
-        return Plan(tuple(saves), calls, keeps_output, joint, needs)
+        plan = Plan(tuple(saves), calls, keeps_output, joint, needs)
+        plan.frees = plan.frees or self.keeps_params
+        return plan
 
     def _save_code(self, name: str, count: int) -> Any:
         if name in self.inputs:

@@ -31,7 +31,7 @@ def _frame_of(*functions: Any) -> FrameType | None:
 
 def running_sweep() -> Sweep | None:
     """The backward pass that called us, None outside of one."""
-    frame = _frame_of(Sweep.run)
+    frame = _frame_of(Sweep.run, Sweep.call_back)
     return None if frame is None else frame.f_locals["self"]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..storage import Storage
 from ..tensor import Anchor, Tensor
 from .mode import current_mode
 from .node import FREED, Node
@@ -18,6 +19,12 @@ SECOND_TIME = (
     "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
     "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
     "after calling backward."
+)
+
+
+DETACHED = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, please use "
+    "out-of-place `.detach()` instead"
 )
 
 
@@ -56,6 +63,8 @@ def arrays_of(node: Node) -> list:
         if isinstance(value, Tensor):
             if value._storage is not None and value._storage.written > order:
                 raise RuntimeError(modified(value, node))
+            if value._detached:
+                raise RuntimeError(DETACHED)
             values.append(value._array)
         elif type(value) is SavedList:
             values.append(tuple(_array(node, item) for item in value))
@@ -89,6 +98,8 @@ def _with_history(node: Node, position: int, value: Any) -> Any:
     if isinstance(value, Tensor):
         if value._storage is not None and value._storage.written > node.order:
             raise RuntimeError(modified(value, node))
+        if value._detached:
+            raise RuntimeError(DETACHED)
         return value
     if type(value) is SavedTensor:
         unpacked = value.value()
@@ -108,6 +119,8 @@ def _with_history(node: Node, position: int, value: Any) -> Any:
 
 def _as_output(node: Node, number: int, array: Any) -> Tensor:
     tensor = wrap(array)
+    if node.output_storages is not None:
+        tensor._storage = node.output_storages.get(number)
     if array.dtype.kind in "fcV":
         tensor._node, tensor._output_nr, tensor._requires_grad = node, number, True
     if node.notes is not None and "tangents" in node.notes:
@@ -187,8 +200,23 @@ def saved_attribute(node: Node, name: str) -> Any:
     position = _position(node, name)
     if position is not None:
         value = tensors_of(node)[position]
+        if isinstance(value, Tensor) and value._node is node:
+            share_version(node, value)
         return value.owner_or_self() if type(value) is Anchor else value
-    return (node.params or {}).get(name)
+    value = (node.params or {}).get(name)
+    return _indices(value) if name == "index" else value
+
+
+def share_version(node: Node, output: Tensor) -> None:
+    """Let a saved output that users see count writes together with the output itself."""
+    if node.output_storages is None:
+        node.output_storages = {}
+    output._storage = node.output_storages.setdefault(output._output_nr, Storage())
+
+
+def _indices(index: tuple) -> tuple:
+    """An index as torch keeps it: tensors, and None for whole axes."""
+    return tuple(wrap(part) if hasattr(part, "dtype") else None for part in index)
 
 
 def raw_saved_attribute(node: Node, name: str) -> RawSaved:
@@ -211,24 +239,74 @@ def _position(node: Node, name: str) -> int | None:
 
 
 class RawSaved:
-    """A saved value in its place, to which a pair of hooks can be given afterwards."""
+    """A saved value in its place, to which a pair of hooks can be given afterwards. Torch's name is SavedTensor."""
 
-    def __init__(self, node: Node, position: int) -> None:
+    def __init__(self, node: Node | None = None, position: int = 0, item: int | None = None) -> None:
+        if node is None:
+            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
         self._node = node
         self._position = position
+        self._item = item  # for one of several values saved under one name
 
-    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
-        node, position = self._node, self._position
-        if node.saved is FREED:
-            raise RuntimeError(SECOND_TIME)
-        value = node.saved[position]
+    def _entry(self) -> Any:
+        if self._node.saved is FREED:
+            raise RuntimeError(FREED_BEFORE_HOOKS)
+        value = self._node.saved[self._position]
+        return value if self._item is None else value[self._item]
+
+    @property
+    def data(self) -> Any:
+        """What was packed; without hooks the saved tensor itself (an output without its history)."""
+        value = self._entry()
+        if type(value) is SavedTensor:
+            packed = value.packed
+            return packed.owner_or_self() if type(packed) is Anchor else packed
+        return _shown(value)
+
+    @property
+    def unpack_hook(self) -> Any:
+        value = self._entry()
+        return value.unpack if type(value) is SavedTensor else None
+
+    def register_hooks(self, *hooks: Any) -> None:
+        """`register_hooks(pack, unpack)`: keep `pack(tensor)`, and get the tensor back from it by `unpack`."""
+        if len(hooks) != 2 or not all(map(callable, hooks)):
+            raise TypeError(
+                "register_hooks(): incompatible function arguments. It takes two functions: one that packs a tensor and one "
+                "that gets it back."
+            )
+        value = self._entry()
+        if value is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         if type(value) is SavedTensor:
             raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set.")
-        tensor = value if isinstance(value, Tensor) else wrap(value)
-        packed = pack(pack_hook, tensor)
-        entry = SavedTensor(packed, unpack_hook, _history_of(value) if isinstance(value, Tensor) else None)
-        node.saved = (*node.saved[:position], entry, *node.saved[position + 1 :])
+        tensor = _shown(value)
+        packed = pack(hooks[0], tensor)
+        own = getattr(value, "tensor", value)  # a custom function keeps more than the tensor
+        entry = SavedTensor(packed, hooks[1], _history_of(own) if isinstance(own, Tensor) else None)
+        node, position = self._node, self._position
+        replaced = entry
+        if self._item is not None:
+            values = list(node.saved[position])
+            values[self._item] = entry
+            replaced = SavedList(values)
+        node.saved = (*node.saved[:position], replaced, *node.saved[position + 1 :])
         node.arrays = None
+
+
+FREED_BEFORE_HOOKS = (
+    "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when "
+    "you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second "
+    "time or if you need to access saved variables after calling backward."
+)
+
+
+def _shown(value: Any) -> Any:
+    """A saved value as the tensor to show to users."""
+    value = getattr(value, "tensor", value)
+    if isinstance(value, Tensor):
+        return value.owner_or_self() if type(value) is Anchor else value
+    return None if value is None else wrap(getattr(value, "array", value))
 
 
 def _history_of(tensor: Tensor) -> tuple:

@@ -143,7 +143,9 @@ _AMBIGUOUS = (
 
 def _view_of(tensor: Tensor) -> str:
     """A view made in no_grad or inference mode, or a view with a history of such a view."""
-    return "A view" if tensor._node is None else f"{_made_by(tensor)} of a view which"
+    if tensor._node is None or isinstance(tensor._node, replay.node_type):
+        return "A view"
+    return f"{_made_by(tensor)} of a view which"
 
 
 def _made_by(tensor: Tensor) -> str:
@@ -302,8 +304,8 @@ def alias_of(tensor: Tensor) -> Tensor:
     alias._output_nr = tensor._output_nr
     alias._requires_grad = tensor._requires_grad
     alias._storage = tensor._storage
-    if alias._node is not None and alias._node.hooks is not None and tensor._view is not None:
-        # A write through a view leaves the view's old node, and the hooks on it, behind.
+    if alias._node is not None and tensor._view is not None and (alias._node.hooks is not None or alias._node.op is None):
+        # A write through a view leaves the view's old node behind: hooks on it, and a custom backward, do not run.
         alias._view = tensor._view
         replay_on(base_of(tensor._view), alias)
         alias._view = None

@@ -123,6 +123,7 @@ put = linear(
     x=lambda g, index, accumulate: g if accumulate else zero_at(g, index=index),
     value=lambda g, index: pick(g, index=index),
 )
+pick.keeps_params = put.keeps_params = True
 
 
 def _masked_fill(x: Any, mask: Any, value: Any) -> Any:

@@ -84,13 +84,18 @@ def _power(a: Any, b: Any) -> Any:
     return np.power(a, b)
 
 
+def _power_exponent_partial(a: Any, b: Any, out: Any) -> Any:
+    settled = (a == 0) & (np.real(b) >= 0)  # 0 to any power from 0 on stays where it is
+    return np.where(settled, 0, out * np.log(np.where(settled, 1, a)))
+
+
 power = op(
     "PowBackward1",
     _power,
     kind="elementwise_pull",
     a=lambda g, a, b: g * conjugate(np.where(b == 0, 0, b * a ** np.where(b == 0, 1, b - 1))),
     b=lambda g, a, b, out: (
-        g * conjugate(np.where((a == 0) & (np.real(b) >= 0), 0, out * np.log(np.where(a == 0, 1, a))))
+        g * conjugate(_power_exponent_partial(a, b, out))
     ),
 )
 power_of_scalar = op(

@@ -99,8 +99,8 @@ SEVERAL: dict[str, dict[str, str]] = {
     "NativeLayerNorm": {
         "x": "1/σ · (h − mean(h) − x̂ · mean(h·x̂)), h = g · weight", "weight": "Σ g · x̂", "bias": "Σ g",
     },
-    "NllLoss": {"x": "−g / n at each target (minus softmax, where fused)"},
-    "NllLoss2D": {"x": "−g / n at each target (minus softmax, where fused)"},
+    "NllLoss": {"x": "−g / n at each target"},
+    "NllLoss2D": {"x": "−g / n at each target"},
     "Pow": {"a": "g · b · aᵇ⁻¹", "b": "g · out · log a", "x": "g · n · xⁿ⁻¹"},
     "PreluKernel": {"x": "g where x > 0, else g · weight", "weight": "g · min(x, 0)"},
     "Remainder": {"a": "g", "b": "−g · floor(a / b)"},
@@ -165,6 +165,10 @@ _SUPERSCRIPT = str.maketrans("0123456789-.", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻·")
 def _with_parameters(node: Any, base: str, name: str, text: str) -> str:
     """Numbers in place of letters where they say more: n of a power, alpha of an addition."""
     params = node.params or {}
+    if base in ("NllLoss", "NllLoss2D") and node.plan.joint is not None:  # softmax and loss in one
+        text = "g · (softmax(x) − target) / n"
+    if params.get("reduction", "mean") != "mean":
+        text = text.replace(" / n", "")
     if base == "Pow" and name == "x":
         exponent = params.get("exponent", 2 if len(node.plan.saves) == 1 and "exponent" not in params else None)
         if isinstance(exponent, (int, float)):

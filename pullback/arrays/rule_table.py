@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .batched import Batched, level_of, params_level, raw
+from .batched import Batched, level_of, multiply, params_level, raw
 from .batching_rules import (
     Rule,
     example_by_example,
@@ -121,6 +121,8 @@ def product(a: Any, a_flag: bool, b: Any, b_flag: bool) -> Any:
         return np.reshape(
             np.matmul(np.reshape(a, (math.prod(shape[:-1]), shape[-1])), b), (*shape[:-1], raw(b).shape[-1])
         )
+    if a_flag and b_flag and a_ndim == 2 == b_ndim and raw(a).shape[-1] == 1:
+        return multiply(a, b)  # outer products
     if not a_flag and a_ndim == 2 and b_ndim == 2 and raw(b).shape[-1] == 1:
         return np.matmul(b[..., 0], np.swapaxes(a, 0, 1))[..., None]
     ndim = max(a_ndim, b_ndim)

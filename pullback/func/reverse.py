@@ -271,7 +271,8 @@ def _split_rows(columns: list, outputs: list, inputs: list) -> list[list[Tensor]
         row = []
         for column, leaf in zip(columns, inputs, strict=True):
             part = column if len(outputs) == 1 else column[start : start + count]
-            row.append(part.reshape((*output._array.shape, *leaf._array.shape)))
+            shape = (*output._array.shape, *leaf._array.shape)
+            row.append(part if part._array.shape == shape else part.reshape(shape))
         blocks.append(row)
         start += count
     return blocks

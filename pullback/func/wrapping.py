@@ -103,6 +103,8 @@ def outer_history(output: Tensor, own: set) -> bool:
 
 def released(tree: Any, own: set) -> Any:
     """Results on their way out: the history that leads to the transform's own leaves only is forgotten."""
+    if type(tree) is list and not any(x.requires_grad for x in tree):
+        return tree
     return tree_map_only(Tensor, lambda x: x if not x.requires_grad or outer_history(x, own) else detached(x), tree)
 
 

@@ -72,6 +72,8 @@ def column(x: Any) -> Any:
 
 
 def _mv_vector(g: Any, a: Any) -> Any:
+    if len(a.shape) == 2:
+        return mv(adjoint(a), g)
     return np.reshape(matmul(adjoint(rows(a)), np.reshape(g, (-1, 1))), (-1,))
 
 

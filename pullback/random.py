@@ -1,6 +1,6 @@
 """`torch.random`: the generator programs hold, the default one, and seeding, saving and restoring its state.
 
-The engine and its bits are in `random_engine.py`; functions that draw tensors in `functional/random_sampling.py`.
+The engine and its bits are in `kernels/random/engine.py`; functions drawing tensors in `functional/random_sampling.py`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from . import random_engine as _engine
 from .autograd.tape import wrap
 from .device import cpu
+from .kernels.random import engine as _engine
 from .tensor import Tensor
 
 __all__ = [

@@ -11,11 +11,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import pullback.random_discrete as discrete
-import pullback.random_normals as normals
-import pullback.random_rejection as rejection
-import pullback.random_streams as streams
-from pullback.random_engine import DEFAULT_SEED, STATE_SIZE, Generator, default_generator
+import pullback.kernels.random.discrete as discrete
+import pullback.kernels.random.normals as normals
+import pullback.kernels.random.rejection as rejection
+import pullback.kernels.random.streams as streams
+from pullback.kernels.random.engine import DEFAULT_SEED, STATE_SIZE, Generator, default_generator
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(

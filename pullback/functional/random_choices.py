@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import random_discrete as discrete
-from .. import random_rejection as rejection
-from .. import random_streams as streams
 from ..arrays.randomness import drawn
 from ..autograd.op import op
 from ..autograd.tape import apply, wrap
+from ..kernels.random import discrete, rejection, streams
 from ..tensor import Tensor
 from .checks import certainly
 from .operands import NUMBERS, as_tensor, sizes_of

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import random_rejection as rejection
 from ..autograd.op import op
 from ..autograd.tape import apply, wrap
+from ..kernels.random import rejection
 from ..kernels.special import gammainc, lgamma
 from ..tensor import Tensor
 from .random_sampling import _from

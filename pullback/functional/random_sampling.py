@@ -1,7 +1,7 @@
 """Random tensors: `rand`, `randn`, `randint`, `normal`, `bernoulli`, `multinomial` and their in-place relatives.
 
-The numbers are those of torch's CPU streams, bit for bit; `random_streams.py` and its neighbours draw them. Here live
-arguments, dtypes, checks and the order in which the memory of a tensor is filled.
+The numbers are those of torch's CPU streams, bit for bit; `kernels/random` draws them. Here live arguments, dtypes,
+checks and the order in which the memory of a tensor is filled.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from .. import random as random_module
-from .. import random_discrete as discrete
-from .. import random_streams as streams
 from ..arrays.randomness import drawn
 from ..autograd.op import Op, op
 from ..autograd.tape import apply, wrap
 from ..autograd.views import in_place
 from ..creation import finish
 from ..dtypes import as_dtype, default_dtype, from_numpy_dtype, int64
+from ..kernels.random import discrete, streams
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .operands import sizes_of

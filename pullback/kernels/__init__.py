@@ -2,6 +2,6 @@
 
 Nothing here knows about tensors, tapes or devices. ``special`` is the door to every special function (the families
 live in ``error``, ``gamma``, ``incomplete_gamma``, ``bessel``, ``oscillating`` and ``polynomials``, their machinery in
-``blocks``), ``signal_windows`` holds the window functions, ``threads`` the cores and caches. The other modules are
-named after the layers and losses they compute. Import the module you need; this one imports none of them.
+``blocks``), ``random`` draws numbers, ``signal_windows`` holds the window functions, ``threads`` the cores and caches.
+The other modules are named after the layers and losses they compute. Import the module you need; this one imports none.
 """

@@ -11,9 +11,9 @@ from ...autograd.tape import apply, apply_unary
 from ...functional import elementary, reductions
 from ...functional.checks import need_tensor
 from ...functional.operands import wrap_dim
+from ...kernels.random.discrete import rrelu_noise
+from ...kernels.random.streams import exponential
 from ...ops import activation as ops
-from ...random_discrete import rrelu_noise
-from ...random_streams import exponential
 from ...tensor import Tensor
 from ._common import constant, float_tensor, generator, in_place_variant, maybe_in_place
 

@@ -13,8 +13,8 @@ from ...functional.matmul import bmm, linear
 from ...functional.operands import broadcast_error
 from ...functional.reductions import softmax
 from ...functional.registry import FUNCTIONS
+from ...kernels.random.discrete import dropout_mask
 from ...ops.attention import attention
-from ...random_discrete import dropout_mask
 from ...tensor import Tensor
 from ._common import constant, generator
 from .dropout import dropout

@@ -14,7 +14,7 @@ import numpy as np
 from ...autograd.views import in_place
 from ...functional.arithmetic import mul
 from ...functional.operands import sizes_of
-from ...random_discrete import alpha_dropout_noise, dropout_mask, feature_noise_shape
+from ...kernels.random.discrete import alpha_dropout_noise, dropout_mask, feature_noise_shape
 from ...tensor import Tensor
 from ._common import constant, generator
 

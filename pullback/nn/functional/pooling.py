@@ -13,8 +13,8 @@ import numpy as np
 
 from ...autograd.mode import current_mode
 from ...autograd.tape import apply
+from ...kernels.random.streams import uniform
 from ...ops import pooling as ops
-from ...random_streams import uniform
 from ...tensor import Tensor
 from ._common import constant, generator, ints
 

@@ -3,8 +3,8 @@
 Each function takes a ``Generator``, draws exactly as many words as torch's kernel of that name and returns a fresh
 contiguous array. Half precision types (float16, bfloat16) follow torch: computed in float32 or float64, then cast.
 Lives here: uniform and normal numbers and what follows from them by a formula.
-Does not live here: integers, masks and choices (random_discrete.py), samplers that reject and retry
-(random_rejection.py), argument checks and Tensors.
+Does not live here: integers, masks and choices (discrete.py), samplers that reject and retry (rejection.py),
+argument checks and Tensors.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pullback.random_engine import Generator
-from pullback.random_normals import float32_box_muller, fused_multiply_add
+from .engine import Generator
+from .normals import float32_box_muller, fused_multiply_add
 
 Shape = int | Sequence[int]
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)

@@ -2,8 +2,8 @@
 
 How many words an element takes depends on what was drawn, so elements are drawn one after the other, in float64
 Python arithmetic with the C library's functions, as torch's own scalar loops do.
-Lives here: those four. Does not live here: samplers with a fixed number of draws (random_streams.py,
-random_discrete.py), argument checks and Tensors.
+Lives here: those four. Does not live here: samplers with a fixed number of draws (streams.py,
+discrete.py), argument checks and Tensors.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pullback.random_engine import Generator
-from pullback.random_streams import cast
+from .engine import Generator
+from .streams import cast
 
 _FLOAT64 = np.dtype(np.float64)
 _ONE_THIRD = float(np.float32(1) / np.float32(3))

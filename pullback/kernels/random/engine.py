@@ -3,7 +3,7 @@
 NumPy's legacy ``RandomState`` is the same engine with the same seeding, so the 32-bit stream is torch's. On top of
 it torch keeps one cached double normal (the second half of a Box-Muller pair), which is part of the state.
 Lives here: ``Generator``, ``default_generator`` and draws of bits and of float64 uniforms.
-Does not live here: distributions (random_streams.py) and float32 Box-Muller arithmetic (random_normals.py).
+Does not live here: distributions (streams.py) and float32 Box-Muller arithmetic (normals.py).
 """
 
 from __future__ import annotations

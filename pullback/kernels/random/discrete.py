@@ -2,7 +2,7 @@
 
 Each function takes a ``Generator``, draws exactly as many words as torch's kernel and returns a fresh array.
 Lives here: randint, random_, randperm, Bernoulli, dropout and RReLU noise, multinomial.
-Does not live here: continuous distributions (random_streams.py), rejection samplers (random_rejection.py),
+Does not live here: continuous distributions (streams.py), rejection samplers (rejection.py),
 argument checks and Tensors.
 """
 
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pullback.random_engine import Generator
-from pullback.random_streams import Shape, cast, exponential, in_blocks, size_of, uniforms
+from .engine import Generator
+from .streams import Shape, cast, exponential, in_blocks, size_of, uniforms
 
 _FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 _LOW_53_BITS = np.uint64(2**53 - 1)

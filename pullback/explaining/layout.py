@@ -196,6 +196,7 @@ def _finish(boxes: dict[str, Placed], rows: list[list[Placed]], chains: dict) ->
         height = max((box.height for box in row), default=0.0)
         for box in row:
             box.y = y + height / 2
+            box.height = box.height if box.real else height  # a passing line stays vertical beside the boxes of its row
         y += height + GAP_Y
     everything = [box for row in rows for box in row]
     left = min((box.x - box.width / 2 for box in everything), default=0.0)
@@ -218,7 +219,8 @@ def _paths(chains: dict) -> dict[tuple[str, str], list[tuple[float, float]]]:
     for key, chain in chains.items():
         first, last = chain[0], chain[-1]
         points = [(starts[key], first.y + first.height / 2)]
-        points += [(box.x, box.y) for box in chain[1:-1]]
+        for box in chain[1:-1]:
+            points += [(box.x, box.y - box.height / 2), (box.x, box.y + box.height / 2)]
         points.append((stops[key], last.y - last.height / 2))
         paths[key] = points
     return paths

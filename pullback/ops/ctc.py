@@ -20,7 +20,7 @@ def _extended(targets: Any, blank: int) -> tuple:
     labels = np.full((samples, 2 * longest + 1), blank, np.int64)
     labels[:, 1::2] = targets
     skip = np.zeros(labels.shape, bool)
-    skip[:, 2:] = (labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2])
+    skip[:, 2:] = labels[:, 2:] != labels[:, :-2]  # never at a blank, which has a blank two before it
     return labels, skip
 
 

@@ -154,7 +154,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, 0 where |x| <= lambd."""
     x = float_tensor(input, "softshrink", "softshrink_cpu")
     if not lambd >= 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+        raise RuntimeError(f"lambda must be in range [0, inf) for input dtype {x.dtype.type_name}, but found {lambd:g}")
     return apply_unary(ops.softshrink, x, {"lambd": float(lambd)})
 
 

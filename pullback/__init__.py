@@ -65,27 +65,14 @@ from .tensor import Tensor  # noqa: E402
 from .version import __version__  # noqa: E402
 
 _interop.attach()
-from .functional import late as _late  # noqa: E402  TEMPORARY while families are being written
-
-for _module in _late.late_modules():
-    _registry.load(_module)
 _methods.attach()
 globals().update(_registry.FUNCTIONS)
 for _name, _dtype in _dtypes.ALIASES.items():
     globals()[_name] = _dtype
 del _name, _dtype
 
-_SUBMODULES = frozenset(
-    {
-        "_C",
-        "autograd", "cuda", "distributions", "fft", "func", "linalg", "masked", "multi", "nn", "optim", "random", "serialization",
-        "signal", "special", "testing", "utils", "backends", "version", "jit", "hub", "overrides", "amp", "onnx",
-    }
-)  # fmt: skip
 newaxis = None
-_SUBMODULES |= _lazy_names.SUBMODULES
-_LAZY = _lazy_names.LAZY | {"save": "serialization", "load": "serialization", "install_as_torch": "alias", "vmap": "func", "jacobian": "multi"}
-_LAZY |= {"explain": "explaining", "memory": "explaining"}
+_SUBMODULES, _LAZY = _lazy_names.SUBMODULES, _lazy_names.LAZY
 
 
 def __getattr__(name: str) -> Any:

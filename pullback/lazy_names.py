@@ -4,13 +4,18 @@ from __future__ import annotations
 
 SUBMODULES = frozenset(
     {
-        "_dynamo", "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "hub", "jit", 
-        "mps", "multiprocessing", "onnx", "overrides", "profiler", "testing", "types", "xpu",
+        "_C", "_dynamo", "accelerator", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributed",
+        "distributions", "fft", "func", "hub", "jit", "linalg", "masked", "mps", "multi", "multiprocessing", "nn", "onnx", "optim",
+        "overrides", "profiler", "random", "serialization", "signal", "special", "testing", "types", "utils", "version", "xpu",
     }
 )  # fmt: skip
 
 _BY_MODULE = {
     "alias": "install_as_torch uninstall_as_torch",
+    "serialization": "save load",
+    "func": "vmap",
+    "multi": "jacobian",
+    "explaining": "explain memory",
     "layout": "layout memory_format strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
     "preserve_format contiguous_format legacy_contiguous_format channels_last channels_last_3d",
     "legacy_types": "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor "

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
-from ..kernels import softmax as kernels
 from .shape import _expand, expand, reshape
 
 
@@ -75,6 +74,13 @@ mean_all = linear("MeanBackward0", _mean, x=_mean_transpose)
 _LARGE = 1 << 13  # elements from which the blocked kernels win; they also know half precision
 
 
+def _kernels() -> Any:
+    from ..kernels import softmax  # not part of every program
+
+    return softmax
+
+
+
 def each_along(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
     """A batching rule: every operand gets the batch axis in front, so the axis moves by one."""
     from ..arrays.batching_rules import with_batch_axis
@@ -85,14 +91,14 @@ def each_along(op: Any, values: list, flags: list, params: dict, size: int) -> A
 
 def _softmax(x: Any, axis: int) -> Any:
     if x.size >= _LARGE or x.dtype.itemsize == 2:
-        return kernels.softmax(x, axis=axis)
+        return _kernels().softmax(x, axis=axis)
     shifted = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
     return shifted / np.add.reduce(shifted, axis=axis, keepdims=True)
 
 
 def _softmax_pull(g: Any, out: Any, axis: int) -> Any:
     if g.size >= _LARGE and g.dtype == out.dtype:
-        return kernels.softmax_backward(g, out, axis=axis)
+        return _kernels().softmax_backward(g, out, axis=axis)
     return (g - np.add.reduce(g * out, axis=axis, keepdims=True)) * out
 
 
@@ -110,14 +116,14 @@ softmax = op("SoftmaxBackward0", _softmax, x=lambda g, out, axis: softmax_pull(g
 
 def _log_softmax(x: Any, axis: int) -> Any:
     if x.size >= _LARGE or x.dtype.itemsize == 2:
-        return kernels.log_softmax(x, axis=axis)
+        return _kernels().log_softmax(x, axis=axis)
     shifted = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     return shifted - np.log(np.add.reduce(np.exp(shifted), axis=axis, keepdims=True))
 
 
 def _log_softmax_pull(g: Any, out: Any, axis: int) -> Any:
     if g.size >= _LARGE and g.dtype == out.dtype:
-        return kernels.log_softmax_backward(g, out, axis=axis)
+        return _kernels().log_softmax_backward(g, out, axis=axis)
     return g - np.exp(out) * np.add.reduce(g, axis=axis, keepdims=True)
 
 

@@ -3,7 +3,8 @@
 #   make demo    the founding examples, unchanged, and a small tour
 #   make test    the test suite, with torch as the oracle
 #   make lint    ruff            make types   mypy
-#   make bench   the benchmarks  make clean   remove .venv and caches
+#   make bench   the benchmarks  make docs    the documentation site
+#   make clean   remove .venv and caches
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -17,12 +18,13 @@ VENV_STAMP := $(VENV)/.stamp-venv
 DEMO_STAMP := $(VENV)/.stamp-demo
 DEV_STAMP := $(VENV)/.stamp-dev
 ORACLE_STAMP := $(VENV)/.stamp-oracle
+DOCS_STAMP := $(VENV)/.stamp-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench clean
+.PHONY: help demo test lint types bench docs clean
 
 help:
-	@sed -n '3,6s/^#  *//p' Makefile
+	@sed -n '3,7s/^#  *//p' Makefile
 
 $(VENV_STAMP):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Pullback needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
@@ -46,6 +48,11 @@ $(ORACLE_STAMP): $(DEV_STAMP)
 	@$(PIP) '$(TORCH)'
 	@touch $@
 
+$(DOCS_STAMP): $(VENV_STAMP) pyproject.toml pullback/version.py
+	@echo "installing pullback with the documentation tools"
+	@$(PIP) --editable '.[all,docs]'
+	@touch $@ $(DEMO_STAMP)
+
 demo: $(DEMO_STAMP)
 	@for example in examples/founding_*.py; do \
 		echo; echo "$$ pullback run $$example"; $(BIN)/pullback run $$example || exit 1; \
@@ -65,6 +72,10 @@ types: $(DEV_STAMP)
 bench: $(ORACLE_STAMP)
 	$(BIN)/python -m benchmarks --write benchmarks/results.md $(BENCH_FLAGS)
 
+docs: $(DOCS_STAMP)
+	$(BIN)/python -m sphinx -W --keep-going --quiet docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache build dist docs/_build docs/api
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

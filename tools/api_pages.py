@@ -1,0 +1,188 @@
+"""Write the pages of the API reference, `docs/api/*.md`, from what the package announces.
+
+Functions come from the registry, family by family; namespaces from their `__all__`. The pages hold directives only: texts
+and signatures are read from the code by Sphinx's autodoc. `docs/conf.py` calls `write` before each build, so the pages, which
+git ignores, cannot go stale. `python -m tools.api_pages` writes them by hand.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parents[1] / "docs" / "api"
+
+# Titles of the pages of torch-level functions. A family that is not named here gets the name of its module.
+FAMILIES = {
+    "Creating tensors": ("creation", "grids", "windows"),
+    "Arithmetic": ("arithmetic", "division", "pairwise"),
+    "Elementary functions": ("elementary", "special_functions", "parts"),
+    "Comparison and logic": ("comparison",),
+    "Reductions and statistics": ("reductions", "statistics", "cumulative", "segments"),
+    "Products and contractions": ("matmul", "contraction", "linear_algebra"),
+    "Shapes and views": ("shape", "subviews", "joining", "rearranging"),
+    "Indexing and scatter": ("selection", "scatter", "indexing"),
+    "Sorting and searching": ("searching",),
+    "Random numbers": ("random_sampling", "random_choices", "random"),
+    "Copies and facts about tensors": ("copying", "tensor_facts"),
+    "Spectra": ("spectral",),
+    "Layers": ("layers", "activation", "convolution", "distance", "normalization", "pooling", "vision", "_common"),
+    "Settings": ("runtime",),
+}
+OVERALL = {
+    "Creating tensors": ("from_numpy", "from_dlpack"),
+    "Settings": ("set_default_dtype", "get_default_dtype", "set_printoptions", "promote_types", "can_cast"),
+}
+
+# Namespaces, each a page: title, module, what to say first.
+NAMESPACES = (
+    ("autograd", "autograd", "Backward passes, modes, custom functions and checks of derivatives."),
+    ("autograd.functional", "autograd.functional", "Jacobians, Hessians and products with them, of functions."),
+    ("autograd.graph", "autograd.graph", "The graph as an object: hooks, edges and what it keeps."),
+    ("autograd.forward_ad", "autograd.forward_ad", "Forward mode with dual tensors."),
+    ("func", "func", "Transforms of functions: derivatives and batches."),
+    ("multi", "multi", "Several losses at once: their Jacobian, and one gradient made of it."),
+    ("explaining", "explaining", "What a backward pass would do, step by step."),
+    ("nn", "nn", "Modules: layers, losses, containers."),
+    ("nn.functional", "nn.functional", "Layers and losses as functions."),
+    ("nn.init", "nn.init", "Initial values of parameters."),
+    ("nn.utils", "nn.utils", "Clipping, parametrizations, packed sequences and other help for modules."),
+    ("optim", "optim", "Optimizers."),
+    ("optim.lr_scheduler", "optim.lr_scheduler", "Learning rates over time."),
+    ("linalg", "linalg", "Linear algebra."),
+    ("fft", "fft", "Fourier transforms."),
+    ("special", "special", "Special functions."),
+    ("masked", "masked", "Reductions over the elements a mask selects."),
+    ("signal.windows", "signal.windows", "Windows for spectra."),
+    ("distributions", "distributions", "Probability distributions, their transforms and divergences."),
+    ("utils.data", "utils.data", "Datasets, samplers and loaders."),
+    ("utils.checkpoint", "utils.checkpoint", "Computing again instead of keeping."),
+    ("random", "random", "Generators and their states."),
+    ("serialization", "serialization", "Checkpoints: saving, and loading without running code."),
+)
+
+# Classes that are bases of the user's own, or that are used by calling their methods: these are shown with members.
+WITH_MEMBERS = frozenset(
+    {
+        "Module", "Optimizer", "LRScheduler", "Function", "Distribution", "Transform", "DataLoader", "Generator",
+        "Explanation", "Aggregator", "AveragedModel",
+    }
+)  # fmt: skip
+
+
+def functions_by_page() -> dict[str, list[str]]:
+    """Names of torch-level functions, under the title of their page."""
+    from pullback.functional import late, registry
+
+    for module in late.late_modules():
+        registry.load(module)
+    titles = {module: title for title, modules in FAMILIES.items() for module in modules}
+    pages: dict[str, list[str]] = defaultdict(list)
+    for name in {*registry.FUNCTIONS, *registry.FUNCTIONS.homes}:
+        function = registry.FUNCTIONS[name]
+        if name.startswith("_") or not callable(function) or inspect.isclass(function):
+            continue
+        module = function.__module__.rpartition(".")[2]
+        pages[titles.get(module, module.replace("_", " ").capitalize())].append(name)
+    for title, names in OVERALL.items():
+        pages[title] += names
+    order = list(FAMILIES)
+    return {
+        title: sorted(pages[title])
+        for title in sorted(pages, key=lambda title: (order.index(title) if title in order else len(order), title))
+    }
+
+
+def directives(entries: Iterable[tuple[str, str, tuple[str, ...]]]) -> str:
+    """A block of autodoc directives: (directive, dotted name, options)."""
+    lines = ["```{eval-rst}"]
+    for directive, name, options in entries:
+        lines += [f".. {directive}:: {name}", *(f"   :{option}:" for option in options), ""]
+    return "\n".join([*lines, "```"])
+
+
+def entry(module: str, name: str, value: Any) -> tuple[str, str, tuple[str, ...]] | None:
+    """How one public name of a module is documented; None for what is no class and no function."""
+    dotted = f"{module}.{name}"
+    if name == "Tensor":  # has a page of its own
+        return None
+    if inspect.isclass(value):
+        return "autoclass", dotted, ("members",) if name in WITH_MEMBERS else ()
+    return ("autofunction", dotted, ()) if callable(value) else None
+
+
+def namespace_page(title: str, module: str, introduction: str) -> str:
+    """The page of a namespace, from its `__all__`."""
+    found = importlib.import_module(f"pullback.{module}")
+    names = sorted(name for name in found.__all__ if not name.startswith("_"))
+    entries = [entry(f"pullback.{module}", name, getattr(found, name)) for name in names]
+    return f"# {title}\n\n{introduction}\n\n{directives(each for each in entries if each is not None)}\n"
+
+
+def tensor_page() -> str:
+    """Every public method and property of Tensor."""
+    import pullback
+    from pullback.functional import registry
+
+    own, announced, in_place = [], [], []
+    for name, value in sorted(vars(pullback.Tensor).items()):
+        is_property = inspect.isdatadescriptor(value)
+        if name.startswith("_") or not (is_property or callable(value)) or not value.__doc__:
+            continue
+        item = ("autoproperty" if is_property else "automethod", f"pullback.Tensor.{name}", ())
+        if name in registry.IN_PLACE or (name.endswith("_") and callable(value)):
+            in_place.append(item)
+        else:
+            (announced if name in registry.METHODS else own).append(item)
+    parts = [
+        "# Tensor\n\nWhat every program holds in its hands.",
+        "```{eval-rst}\n.. autoclass:: pullback.Tensor\n```",
+        f"## Of its own\n\n{directives(own)}",
+        f"## Functions as methods\n\n`x.name(...)` is `torch.name(x, ...)`.\n\n{directives(announced)}",
+        f"## In place\n\n{directives(in_place)}",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def pages() -> dict[str, str]:
+    """File names and texts of all pages."""
+    texts: dict[str, str] = {}
+    top: list[str] = []
+    for title, names in functions_by_page().items():
+        stem = "torch_" + title.lower().replace(" ", "_")
+        top.append(stem)
+        texts[stem] = f"# {title}\n\n{directives(('autofunction', f'pullback.{name}', ()) for name in names)}\n"
+    texts["tensor"] = tensor_page()
+    for title, module, introduction in NAMESPACES:
+        texts[module.replace(".", "_")] = namespace_page(title, module, introduction)
+    rest = ["tensor", *(module.replace(".", "_") for _, module, _ in NAMESPACES)]
+    trees = [
+        f"```{{toctree}}\n:caption: {caption}\n:maxdepth: 1\n\n" + "\n".join(stems) + "\n```"
+        for caption, stems in (("Functions", top), ("Tensor and namespaces", rest))
+    ]
+    texts["index"] = (
+        "# API reference\n\nEverything here is reached as `torch.name` after `import pullback as torch`, with torch's meaning. The "
+        "texts come from the code.\n\n" + "\n\n".join(trees) + "\n"
+    )
+    return texts
+
+
+def write(folder: Path = FOLDER) -> None:
+    """Write the pages, leave those alone that are the same, and remove those that are no longer made."""
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = pages()
+    for stale in folder.glob("*.md"):
+        if stale.stem not in texts:
+            stale.unlink()
+    for stem, text in texts.items():
+        path = folder / f"{stem}.md"
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+if __name__ == "__main__":
+    write()

@@ -425,18 +425,23 @@ def _copy(array: Any) -> Any:
 
 def nodes_leading_to(roots: list, wanted: set) -> tuple[set, set]:
     """What lies on a path to the wanted targets: (everything a cotangent may be sent to, the nodes that must run)."""
-    order: list[Node] = []
     seen: set = set()
-    stack = [target for target, _ in roots if target.is_node]
+    stack = [target for target, _ in roots]
+    leaves_only = True
     while stack:
         node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            order.append(node)
-            stack.extend(target for target in node.edges if target is not None and target.is_node)
-    order.sort(key=lambda node: node.order)
+        if node in seen or not node.is_node:
+            leaves_only = leaves_only and (node.is_node or node in wanted)
+            continue
+        seen.add(node)
+        leaves_only = leaves_only and node not in wanted
+        for target in node.edges:
+            if target is not None:
+                stack.append(target)
+    if leaves_only:  # all that can be reached is wanted
+        return seen | wanted, seen
     run: set = set()
-    for node in order:
+    for node in sorted(seen, key=lambda node: node.order):
         for target in node.edges:
             if target is not None and (target in wanted or target in run):
                 run.add(node)

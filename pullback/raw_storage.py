@@ -24,6 +24,14 @@ class UntypedStorage:
             source = np.zeros(source, np.uint8)
         self._owner: np.ndarray = source
 
+    @classmethod
+    def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """A file's bytes, read as they are needed; written back only if `shared`."""
+        return cls(np.memmap(filename, np.uint8, "r+" if shared else "c", shape=(nbytes,) if nbytes else None))
+
+    def untyped(self) -> UntypedStorage:
+        return self
+
     @property
     def device(self) -> device:
         return cpu
@@ -31,6 +39,12 @@ class UntypedStorage:
     @property
     def is_cuda(self) -> bool:
         return False
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._bytes().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
 
     def data_ptr(self) -> int:
         """The address of the first byte."""

@@ -1,0 +1,29 @@
+"""Fit sin(x) with a cubic. The gradients are worked out on paper and written down as formulas."""
+
+import math
+import sys
+
+import torch
+
+steps = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+
+torch.manual_seed(1)
+x = torch.linspace(-math.pi, math.pi, 2000)
+y = torch.sin(x)
+
+a, b, c, d = (torch.randn(()) for _ in range(4))
+learning_rate = 1e-6
+
+for step in range(steps):
+    prediction = a + b * x + c * x**2 + d * x**3
+    loss = (prediction - y).pow(2).sum()
+    if step % (steps // 4) == 0:
+        print(f"step {step:4d}  loss {loss.item():.4f}")
+
+    grad = 2.0 * (prediction - y)
+    a -= learning_rate * grad.sum()
+    b -= learning_rate * (grad * x).sum()
+    c -= learning_rate * (grad * x**2).sum()
+    d -= learning_rate * (grad * x**3).sum()
+
+print(f"y = {a.item():.5f} + {b.item():.5f} x + {c.item():.5f} x^2 + {d.item():.5f} x^3")

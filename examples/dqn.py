@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-episodes = int(sys.argv[1]) if len(sys.argv) > 1 else 120
+episodes = int(sys.argv[1]) if len(sys.argv) > 1 else 200
 torch.set_default_dtype(torch.float64)
 
 

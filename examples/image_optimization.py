@@ -28,7 +28,7 @@ content = torch.stack([disc, 1 - disc, 0.5 * disc]).unsqueeze(0)
 waves = torch.sin(12 * columns) * 0.5 + 0.5
 style = torch.stack([waves, waves * 0.3, 1 - waves]).unsqueeze(0)
 
-network = nn.Sequential(nn.Conv2d(3, 12, 3, padding=1), nn.ReLU(), nn.AvgPool2d(2), nn.Conv2d(12, 24, 3, padding=1)).eval()
+network = nn.Sequential(nn.Conv2d(3, 12, 3, padding=1), nn.ReLU(), nn.AvgPool2d(2), nn.Conv2d(12, 24, 3, padding=1))
 for parameter in network.parameters():
     parameter.requires_grad_(False)
 first = network[:2]
@@ -50,6 +50,6 @@ for step in range(steps):
     with torch.no_grad():
         image.clamp_(0, 1)
     if step % (steps // 5) == 0:
-        print(f"step {step:3d}  content {content_loss.item():.3e}  style {style_loss.item():.3e}  total {loss.item():.4f}")
+        print(f"step {step:3d}  content {content_loss.item():.3e}  style {style_loss.item():.3e}  all {loss.item():.5f}")
 
 print("mean colour:", " ".join(f"{value:.4f}" for value in image.detach().mean(dim=(0, 2, 3)).tolist()))

@@ -265,7 +265,9 @@ def cross_entropy_backward(
     if weight is None and not label_smoothing and ignore_index < 0 and x.ndim == 2 and _is_small(x):
         if np.minimum.reduce(target) >= 0:
             with np.errstate(all="ignore"):
-                out = np.exp(x - logsumexp[:, None])
+                shift = logsumexp.astype(x.dtype)
+                out = np.exp(x - shift[:, None])
+                out *= np.exp(shift - logsumexp).astype(x.dtype)[:, None]  # repairs the rounding of the shift
                 out[np.arange(len(target)), target] -= 1
                 out *= gradient[:, None] if np.ndim(gradient) else gradient
             return out.astype(x.dtype, copy=False)

@@ -29,6 +29,12 @@ def _collect(x: Any, indices: Any, size: int, padding: int | None, by_frequency:
     indices = np.asarray(indices)
     if indices.size == 0:
         return np.zeros((size, x.shape[-1]), x.dtype)
+    if x.size <= 8192 and padding is None and not by_frequency and x.dtype.itemsize > 2:
+        # Too few to sort; on one-dimensional arrays numpy.add.at is as fast as an assignment.
+        width = x.shape[-1]
+        out = np.zeros(size * width, x.dtype)
+        np.add.at(out, (indices.reshape(-1, 1) * width + np.arange(width)).reshape(-1), x.reshape(-1))
+        return out.reshape(size, width)
     return embedding_backward(x, indices, size=size, padding_index=padding, scale_by_frequency=by_frequency)
 
 

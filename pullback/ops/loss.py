@@ -51,7 +51,14 @@ def _counts(target: Any, weight: Any, ignore_index: int, dtype: Any) -> Any:
 
 def _divisor(target: Any, weight: Any, ignore_index: int, dtype: Any) -> float:
     """What a mean divides by: the weights of the targets that count."""
+    if weight is None and _none_ignored(target, ignore_index):
+        return target.size
     return float(np.add.reduce(_counts(target, weight, ignore_index, dtype), axis=None, dtype=np.float64))
+
+
+def _none_ignored(target: Any, ignore_index: int) -> bool:
+    """Whether it is quickly seen that every target counts."""
+    return ignore_index < 0 and target.size > 0 and bool(np.minimum.reduce(target, axis=None) >= 0)
 
 
 def _pick_classes(
@@ -60,6 +67,9 @@ def _pick_classes(
     axis = _class_axis(x)
     target = np.asarray(target)
     classes = x.shape[axis]
+    simple = weight is None and not smoothing and x.ndim == 2 and not is_half(x.dtype)
+    if simple and _none_ignored(target, ignore_index) and np.maximum.reduce(target) < classes:
+        return reduce_losses(-x[np.arange(len(target)), target], reduction)
     kept = kernels.check_targets(target, classes, ignore_index)
     kind = np.dtype(np.float32) if is_half(x.dtype) else x.dtype
     counts = _counts(target, weight, ignore_index, kind)
@@ -88,10 +98,13 @@ def _place_classes(
 ) -> Any:
     axis = 1 if len(shape) > 1 else 0
     target = np.asarray(target)
-    kept = target != ignore_index
     out = np.zeros(shape, x.dtype)
     if out.size == 0:
         return out
+    if weight is None and not smoothing and len(shape) == 2 and _none_ignored(target, ignore_index):
+        out[np.arange(len(target)), target] = -x / len(target) if reduction == "mean" else -x
+        return out
+    kept = target != ignore_index
     counts = _counts(target, weight, ignore_index, out.dtype)
     if reduction == "mean":
         x = x / np.add.reduce(counts, axis=None).astype(x.dtype)
@@ -133,7 +146,7 @@ def _cross_entropy(
     target = np.asarray(target)
     losses, levels = kernels.cross_entropy(x, target, weight, ignore_index=ignore_index, label_smoothing=smoothing)
     if reduction == "mean":
-        if weight is None and not (target == ignore_index).any():
+        if weight is None and _none_ignored(target, ignore_index):
             return reduce_losses(losses, "mean"), levels
         divisor = np.add.reduce(_counts(target, weight, ignore_index, x.dtype), axis=None)
         return np.asarray(np.add.reduce(losses, axis=None) / divisor), levels
@@ -266,7 +279,7 @@ _bce_logits_kernel = in_single(lambda g, x, t, p: activations.bce_with_logits_ba
 
 def _bce_logits_pullback(g: Any, x: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
     g = _scaled_by(spread(g, x, reduction), weight)
-    if plain(g, x, target, pos_weight) and g.dtype == x.dtype:
+    if plain(g, x, target, pos_weight) and g.dtype == x.dtype and (x.size > 4096 or is_half(x.dtype)):
         return _bce_logits_kernel(np.asarray(g), np.asarray(x), np.asarray(target), pos_weight)
     if pos_weight is None:
         return g * (sigmoid(x) - target)

@@ -46,12 +46,34 @@ def _layer_norm(x: Any, weight: Any, bias: Any, axes: int, eps: float) -> tuple:
     return kernels.layer_norm(x, weight, bias, axes=axes, eps=eps)
 
 
+def _small_backward(g: Any, x: Any, weight: Any, mean: Any, scale: Any, needs: tuple) -> tuple:
+    """The pullback of layer norm over one axis, where there is too little for blocks and threads."""
+    normal = x - mean
+    normal *= scale
+    columns = x.shape[-1]
+    gradient = None
+    if needs[0]:
+        gradient = g - 0 if weight is None else g * weight
+        projection = np.vecdot(gradient, normal)[..., None]
+        gradient -= np.add.reduce(gradient, axis=-1, keepdims=True) / columns
+        gradient -= normal * (projection / columns)
+        gradient *= scale
+    lead = tuple(range(x.ndim - 1))
+    return (
+        gradient,
+        np.add.reduce(g * normal, axis=lead) if needs[1] else None,
+        np.add.reduce(g, axis=lead) if needs[2] else None,
+    )
+
+
 def _layer_norm_pullback(
     g: Any, x: Any, weight: Any, extras: Any, needs: tuple, axes: int, eps: float
 ) -> tuple:
     g = g[0]
     if plain(g, x, weight):
         kind = x.dtype
+        if axes == 1 and 0 < x.size <= 4096 and not is_half(kind):
+            return _small_backward(g, x, weight, extras[0], extras[1], needs)
         gradients = kernels.layer_norm_backward(
             *_widened(np.asarray(g), x, extras[0], extras[1], weight), axes=axes, wanted=(*needs, False, False)[:3]
         )

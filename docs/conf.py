@@ -1,7 +1,7 @@
 """Sphinx settings of the documentation. `make docs` builds it into docs/_build/html and takes no warning for an answer.
 
-Docstrings are plain English with `code` in single backticks; `as_prose` turns that into reStructuredText, so that nobody has to
-write markup in code.
+Docstrings are plain English with `code` in single backticks; `as_prose` makes reStructuredText of that, so that nobody
+has to write markup in code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ author = "The Pullback maintainers"
 copyright = "2026, The Pullback maintainers"
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"Pullback {__version__}"

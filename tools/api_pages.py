@@ -1,8 +1,8 @@
 """Write the pages of the API reference, `docs/api/*.md`, from what the package announces.
 
-Functions come from the registry, family by family; namespaces from their `__all__`. The pages hold directives only: texts
-and signatures are read from the code by Sphinx's autodoc. `docs/conf.py` calls `write` before each build, so the pages, which
-git ignores, cannot go stale. `python -m tools.api_pages` writes them by hand.
+Functions come from the registry, family by family; namespaces from their `__all__`. The pages hold directives only:
+texts and signatures are read from the code by Sphinx's autodoc. `docs/conf.py` calls `write` before each build, so the
+pages, which git ignores, cannot go stale. `python -m tools.api_pages` writes them by hand.
 """
 
 from __future__ import annotations
@@ -165,8 +165,8 @@ def pages() -> dict[str, str]:
         for caption, stems in (("Functions", top), ("Tensor and namespaces", rest))
     ]
     texts["index"] = (
-        "# API reference\n\nEverything here is reached as `torch.name` after `import pullback as torch`, with torch's meaning. The "
-        "texts come from the code.\n\n" + "\n\n".join(trees) + "\n"
+        "# API reference\n\nEverything here is reached as `torch.name` after `import pullback as torch`, with torch's "
+        "meaning. The texts come from the code.\n\n" + "\n\n".join(trees) + "\n"
     )
     return texts
 

@@ -31,7 +31,7 @@ def _values(a: Any, b: Any) -> tuple | None:
     return x, y
 
 
-def comparison(name: str, ufunc: np.ufunc, *aliases: str) -> Callable:
+def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callable:
     """A comparison as function, method, operator and in-place method."""
     ordered = name not in ("eq", "ne")
 
@@ -54,7 +54,7 @@ def comparison(name: str, ufunc: np.ufunc, *aliases: str) -> Callable:
         return result
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Elementwise comparison: {name}."
+    function.__doc__ = f"Whether each element is {words} that of `other`."
     for each in (name, *aliases):
         FUNCTIONS[each] = METHODS[each] = with_out(function)
         IN_PLACE[each + "_"] = in_dtype_of_input(function)
@@ -71,12 +71,12 @@ def in_dtype_of_input(function: Callable) -> Callable:
 
 
 OPERATORS = {
-    "__eq__": comparison("eq", np.equal),
-    "__ne__": comparison("ne", np.not_equal, "not_equal"),
-    "__lt__": comparison("lt", np.less, "less"),
-    "__le__": comparison("le", np.less_equal, "less_equal"),
-    "__gt__": comparison("gt", np.greater, "greater"),
-    "__ge__": comparison("ge", np.greater_equal, "greater_equal"),
+    "__eq__": comparison("eq", "equal to", np.equal),
+    "__ne__": comparison("ne", "not equal to", np.not_equal, "not_equal"),
+    "__lt__": comparison("lt", "less than", np.less, "less"),
+    "__le__": comparison("le", "less than or equal to", np.less_equal, "less_equal"),
+    "__gt__": comparison("gt", "greater than", np.greater, "greater"),
+    "__ge__": comparison("ge", "greater than or equal to", np.greater_equal, "greater_equal"),
 }
 
 
@@ -93,7 +93,7 @@ def _logical(name: str, ufunc: np.ufunc) -> Callable:
         return wrap(ufunc(*values))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Elementwise {name.replace('_', ' ')} of two tensors, as booleans."
+    function.__doc__ = f"Logical {name.removeprefix('logical_')} of each pair of elements, as a boolean; 0 is False."
     IN_PLACE[name + "_"] = in_dtype_of_input(function)
     return public(out=True)(function)
 
@@ -105,14 +105,16 @@ logical_xor = _logical("logical_xor", np.logical_xor)
 
 @public(out=True)
 def logical_not(input: Any) -> Tensor:
-    """Elementwise negation, as booleans."""
+    """Whether each element is 0 or False."""
     return wrap(np.logical_not(as_tensor(input)._array))
 
 
 IN_PLACE["logical_not_"] = lambda input: wrap(np.logical_not(input._array).astype(input._array.dtype))
 
 
-def _test(name: str, check: Callable, *, integers: bool, complex_ok: bool = True, out: bool = False) -> Callable:
+def _test(
+    name: str, words: str, check: Callable, *, integers: bool, complex_ok: bool = True, out: bool = False
+) -> Callable:
     """A test of each element; `integers` is the answer for integer tensors."""
 
     def function(input: Any) -> Tensor:
@@ -124,16 +126,16 @@ def _test(name: str, check: Callable, *, integers: bool, complex_ok: bool = True
         return wrap(check(array))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Elementwise {name}."
+    function.__doc__ = f"Whether each element is {words}."
     return public(out=out)(function)
 
 
-isnan = _test("isnan", np.isnan, integers=False)
-isinf = _test("isinf", np.isinf, integers=False)
-isfinite = _test("isfinite", np.isfinite, integers=True)
-isreal = _test("isreal", np.isreal, integers=True)
-isposinf = _test("isposinf", np.isposinf, integers=False, complex_ok=False, out=True)
-isneginf = _test("isneginf", np.isneginf, integers=False, complex_ok=False, out=True)
+isnan = _test("isnan", "NaN", np.isnan, integers=False)
+isinf = _test("isinf", "infinite", np.isinf, integers=False)
+isfinite = _test("isfinite", "neither infinite nor NaN", np.isfinite, integers=True)
+isreal = _test("isreal", "a real number (has no imaginary part)", np.isreal, integers=True)
+isposinf = _test("isposinf", "plus infinity", np.isposinf, integers=False, complex_ok=False, out=True)
+isneginf = _test("isneginf", "minus infinity", np.isneginf, integers=False, complex_ok=False, out=True)
 
 
 def _close(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
@@ -183,7 +185,7 @@ def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
         return operator(as_tensor(input) if not isinstance(other, Tensor) else input, other)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Elementwise {name.replace('_', ' ')} of integers or booleans."
+    function.__doc__ = f"{name.replace('_', ' ').capitalize()} of each pair of integers or booleans."
     public(in_place=True, out=True)(function)
     return operator
 
@@ -197,7 +199,7 @@ bitwise_right_shift = _bitwise("bitwise_right_shift", np.right_shift)
 
 @public(in_place=True, out=True)
 def bitwise_not(input: Any) -> Tensor:
-    """Elementwise complement of integers or booleans."""
+    """Every bit turned over: the complement of integers, the negation of booleans."""
     array = as_tensor(input)._array
     if array.dtype.kind not in "biu":
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")

@@ -20,7 +20,7 @@ from .operands import as_tensor, float_operand
 from .registry import FUNCTIONS, IN_PLACE, METHODS, public, store
 
 
-def unary(name: str, op: Op, *aliases: str, floating: bool = True, in_place: bool = True, doc: str = "") -> Callable:
+def unary(name: str, op: Op, *aliases: str, floating: bool = True, in_place: bool = True, doc: str) -> Callable:
     """A torch function of one tensor. `floating`: integers become floats first."""
     def function(input: Any, *, out: Tensor | None = None) -> Tensor:
         if out is not None:
@@ -30,7 +30,7 @@ def unary(name: str, op: Op, *aliases: str, floating: bool = True, in_place: boo
         return apply_unary(op, input)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc or f"Elementwise {name}."
+    function.__doc__ = doc
     for each in (name, *aliases):
         FUNCTIONS[each] = METHODS[each] = function
         if in_place:
@@ -38,32 +38,32 @@ def unary(name: str, op: Op, *aliases: str, floating: bool = True, in_place: boo
     return function
 
 
-exp = unary("exp", ops.exp)
-exp2 = unary("exp2", ops.exp2)
-expm1 = unary("expm1", ops.expm1)
-log = unary("log", ops.log)
-log2 = unary("log2", ops.log2)
-log10 = unary("log10", ops.log10)
-log1p = unary("log1p", ops.log1p)
-sin = unary("sin", ops.sin)
-cos = unary("cos", ops.cos)
-tan = unary("tan", ops.tan)
-asin = unary("asin", ops.asin, "arcsin")
-acos = unary("acos", ops.acos, "arccos")
-atan = unary("atan", ops.atan, "arctan")
-sinh = unary("sinh", ops.sinh)
-cosh = unary("cosh", ops.cosh)
-tanh = unary("tanh", ops.tanh)
-asinh = unary("asinh", ops.asinh, "arcsinh")
-acosh = unary("acosh", ops.acosh, "arccosh")
-atanh = unary("atanh", ops.atanh, "arctanh")
-sqrt = unary("sqrt", ops.sqrt)
-rsqrt = unary("rsqrt", ops.rsqrt)
-reciprocal = unary("reciprocal", ops.reciprocal)
-sigmoid = unary("sigmoid", ops.sigmoid)
-sgn = unary("sgn", ops.sgn, floating=False)
-sign = unary("sign", ops.sign, floating=False)
-relu = unary("relu", ops.relu, floating=False)
+exp = unary("exp", ops.exp, doc="e to the power of each element.")
+exp2 = unary("exp2", ops.exp2, doc="2 to the power of each element.")
+expm1 = unary("expm1", ops.expm1, doc="`exp(x) - 1` of each element, exact near 0.")
+log = unary("log", ops.log, doc="The natural logarithm of each element.")
+log2 = unary("log2", ops.log2, doc="The logarithm to base 2 of each element.")
+log10 = unary("log10", ops.log10, doc="The logarithm to base 10 of each element.")
+log1p = unary("log1p", ops.log1p, doc="`log(1 + x)` of each element, exact near 0.")
+sin = unary("sin", ops.sin, doc="The sine of each element, in radians.")
+cos = unary("cos", ops.cos, doc="The cosine of each element, in radians.")
+tan = unary("tan", ops.tan, doc="The tangent of each element, in radians.")
+asin = unary("asin", ops.asin, "arcsin", doc="The angle, in radians, whose sine each element is.")
+acos = unary("acos", ops.acos, "arccos", doc="The angle, in radians, whose cosine each element is.")
+atan = unary("atan", ops.atan, "arctan", doc="The angle, in radians, whose tangent each element is.")
+sinh = unary("sinh", ops.sinh, doc="The hyperbolic sine of each element.")
+cosh = unary("cosh", ops.cosh, doc="The hyperbolic cosine of each element.")
+tanh = unary("tanh", ops.tanh, doc="The hyperbolic tangent of each element.")
+asinh = unary("asinh", ops.asinh, "arcsinh", doc="The inverse hyperbolic sine of each element.")
+acosh = unary("acosh", ops.acosh, "arccosh", doc="The inverse hyperbolic cosine of each element.")
+atanh = unary("atanh", ops.atanh, "arctanh", doc="The inverse hyperbolic tangent of each element.")
+sqrt = unary("sqrt", ops.sqrt, doc="The square root of each element.")
+rsqrt = unary("rsqrt", ops.rsqrt, doc="One over the square root of each element.")
+reciprocal = unary("reciprocal", ops.reciprocal, doc="One over each element.")
+sigmoid = unary("sigmoid", ops.sigmoid, doc="`1 / (1 + exp(-x))` of each element.")
+sgn = unary("sgn", ops.sgn, floating=False, doc="The sign of each element; of complex z, `z / |z|`.")
+sign = unary("sign", ops.sign, floating=False, doc="-1, 0 or 1: the sign of each element.")
+relu = unary("relu", ops.relu, floating=False, doc="Each element, or 0 where that is larger.")
 @public(in_place=True, out=True)
 def square(input: Any) -> Tensor:
     """`input * input`; booleans become integers."""
@@ -93,7 +93,7 @@ def abs(input: Any) -> Tensor:
     return apply(ops.absolute, (x,))
 
 
-def _rounding(name: str, op: Op, *aliases: str) -> Callable:
+def _rounding(name: str, op: Op, *aliases: str, doc: str) -> Callable:
     """Integers are returned as they are."""
 
     def function(input: Any) -> Tensor:
@@ -103,7 +103,7 @@ def _rounding(name: str, op: Op, *aliases: str) -> Callable:
         return apply(op, (x,)) if x._array.dtype.kind not in "iu" else clone_of(x)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Elementwise {name}."
+    function.__doc__ = doc + " Integers stay as they are."
     return public(*aliases, in_place=True, out=True)(function)
 
 
@@ -122,9 +122,9 @@ def frac(input: Any) -> Tensor:
     return apply_unary(ops.frac, x)
 
 
-floor = _rounding("floor", ops.floor)
-ceil = _rounding("ceil", ops.ceil)
-trunc = _rounding("trunc", ops.trunc, "fix")
+floor = _rounding("floor", ops.floor, doc="The largest integer that is not above each element.")
+ceil = _rounding("ceil", ops.ceil, doc="The smallest integer that is not below each element.")
+trunc = _rounding("trunc", ops.trunc, "fix", doc="Each element without its fractional part.")
 
 
 @public(in_place=True, out=True)
@@ -142,9 +142,9 @@ def round(input: Any, *, decimals: int = 0) -> Tensor:
 
 # --- angles and parts of complex numbers ---
 
-deg2rad = unary("deg2rad", ops.deg2rad)
-rad2deg = unary("rad2deg", ops.rad2deg)
-angle = unary("angle", ops.angle, in_place=False)
+deg2rad = unary("deg2rad", ops.deg2rad, doc="Angles in degrees, as radians.")
+rad2deg = unary("rad2deg", ops.rad2deg, doc="Angles in radians, as degrees.")
+angle = unary("angle", ops.angle, in_place=False, doc="The angle of complex numbers, in radians; pi for negative real ones.")
 
 
 @public(in_place=False)

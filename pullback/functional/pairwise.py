@@ -33,7 +33,7 @@ from .registry import FUNCTIONS, METHODS, public
 
 
 def _of_tensors(
-    name: str, op: Op, *aliases: str, floating: bool = False, in_place: bool = True, refused: str = ""
+    name: str, op: Op, *aliases: str, floating: bool = False, in_place: bool = True, refused: str = "", doc: str
 ) -> Callable:
     """A function that takes tensors only; `refused` are the kinds of dtype it is not defined for."""
 
@@ -46,7 +46,7 @@ def _of_tensors(
         return apply_to_both(op, a, b, floating=floating)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Elementwise {name} of two tensors."
+    function.__doc__ = doc
     return public(*aliases, in_place=in_place, out=True)(function)
 
 
@@ -58,16 +58,34 @@ def _refuse(name: str, kinds: str, a: Tensor, b: Tensor) -> None:
         raise not_implemented_for(f"{name}_cpu", a)
 
 
-atan2 = _of_tensors("atan2", pairs.atan2, "arctan2", floating=True)
-hypot = _of_tensors("hypot", pairs.hypot, refused="biu")
-nextafter = _of_tensors("nextafter", pairs.nextafter, refused="biuc")
-logaddexp = _of_tensors("logaddexp", pairs.logaddexp, in_place=False, refused="biu")
-logaddexp2 = _of_tensors("logaddexp2", pairs.logaddexp2, in_place=False, refused="biu")
-maximum = _of_tensors("maximum", pointwise.maximum, in_place=False, refused="c")
-minimum = _of_tensors("minimum", pointwise.minimum, in_place=False, refused="c")
-fmax = _of_tensors("fmax", pointwise.fmax, in_place=False, refused="c")
-fmin = _of_tensors("fmin", pointwise.fmin, in_place=False, refused="c")
-ldexp = _of_tensors("ldexp", pairs.ldexp, floating=True)
+atan2 = _of_tensors(
+    "atan2", pairs.atan2, "arctan2", floating=True, doc="The angle of the point (other, input), in radians, from -pi to pi."
+)
+hypot = _of_tensors(
+    "hypot", pairs.hypot, refused="biu", doc="The length of the hypotenuse: `sqrt(input**2 + other**2)`."
+)
+nextafter = _of_tensors(
+    "nextafter", pairs.nextafter, refused="biuc", doc="The next float after each element on the way to `other`."
+)
+logaddexp = _of_tensors(
+    "logaddexp", pairs.logaddexp, in_place=False, refused="biu", doc="`log(exp(input) + exp(other))`, without overflow."
+)
+logaddexp2 = _of_tensors(
+    "logaddexp2", pairs.logaddexp2, in_place=False, refused="biu", doc="`log2(2**input + 2**other)`, without overflow."
+)
+maximum = _of_tensors(
+    "maximum", pointwise.maximum, in_place=False, refused="c", doc="The larger of two elements; NaN if either is NaN."
+)
+minimum = _of_tensors(
+    "minimum", pointwise.minimum, in_place=False, refused="c", doc="The smaller of two elements; NaN if either is NaN."
+)
+fmax = _of_tensors(
+    "fmax", pointwise.fmax, in_place=False, refused="c", doc="The larger of two elements; if one is NaN, the other."
+)
+fmin = _of_tensors(
+    "fmin", pointwise.fmin, in_place=False, refused="c", doc="The smaller of two elements; if one is NaN, the other."
+)
+ldexp = _of_tensors("ldexp", pairs.ldexp, floating=True, doc="`input * 2**other`.")
 
 
 @public(in_place=True, out=True)
@@ -115,7 +133,7 @@ def _in(kind: np.dtype, value: Any) -> Any:
 # --- integers ---
 
 
-def _of_integers(name: str, ufunc: np.ufunc) -> Callable:
+def _of_integers(name: str, ufunc: np.ufunc, doc: str) -> Callable:
     def function(input: Any, other: Any) -> Tensor:
         a, b = promote(need_tensor(input, name), need_tensor(other, name, "other", 2))
         if a._array.dtype.kind not in "iu":
@@ -123,12 +141,12 @@ def _of_integers(name: str, ufunc: np.ufunc) -> Callable:
         return wrap(ufunc(a._array, b._array))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Elementwise {name} of integer tensors."
+    function.__doc__ = doc
     return public(in_place=True, out=True)(function)
 
 
-gcd = _of_integers("gcd", np.gcd)
-lcm = _of_integers("lcm", np.lcm)
+gcd = _of_integers("gcd", np.gcd, doc="The greatest common divisor of two integers.")
+lcm = _of_integers("lcm", np.lcm, doc="The least common multiple of two integers.")
 
 # --- clamping ---
 

@@ -20,6 +20,38 @@ from .registry import FUNCTIONS, IN_PLACE, METHODS, public, with_out
 
 SPECIAL: dict[str, Callable] = {}
 
+# What the functions of the tables below are.
+_SENTENCES = {
+    "erf": "The error function.",
+    "erfc": "One minus the error function.",
+    "erfinv": "The inverse of the error function.",
+    "lgamma": "The logarithm of the absolute value of the gamma function.",
+    "digamma": "The derivative of `lgamma`.",
+    "i0": "The modified Bessel function of the first kind, of order 0.",
+    "erfcx": "`exp(x**2) * erfc(x)`, without overflow.",
+    "ndtr": "The distribution function of the standard normal distribution.",
+    "ndtri": "The inverse of `ndtr`: quantiles of the standard normal distribution.",
+    "log_ndtr": "The logarithm of `ndtr`, exact far out in the tail.",
+    "entr": "`-x * log(x)`: 0 at 0, minus infinity below.",
+    "i0e": "`exp(-|x|) * i0(x)`.",
+    "i1": "The modified Bessel function of the first kind, of order 1.",
+    "i1e": "`exp(-|x|) * i1(x)`.",
+    "airy_ai": "The Airy function Ai.",
+    "bessel_j0": "The Bessel function of the first kind, of order 0.",
+    "bessel_j1": "The Bessel function of the first kind, of order 1.",
+    "bessel_y0": "The Bessel function of the second kind, of order 0.",
+    "bessel_y1": "The Bessel function of the second kind, of order 1.",
+    "modified_bessel_i0": "The modified Bessel function of the first kind, of order 0.",
+    "modified_bessel_i1": "The modified Bessel function of the first kind, of order 1.",
+    "modified_bessel_k0": "The modified Bessel function of the second kind, of order 0.",
+    "modified_bessel_k1": "The modified Bessel function of the second kind, of order 1.",
+    "scaled_modified_bessel_k0": "`exp(x) * modified_bessel_k0(x)`.",
+    "scaled_modified_bessel_k1": "`exp(x) * modified_bessel_k1(x)`.",
+    "spherical_bessel_j0": "The spherical Bessel function of the first kind, of order 0: `sin(x) / x`.",
+    "xlogy": "`input * log(other)`, and 0 where input is 0.",
+    "xlog1py": "`input * log1p(other)`, and 0 where input is 0.",
+}
+
 
 def _one(name: str, op: Op, *special_names: str, top: bool = False, in_place: bool = True) -> Callable:
     """A function of one real tensor; `top` announces it as torch.name and as a method too."""
@@ -31,7 +63,7 @@ def _one(name: str, op: Op, *special_names: str, top: bool = False, in_place: bo
         return apply_unary(op, x)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Elementwise {name.replace('_', ' ')}."
+    function.__doc__ = _SENTENCES[name]
     if top:
         public(in_place=in_place, out=True)(function)
     exposed = FUNCTIONS[name] if top else with_out(function)
@@ -126,7 +158,7 @@ def _of_either(name: str, op: Op, shown: str) -> Callable:
         return apply_to_both(op, input, other, floating=True)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Elementwise {name}."
+    function.__doc__ = _SENTENCES[name]
     return function
 
 

@@ -43,7 +43,7 @@ board = Board()
 policy = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
 target = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
 target.load_state_dict(policy.state_dict())
-optimizer = torch.optim.Adam(policy.parameters(), lr=3e-3)
+optimizer = torch.optim.Adam(policy.parameters(), lr=1e-3)
 memory = deque(maxlen=2000)
 returns = []
 
@@ -72,7 +72,7 @@ for episode in range(episodes):
         torch.nn.utils.clip_grad_value_(policy.parameters(), 1.0)
         optimizer.step()
     returns.append(total)
-    if episode % 5 == 0:
+    if episode % 2 == 0:
         target.load_state_dict(policy.state_dict())
     if (episode + 1) % (episodes // 4) == 0:
         recent = returns[-(episodes // 4) :]

@@ -50,6 +50,6 @@ for step in range(steps):
     with torch.no_grad():
         image.clamp_(0, 1)
     if step % (steps // 5) == 0:
-        print(f"step {step:3d}  content {content_loss.item():.3e}  style {style_loss.item():.3e}  all {loss.item():.5f}")
+        print(f"step {step:2d}  content {content_loss.item():.3e}  style {style_loss.item():.3e}  sum {loss:.5f}")
 
 print("mean colour:", " ".join(f"{value:.4f}" for value in image.detach().mean(dim=(0, 2, 3)).tolist()))

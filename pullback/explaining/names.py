@@ -96,9 +96,12 @@ def _variables(frame: FrameType | None) -> Iterable[tuple[str, Any]]:
     """The caller's variables, its own first; names that start with an underscore last."""
     if frame is None:
         return []
-    found = list(frame.f_locals.items())
-    if frame.f_locals is not frame.f_globals:
+    variables = frame.f_locals
+    found = list(variables.items())
+    if variables is not frame.f_globals:
         found += frame.f_globals.items()
+    if frame.f_code.co_flags & 0x01 and type(variables) is dict:
+        variables.clear()  # before Python 3.13 a function's frame keeps this copy, and with it the caller's tensors
     return sorted(found, key=lambda item: item[0].startswith("_"))
 
 

@@ -21,7 +21,9 @@ class Cut:
     """A place where a tensor with a history became one without."""
 
     def __init__(self, source: Tensor, text: str, integer: bool) -> None:
-        self.source = weakref.ref(anchor_of(source) if source._node is None else source._node)
+        # Which leaves lie behind it is found at once: nothing else may keep this part of the graph alive.
+        found = _leaves(anchor_of(source) if source._node is None else source._node)
+        self.leaves = [weakref.ref(anchor) for anchor in found]
         self.place = _short(user_line())
         self.text = text
         self.integer = integer
@@ -73,24 +75,22 @@ def _short(place: str | None) -> str | None:
 def cuts_behind(leaf: Tensor) -> Cut | None:
     """The noted cut whose source was computed from a leaf, if there is one."""
     anchor = leaf._anchor
-    for cut in reversed(_cuts):
-        source = cut.source()
-        if source is not None and anchor is not None and _depends(source, anchor):
-            return cut
-    return None
+    if anchor is None:
+        return None
+    return next((cut for cut in reversed(_cuts) if any(found() is anchor for found in cut.leaves)), None)
 
 
-def _depends(source: Any, anchor: Any) -> bool:
+def _leaves(source: Any) -> list:
+    """The anchors of all leaves a node was computed from."""
     seen: set = set()
     stack = [source]
     while stack:
         target = stack.pop()
-        if target is anchor:
-            return True
-        if target is not None and target.is_node and target not in seen:
+        if target is not None and target not in seen:
             seen.add(target)
-            stack.extend(target.edges)
-    return False
+            if target.is_node:
+                stack.extend(target.edges)
+    return [target for target in seen if not target.is_node]
 
 
 # --- modules ---------------------------------------------------------------------------------------------------------------

@@ -243,7 +243,7 @@ def _leaves(collection: Collection) -> Iterator[Warning_]:
             )
         else:
             elsewhere.append(name)
-    if elsewhere:
+    if elsewhere and not any(asked for _, _, asked in collection.names.expected):
         shown = ", ".join(elsewhere[:5]) + (f" and {len(elsewhere) - 5} more" if len(elsewhere) > 5 else "")
         verb = "requires" if len(elsewhere) == 1 else "require"
         yield Warning_("unused", f"{shown} {verb} grad, but this loss does not depend on {'it' if len(elsewhere) == 1 else 'them'}.", None, "note")

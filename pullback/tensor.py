@@ -318,6 +318,8 @@ class Tensor:
         if self._node is not None:
             self._detached = True
             LastWrite.order = next_order()
+        if self._tangent is not None:
+            self._tangent = None
         self._node = None
         self._output_nr = 0
         self._requires_grad = False
@@ -393,6 +395,8 @@ def anchor_of(leaf: Tensor) -> Anchor:
         anchor._storage = storage_of(leaf)
         if leaf._name is not None:
             anchor._name = leaf._name
+        if leaf._inference:
+            anchor._inference = True
         leaf._anchor = anchor
     return anchor
 

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 
 from ..autograd.grad_mode import set_versions
 from ..autograd.graph import saved_hooks_allowed as _saved_tensors_hooks_is_enabled
+from ..autograd.running import keeps_graph as _get_current_graph_task_keep_graph
 from ..autograd.saved import RawSaved as SavedTensor
 from ..tensor import Tensor
 
-__all__ = ["SavedTensor", "_saved_tensors_hooks_is_enabled", "_unsafe_set_version_counter"]
+__all__ = [
+    "SavedTensor", "_get_current_graph_task_keep_graph", "_saved_tensors_hooks_is_enabled", "_unsafe_set_version_counter",
+]  # fmt: skip
 
 
 def _unsafe_set_version_counter(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:

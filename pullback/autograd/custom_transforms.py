@@ -52,9 +52,7 @@ def _apply_dual(cls: type[Function], args: tuple, level: int) -> Any:
             else tangent
             for value, tangent in zip(args, tangents, strict=True)
         ]
-    if ctx.saved_for_forward is not None:
-        ctx = _ForwardContext(ctx)
-    found = cls.jvp(ctx, *tangents)
+    found = cls.jvp(_ForwardContext(ctx), *tangents)
     single = not isinstance(output, tuple)
     outputs = (output,) if single else output
     found = found if isinstance(found, tuple) else (found,)
@@ -63,8 +61,44 @@ def _apply_dual(cls: type[Function], args: tuple, level: int) -> Any:
             f"The jvp of {cls.__name__} returned {len(found)} tangents for {len(outputs)} outputs: give one for each, "
             "or None."
         )
-    results = tuple(_with_tangent(out, tangent, level) for out, tangent in zip(outputs, found, strict=True))
-    return results[0] if single else results
+    sources = [(value, tangent) for value, tangent in zip(primals, tangents, strict=True) if isinstance(value, Tensor)]
+    results = []
+    for out, tangent in zip(outputs, found, strict=True):
+        if isinstance(out, Tensor):
+            check_tangent(ctx, out, tangent, sources)
+            written = [position for position, value in enumerate(primals) if value is out]
+            if written:  # an input that was written in place is returned as the dual tensor it came in as
+                out = args[written[0]]
+        results.append(_with_tangent(out, tangent, level))
+    return results[0] if single else tuple(results)
+
+
+def check_tangent(ctx: Any, out: Tensor, tangent: Any, sources: list) -> None:
+    """A tangent must relate to the inputs' tangents as the output relates to the inputs: a view, or the same in place."""
+    if tangent is None:
+        return
+    if id(out) in ctx.constant_outputs or out._array.dtype.kind not in "fcV":
+        raise RuntimeError(
+            "A custom Function's jvp returned a tangent for an output that is not differentiable. You should return None at "
+            "that position instead."
+        )
+    for value, given in sources:
+        if given is None:
+            continue
+        if value is out:
+            if tangent is not given:
+                raise RuntimeError(
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying "
+                    "an input inplace, then the jvp function must modify the corresponding gradient inplace."
+                )
+        elif out._view is not None and out._base is (value._base if value._is_view() else value):
+            if not tangent._is_view():
+                raise RuntimeError(
+                    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+                )
+            if tangent._base is not (given._base if given._is_view() else given):
+                whose = "the same base as the given grad input." if given._is_view() else "the given grad input."
+                raise RuntimeError(f"A custom Function is returning a view but the jvp is not returning a view of {whose}")
 
 
 def _with_tangent(out: Any, tangent: Any, level: int) -> Any:
@@ -103,7 +137,7 @@ class _ForwardContext:
 
     @property
     def saved_tensors(self) -> tuple:
-        return self._ctx.saved_for_forward
+        return self._ctx.saved_for_forward or ()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ctx, name)

@@ -10,6 +10,7 @@ Levels nest when asked to (`dual_level(nested=True)`), which torch refuses. How 
 
 from __future__ import annotations
 
+import threading
 from typing import Any, NamedTuple
 
 from ..tensor import Tensor
@@ -32,6 +33,36 @@ class _Levels:
     """The stack of levels entered by hand, as (level, mode field before)."""
 
     entered: list[tuple[int, int]] = []
+
+
+class _Switch(threading.local):
+    enabled = True
+
+
+_switch = _Switch()
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """What `_set_fwd_grad_enabled` was last told."""
+    return _switch.enabled
+
+
+class _set_fwd_grad_enabled(ModeSwitch):
+    """Forward mode off, and on again: no level is seen while it is off."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+        self._before = (_switch.enabled, current_mode().dual_level)
+        self.__enter__()
+
+    def __enter__(self) -> None:
+        level = _Levels.entered[-1][0] if _Levels.entered and self.mode else 0
+        set_mode(current_mode().replace(dual_level=level))
+        _switch.enabled = self.mode
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        _switch.enabled = self._before[0]
+        set_mode(current_mode().replace(dual_level=self._before[1]))
 
 
 def next_level() -> int:
@@ -104,6 +135,10 @@ def dual_at(tensor: Tensor, tangent: Tensor, level: int) -> Tensor:
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
             f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
             f"{list(tangent.shape)}."
+        )
+    if tangent._tangent is not None and level in tangent._tangent:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a forward gradient at the same level. This is not supported."
         )
     if tensor._tangent is not None and level in tensor._tangent:
         raise RuntimeError(

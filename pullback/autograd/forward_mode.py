@@ -90,7 +90,13 @@ def pushforward(op: Op, primals: tuple, tangents: list, params: dict, outs: tupl
         tangent = _by_diagonal_pullback(op, primals, tangents, params, outs[0])
         if tangent is not None:
             return [_shaped(tangent, outs[0])]
-    return _by_transposing(op, primals, tangents, params, outs)
+    try:
+        return _by_transposing(op, primals, tangents, params, outs)
+    except NotImplementedError as error:
+        raise NotImplementedError(
+            f"Trying to use forward AD with {op.name.lower()} that does not support it because it has not been implemented "
+            "yet."
+        ) from error
 
 
 def _differentiable(tensor: Tensor) -> bool:

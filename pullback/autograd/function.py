@@ -99,6 +99,7 @@ class CustomNode(Node, FunctionCtx):
     general = True
     not_filled: frozenset = frozenset()  # outputs whose missing cotangent stays None
     _materialize_non_diff_grads = True
+    constant_outputs: set | frozenset = frozenset()  # ids of outputs without gradient, while forward mode asks
     _is_pure_view = False
 
     def __init__(self) -> None:
@@ -410,6 +411,8 @@ def run_function(cls: type[Function], args: tuple, forward: Callable | None = No
             from .anomaly_mode import running_node, user_stack
 
             ctx.notes = {"stack": user_stack(), "parent": running_node()}
+    if made is not None:
+        ctx.constant_outputs = {id(outputs[n]) for n, value in enumerate(raw) if any(value is c for c in ctx.non_differentiable)}
     ctx.dirty_tensors = ctx.non_differentiable = ()
     return outputs[0] if single else outputs
 

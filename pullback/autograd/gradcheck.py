@@ -17,7 +17,7 @@ import numpy as np
 
 from ..tensor import Tensor
 from . import roots
-from .grad_mode import enable_grad, no_grad
+from .grad_mode import enable_grad
 from .numerical import Step, allclose, directional, numerical_jacobian
 from .tape import wrap
 
@@ -155,8 +155,7 @@ class _Check:
     # --- numbers ---
 
     def values_at(self, number: int) -> np.ndarray:
-        with no_grad():
-            return np.array(_outputs(self.func(*self.inputs))[number].detach()._array)
+        return np.array(_outputs(self.func(*self.inputs))[number].detach()._array)
 
     def numerical(self, number: int, place: int) -> np.ndarray:
         array = self.inputs[self.wanted[place]].memory()

@@ -192,57 +192,25 @@ class disable_saved_tensors_hooks:
         return decorated
 
 
-class _MutationContext:
-    """Keeps copies of saved values that were written to after they were saved."""
-
-    def __init__(self) -> None:
-        self.copies: dict[int, Any] = {}
-
-    def clear(self) -> None:
-        self.copies.clear()
-
-
 class allow_mutation_on_saved_tensors:
     """Inside, saved tensors may be written in place: backward sees the values of the time they were saved."""
 
-    _active = False
+    def __enter__(self) -> Any:
+        from .mutation import Active, MutationContext
 
-    def __enter__(self) -> _MutationContext:
-        if allow_mutation_on_saved_tensors._active:
+        if Active.context is not None:
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-        allow_mutation_on_saved_tensors._active = True
-        self._context = context = _MutationContext()
-        self._hooks = saved_tensors_hooks(
-            lambda tensor: _snapshot(tensor, context), lambda key: _restored(key, context)
-        )
+        self._context = Active.context = MutationContext()
+        self._hooks = saved_tensors_hooks(self._context.pack, self._context.unpack)
         self._hooks.__enter__()
-        return context
+        return self._context
 
     def __exit__(self, *args: object) -> None:
+        from .mutation import Active
+
         self._hooks.__exit__(*args)
         self._context.clear()
-        allow_mutation_on_saved_tensors._active = False
-
-
-class _Key:
-    """Stands for a saved tensor inside `allow_mutation_on_saved_tensors`."""
-
-
-def _snapshot(tensor: Tensor, context: _MutationContext) -> _Key:
-    from .tape import wrap
-
-    key = _Key()
-    context.copies[id(key)] = (key, wrap(tensor._array.copy()))
-    return key
-
-
-def _restored(key: _Key, context: _MutationContext) -> Tensor:
-    if id(key) not in context.copies:
-        raise RuntimeError(
-            "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
-            "in which the graph was originally recorded."
-        )
-    return context.copies[id(key)][1]
+        Active.context = None
 
 
 # --- hooks on several tensors ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from itertools import count
 from types import FrameType
 from typing import Any
 
-from .engine import Sweep
+from .engine import Sweep, backward_to_inputs, backward_to_leaves
 from .grad_mode import is_multithreading_enabled
 from .graph import AccumulateGrad, accumulator_of
 from .node import Node
@@ -53,6 +53,14 @@ def pass_number() -> int:
     if not hasattr(sweep, "number"):
         sweep.number = _next_number()  # type: ignore[attr-defined]
     return sweep.number  # type: ignore[attr-defined]
+
+
+def keeps_graph() -> bool:
+    """Whether the running pass was asked to retain the graph."""
+    frame = _frame_of(backward_to_leaves, backward_to_inputs)
+    if frame is None:
+        raise RuntimeError("_get_current_graph_task_keep_graph should only be called during the backward pass")
+    return frame.f_locals["retain"]
 
 
 def will_run(node: Any) -> bool:

@@ -31,7 +31,7 @@ def view_of(op: Op, x: Tensor, params: dict, out: Any) -> Tensor:
     result._array = out
     result._storage = storage
     result._output_nr = 0
-    result._inference = False
+    result._inference = x._inference
     result._view = view = new_object(View)
     view.version = version = storage.version
     node = x._node

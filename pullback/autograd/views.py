@@ -83,13 +83,13 @@ def _link(result: Tensor, source: Tensor, step: tuple, origin: str) -> None:
             view = View(base, (*parent.steps, step), storage.version, origin, parent.moves)
     result._view = view
     if origin != "default":
-        if made_in == "no_grad" and source._requires_grad:
+        if made_in in ("no_grad", "inference") and source._requires_grad and not source._inference:
             # Torch lets such a view lose its gradient silently. Here it follows the base: `refresh` will give it
-            # a node when it is first used with grad mode on.
+            # a node when it is first used with grad mode on. A negative version says that, and when it was made.
             result._requires_grad = True
-            view.version = -1
-        if source._inference:
-            result._inference = True
+            view.version = -1 - storage.version
+    if source._inference:
+        result._inference = True
 
 
 def refresh(tensor: Tensor) -> None:
@@ -99,6 +99,13 @@ def refresh(tensor: Tensor) -> None:
     if view.version == version:
         return
     base = base_of(view)
+    if view.origin == "inference" and view.version < 0 and -1 - view.version != version and base._requires_grad:
+        if not current_mode().grad:
+            return
+        raise RuntimeError(
+            "A view was created in inference mode and its base or another view of its base has been modified inplace in normal "
+            f"mode. {_AMBIGUOUS}inside the inference_mode block or both outside."
+        )
     if view.origin in _FINAL and (base._requires_grad or tensor._node is not None):
         if not current_mode().grad:
             return
@@ -117,7 +124,8 @@ def refresh(tensor: Tensor) -> None:
 def look(tensor: Tensor) -> None:
     """`refresh` for attributes: looking at a tensor that can no longer be used is no error."""
     if tensor._view.origin not in _FINAL:
-        refresh(tensor)
+        if tensor._view.version >= 0 or current_mode().grad:  # a view without history gets one when it is wanted
+            refresh(tensor)
     elif tensor._node is None and base_of(tensor._view)._requires_grad and tensor._array.dtype.kind in "fcV":
         tensor._requires_grad = True
 
@@ -319,6 +327,10 @@ def in_place(tensor: Tensor, function: Callable, *args: Any, **kwargs: Any) -> T
     mode = current_mode()
     tensor.memory()
     check_writable(tensor, mode, mode.grad and tensor._requires_grad)
+    if mode.saved_hooks:
+        from .mutation import keep_saved
+
+        keep_saved(tensor)
     storage = storage_of(tensor)
     if not mode.grad and not mode.special:
         result = function(tensor, *args, **kwargs)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd.tape import apply, wrap
 from ..ops import scatter
+from ..autograd.mode import is_inference_mode_enabled
 from ..tensor import Tensor
 from . import joining, shape
 from .operands import sizes_of
@@ -182,7 +183,7 @@ METHODS["new_empty_strided"] = new_empty_strided
 
 
 def _check_resize(self: Tensor) -> None:
-    if self.requires_grad:
+    if self.requires_grad and not is_inference_mode_enabled():
         raise RuntimeError("cannot resize variables that require grad")
 
 
@@ -203,7 +204,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
             memory[: flat.size - start] = flat[start:]
             flat, start = memory, 0
         self._array = flat[start : start + count].reshape(wanted)
-    bump(storage_of(self))
+        bump(storage_of(self))
     return self
 
 

@@ -127,12 +127,16 @@ def with_out(f: Callable) -> Callable:
 def store(name: str, f: Callable, args: tuple, kwargs: dict, out: Any) -> Any:
     """Compute without recording and write the result(s) into `out`."""
     from ..autograd.grad_mode import no_grad
-    from ..autograd.mode import is_grad_enabled
+    from ..autograd.mode import current_mode
 
+    mode = current_mode()
     targets = out if isinstance(out, (tuple, list)) else (out,)
-    if is_grad_enabled() and any(
-        isinstance(value, Tensor) and value.requires_grad for value in (*_flat(args), *kwargs.values(), *targets)
-    ):
+    involved = [value for value in (*_flat(args), *kwargs.values(), *targets) if isinstance(value, Tensor)]
+    if mode.dual_level and any(value._tangent is not None for value in involved):
+        raise RuntimeError(
+            f"Trying to use forward AD with {name.rstrip('_')}_out that does not support it because it is an out= function"
+        )
+    if mode.grad and any(value.requires_grad for value in involved):
         raise RuntimeError(
             f"{name.rstrip('_')}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
@@ -157,7 +161,7 @@ def _flat(args: tuple) -> list:
 def write_out(name: str, target: Any, value: Tensor) -> None:
     import numpy as np
 
-    from ..autograd.views import bump, storage_of
+    from ..autograd.views import bump, check_writable, current_mode, storage_of
     from ..dtypes import can_cast
 
     if not isinstance(target, Tensor):
@@ -179,6 +183,13 @@ def write_out(name: str, target: Any, value: Tensor) -> None:
                 stacklevel=4,
             )
         target._array = np.empty(value._array.shape, target._array.dtype)
+    mode = current_mode()
+    if mode.saved_hooks:
+        from ..autograd.mutation import keep_saved
+
+        keep_saved(target)
+    if target._inference and not mode.inference:
+        check_writable(target, mode, False)
     np.copyto(target.memory(), value._array, casting="unsafe")
     bump(storage_of(target))
 

@@ -53,6 +53,7 @@ from .dtypes import (  # noqa: E402
 )
 from . import creation as _creation  # noqa: E402
 from . import interop as _interop  # noqa: E402
+from . import interop_einops as _interop_einops  # noqa: E402
 from . import lazy_names as _lazy_names  # noqa: E402
 from . import methods as _methods  # noqa: E402
 from . import runtime as _runtime  # noqa: E402, F401
@@ -65,6 +66,7 @@ from .tensor import Tensor  # noqa: E402
 from .version import __version__  # noqa: E402
 
 _interop.attach()
+_interop_einops.watch()
 _methods.attach()
 globals().update(_registry.FUNCTIONS)
 for _name, _dtype in _dtypes.ALIASES.items():

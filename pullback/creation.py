@@ -45,6 +45,7 @@ def finish(
 
 
 def numpy_dtype(dtype: Any) -> np.dtype:
+    """NumPy's dtype for torch's, the default one for None."""
     return default_dtype().numpy if dtype is None else as_dtype(dtype).numpy
 
 
@@ -442,6 +443,7 @@ def _new(creator: Any) -> Any:
         return creator(*args, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad, **kwargs)
 
     method.__name__ = f"new_{creator.__name__}"
+    method.__doc__ = f"`{creator.__name__}` in the dtype of this tensor unless told otherwise."
     return method
 
 
@@ -450,10 +452,15 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
     return tensor(data, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
 
 
+def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """A tensor from sizes or data, in the dtype of this one, as the oldest constructor made it."""
+    return legacy_tensor(Tensor, *args, **kwargs).to(self.dtype)
+
+
 for _function in (zeros, ones, empty, full):
     METHODS[f"new_{_function.__name__}"] = _new(_function)
 METHODS["new_tensor"] = new_tensor
-METHODS["new"] = lambda self, *args, **kwargs: legacy_tensor(Tensor, *args, **kwargs).to(self.dtype)
+METHODS["new"] = new
 FUNCTIONS.update(
     {
         f.__name__: f
@@ -467,4 +474,5 @@ FUNCTIONS["range"] = range_
 
 
 def wrap_array(array: Any) -> Tensor:
+    """An array as a tensor, without a copy and without history."""
     return wrap(array)

@@ -353,6 +353,21 @@ PROTOCOL: dict[str, Any] = {
     "__copy__": lambda self: self if type(self) is Tensor and self._node is not None else _shallow(self),
     "_user_attributes": user_attributes,
 }  # fmt: skip
+# What those of them are that are too short for a docstring.
+_SENTENCES = {
+    "dim ndimension": "The number of dims.", "element_size itemsize": "The size of one element, in bytes.",
+    "nbytes": "The size of all elements, in bytes.", "data_ptr": "The address of the first element.",
+    "is_floating_point": "Whether the elements are floats.", "is_complex": "Whether the elements are complex numbers.",
+    "is_signed": "Whether the dtype has negative numbers.", "is_conj": "False: conjugation is done at once.",
+    "is_neg": "False: negation is done at once.", "is_cpu": "True: every tensor lives in main memory.",
+    "is_cuda is_mps is_xpu is_meta is_mkldnn": "False: every tensor lives in main memory.",
+    "is_sparse is_quantized is_nested": "False: every tensor is a plain dense one.",
+    "get_device": "-1: main memory has no number.", "is_pinned": "False: there is no pinned memory.",
+    "is_shared": "False: memory belongs to one process.", "pin_memory share_memory_ cpu": "The tensor itself.",
+}  # fmt: skip
+for _names, _sentence in _SENTENCES.items():
+    for _name in _names.split():
+        PROTOCOL[_name].__doc__ = _sentence
 
 
 def _shallow(self: Tensor) -> Tensor:

@@ -48,6 +48,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
+    """What `use_deterministic_algorithms` was last told; results are deterministic either way."""
     return _deterministic["mode"]
 
 
@@ -68,6 +69,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` was last told; products have full precision either way."""
     return _precision
 
 
@@ -79,6 +81,7 @@ def is_tensor(obj: Any) -> bool:
 
 
 def compiled_with_cxx11_abi() -> bool:
+    """True, as in torch's builds; there is no C++ here."""
     return True
 
 

@@ -92,13 +92,28 @@ def as_subclass(self: Tensor, cls: type) -> Any:
     return result
 
 
-def _lazy_method(module: str, name: str) -> Any:
+def to_dense(self: Tensor, dtype: Any = None, masked_grad: Any = None) -> Tensor:
+    """The tensor itself, in another dtype if one is given."""
+    return self if dtype is None else self.to(dtype)
+
+
+def dim_order(self: Tensor) -> tuple[int, ...]:
+    """The dims from the outermost to the innermost."""
+    return tuple(range(self.ndim))
+
+
+def record_stream(self: Tensor, stream: Any) -> None:
+    """Nothing: there are no streams."""
+
+
+def _lazy_method(module: str, name: str, doc: str) -> Any:
     def method(self: Tensor) -> Any:
         from importlib import import_module
 
         return getattr(import_module(f"pullback.{module}"), name)(self)
 
     method.__name__ = name
+    method.__doc__ = doc
     return method
 
 
@@ -120,11 +135,11 @@ for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "coalesce", "sparse
 METHODS.update(
     {
         "cuda": to_gpu, "xpu": to_gpu, "as_subclass": as_subclass, "is_nonzero": is_nonzero,
-        "to_dense": lambda self, dtype=None, masked_grad=None: self if dtype is None else self.to(dtype),
-        "untyped_storage": _lazy_method("raw_storage", "untyped_storage"),
-        "storage": _lazy_method("raw_storage", "storage"),
-        "record_stream": lambda self, stream: None, "is_coalesced": lambda self: False,
-        "is_distributed": lambda self: False, "dim_order": lambda self: tuple(range(self.ndim)),
+        "to_dense": to_dense,
+        "untyped_storage": _lazy_method("raw_storage", "untyped_storage", "The memory under this tensor, as bytes."),
+        "storage": _lazy_method("raw_storage", "storage", "The memory under this tensor, as elements of its dtype."),
+        "record_stream": record_stream, "is_coalesced": lambda self: False,
+        "is_distributed": lambda self: False, "dim_order": dim_order,
     }
 )  # fmt: skip
 Tensor.layout = property(layout_of)  # type: ignore[attr-defined]

@@ -144,7 +144,7 @@ def round(input: Any, *, decimals: int = 0) -> Tensor:
 
 deg2rad = unary("deg2rad", ops.deg2rad, doc="Angles in degrees, as radians.")
 rad2deg = unary("rad2deg", ops.rad2deg, doc="Angles in radians, as degrees.")
-angle = unary("angle", ops.angle, in_place=False, doc="The angle of complex numbers, in radians; pi for negative real ones.")
+angle = unary("angle", ops.angle, in_place=False, doc="The angle of each number, in radians; pi for negative reals.")
 
 
 @public(in_place=False)

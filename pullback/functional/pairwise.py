@@ -59,7 +59,7 @@ def _refuse(name: str, kinds: str, a: Tensor, b: Tensor) -> None:
 
 
 atan2 = _of_tensors(
-    "atan2", pairs.atan2, "arctan2", floating=True, doc="The angle of the point (other, input), in radians, from -pi to pi."
+    "atan2", pairs.atan2, "arctan2", floating=True, doc="The angle of the point (other, input), from -pi to pi."
 )
 hypot = _of_tensors(
     "hypot", pairs.hypot, refused="biu", doc="The length of the hypotenuse: `sqrt(input**2 + other**2)`."

@@ -63,18 +63,22 @@ class Tensor:
 
     @property
     def shape(self) -> Size:
+        """The sizes of the dims."""
         return tuple.__new__(Size, self._array.shape)
 
     @property
     def dtype(self) -> dtype:
+        """The type of the elements."""
         return from_numpy_dtype(self._array.dtype)
 
     @property
     def ndim(self) -> int:
+        """The number of dims."""
         return self._array.ndim
 
     @property
     def device(self) -> device:
+        """Where the elements live: always the CPU."""
         return cpu
 
     @property
@@ -90,6 +94,7 @@ class Tensor:
 
     @property
     def requires_grad(self) -> bool:
+        """Whether operations on this tensor are recorded, so that a backward pass reaches it."""
         if self._view is not None:
             _refresh(self)
         return self._requires_grad
@@ -135,12 +140,14 @@ class Tensor:
 
     @property
     def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor: gradients end here, in `.grad`."""
         if self._view is not None:
             _refresh(self)
         return self._node is None
 
     @property
     def grad_fn(self) -> Node | None:
+        """The node of the operation that made this tensor, None for a leaf."""
         if self._view is not None:
             _refresh(self)
         return self._node
@@ -173,10 +180,12 @@ class Tensor:
 
     @property
     def output_nr(self) -> int:
+        """Which of the outputs of `grad_fn` this tensor is."""
         return self._output_nr
 
     @property
     def grad(self) -> Tensor | None:
+        """The gradient that backward passes have added up so far, None before the first."""
         if self._grad is None and self._node is not None and not self.retains_grad:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
@@ -223,6 +232,7 @@ class Tensor:
 
     @property
     def grad_dtype(self) -> Any:
+        """The dtype that `.grad` of this leaf has; None allows any."""
         if self._node is not None:
             raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
         return self.dtype if self._grad_dtype is False else self._grad_dtype
@@ -240,6 +250,7 @@ class Tensor:
 
     @property
     def retains_grad(self) -> bool:
+        """Whether `retain_grad()` was called on this non-leaf tensor."""
         if self._view is not None:
             _refresh(self)
         node = self._node

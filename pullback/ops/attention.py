@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd.op import op
 from ..kernels import attention as kernels
+from .batching import attended
 from .fusing import in_single, is_half, plain
 from .matmul import matmul
 from .reductions import softmax
@@ -62,5 +63,6 @@ attention = op(
     in_single(_attention),
     inputs=("query", "key", "value", "mask", "dropout"),
     outputs=0,
+    batch=attended,
     joint=_attention_pullback,
 )

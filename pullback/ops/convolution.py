@@ -14,6 +14,7 @@ import numpy as np
 from ..autograd.op import conjugate, linear, op
 from ..kernels import convolution as kernels
 from ..kernels import unfold as columns
+from .batching import convolved, convolved_weight, samples
 from .fusing import in_single
 
 
@@ -69,9 +70,16 @@ def _bias_rule(g: Any) -> Any:
     return np.sum(g, axis=(0, *range(2, len(g.shape))))
 
 
-convolution = op("ConvolutionBackward0", in_single(_convolution), kind="bilinear", x=_input_rule, weight=_weight_rule)
+convolution = op(
+    "ConvolutionBackward0",
+    in_single(_convolution),
+    kind="bilinear",
+    batch=convolved,
+    x=_input_rule,
+    weight=_weight_rule,
+)
 convolution_biased = op(
-    "ConvolutionBackward0", in_single(_biased), x=_input_rule, weight=_weight_rule, bias=_bias_rule
+    "ConvolutionBackward0", in_single(_biased), batch=convolved, x=_input_rule, weight=_weight_rule, bias=_bias_rule
 )
 
 
@@ -99,12 +107,17 @@ def _transposed_weight_rule(
 
 
 convolution_input = op(
-    "ConvolutionBackward0", in_single(_transposed), kind="bilinear", g=_transposed_input_rule,
-    weight=_transposed_weight_rule
+    "ConvolutionBackward0",
+    in_single(_transposed),
+    kind="bilinear",
+    batch=convolved,
+    g=_transposed_input_rule,
+    weight=_transposed_weight_rule,
 )
 convolution_input_biased = op(
     "ConvolutionBackward0",
     in_single(_transposed_biased),
+    batch=convolved,
     g=_transposed_input_rule,
     weight=_transposed_weight_rule,
     bias=_bias_rule,
@@ -127,7 +140,8 @@ def _weight_map_right(
 
 
 convolution_weight = op(
-    "ConvolutionBackward0", in_single(_weight_map), kind="bilinear", g=_weight_map_left, x=_weight_map_right
+    "ConvolutionBackward0", in_single(_weight_map), kind="bilinear", batch=convolved_weight, g=_weight_map_left,
+    x=_weight_map_right
 )
 
 # --- windows as columns ---
@@ -144,6 +158,7 @@ def _fold(x: Any, spatial: tuple, kernel: tuple, stride: tuple, padding: tuple, 
 unfold = linear(
     "Im2ColBackward0",
     _unfold,
+    batch=samples,
     x=lambda g, x_shape, kernel, stride, padding, dilation: fold(
         g, spatial=tuple(x_shape[2:]), kernel=kernel, stride=stride, padding=padding, dilation=dilation
     ),
@@ -151,6 +166,8 @@ unfold = linear(
 fold = linear(
     "Col2ImBackward0",
     in_single(_fold),
+    inputs=("x",),
+    batch=samples,
     x=lambda g, kernel, stride, padding, dilation: unfold(
         g, kernel=kernel, stride=stride, padding=padding, dilation=dilation
     ),

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..autograd.op import linear, op
 from ..kernels.embedding import embedding_backward, scatter_add_rows
+from .batching import collected, looked_up
 from .fusing import in_single
 from .pooling import scatter_planes
 
@@ -62,8 +63,8 @@ def _lookup_transpose(g: Any, weight_shape: tuple, indices: Any, padding: int | 
     return collect(g, indices, size=weight_shape[0], padding=padding, by_frequency=by_frequency)
 
 
-lookup = linear("EmbeddingBackward0", _lookup, weight=_lookup_transpose, indices=None)
-collect = linear("EmbeddingDenseBackwardBackward0", _collect, x=_collect_transpose, indices=None)
+lookup = linear("EmbeddingBackward0", _lookup, batch=looked_up, weight=_lookup_transpose, indices=None)
+collect = linear("EmbeddingDenseBackwardBackward0", _collect, batch=collected, x=_collect_transpose, indices=None)
 
 # --- bags: `bags` numbers the bag of each row, in ascending order ---
 

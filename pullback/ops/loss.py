@@ -15,6 +15,7 @@ import numpy as np
 from ..autograd.op import linear, op
 from ..kernels import activations
 from ..kernels import softmax as kernels
+from .batching import class_loss, elementwise_loss, placed_classes
 from .fusing import in_single, is_half, plain
 from .pointwise import sigmoid
 from .reductions import log_softmax
@@ -135,9 +136,13 @@ def _place_transpose(
     return pick_classes(g, target, weight, ignore_index=ignore_index, reduction=reduction, smoothing=smoothing)
 
 
-pick_classes = linear("NllLossBackward0", _pick_classes, x=_pick_transpose, target=None, weight=None)
-pick_classes_2d = linear("NllLoss2DBackward0", _pick_classes, x=_pick_transpose, target=None, weight=None)
-place_classes = linear("NllLossBackward0", _place_classes, x=_place_transpose, target=None, weight=None)
+pick_classes, pick_classes_2d = (
+    linear(name, _pick_classes, batch=class_loss, x=_pick_transpose, target=None, weight=None)
+    for name in ("NllLossBackward0", "NllLoss2DBackward0")
+)
+place_classes = linear(
+    "NllLossBackward0", _place_classes, batch=placed_classes, x=_place_transpose, target=None, weight=None
+)
 
 
 def _cross_entropy(
@@ -172,7 +177,14 @@ def _cross_entropy_pullback(
 
 
 cross_entropy, cross_entropy_2d = (
-    op(name, _cross_entropy, inputs=("x", "target", "weight"), outputs=0, joint=_cross_entropy_pullback)
+    op(
+        name,
+        _cross_entropy,
+        inputs=("x", "target", "weight"),
+        outputs=0,
+        batch=class_loss,
+        joint=_cross_entropy_pullback,
+    )
     for name in ("NllLossBackward0", "NllLoss2DBackward0")
 )
 
@@ -181,6 +193,7 @@ cross_entropy, cross_entropy_2d = (
 mse = op(
     "MseLossBackward0",
     lambda x, y, reduction: reduce_losses((x - y) ** 2, reduction),
+    batch=elementwise_loss,
     x=lambda g, x, y, reduction: spread(g, x, reduction) * 2 * (x - y),
     y=lambda g, x, y, reduction: spread(g, x, reduction) * 2 * (y - x),
 )
@@ -202,6 +215,7 @@ def _smooth_l1_pullback(g: Any, x: Any, y: Any, beta: float, reduction: str) -> 
 smooth_l1 = op(
     "SmoothL1LossBackward0",
     _smooth_l1,
+    batch=elementwise_loss,
     x=_smooth_l1_pullback,
     y=lambda g, x, y, beta, reduction: -_smooth_l1_pullback(g, x, y, beta, reduction),
 )
@@ -223,6 +237,7 @@ def _huber_pullback(g: Any, x: Any, y: Any, delta: float, reduction: str) -> Any
 huber = op(
     "HuberLossBackward0",
     _huber,
+    batch=elementwise_loss,
     x=_huber_pullback,
     y=lambda g, x, y, delta, reduction: -_huber_pullback(g, x, y, delta, reduction),
 )
@@ -235,6 +250,7 @@ def _soft_margin(x: Any, y: Any, reduction: str) -> Any:
 soft_margin = op(
     "SoftMarginLossBackward0",
     _soft_margin,
+    batch=elementwise_loss,
     x=lambda g, x, y, reduction: -spread(g, x, reduction) * y * sigmoid(-y * x),
     y=lambda g, x, y, reduction: -spread(g, x, reduction) * x * sigmoid(-y * x),
 )
@@ -263,6 +279,7 @@ def _bce_pullback(g: Any, x: Any, target: Any, weight: Any, reduction: str) -> A
 bce = op(
     "BinaryCrossEntropyBackward0",
     in_single(_bce),
+    batch=elementwise_loss,
     x=_bce_pullback,
     target=lambda g, x, weight, reduction: spread(g, x, reduction) * _scaled_by(np.log(1 - x) - np.log(x), weight),
     weight=None,
@@ -298,6 +315,7 @@ def _bce_logits_target(g: Any, x: Any, weight: Any, pos_weight: Any, reduction: 
 bce_with_logits = op(
     "BinaryCrossEntropyWithLogitsBackward0",
     in_single(_bce_logits),
+    batch=elementwise_loss,
     x=_bce_logits_pullback,
     target=_bce_logits_target,
     weight=None,

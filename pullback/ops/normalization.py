@@ -14,6 +14,7 @@ import numpy as np
 
 from ..autograd.op import op
 from ..kernels import normalization as kernels
+from .batching import normalized
 from .fusing import in_single, is_half, narrowed, plain
 
 
@@ -95,6 +96,7 @@ layer_norm = op(
     in_single(_layer_norm),
     inputs=("x", "weight", "bias"),
     outputs=0,
+    batch=normalized,
     joint=_layer_norm_pullback,
 )
 
@@ -124,7 +126,7 @@ def _rms_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, a
 
 
 rms_norm = op(
-    "MulBackward0", in_single(_rms_norm), inputs=("x", "weight"), outputs=0, joint=_rms_norm_pullback
+    "MulBackward0", in_single(_rms_norm), inputs=("x", "weight"), outputs=0, batch=normalized, joint=_rms_norm_pullback
 )
 
 # --- batch norm: statistics of each channel (axis 1) over everything else ---

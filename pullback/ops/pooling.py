@@ -13,6 +13,7 @@ import numpy as np
 from ..autograd.op import Op, linear, op
 from ..kernels import averages
 from ..kernels import pooling as kernels
+from .batching import leading
 from .fusing import in_single
 
 # --- values at flat indices of planes ---
@@ -34,16 +35,18 @@ def _scatter_rule(g: Any, indices: Any, spatial: tuple) -> Any:
     return gather_planes(g, indices, axes=len(spatial))
 
 
-gather_planes = linear("GatherBackward0", _gather, x=_gather_rule, indices=None)
-scatter_planes = linear("MaxPool2DWithIndicesBackwardBackward0", in_single(_scatter), x=_scatter_rule, indices=None)
+gather_planes = linear("GatherBackward0", _gather, batch=leading, x=_gather_rule, indices=None)
+scatter_planes = linear(
+    "MaxPool2DWithIndicesBackwardBackward0", in_single(_scatter), batch=leading, x=_scatter_rule, indices=None
+)
 
 
 def _unpool(x: Any, indices: Any, spatial: tuple) -> Any:
     return kernels.max_unpool(x, indices, spatial=spatial)
 
 
-max_unpool2d = linear("MaxUnpool2DBackward0", _unpool, x=_scatter_rule, indices=None)
-max_unpool3d = linear("MaxUnpool3DBackward0", _unpool, x=_scatter_rule, indices=None)
+max_unpool2d = linear("MaxUnpool2DBackward0", _unpool, batch=leading, x=_scatter_rule, indices=None)
+max_unpool3d = linear("MaxUnpool3DBackward0", _unpool, batch=leading, x=_scatter_rule, indices=None)
 
 # --- maxima ---
 
@@ -63,7 +66,7 @@ def _max_pool_rule(g: Any, x_shape: tuple, extras: Any, kernel: tuple) -> tuple:
 
 
 def _max_pool_op(name: str) -> Op:
-    return op(name, in_single(_max_pool), inputs=("x",), outputs=0, joint=_max_pool_rule)
+    return op(name, in_single(_max_pool), inputs=("x",), outputs=0, batch=leading, joint=_max_pool_rule)
 
 
 max_pool = {
@@ -79,7 +82,7 @@ def _max_values(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: 
     )[0]
 
 
-max_values = op("MaxPool2DBackward0", in_single(_max_values), x=None)  # where no gradient is asked for
+max_values = op("MaxPool2DBackward0", in_single(_max_values), batch=leading, x=None)  # where no gradient is asked for
 
 
 def _adaptive_max(x: Any, output: tuple) -> tuple:
@@ -91,7 +94,7 @@ def _adaptive_max_rule(g: Any, x_shape: tuple, extras: Any, output: tuple) -> tu
 
 
 adaptive_max_pool = {
-    axes: op(name, in_single(_adaptive_max), inputs=("x",), outputs=0, joint=_adaptive_max_rule)
+    axes: op(name, in_single(_adaptive_max), inputs=("x",), outputs=0, batch=leading, joint=_adaptive_max_rule)
     for axes, name in ((1, "SqueezeBackward1"), (2, "AdaptiveMaxPool2DBackward0"), (3, "AdaptiveMaxPool3DBackward0"))
 }
 
@@ -108,7 +111,7 @@ def _fractional_rule(g: Any, x_shape: tuple, extras: Any, kernel: tuple) -> tupl
 
 
 fractional_max_pool = {
-    axes: op(name, in_single(_fractional), inputs=("x", "samples"), outputs=0, joint=_fractional_rule)
+    axes: op(name, in_single(_fractional), inputs=("x", "samples"), outputs=0, batch=leading, joint=_fractional_rule)
     for axes, name in ((2, "FractionalMaxPool2DBackward0"), (3, "FractionalMaxPool3DBackward0"))
 }
 
@@ -153,11 +156,11 @@ def _spread_average_rule(
 
 
 avg_pool = {
-    axes: linear(name, in_single(_average), inputs=("x",), x=_average_rule)
+    axes: linear(name, in_single(_average), inputs=("x",), batch=leading, x=_average_rule)
     for axes, name in ((1, "SqueezeBackward1"), (2, "AvgPool2DBackward0"), (3, "AvgPool3DBackward0"))
 }
 avg_pool_transpose = linear(
-    "AvgPool2DBackwardBackward0", in_single(_spread_average), inputs=("x",), x=_spread_average_rule
+    "AvgPool2DBackwardBackward0", in_single(_spread_average), inputs=("x",), batch=leading, x=_spread_average_rule
 )
 
 
@@ -174,6 +177,7 @@ adaptive_avg_pool = {
         name,
         in_single(_adaptive_average),
         inputs=("x",),
+        batch=leading,
         x=lambda g, x_shape, output: adaptive_avg_transpose(g, spatial=_spatial(x_shape, len(output))),
     )
     for axes, name in ((1, "SqueezeBackward1"), (2, "AdaptiveAvgPool2DBackward0"), (3, "AdaptiveAvgPool3DBackward0"))
@@ -185,5 +189,6 @@ def _spread_adaptive_rule(g: Any, x_shape: tuple, spatial: tuple) -> Any:
 
 
 adaptive_avg_transpose = linear(
-    "AdaptiveAvgPool2DBackwardBackward0", in_single(_spread_adaptive), inputs=("x",), x=_spread_adaptive_rule
+    "AdaptiveAvgPool2DBackwardBackward0", in_single(_spread_adaptive), inputs=("x",), batch=leading,
+    x=_spread_adaptive_rule
 )

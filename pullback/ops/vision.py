@@ -9,6 +9,7 @@ from typing import Any
 
 from ..autograd.op import Op, linear
 from ..kernels.resampling import apply_table
+from .batching import resampled
 from .fusing import in_single
 
 
@@ -24,6 +25,7 @@ def resampling(name: str) -> Op:
         name,
         in_single(_resample),
         inputs=("x",),
+        batch=resampled,
         x=lambda g, axes, tables, back: resample_back(g, axes=axes, tables=back, back=tables),
     )
 

@@ -1,0 +1,200 @@
+"""What layers do to a batch of examples (vmap): the batch joins an axis that is there already, instead of a loop.
+
+Rules as in `arrays/batching_rules.py`: `rule(op, values, flags, params, size)`. Values may be tensors too, so only
+functions that NumPy dispatches are used. A combination nobody needs fast goes through the loop.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def _loop(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    from ..arrays.batching_rules import example_by_example
+
+    return example_by_example(op, values, flags, params, size)
+
+
+def _full(value: Any, flag: bool, size: int) -> Any:
+    from ..arrays.batching_rules import with_batch_axis
+
+    return value if value is None else with_batch_axis(value, flag, size)
+
+
+def _fold(value: Any) -> Any:
+    """(batch, n, ...) as (batch * n, ...)."""
+    return np.reshape(value, (value.shape[0] * value.shape[1], *value.shape[2:]))
+
+
+def _unfold(value: Any, size: int) -> Any:
+    return np.reshape(value, (size, value.shape[0] // size, *value.shape[1:]))
+
+
+def leading(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """Operations that leave all leading axes alone: the batch is one more of them."""
+    return op(*[_full(value, flag, size) for value, flag in zip(values, flags, strict=True)], **params)
+
+
+def samples(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """Operations on one array of samples: more examples are more samples."""
+    return _unfold(op(_fold(values[0]), **params), size)
+
+
+def resampled(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    return op(values[0], **{**params, "axes": tuple(axis + 1 for axis in params["axes"])})
+
+
+# --- convolutions ---
+
+
+def _into_channels(value: Any) -> Any:
+    """(batch, n, channels, ...) as (n, batch * channels, ...): each example becomes a group of channels."""
+    value = np.swapaxes(value, 0, 1)
+    return np.reshape(value, (value.shape[0], value.shape[1] * value.shape[2], *value.shape[3:]))
+
+
+def _from_channels(value: Any, size: int) -> Any:
+    shape = (value.shape[0], size, value.shape[1] // size, *value.shape[2:])
+    return np.swapaxes(np.reshape(value, shape), 0, 1)
+
+
+def convolved(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """`convolution` and its transpose: samples join the batch where the weight is shared, groups do where it is not."""
+    x, weight = values[:2]
+    if not flags[1]:
+        return _plus_bias(_unfold(op_without_bias(op)(_fold(x), weight, **params), size), values, flags)
+    x, weight = _full(x, flags[0], size), _full(weight, True, size)
+    grouped = {**params, "groups": params["groups"] * size}
+    out = op_without_bias(op)(_into_channels(x), _fold(weight), **grouped)
+    return _plus_bias(_from_channels(out, size), values, flags)
+
+
+def op_without_bias(op: Any) -> Any:
+    from . import convolution
+
+    pairs = {
+        convolution.convolution_biased: convolution.convolution,
+        convolution.convolution_input_biased: convolution.convolution_input,
+    }
+    return pairs.get(op, op)
+
+
+def _plus_bias(out: Any, values: list, flags: list) -> Any:
+    if len(values) < 3:
+        return out
+    bias = values[2]
+    ones = (1,) * (len(out.shape) - 3)
+    shape = (bias.shape[0], 1, bias.shape[1], *ones) if flags[2] else (bias.shape[0], *ones)
+    return out + np.reshape(bias, shape)
+
+
+def convolved_weight(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """Gradients of weights, one for each example: groups of channels again."""
+    g, x = (_full(value, flag, size) for value, flag in zip(values, flags, strict=True))
+    out = op(_into_channels(g), _into_channels(x), **{**params, "groups": params["groups"] * size})
+    return _unfold(out, size)
+
+
+# --- normalization ---
+
+
+def normalized(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """Norms over trailing axes: parameters that differ between examples are applied afterwards."""
+    x, *parameters = values
+    x = _full(x, flags[0], size)
+    if not any(flags[1:]):
+        return op(x, *parameters, **params)
+    out, *statistics = op(x, *(None for _ in parameters), **params)
+    for number, (value, flag) in enumerate(zip(parameters, flags[1:], strict=True)):
+        if value is None:
+            continue
+        if flag:
+            middle = (1,) * (len(x.shape) - len(value.shape))
+            value = np.reshape(value, (value.shape[0], *middle, *value.shape[1:]))
+        out = out + value if number else out * value
+    return (out, *statistics)
+
+
+# --- losses ---
+
+
+def elementwise_loss(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """Each example's losses reduced on their own."""
+    full = [_full(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+    losses = op(*full, **{**params, "reduction": "none"})
+    return _reduced(losses, params["reduction"])
+
+
+def _reduced(losses: Any, reduction: str) -> Any:
+    axes = tuple(range(1, len(losses.shape)))
+    if reduction == "none" or not axes:
+        return losses
+    return np.sum(losses, axis=axes) if reduction == "sum" else np.mean(losses, axis=axes)
+
+
+def class_loss(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """Losses of classes, where a mean counts every target alike and none is ignored; else example by example."""
+    x, target, weight = values
+    plain_target = target if isinstance(target, np.ndarray) else None
+    ignored = plain_target is None or bool(np.any(plain_target == params["ignore_index"]))
+    if weight is not None or flags[2] or params["reduction"] == "mean" and ignored:
+        return _loop(op, values, flags, params, size)
+    x, target = _full(x, flags[0], size), _full(target, flags[1], size)
+    alone = len(x.shape) == 2  # one sample an example
+    folded = (x, target) if alone else (_fold(x), _fold(target))
+    results = op(*folded, None, **{**params, "reduction": "none"})
+    losses, *rest = results if isinstance(results, tuple) else (results,)
+    if alone:
+        return (losses, *rest) if rest else losses
+    losses = _reduced(_unfold(losses, size), params["reduction"])
+    return (losses, *(_unfold(value, size) for value in rest)) if rest else losses
+
+
+def placed_classes(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """The transpose of `class_loss`, under the same conditions."""
+    g, target, weight = values
+    plain_target = target if isinstance(target, np.ndarray) else None
+    ignored = plain_target is None or bool(np.any(plain_target == params["ignore_index"]))
+    shape = params["shape"]
+    if weight is not None or flags[2] or params["reduction"] == "mean" and ignored:
+        return _loop(op, values, flags, params, size)
+    g, target = _full(g, flags[0], size), _full(target, flags[1], size)
+    changed = {**params, "reduction": "none"}
+    if len(shape) == 1:
+        return op(g, target, None, **{**changed, "shape": (size, *shape)})
+    if params["reduction"] != "none":
+        each = g / max(int(np.prod(target.shape[1:])), 1) if params["reduction"] == "mean" else g
+        g = np.broadcast_to(np.reshape(each, (size, *(1,) * (len(target.shape) - 1))), tuple(target.shape))
+    placed = op(_fold(g), _fold(target), None, **{**changed, "shape": (size * shape[0], *shape[1:])})
+    return _unfold(placed, size)
+
+
+# --- tables and attention ---
+
+
+def collected(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """A table of gradients for each example: their rows lie one table after another."""
+    if params["by_frequency"] or params["padding"] is not None or not isinstance(values[1], np.ndarray):
+        return _loop(op, values, flags, params, size)
+    g, indices = (_full(value, flag, size) for value, flag in zip(values, flags, strict=True))
+    rows = params["size"]
+    shifted = indices + np.arange(size).reshape(-1, *(1,) * (len(indices.shape) - 1)) * rows
+    return _unfold(op(g, shifted, **{**params, "size": rows * size}), size)
+
+
+def looked_up(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    if flags[0]:
+        return _loop(op, values, flags, params, size)
+    return op(*values, **params)
+
+
+def attended(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """Attention leaves leading axes alone; a mask with fewer of them gets the missing ones behind the batch."""
+    query, key, value, mask, dropout = values
+    operands = [_full(v, f, size) for v, f in zip((query, key, value), flags[:3], strict=True)]
+    ndim = len(operands[0].shape)
+    if mask is not None and flags[3] and len(mask.shape) < ndim:
+        mask = np.reshape(mask, (size, *(1,) * (ndim - len(mask.shape)), *mask.shape[1:]))
+    return op(*operands, mask, _full(dropout, flags[4], size), **params)

@@ -17,14 +17,20 @@ __all__ = ["Explanation", "MemoryReport", "explain", "memory", "record"]
 
 
 def explain(
-    loss: Any, gradient: Any = None, *, inputs: Any = None, model: Any = None, elements: int = 64, title: str | None = None
+    loss: Any,
+    gradient: Any = None,
+    *,
+    inputs: Any = None,
+    model: Any = None,
+    elements: int = 64,
+    title: str | None = None,
 ) -> Explanation:
     """What `loss.backward(gradient)` would do, step by step, without doing it.
 
     `loss` is a tensor or several; `gradient` the weights of its elements, as for backward(). Leaves are named after the
-    variables of the caller, or after the parameters of `model`; `inputs` lists (or names, as a dict) tensors that should
-    get a gradient, and those that do not are reported. `elements` limits how many parts of the loss are followed one by
-    one. Made inside `with explaining.record()`, the graph also knows lines of code and modules.
+    variables of the caller, or after the parameters of `model`; `inputs` lists (or names, as a dict) tensors that
+    should get a gradient, and those that do not are reported. `elements` limits how many parts of the loss are followed
+    one by one. Made inside `with explaining.record()`, the graph also knows lines of code and modules.
     """
     from .assemble import assemble
 

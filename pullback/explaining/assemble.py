@@ -64,8 +64,8 @@ def _roots(
         short = "" if value is None else value.short().replace("‖g‖", "norm")
         roots.append(
             Root(
-                f"root{position + 1}", name or default, collection.keys[target], tuple(seed.shape), str(seed.dtype), seed,
-                origins[position], measure(seed), short,
+                f"root{position + 1}", name or default, collection.keys[target], tuple(seed.shape), str(seed.dtype),
+                seed, origins[position], measure(seed), short,
             )
         )  # fmt: skip
     return roots

@@ -159,8 +159,8 @@ class Collection:
             (name for slot in range(len(incoming)) if (name := self.names.results.get((id(node), slot)))), None
         )
         return Operation(
-            self.keys[node], number, node.name(), title_of(node), variable, outputs_of(node), incoming, arrows, constants,
-            saved_by(node), line_of(node),
+            self.keys[node], number, node.name(), title_of(node), variable, outputs_of(node), incoming, arrows,
+            constants, saved_by(node), line_of(node),
         )  # fmt: skip
 
     def _modules(self) -> None:
@@ -186,7 +186,7 @@ def _prefix(recorded: list, touched: list[set[str]]) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-# --- parts of a node -----------------------------------------------------------------------------------------------------
+# --- parts of a node -------------------------------------------------------------------------------------------------
 
 
 def outputs_of(node: Node) -> list[tuple[tuple[int, ...], str]]:
@@ -196,7 +196,7 @@ def outputs_of(node: Node) -> list[tuple[tuple[int, ...], str]]:
 
 
 def title_of(node: Node) -> str:
-    """`mul` for MulBackward0, `layer_norm` for NativeLayerNormBackward0; what the user called, where several share a node."""
+    """`mul` for MulBackward0; what the user called, where several operations share a node's name."""
     name = node.name().rpartition("::")[2]
     base = name.partition("Backward")[0] or name
     if base in ("Addmm", "Mm") and node.op is not None and node.op.inputs[:2] == ("x", "weight"):
@@ -204,8 +204,12 @@ def title_of(node: Node) -> str:
     if base in ("NllLoss", "NllLoss2D") and node.plan.joint is not None:
         return "cross_entropy"
     base = base.removeprefix("Native").removesuffix("ForCpu")
-    text = "".join(("_" if c.isupper() and i and not base[i - 1].isupper() else "") + c.lower() for i, c in enumerate(base))
-    return {"scaled_dot_product_flash_attention": "attention", "linalg_vector_norm": "norm", "to_copy": "to"}.get(text, text)
+    text = "".join(
+        ("_" if c.isupper() and i and not base[i - 1].isupper() else "") + c.lower() for i, c in enumerate(base)
+    )
+    return {"scaled_dot_product_flash_attention": "attention", "linalg_vector_norm": "norm", "to_copy": "to"}.get(
+        text, text
+    )
 
 
 def input_names(node: Node) -> list[str]:

@@ -70,7 +70,9 @@ def _divide(collection: Collection, roots: list[Root], cotangents: list, limit: 
                 elements.labels.append(_label(root, index))
                 weight = cotangents[number][index] if complex_ else 1
                 elements.weights.append(1.0 if complex_ else _number(root.seed[index]))
-                seeds.append([_only(other, n == number, slice(flat, flat + 1), weight) for n, other in enumerate(cotangents)])
+                seeds.append(
+                    [_only(other, n == number, slice(flat, flat + 1), weight) for n, other in enumerate(cotangents)]
+                )
         if complex_:
             elements.note = "The loss is complex: each row is shown with its weight applied."
         return elements, seeds
@@ -83,7 +85,8 @@ def _divide(collection: Collection, roots: list[Root], cotangents: list, limit: 
             elements.weights.append(1.0)
             seeds.append([_only(other, n == number, slice(start, stop), None) for n, other in enumerate(cotangents)])
     elements.note = (
-        f"The loss has {count} elements; they are shown in {len(seeds)} groups. The factor of a group multiplies the weights "
+        f"The loss has {count} elements; they are shown in {len(seeds)} groups. The factor of a group multiplies the "
+        "weights "
         "of all its elements."
     )
     return elements, seeds
@@ -116,7 +119,11 @@ def _range_label(root: Root, start: int, stop: int) -> str:
     shape = root.shape
     if len(shape) > 1 and stop - start == int(np.prod(shape[1:])) and start % (stop - start) == 0:
         return f"{root.name}[{start // (stop - start)}]"
-    return f"{root.name}[{start}]" if stop == start + 1 else f"{root.name}[{start}:{stop}]{' flat' if len(shape) > 1 else ''}"
+    return (
+        f"{root.name}[{start}]"
+        if stop == start + 1
+        else f"{root.name}[{start}:{stop}]{' flat' if len(shape) > 1 else ''}"
+    )
 
 
 def _number(value: Any) -> float:

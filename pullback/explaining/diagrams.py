@@ -17,7 +17,9 @@ _COLOURS = {"root": ("#fff4d9", "#d89a1d"), "operation": ("#f4f6fa", "#aeb9cc"),
 
 
 def _links(explanation: Explanation) -> dict[tuple[str, str], list[Flow | None]]:
-    links: dict[tuple[str, str], list[Flow | None]] = {(root.key, root.target): [root.flow] for root in explanation.roots}
+    links: dict[tuple[str, str], list[Flow | None]] = {
+        (root.key, root.target): [root.flow] for root in explanation.roots
+    }
     for operation in explanation.operations:
         for arrow in operation.arrows:
             links.setdefault((operation.key, arrow.target), []).append(arrow.flow)
@@ -31,7 +33,10 @@ def _labels(explanation: Explanation) -> dict[str, tuple[str, list[str]]]:
         labels[root.key] = ("root", [root.name, f"seed {root.flow.short().replace('‖g‖', 'norm')}"])
     for operation in explanation.operations:
         result = f" → {operation.variable}" if operation.variable else ""
-        labels[operation.key] = ("operation", [f"{operation.number} {operation.title}{result}", shape_text(operation.shape)])
+        labels[operation.key] = (
+            "operation",
+            [f"{operation.number} {operation.title}{result}", shape_text(operation.shape)],
+        )
     for leaf in explanation.leaves:
         gradient = "no gradient" if leaf.flow is None else f"grad {leaf.flow.short().replace('‖g‖', 'norm')}"
         labels[leaf.key] = ("leaf", [leaf.name, gradient])
@@ -65,7 +70,9 @@ def dot(explanation: Explanation) -> str:
         fill, line = _COLOURS[kind]
         lines.append(f'  {key} [label="{_dot_text(texts)}", fillcolor="{fill}", color="{line}"];')
     for number, (module, keys) in enumerate(_modules(explanation.operations).items()):
-        lines.append(f'  subgraph cluster_{number} {{ label="{_dot_text([module])}"; color="#5a82d2"; {"; ".join(keys)}; }}')
+        lines.append(
+            f'  subgraph cluster_{number} {{ label="{_dot_text([module])}"; color="#5a82d2"; {"; ".join(keys)}; }}'
+        )
     for (source, target), flows in _links(explanation).items():
         lines.append(f'  {source} -> {target} [label="{_dot_text([flow_text(flows)])}"];')
     return "\n".join([*lines, "}"]) + "\n"

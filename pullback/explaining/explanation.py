@@ -17,8 +17,8 @@ class Explanation:
     """One backward pass: its seed, every operation in order, what each leaf got and from where, and warnings."""
 
     def __init__(
-        self, roots: list[Root], operations: list[Operation], leaves: list[Leaf], elements: Elements, warnings: list[Warning_],
-        title: str | None = None,
+        self, roots: list[Root], operations: list[Operation], leaves: list[Leaf], elements: Elements,
+        warnings: list[Warning_], title: str | None = None,
     ) -> None:  # fmt: skip
         self.roots = roots
         self.operations = operations
@@ -40,7 +40,8 @@ class Explanation:
         leaf = self.leaf(name)
         if leaf.rows is None:
             raise RuntimeError(
-                f"the contributions to {name!r} were too large to keep ({len(self.elements.labels)} of shape {leaf.shape}); their norms "
+                f"the contributions to {name!r} were too large to keep ({len(self.elements.labels)} of shape "
+                f"{leaf.shape}); their norms "
                 "are in leaf.shares. Ask for fewer with explain(..., elements=...)."
             )
         return {

@@ -21,6 +21,9 @@ READABLE = 40  # boxes of operations an overview may have
 ALL_LIMIT = 1500  # operations beyond which no picture of everything is drawn
 
 
+Part = tuple[str, str, list[Operation], str | None]  # key, title, operations, and the view it opens if it is a group
+
+
 @dataclass(slots=True)
 class Box:
     """Something drawn: a root, an operation, a leaf, a group, or what lies outside a group."""
@@ -77,7 +80,7 @@ def views(explanation: Explanation) -> dict[str, View]:
             _open(explanation, tree, "", explanation.title, grouped)
     if len(operations) > ALL_LIMIT:
         return grouped
-    parts = [(operation.key, operation.title, [operation], None) for operation in operations]
+    parts: list[Part] = [(operation.key, operation.title, [operation], None) for operation in operations]
     whole = _view(explanation, "all", "every operation", parts)
     return {"all": whole, **grouped} if len(operations) <= READABLE else {**grouped, "all": whole}
 
@@ -85,7 +88,7 @@ def views(explanation: Explanation) -> dict[str, View]:
 def _open(explanation: Explanation, group: Group, name: str, title: str, made: dict[str, View]) -> None:
     """The picture of a group's inside, and of the groups in it."""
     operations = explanation.operations
-    parts: list[tuple[str, str, list[Operation], str | None]] = []
+    parts: list[Part] = []
     position = group.start
     opened: list[tuple[Group, str]] = []
     for child in _shown(group):
@@ -113,7 +116,11 @@ def _shown(group: Group) -> list[Group]:
         best = None
         for child in children:
             inside = max(len(child.children) + child.size - sum(c.size for c in child.children), 1)
-            if child.children and loose + len(children) - 1 + inside <= READABLE // 2 and (best is None or child.size > best.size):
+            if (
+                child.children
+                and loose + len(children) - 1 + inside <= READABLE // 2
+                and (best is None or child.size > best.size)
+            ):
                 best = child
         if best is None:
             return children
@@ -123,7 +130,7 @@ def _shown(group: Group) -> list[Group]:
             return children
 
 
-# --- grouping ----------------------------------------------------------------------------------------------------------------
+# --- grouping --------------------------------------------------------------------------------------------------------
 
 
 def group_tree(operations: list[Operation]) -> Group:
@@ -198,14 +205,18 @@ def _blocks(operations: list[Operation], start: int, stop: int) -> list[Group]:
     begin, period, count = longest_repeat(titles)
     if count >= 3 and period * count >= len(titles) // 2:
         steps = [
-            Group(f"step {count - i}", "", start + begin + i * period, start + begin + (i + 1) * period) for i in range(count)
+            Group(f"step {count - i}", "", start + begin + i * period, start + begin + (i + 1) * period)
+            for i in range(count)
         ]
         first = start + begin
-        loop = Group(f"{count} × ({_summary(titles[begin : begin + period])})", "", first, first + period * count, steps)
+        loop = Group(
+            f"{count} × ({_summary(titles[begin : begin + period])})", "", first, first + period * count, steps
+        )
         return [loop] if loop.size < stop - start else steps
     size = READABLE // 2
     return [
-        Group(f"operations {a + 1} to {min(a + size, stop)}", "", a, min(a + size, stop)) for a in range(start, stop, size)
+        Group(f"operations {a + 1} to {min(a + size, stop)}", "", a, min(a + size, stop))
+        for a in range(start, stop, size)
     ]
 
 
@@ -230,12 +241,10 @@ def longest_repeat(titles: list[str]) -> tuple[int, int, int]:
     return best
 
 
-# --- pictures ----------------------------------------------------------------------------------------------------------------
+# --- pictures --------------------------------------------------------------------------------------------------------
 
 
-def _view(
-    explanation: Explanation, name: str, title: str, parts: list[tuple[str, str, list[Operation], str | None]]
-) -> View:
+def _view(explanation: Explanation, name: str, title: str, parts: list[Part]) -> View:
     """Boxes and links for these parts; neighbours outside of them become small boxes at the border."""
     home: dict[str, str] = {}  # key of an operation -> key of its box
     boxes: list[Box] = []
@@ -270,14 +279,18 @@ def _view(
                 box = outside.setdefault(f"from {operation.key}", _outside(explanation, operation.key, "from"))
                 _link(links, box.key, home[arrow.target], arrow.flow)
     boxes += outside.values()
-    boxes += [Box(key, "leaf", leaf.name, warned=bool(leaf.warnings)) for key, leaf in leaves.items() if key in drawn_leaves]
+    boxes += [
+        Box(key, "leaf", leaf.name, warned=bool(leaf.warnings)) for key, leaf in leaves.items() if key in drawn_leaves
+    ]
     return View(name, title, boxes, list(links.values()))
 
 
 def _internal_leaves(explanation: Explanation, parts: list) -> dict[str, str]:
     """Leaves that a single group uses, by the group that hides them."""
     users: dict[str, set[str]] = {}
-    find: Callable[[str], str | None] = {m.key: key if opens else None for key, _, members, opens in parts for m in members}.get
+    find: Callable[[str], str | None] = {
+        m.key: key if opens else None for key, _, members, opens in parts for m in members
+    }.get
     for operation in explanation.operations:
         for arrow in operation.arrows:
             if arrow.target.startswith("leaf"):

@@ -43,7 +43,8 @@ def page(explanation: Explanation) -> str:
             _graph(explanation, pictures),
             _weights(explanation),
             _tables(),
-            "<footer>Made by pullback.explain. Nothing on this page is loaded from elsewhere. Keys: Tab and Enter choose a box, "
+            "<footer>Made by pullback.explain. Nothing on this page is loaded from elsewhere. Keys: Tab and Enter "
+            "choose a box, "
             "arrows move, + − 0 zoom, Backspace goes back, / searches.</footer>",
             f'<script type="application/json" id="data">{_json(_data(explanation))}</script>',
             f"<script>{(here / 'page.js').read_text('utf-8')}</script>",
@@ -69,7 +70,8 @@ def fragment(explanation: Explanation) -> str:
         f"{f'<ul>{warnings}</ul>' if warnings else ''}"
         f'<div style="overflow:auto;max-height:600px">{drawing}</div>'
         f"<table><thead><tr><th>leaf</th><th>shape</th><th>gradient</th></tr></thead><tbody>{rows}</tbody></table>"
-        f'<details><summary>Interactive page</summary><iframe sandbox="allow-scripts" style="width:100%;height:720px;border:0" '
+        '<details><summary>Interactive page</summary><iframe sandbox="allow-scripts" '
+        'style="width:100%;height:720px;border:0" '
         f'title="explanation" srcdoc="{inner}"></iframe></details></div>'
     )
 
@@ -78,9 +80,10 @@ def summary(explanation: Explanation) -> str:
     """One sentence of numbers."""
     count = sum(root.seed.size for root in explanation.roots)
     parts = [
-        _count(len(explanation.operations), "operation"), _count(len(explanation.leaves), "leaf", "leaves"),
+        _count(len(explanation.operations), "operation"),
+        _count(len(explanation.leaves), "leaf", "leaves"),
         f"a loss of {_count(count, 'element')}",
-    ]  # fmt: skip
+    ]
     warned = sum(warning.severity == "warning" for warning in explanation.warnings)
     if warned:
         parts.append(_count(warned, "warning"))
@@ -91,7 +94,7 @@ def _count(number: int, one: str, many: str | None = None) -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
-# --- parts of the page ---------------------------------------------------------------------------------------------------------
+# --- parts of the page -----------------------------------------------------------------------------------------------
 
 
 def _header(explanation: Explanation) -> str:
@@ -101,13 +104,17 @@ def _header(explanation: Explanation) -> str:
         button = f' <button data-warning="{clean(warning.key)}">show</button>' if warning.key else ""
         items.append(f"<li{kind}><b>{clean(warning.kind)}</b> · {clean(warning.text)}{button}</li>")
     listed = f'<ul class="warnings" aria-label="warnings">{"".join(items)}</ul>' if items else ""
-    return f'<header><h1>{clean(explanation.title)}</h1><p class="soft">{clean(summary(explanation))}</p>{listed}</header>'
+    return (
+        f'<header><h1>{clean(explanation.title)}</h1><p class="soft">{clean(summary(explanation))}</p>{listed}</header>'
+    )
 
 
 def _graph(explanation: Explanation, pictures: dict[str, View]) -> str:
     choice = ""
     if len(pictures) > 1:
-        options = "".join(f'<option value="{clean(name)}">{clean(_view_title(view))}</option>' for name, view in pictures.items())
+        options = "".join(
+            f'<option value="{clean(name)}">{clean(_view_title(view))}</option>' for name, view in pictures.items()
+        )
         choice = f'<label>View <select id="view-choice">{options}</select></label><button id="back">Back</button>'
     drawings = "".join(
         f'<div class="picture" data-view="{clean(name)}" hidden>{draw(explanation, view, interactive=True)}</div>'
@@ -115,11 +122,15 @@ def _graph(explanation: Explanation, pictures: dict[str, View]) -> str:
     )
     return (
         '<section aria-label="graph"><div class="toolbar">'
-        f'{choice}<button id="smaller" aria-label="zoom out">−</button><button id="bigger" aria-label="zoom in">+</button>'
+        f'{choice}<button id="smaller" aria-label="zoom out">−</button><button id="bigger" aria-label="zoom '
+        'in">+</button>'
         '<button id="fit">Fit</button><label class="visually-hidden" for="search">search</label>'
-        '<input id="search" type="search" placeholder="Search operations, names, lines"><span id="found" class="soft" role="status"></span>'
-        '<span class="soft">The loss is at the top; cotangents flow down to the leaves. Drag to move, Ctrl + wheel to zoom.</span></div>'
-        f'<div class="split"><div id="stage" class="stage" tabindex="0" role="application" aria-label="picture of the graph">{drawings}</div>'
+        '<input id="search" type="search" placeholder="Search operations, names, lines"><span id="found" class="soft" '
+        'role="status"></span>'
+        '<span class="soft">The loss is at the top; cotangents flow down to the leaves. Drag to move, Ctrl + wheel to '
+        "zoom.</span></div>"
+        '<div class="split"><div id="stage" class="stage" tabindex="0" role="application" aria-label="picture of the '
+        f'graph">{drawings}</div>'
         '<aside id="details" aria-live="polite" aria-label="details"></aside></div></section>'
     )
 
@@ -136,13 +147,17 @@ def _weights(explanation: Explanation) -> str:
     note = f'<p class="soft">{clean(explanation.elements.note)}</p>' if explanation.elements.note else ""
     return (
         '<section id="weights" class="weights"><h2>What the weights do</h2>'
-        "<p>Each element of the loss has a row: its gradient with respect to the leaf. <code>gradient</code> holds one weight for each "
-        "row, and the weighted rows add up to what <code>.grad</code> gets. Change a weight to see the result change.</p>"
+        "<p>Each element of the loss has a row: its gradient with respect to the leaf. <code>gradient</code> holds one "
+        "weight for each "
+        "row, and the weighted rows add up to what <code>.grad</code> gets. Change a weight to see the result "
+        "change.</p>"
         f"{note}"
-        '<div class="toolbar"><label>Leaf <select id="leaf-choice"></select></label><button id="reset">Weights as given</button>'
+        '<div class="toolbar"><label>Leaf <select id="leaf-choice"></select></label><button id="reset">Weights as '
+        "given</button>"
         '<button id="ones">All 1</button></div><div class="scroll"><table><thead><tr>'
         f"<th>loss element</th><th>{what}</th><th>row</th><th>{what.split()[0]} × row</th><th>share</th></tr></thead>"
-        '<tbody id="weights-body"></tbody><tfoot><tr><td colspan="3" id="total-name"></td><td class="mono" id="total" role="status"></td>'
+        '<tbody id="weights-body"></tbody><tfoot><tr><td colspan="3" id="total-name"></td><td class="mono" id="total" '
+        'role="status"></td>'
         "<td></td></tr></tfoot></table></div></section>"
     )
 
@@ -150,20 +165,38 @@ def _weights(explanation: Explanation) -> str:
 def _tables() -> str:
     def head(names: list[tuple[str, bool]]) -> str:
         return "".join(
-            f'<th{" class=number" if numeric else ""}><button title="sort">{name}</button></th>' for name, numeric in names
+            f'<th{" class=number" if numeric else ""}><button title="sort">{name}</button></th>'
+            for name, numeric in names
         )
 
-    operations = [("#", True), ("operation", False), ("result", False), ("module", False), ("line", False), ("shape", False),
-                  ("norm in", True), ("norm out", True), ("rule and where it goes", False)]  # fmt: skip
-    leaves = [("leaf", False), ("shape", False), ("dtype", False), ("norm", True), ("gradient with the weights above", False)]
+    operations = [
+        ("#", True),
+        ("operation", False),
+        ("result", False),
+        ("module", False),
+        ("line", False),
+        ("shape", False),
+        ("norm in", True),
+        ("norm out", True),
+        ("rule and where it goes", False),
+    ]
+    leaves = [
+        ("leaf", False),
+        ("shape", False),
+        ("dtype", False),
+        ("norm", True),
+        ("gradient with the weights above", False),
+    ]
     return (
-        f'<section><h2>Leaves</h2><div class="scroll"><table><thead><tr>{head(leaves)}</tr></thead><tbody id="leaves-body"></tbody>'
-        f'</table></div></section><section><h2>Operations, in the order of the backward pass</h2><div class="scroll"><table><thead><tr>'
+        f'<section><h2>Leaves</h2><div class="scroll"><table><thead><tr>{head(leaves)}</tr></thead><tbody '
+        'id="leaves-body"></tbody>'
+        "</table></div></section><section><h2>Operations, in the order of the backward pass</h2><div "
+        'class="scroll"><table><thead><tr>'
         f'{head(operations)}</tr></thead><tbody id="operations-body"></tbody></table></div></section>'
     )
 
 
-# --- data ----------------------------------------------------------------------------------------------------------------------
+# --- data ------------------------------------------------------------------------------------------------------------
 
 
 def _json(data: Any) -> str:
@@ -186,17 +219,26 @@ def _data(explanation: Explanation) -> dict[str, Any]:
         leaves.append(_leaf(leaf, rows))
     roots = [
         {
-            "key": root.key, "kind": "root", "name": root.name, "shapeText": shape_text(root.shape), "origin": root.origin,
-            "flow": _flow(root.flow), "value": root.value,
+            "key": root.key,
+            "kind": "root",
+            "name": root.name,
+            "shapeText": shape_text(root.shape),
+            "origin": root.origin,
+            "flow": _flow(root.flow),
+            "value": root.value,
             "warnings": [warning.text for warning in explanation.warnings if warning.key == root.key],
         }
         for root in explanation.roots
-    ]  # fmt: skip
+    ]
     return {
         "roots": roots,
         "operations": [_operation(operation) for operation in explanation.operations],
         "leaves": leaves,
-        "elements": {"labels": elements.labels, "weights": [_finite(w) for w in elements.weights], "grouped": elements.grouped},
+        "elements": {
+            "labels": elements.labels,
+            "weights": [_finite(w) for w in elements.weights],
+            "grouped": elements.grouped,
+        },
     }
 
 
@@ -205,26 +247,44 @@ def _leaf(leaf: Leaf, rows: list | None) -> dict[str, Any]:
     if leaf.gram is not None:  # symmetric: half of it says everything
         gram = [[_finite(float(f"{value:.9g}")) for value in row[: k + 1]] for k, row in enumerate(leaf.gram)]
     return {
-        "key": leaf.key, "kind": "leaf", "name": leaf.name, "shape": list(leaf.shape), "shapeText": shape_text(leaf.shape),
-        "dtype": leaf.dtype, "flow": _flow(leaf.flow), "rows": rows, "gram": gram, "warnings": leaf.warnings,
-    }  # fmt: skip
+        "key": leaf.key,
+        "kind": "leaf",
+        "name": leaf.name,
+        "shape": list(leaf.shape),
+        "shapeText": shape_text(leaf.shape),
+        "dtype": leaf.dtype,
+        "flow": _flow(leaf.flow),
+        "rows": rows,
+        "gram": gram,
+        "warnings": leaf.warnings,
+    }
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
     line = operation.line
     return {
-        "key": operation.key, "kind": "operation", "number": operation.number, "node": operation.node, "title": operation.title,
-        "variable": operation.variable, "module": operation.module,
+        "key": operation.key,
+        "kind": "operation",
+        "number": operation.number,
+        "node": operation.node,
+        "title": operation.title,
+        "variable": operation.variable,
+        "module": operation.module,
         "shapes": [shape_text(shape) for shape, _ in operation.outputs],
-        "line": None if line is None else {"file": line.place().rpartition(":")[0], "number": line.number, "code": line.code},
+        "line": None
+        if line is None
+        else {"file": line.place().rpartition(":")[0], "number": line.number, "code": line.code},
         "incoming": [_flow(flow) for flow in operation.incoming],
         "arrows": [
-            {"input": arrow.input, "target": arrow.target, "rule": arrow.rule, "flow": _flow(arrow.flow)} for arrow in operation.arrows
+            {"input": arrow.input, "target": arrow.target, "rule": arrow.rule, "flow": _flow(arrow.flow)}
+            for arrow in operation.arrows
         ],
         "constants": operation.constants,
-        "saved": [{"name": s.name, "shape": shape_text(s.shape), "bytes": bytes_text(s.bytes)} for s in operation.saved],
+        "saved": [
+            {"name": s.name, "shape": shape_text(s.shape), "bytes": bytes_text(s.bytes)} for s in operation.saved
+        ],
         "warnings": operation.warnings,
-    }  # fmt: skip
+    }
 
 
 def _flow(flow: Flow | None) -> dict[str, Any] | None:
@@ -234,10 +294,16 @@ def _flow(flow: Flow | None) -> dict[str, Any] | None:
     if values is not None and any(isinstance(value, complex) for value in values):
         values = None
     return {
-        "norm": _finite(flow.norm), "low": _finite(flow.low), "high": _finite(flow.high), "zeros": flow.zeros, "nans": flow.nans,
-        "infinities": flow.infinities, "size": flow.size, "shape": list(flow.shape),
+        "norm": _finite(flow.norm),
+        "low": _finite(flow.low),
+        "high": _finite(flow.high),
+        "zeros": flow.zeros,
+        "nans": flow.nans,
+        "infinities": flow.infinities,
+        "size": flow.size,
+        "shape": list(flow.shape),
         "values": None if values is None else [_finite(value) for value in values],
-    }  # fmt: skip
+    }
 
 
 def _numbers(row: np.ndarray) -> list:

@@ -55,7 +55,8 @@ class MemoryReport:
     def table(self, rows: int = 20) -> str:
         """The largest entries as text."""
         lines = [
-            f"The graph keeps {bytes_text(self.total)} for its backward pass ({self.operations} operations), and refers to "
+            f"The graph keeps {bytes_text(self.total)} for its backward pass ({self.operations} operations), and "
+            "refers to "
             f"{bytes_text(self.leaves)} of leaves."
         ]
         if self.freed:
@@ -65,8 +66,8 @@ class MemoryReport:
             where = entry.line.place() if entry.line else entry.module
             by = entry.operation + (f" (+{entry.holders - 1})" if entry.holders > 1 else "")
             tensor = entry.tensor + (" (leaf)" if entry.leaf else "")
-            row = f"{bytes_text(entry.bytes):>10}  {by[:21]:<22}{tensor[:25]:<26}{shape_text(entry.shape):<20}{entry.dtype:<10}{where}"
-            lines.append(row.rstrip())
+            row = f"{bytes_text(entry.bytes):>10}  {by[:21]:<22}{tensor[:25]:<26}"
+            lines.append(f"{row}{shape_text(entry.shape):<20}{entry.dtype:<10}{where}".rstrip())
         if len(self.entries) > rows:
             rest = sum(entry.bytes for entry in self.entries[rows:])
             lines.append(f"{bytes_text(rest):>10}  in {len(self.entries) - rows} more")
@@ -113,7 +114,15 @@ def memory(loss: Any, *, model: Any = None) -> MemoryReport:
             shown = (names.leaf(value) if leaf else _result_name(names, value)) or name
             module = (node.notes or {}).get("metadata", {}).get("module", "")
             found[id(owner)] = Entry(
-                title_of(node), shown, tuple(array.shape), str(array.dtype), int(owner.nbytes), line_of(node), leaf, 1, module
+                title_of(node),
+                shown,
+                tuple(array.shape),
+                str(array.dtype),
+                int(owner.nbytes),
+                line_of(node),
+                leaf,
+                1,
+                module,
             )
     entries = sorted(found.values(), key=lambda entry: -entry.bytes)
     return MemoryReport(entries, len(collection.nodes), freed)

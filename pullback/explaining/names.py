@@ -80,7 +80,7 @@ def _numbered(inputs: Any) -> Iterator[tuple[str, Tensor]]:
         yield f"input {position}", tensor
 
 
-def _module_type() -> type | None:
+def _module_type() -> Any:
     module = sys.modules.get("pullback.nn.modules.module")
     return None if module is None else module.Module
 
@@ -116,7 +116,7 @@ def line_of(node: Any) -> Line | None:
     return Line(match[1], int(match[2]), (match[3] or "").strip())
 
 
-# --- modules -------------------------------------------------------------------------------------------------------------
+# --- modules ---------------------------------------------------------------------------------------------------------
 
 
 def parent(name: str) -> str:

@@ -173,7 +173,7 @@ class Warning_:
     severity: str = "warning"  # or 'note'
 
 
-# --- numbers -----------------------------------------------------------------------------------------------------------
+# --- numbers ---------------------------------------------------------------------------------------------------------
 
 
 def plain(array: Any) -> np.ndarray:
@@ -206,7 +206,8 @@ def measure(array: Any) -> Flow:
 def number(value: Any) -> str:
     """A number in at most four significant digits."""
     if isinstance(value, complex):
-        return f"{number(value.real)}{'+' if value.imag >= 0 or value.imag != value.imag else '-'}{number(abs(value.imag))}i"
+        sign = "−" if value.imag < 0 else "+"
+        return f"{number(value.real)}{sign}{number(abs(value.imag))}i"
     text = f"{float(value):.4g}"
     return text.replace("nan", "NaN").replace("inf", "Inf").replace("-", "−")
 
@@ -221,7 +222,13 @@ def number_list(values: list, shape: tuple[int, ...]) -> str:
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
-    return "scalar" if shape == () else " × ".join(map(str, shape)) if len(shape) > 1 else f"{shape[0]} element" + "s" * (shape[0] != 1)
+    return (
+        "scalar"
+        if shape == ()
+        else " × ".join(map(str, shape))
+        if len(shape) > 1
+        else f"{shape[0]} element" + "s" * (shape[0] != 1)
+    )
 
 
 def bytes_text(count: int) -> str:

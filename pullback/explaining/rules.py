@@ -1,7 +1,7 @@
 """The local rule of each operation in mathematical notation: what an input gets when the output's cotangent is g.
 
-A rule names what the operation saved: its inputs (`a`, `b`, `x`), `out`, or a parameter. An operation that is not in the
-table is described by its kind and by what its rule asks for.
+A rule names what the operation saved: its inputs (`a`, `b`, `x`), `out`, or a parameter. An operation that is not in
+the table is described by its kind and by what its rule asks for.
 """
 
 from __future__ import annotations
@@ -12,40 +12,55 @@ from ..autograd.op import _rule_names
 
 # Operations of one input `x`.
 UNARY: dict[str, str] = {
-    "Abs": "g · sign(x)", "Acos": "−g / √(1 − x²)", "Acosh": "g / √(x² − 1)", "Alias": "g", "Amax": "g at the maximum, shared by ties",
+    "Abs": "g · sign(x)", "Acos": "−g / √(1 − x²)", "Acosh": "g / √(x² − 1)", "Alias": "g",
+    "Amax": "g at the maximum, shared by ties",
     "Amin": "g at the minimum, shared by ties", "Angle": "g · ∂arg(x)", "AsStrided": "g put back at its strides",
     "Asin": "g / √(1 − x²)", "Asinh": "g / √(x² + 1)", "Atan": "g / (1 + x²)", "Atanh": "g / (1 − x²)", "Ceil": "0",
-    "Celu": "g where x > 0, else g · exp(x/α)", "Clamp": "g where low ≤ x ≤ high, else 0", "ClampMax": "g where x ≤ max, else 0",
+    "Celu": "g where x > 0, else g · exp(x/α)", "Clamp": "g where low ≤ x ≤ high, else 0",
+    "ClampMax": "g where x ≤ max, else 0",
     "ClampMin": "g where x ≥ min, else 0", "Clone": "g", "Conj": "conj(g)", "ConjPhysical": "conj(g)",
     "ConstantPadNd": "g without the padding", "CopyBackwards": "g", "Cos": "−g · sin(x)", "Cosh": "g · sinh(x)",
     "Cumprod": "reverse cumulative sum of g · out, divided by x", "Cumsum": "reverse cumulative sum of g",
     "DiagEmbed": "diagonal of g", "Diagonal": "g on the diagonal, 0 elsewhere", "Digamma": "g · ψ′(x)",
     "Elu": "g where x > 0, else g · α·exp(x)", "Erf": "g · 2/√π · exp(−x²)", "Erfc": "−g · 2/√π · exp(−x²)",
-    "Erfinv": "g · √π/2 · exp(out²)", "Exp": "g · out", "Exp2": "g · out · ln 2", "Expand": "sum of g over the expanded axes",
-    "Expm1": "g · (out + 1)", "FftC2C": "inverse transform of g", "FftC2R": "transform of g", "FftR2C": "inverse transform of g",
+    "Erfinv": "g · √π/2 · exp(out²)", "Exp": "g · out", "Exp2": "g · out · ln 2",
+    "Expand": "sum of g over the expanded axes",
+    "Expm1": "g · (out + 1)", "FftC2C": "inverse transform of g", "FftC2R": "transform of g",
+    "FftR2C": "inverse transform of g",
     "Flip": "g flipped back", "Floor": "0", "Frac": "g", "Gather": "g added at the gathered positions",
     "Gelu": "g · (Φ(x) + x·φ(x))", "Glu": "g · σ(b) and g · a·σ(b)·(1 − σ(b)) for the halves a, b",
-    "Hardshrink": "g where |x| > λ, else 0", "Hardsigmoid": "g/6 where −3 < x < 3, else 0", "Hardswish": "g · (2x + 3)/6 in −3 … 3",
+    "Hardshrink": "g where |x| > λ, else 0", "Hardsigmoid": "g/6 where −3 < x < 3, else 0",
+    "Hardswish": "g · (2x + 3)/6 in −3 … 3",
     "Hardtanh": "g where low < x < high, else 0", "Index": "g added at the chosen positions, 0 elsewhere",
     "IndexSelect": "g added at the chosen positions, 0 elsewhere", "Kthvalue": "g at the chosen position, 0 elsewhere",
-    "LeakyRelu": "g where x > 0, else g · slope", "Lgamma": "g · ψ(x)", "LinalgCholeskyEx": "L⁻ᴴ φ(Lᴴ g) L⁻¹", "LinalgDet": "g · out · x⁻ᴴ",
-    "LinalgInvEx": "−x⁻ᴴ g x⁻ᴴ", "LinalgVectorNorm": "g · x · |x|^(p−2) / out^(p−1)", "Log": "g / x", "Log10": "g / (x · ln 10)",
+    "LeakyRelu": "g where x > 0, else g · slope", "Lgamma": "g · ψ(x)", "LinalgCholeskyEx": "L⁻ᴴ φ(Lᴴ g) L⁻¹",
+    "LinalgDet": "g · out · x⁻ᴴ",
+    "LinalgInvEx": "−x⁻ᴴ g x⁻ᴴ", "LinalgVectorNorm": "g · x · |x|^(p−2) / out^(p−1)", "Log": "g / x",
+    "Log10": "g / (x · ln 10)",
     "Log1P": "g / (1 + x)", "Log2": "g / (x · ln 2)", "LogSigmoid": "g · (1 − σ(x))",
     "LogSoftmax": "g − exp(out) · Σg", "Logcumsumexp": "reverse cumulative sum of g · exp(−out), times exp(x)",
-    "Logit": "g / (x · (1 − x))", "Logsumexp": "g · exp(x − out)", "MaskedSelect": "g at the chosen positions, 0 elsewhere",
-    "Max": "g at the maximum", "MaxPool2DWithIndices": "g at each window's maximum", "Mean": "g / n, spread over the averaged elements",
-    "Median": "g at the median", "Min": "g at the minimum", "Mish": "g · mish′(x)", "Neg": "−g", "Permute": "g with axes put back",
+    "Logit": "g / (x · (1 − x))", "Logsumexp": "g · exp(x − out)",
+    "MaskedSelect": "g at the chosen positions, 0 elsewhere",
+    "Max": "g at the maximum", "MaxPool2DWithIndices": "g at each window's maximum",
+    "Mean": "g / n, spread over the averaged elements",
+    "Median": "g at the median", "Min": "g at the minimum", "Mish": "g · mish′(x)", "Neg": "−g",
+    "Permute": "g with axes put back",
     "Pow": "g · n · xⁿ⁻¹", "Prod": "g · out / x", "Reciprocal": "−g · out²", "Relu": "g where out > 0, else 0",
     "Repeat": "sum of g over the copies", "Roll": "g rolled back", "Round": "0", "Rsqrt": "−g · out³ / 2",
-    "Select": "g at the chosen place, 0 elsewhere", "Sgn": "0 (of real x)", "Sigmoid": "g · out · (1 − out)", "Sign": "0",
+    "Select": "g at the chosen place, 0 elsewhere", "Sgn": "0 (of real x)", "Sigmoid": "g · out · (1 − out)",
+    "Sign": "0",
     "Silu": "g · σ(x) · (1 + x · (1 − σ(x)))", "Sin": "g · cos(x)", "Sinc": "g · sinc′(x)", "Sinh": "g · cosh(x)",
     "Slice": "g in the slice, 0 elsewhere", "Softmax": "out · (g − Σ(g · out))", "Softplus": "g · σ(β·x)",
     "Softshrink": "g where |x| > λ, else 0", "Sort": "g in the original order", "Split": "the parts of g, joined",
-    "SplitWithSizes": "the parts of g, joined", "Sqrt": "g / (2 · out)", "Squeeze": "g, reshaped", "Std": "g · (x − mean) / ((n − 1) · out)",
+    "SplitWithSizes": "the parts of g, joined", "Sqrt": "g / (2 · out)", "Squeeze": "g, reshaped",
+    "Std": "g · (x − mean) / ((n − 1) · out)",
     "Sum": "g, spread over the summed elements", "T": "gᵀ", "Tan": "g · (1 + out²)", "Tanh": "g · (1 − out²)",
-    "Threshold": "g where x > limit, else 0", "ToCopy": "g, in the input's type", "Topk": "g at the chosen positions, 0 elsewhere",
-    "Trace": "g on the diagonal, 0 elsewhere", "Transpose": "gᵀ", "Tril": "lower triangle of g", "Triu": "upper triangle of g",
-    "Trunc": "0", "Unbind": "the parts of g, stacked", "Unfold": "g added where windows overlap", "UnsafeView": "g, reshaped",
+    "Threshold": "g where x > limit, else 0", "ToCopy": "g, in the input's type",
+    "Topk": "g at the chosen positions, 0 elsewhere",
+    "Trace": "g on the diagonal, 0 elsewhere", "Transpose": "gᵀ", "Tril": "lower triangle of g",
+    "Triu": "upper triangle of g",
+    "Trunc": "0", "Unbind": "the parts of g, stacked", "Unfold": "g added where windows overlap",
+    "UnsafeView": "g, reshaped",
     "Unsqueeze": "g, reshaped", "Var": "g · 2 (x − mean) / (n − 1)", "View": "g, reshaped", "Zero": "0", "Fill": "0",
     "AvgPool2D": "g / window, spread over each window", "AdaptiveAvgPool2D": "g / window, spread over each window",
     "MaskedFill": "g where not masked, else 0", "Upsample": "g, gathered by the same weights",
@@ -66,7 +81,8 @@ SEVERAL: dict[str, dict[str, str]] = {
     "Cat": {"*": "its part of g"},
     "Cdist": {"a": "Σ g · (a − b) / out", "b": "−Σ g · (a − b) / out"},
     "Convolution": {
-        "x": "g convolved with the flipped weight", "weight": "x correlated with g", "bias": "sum of g over all but the channels",
+        "x": "g convolved with the flipped weight", "weight": "x correlated with g",
+        "bias": "sum of g over all but the channels",
         "g": "g convolved with the weight",
     },
     "CopySlices": {"base": "g outside the written part, 0 inside", "value": "g inside the written part"},
@@ -123,8 +139,8 @@ SEVERAL: dict[str, dict[str, str]] = {
 
 _ELEMENTWISE = ("elementwise", "elementwise_pull", "linear", "real_pull")
 _BROADCASTING = frozenset(
-    {"Add", "Sub", "Rsub", "Mul", "Div", "Pow", "Maximum", "Minimum", "Fmax", "Fmin", "Where", "Atan2", "Hypot", "Lerp", "Addcmul",
-     "Addcdiv", "Xlogy", "Logaddexp", "Remainder", "Fmod", "MaskedFill", "PreluKernel"}
+    {"Add", "Sub", "Rsub", "Mul", "Div", "Pow", "Maximum", "Minimum", "Fmax", "Fmin", "Where", "Atan2", "Hypot", "Lerp",
+     "Addcmul", "Addcdiv", "Xlogy", "Logaddexp", "Remainder", "Fmod", "MaskedFill", "PreluKernel"}
 )  # fmt: skip
 
 
@@ -193,7 +209,11 @@ def _described(node: Any, position: int) -> str:
     for number, each, *_ in node.plan.calls:
         if number == position:
             rule = each
-    wants = [name for name in (_rule_names(rule) if rule is not None else ()) if name not in ("needs",) and not name.endswith("_shape")]
+    wants = [
+        name
+        for name in (_rule_names(rule) if rule is not None else ())
+        if name not in ("needs",) and not name.endswith("_shape")
+    ]
     how = "transpose of the operation, applied to g" if node.op.kind in ("linear", "real_linear") else "linear in g"
     if node.op.kind in ("elementwise", "elementwise_pull"):
         how = "g times the derivative"

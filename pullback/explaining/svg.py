@@ -67,7 +67,9 @@ STYLE = """
 
 def clean(text: Any, limit: int | None = None) -> str:
     """Text from outside made safe for HTML and XML: escaped, without control characters, at most `limit` long."""
-    allowed = "".join(c if c >= " " and c not in "\x7f\ufffe\uffff" and not "\ud800" <= c <= "\udfff" else "\ufffd" for c in str(text))
+    allowed = "".join(
+        c if c >= " " and c not in "\x7f\ufffe\uffff" and not "\ud800" <= c <= "\udfff" else "\ufffd" for c in str(text)
+    )
     if limit is not None and len(allowed) > limit:
         allowed = allowed[: limit - 1] + "…"
     return escape(allowed, quote=True)
@@ -85,10 +87,13 @@ def svg(explanation: Explanation, view: str | None = None, values: bool = True) 
     return draw(explanation, chosen, values=values, style=True)
 
 
-def draw(explanation: Explanation, view: View, *, values: bool = True, style: bool = False, interactive: bool = False) -> str:
+def draw(
+    explanation: Explanation, view: View, *, values: bool = True, style: bool = False, interactive: bool = False
+) -> str:
     """One view as SVG."""
     detailed = len(view.boxes) <= DETAILED
-    things: dict[str, Any] = {each.key: each for each in (*explanation.roots, *explanation.operations, *explanation.leaves)}
+    everything: list[Any] = [*explanation.roots, *explanation.operations, *explanation.leaves]
+    things = {each.key: each for each in everything}
     lines = {box.key: _lines(box, things, detailed, values) for box in view.boxes}
     sizes = {box.key: _size(box, lines[box.key]) for box in view.boxes}
     light = {box.key for box in view.boxes if box.kind in ("leaf", "outside")}
@@ -100,12 +105,16 @@ def draw(explanation: Explanation, view: View, *, values: bool = True, style: bo
     over = max((x + 6.2 * len(text) - layout.width for x, _, text in filter(None, labels)), default=0.0)
     width += max(0.0, over)
     parts = [
-        f'<svg class="pb-svg" xmlns="http://www.w3.org/2000/svg" viewBox="{-MARGIN:g} {-MARGIN:g} {width:.0f} {height:.0f}" '
-        f'width="{width:.0f}" height="{height:.0f}" role="{"group" if interactive else "img"}" aria-label="{clean(explanation.title)}">'
+        f'<svg class="pb-svg" xmlns="http://www.w3.org/2000/svg" viewBox="{-MARGIN:g} {-MARGIN:g} {width:.0f} '
+        f'{height:.0f}" '
+        f'width="{width:.0f}" height="{height:.0f}" role="{"group" if interactive else "img"}" '
+        f'aria-label="{clean(explanation.title)}">'
     ]
     if style:
         parts.append(f"<style>{STYLE}</style>")
-        parts.append(f'<rect class="pb-back" x="{-MARGIN:g}" y="{-MARGIN:g}" width="{width:.0f}" height="{height:.0f}"/>')
+        parts.append(
+            f'<rect class="pb-back" x="{-MARGIN:g}" y="{-MARGIN:g}" width="{width:.0f}" height="{height:.0f}"/>'
+        )
     parts += [_draw_link(link, layout, interactive) for link in view.links]
     parts += [_draw_box(box, lines[box.key], layout, interactive) for box in view.boxes]
     for label in labels:
@@ -116,7 +125,7 @@ def draw(explanation: Explanation, view: View, *, values: bool = True, style: bo
     return "\n".join(parts)
 
 
-# --- boxes ---------------------------------------------------------------------------------------------------------------------
+# --- boxes -----------------------------------------------------------------------------------------------------------
 
 
 def _lines(box: Box, things: dict[str, Any], detailed: bool, values: bool) -> list[tuple[str, str]]:
@@ -127,7 +136,12 @@ def _lines(box: Box, things: dict[str, Any], detailed: bool, values: bool) -> li
     if isinstance(thing, Leaf):
         lines = [("pb-title", thing.name), ("pb-text", shape_text(thing.shape))]
         if values:
-            lines.append(("pb-text", "no gradient" if thing.flow is None else f"grad {thing.flow.short().replace('‖g‖', 'norm')}"))
+            lines.append(
+                (
+                    "pb-text",
+                    "no gradient" if thing.flow is None else f"grad {thing.flow.short().replace('‖g‖', 'norm')}",
+                )
+            )
         return lines
     if isinstance(thing, Operation):
         return _operation_lines(thing, detailed)
@@ -143,7 +157,9 @@ def _root_lines(root: Root, values: bool) -> list[tuple[str, str]]:
     else:
         lines.append(("pb-text", shape_text(root.shape)))
     origin = {"given": "gradient =", "implicit": "seed, implicit:", "assumed": "weights assumed:"}[root.origin]
-    lines.append(("pb-text", f"{origin} {root.flow.short().replace('‖g‖', 'norm')}" if values else origin.rstrip(" =:")))
+    lines.append(
+        ("pb-text", f"{origin} {root.flow.short().replace('‖g‖', 'norm')}" if values else origin.rstrip(" =:"))
+    )
     return lines
 
 
@@ -185,10 +201,12 @@ def _draw_box(box: Box, lines: list[tuple[str, str]], layout: Layout, interactiv
     radius = place.height / 2 if box.kind == "leaf" and len(lines) <= 1 else 12 if box.kind in ("leaf", "root") else 5
     if box.kind == "group":  # a second sheet behind shows that there is more inside
         parts.append(
-            f'<rect class="pb-box" x="{x + 5:.1f}" y="{y + 5:.1f}" width="{place.width:.1f}" height="{place.height:.1f}" rx="5"/>'
+            f'<rect class="pb-box" x="{x + 5:.1f}" y="{y + 5:.1f}" width="{place.width:.1f}" '
+            f'height="{place.height:.1f}" rx="5"/>'
         )
     parts.append(
-        f'<rect class="pb-box" x="{x:.1f}" y="{y:.1f}" width="{place.width:.1f}" height="{place.height:.1f}" rx="{radius:g}"/>'
+        f'<rect class="pb-box" x="{x:.1f}" y="{y:.1f}" width="{place.width:.1f}" height="{place.height:.1f}" '
+        f'rx="{radius:g}"/>'
     )
     top = y + (5.0 if box.kind == "outside" else 7.0)
     for number_, (kind, text) in enumerate(lines):
@@ -203,7 +221,7 @@ def _draw_box(box: Box, lines: list[tuple[str, str]], layout: Layout, interactiv
     return "".join(parts)
 
 
-# --- lines ---------------------------------------------------------------------------------------------------------------------
+# --- lines -----------------------------------------------------------------------------------------------------------
 
 
 def _draw_link(link: Link, layout: Layout, interactive: bool) -> str:
@@ -244,7 +262,9 @@ def flow_text(flows: list[Flow | None]) -> str:
     if not present:
         return "nothing"
     if all(flow.values is not None for flow in present):
-        texts = [number_list(flow.values or [], flow.shape if len(flow.shape) < 2 else (flow.size,)) for flow in present]
+        texts = [
+            number_list(flow.values or [], flow.shape if len(flow.shape) < 2 else (flow.size,)) for flow in present
+        ]
         return " + ".join(texts[:3]) + (" + …" if len(texts) > 3 else "")
     if any(not flow.finite for flow in present):
         return "NaN" if any(flow.nans for flow in present) else "Inf"

@@ -61,7 +61,10 @@ def _root(root: Root) -> list[str]:
         "implicit": "implicit weight of a loss with one element",
         "assumed": "ASSUMED weights: backward() would ask for gradient=",
     }[root.origin]
-    return [f"{safe(root.name)} = {root.value}   ({shape_text(root.shape)})", f"  seed {root.flow.short().replace('‖g‖', 'norm')}   {said}"]
+    return [
+        f"{safe(root.name)} = {root.value}   ({shape_text(root.shape)})",
+        f"  seed {root.flow.short().replace('‖g‖', 'norm')}   {said}",
+    ]
 
 
 def _operation(explanation: Explanation, operation: Operation) -> list[str]:
@@ -77,10 +80,13 @@ def _operation(explanation: Explanation, operation: Operation) -> list[str]:
     if operation.line is not None:
         lines.append(f"     {safe(operation.line.place())}: {safe(operation.line.code)}")
     came_in = [flow for flow in operation.incoming if flow is not None]
-    lines.append(f"     in   {'; '.join(flow.short() + '  ' + flow.long() if flow.values else flow.long() for flow in came_in) or 'nothing'}")
+    arrived = [f"{flow.short()}  {flow.long()}" if flow.values else flow.long() for flow in came_in]
+    lines.append(f"     in   {'; '.join(arrived) or 'nothing'}")
     for arrow in operation.arrows:
         flow = "nothing" if arrow.flow is None else arrow.flow.short() if arrow.flow.values else arrow.flow.long()
-        lines.append(f"     ∂/∂{safe(arrow.input)}: {safe(arrow.rule)}   → {_target(explanation, arrow.target)}: {flow}")
+        lines.append(
+            f"     ∂/∂{safe(arrow.input)}: {safe(arrow.rule)}   → {_target(explanation, arrow.target)}: {flow}"
+        )
     return lines
 
 
@@ -104,7 +110,11 @@ def _leaf(explanation: Explanation, leaf: Leaf) -> list[str]:
             row = plain(leaf.rows[k]).reshape(-1).tolist()
             weight = elements.weights[k]
             contribution = number_list([weight * value for value in row], leaf.shape)
-            line += contribution if elements.grouped else f"{number(weight)} × {number_list(row, leaf.shape)} = {contribution}"
+            line += (
+                contribution
+                if elements.grouped
+                else f"{number(weight)} × {number_list(row, leaf.shape)} = {contribution}"
+            )
         else:
             line += f"norm {number(leaf.shares[k])}"
         lines.append(line)
@@ -123,7 +133,7 @@ def _wrapped(text_: str, width: int) -> list[str]:
     return textwrap.wrap(safe(text_), width, subsequent_indent="  ")
 
 
-# --- with rich ---------------------------------------------------------------------------------------------------------------
+# --- with rich -------------------------------------------------------------------------------------------------------
 
 
 def show(explanation: Explanation) -> None:
@@ -167,4 +177,7 @@ def rich_parts(explanation: Explanation) -> Iterator[Any]:
         leaves.add_row(Text(safe(leaf.name)), shape_text(leaf.shape), Text(shown))
     yield leaves
     for warning in explanation.warnings:
-        yield Text(("! " if warning.severity == "warning" else "i ") + safe(warning.text), style="red" if warning.severity == "warning" else "dim")
+        yield Text(
+            ("! " if warning.severity == "warning" else "i ") + safe(warning.text),
+            style="red" if warning.severity == "warning" else "dim",
+        )

@@ -56,7 +56,8 @@ def _about_root(root: Root) -> Iterator[Warning_]:
     if root.origin == "assumed":
         yield Warning_(
             "no weights",
-            f"{root.name} has {root.seed.size} elements and no gradient= was given: backward() refuses that. Shown here as if every "
+            f"{root.name} has {root.seed.size} elements and no gradient= was given: backward() refuses that. Shown "
+            "here as if every "
             "element had the weight 1, which is what .sum().backward() computes.",
             root.key,
         )
@@ -74,8 +75,10 @@ def _not_finite(operation: Operation) -> Iterator[Warning_]:
             count = arrow.flow.nans or arrow.flow.infinities
             yield Warning_(
                 "nan",
-                f"{what} is born here: {_where(operation)} got finite cotangents and sent {count} {what} of {arrow.flow.size} to "
-                f"{arrow.input} (rule: {arrow.rule}). Keep its input away from the point where the derivative is unbounded, or "
+                f"{what} is born here: {_where(operation)} got finite cotangents and sent {count} {what} of "
+                f"{arrow.flow.size} to "
+                f"{arrow.input} (rule: {arrow.rule}). Keep its input away from the point where the derivative is "
+                "unbounded, or "
                 "choose a safe input with where() before the operation.",
                 operation.key,
             )
@@ -92,9 +95,13 @@ def _dies(operation: Operation) -> Iterator[Warning_]:
         return
     if not any(flow.size for flow in sent) or operation.title in ("relu", "threshold"):
         return
-    reason = "its derivative is 0 everywhere" if operation.title in _FLAT_EVERYWHERE else f"rule: {operation.arrows[0].rule}"
+    reason = (
+        "its derivative is 0 everywhere" if operation.title in _FLAT_EVERYWHERE else f"rule: {operation.arrows[0].rule}"
+    )
     yield Warning_(
-        "zero", f"The gradient becomes exactly 0 in {_where(operation)}: {reason}. Nothing behind it learns.", operation.key
+        "zero",
+        f"The gradient becomes exactly 0 in {_where(operation)}: {reason}. Nothing behind it learns.",
+        operation.key,
     )
 
 
@@ -110,7 +117,8 @@ def _activations(operation: Operation, node: Any) -> Iterator[Warning_]:
         if share >= SATURATED:
             yield Warning_(
                 "saturated",
-                f"Saturated {_where(operation)}: {100 * share:.0f} % of its elements are where the curve is flat, so almost no "
+                f"Saturated {_where(operation)}: {100 * share:.0f} % of its elements are where the curve is flat, so "
+                "almost no "
                 "gradient passes. Scale its input down, or use a loss that takes logits.",
                 operation.key,
             )
@@ -122,7 +130,8 @@ def _dead(operation: Operation, out: np.ndarray | None) -> Iterator[Warning_]:
     if not np.any(out > 0):
         yield Warning_(
             "dead relu",
-            f"Dead {_where(operation)}: all {out.size} outputs are 0, so no gradient passes. Its input is negative everywhere: "
+            f"Dead {_where(operation)}: all {out.size} outputs are 0, so no gradient passes. Its input is negative "
+            "everywhere: "
             "look at the bias, the learning rate and the initialisation, or use leaky_relu or gelu.",
             operation.key,
         )
@@ -135,7 +144,8 @@ def _dead(operation: Operation, out: np.ndarray | None) -> Iterator[Warning_]:
     if dead / alive.size >= DEAD_UNITS:
         yield Warning_(
             "dead relu",
-            f"{dead} of {alive.size} units of {_where(operation)} are 0 for every example of this batch: no gradient reaches them.",
+            f"{dead} of {alive.size} units of {_where(operation)} are 0 for every example of this batch: no gradient "
+            "reaches them.",
             operation.key,
         )
 
@@ -148,14 +158,17 @@ def _saved_value(node: Any) -> np.ndarray | None:
 
 
 def _steps(operation: Operation) -> Iterator[Warning_]:
-    came_in = max((flow.root_mean_square for flow in operation.incoming if flow is not None and flow.finite), default=0.0)
+    came_in = max(
+        (flow.root_mean_square for flow in operation.incoming if flow is not None and flow.finite), default=0.0
+    )
     for arrow in operation.arrows:
         if arrow.flow is None or not arrow.flow.finite or not came_in:
             continue
         if arrow.flow.root_mean_square > STEP * came_in:
             yield Warning_(
                 "exploding",
-                f"{_where(operation)} makes the cotangent {number(arrow.flow.root_mean_square / came_in)} times larger on its way to "
+                f"{_where(operation)} makes the cotangent {number(arrow.flow.root_mean_square / came_in)} times larger "
+                "on its way to "
                 f"{arrow.input} (rule: {arrow.rule}).",
                 operation.key,
             )
@@ -164,14 +177,17 @@ def _steps(operation: Operation) -> Iterator[Warning_]:
 def _growth(collection: Collection, roots: list[Root]) -> Iterator[Warning_]:
     """The whole way from the seed to the leaves."""
     start = max((root.flow.root_mean_square for root in roots), default=0.0)
-    sizes = [(leaf.flow.root_mean_square, leaf) for leaf in collection.leaves if leaf.flow is not None and leaf.flow.finite]
+    sizes = [
+        (leaf.flow.root_mean_square, leaf) for leaf in collection.leaves if leaf.flow is not None and leaf.flow.finite
+    ]
     if not start or not sizes:
         return
     largest, leaf = max(sizes, key=lambda item: item[0])
     if largest > EXPLODING * start:
         yield Warning_(
             "exploding",
-            f"The gradient of {leaf.name} is {number(largest / start)} times the seed (root mean square): exploding. Clip gradients, "
+            f"The gradient of {leaf.name} is {number(largest / start)} times the seed (root mean square): exploding. "
+            "Clip gradients, "
             "normalise, or lower the scale of the weights on its path.",
             leaf.key,
         )
@@ -181,23 +197,26 @@ def _growth(collection: Collection, roots: list[Root]) -> Iterator[Warning_]:
         others = f" (and {len(small) - 1} more)" if len(small) > 1 else ""
         yield Warning_(
             "vanishing",
-            f"The gradient of {leaf.name}{others} is only {number(size / start)} times the seed (root mean square): vanishing. Look for "
+            f"The gradient of {leaf.name}{others} is only {number(size / start)} times the seed (root mean square): "
+            "vanishing. Look for "
             "saturated activations and long chains of small factors on its path.",
             leaf.key,
         )
 
 
-# --- what is not in the graph ------------------------------------------------------------------------------------------------
+# --- what is not in the graph ----------------------------------------------------------------------------------------
 
 
 def _cut_branches(collection: Collection) -> Iterator[Warning_]:
     """Constants of operations that look at memory the graph computes gradients for: the work of detach() or .data."""
     alive = [(leaf.name, anchor._array) for leaf, anchor in zip(collection.leaves, collection.anchors, strict=True)]
     alive += [(name, tensor._array) for name, tensor in collection.names.tensors]
-    for operation, node in zip(collection.operations, collection.nodes, strict=True):
+    for node in collection.nodes:
         for value in node.saved if node.saved is not FREED else ():
             if isinstance(value, Tensor) and value._requires_grad and not isinstance(value, Anchor):
-                alive.append((collection.names.results.get((id(value._node), value._output_nr)) or "a result", value._array))
+                alive.append(
+                    (collection.names.results.get((id(value._node), value._output_nr)) or "a result", value._array)
+                )
     for operation, node in zip(collection.operations, collection.nodes, strict=True):
         for value in node.saved if node.saved is not FREED else ():
             if not isinstance(value, Tensor) or value._requires_grad or not _is_float_memory(value._array):
@@ -206,7 +225,8 @@ def _cut_branches(collection: Collection) -> Iterator[Warning_]:
                 if isinstance(array, np.ndarray) and np.may_share_memory(value._array, array):
                     yield Warning_(
                         "detached",
-                        f"A branch is cut: {_where(operation)} uses the value of {name} without its history (detach(), .data or a view "
+                        f"A branch is cut: {_where(operation)} uses the value of {name} without its history (detach(), "
+                        ".data or a view "
                         "taken under no_grad()). No gradient flows along that branch.",
                         operation.key,
                     )
@@ -221,7 +241,9 @@ def _leaves(collection: Collection) -> Iterator[Warning_]:
     reached = {id(anchor) for anchor in collection.anchors}
     for leaf in collection.leaves:
         if leaf.total is None:
-            yield Warning_("no gradient", f"Nothing arrives at {leaf.name}: a rule on its path gave no gradient.", leaf.key)
+            yield Warning_(
+                "no gradient", f"Nothing arrives at {leaf.name}: a rule on its path gave no gradient.", leaf.key
+            )
         elif leaf.flow is not None and leaf.flow.size and leaf.flow.all_zero:
             yield Warning_("zero", f"The gradient of {leaf.name} is exactly 0 in all elements.", leaf.key)
     elsewhere = []  # variables nobody asked about
@@ -233,12 +255,14 @@ def _leaves(collection: Collection) -> Iterator[Warning_]:
             kind = "integer cast" if cut.integer else "detached"
             yield Warning_(
                 kind,
-                f"The gradient of {name} is lost{f' at {cut.place}' if cut.place else ''}: {cut.text}. Its .grad stays as it is.",
+                f"The gradient of {name} is lost{f' at {cut.place}' if cut.place else ''}: {cut.text}. Its .grad stays "
+                "as it is.",
             )
         elif asked:
             yield Warning_(
                 "unused",
-                f"{name} requires grad but the loss does not depend on it: its .grad stays None. It was not used, or the path was cut "
+                f"{name} requires grad but the loss does not depend on it: its .grad stays None. It was not used, or "
+                "the path was cut "
                 "by detach(), no_grad(), .item(), NumPy, an integer or boolean result such as argmax, or a comparison.",
             )
         else:
@@ -246,20 +270,28 @@ def _leaves(collection: Collection) -> Iterator[Warning_]:
     if elsewhere and not any(asked for _, _, asked in collection.names.expected):
         shown = ", ".join(elsewhere[:5]) + (f" and {len(elsewhere) - 5} more" if len(elsewhere) > 5 else "")
         verb = "requires" if len(elsewhere) == 1 else "require"
-        yield Warning_("unused", f"{shown} {verb} grad, but this loss does not depend on {'it' if len(elsewhere) == 1 else 'them'}.", None, "note")
+        yield Warning_(
+            "unused",
+            f"{shown} {verb} grad, but this loss does not depend on {'it' if len(elsewhere) == 1 else 'them'}.",
+            None,
+            "note",
+        )
 
 
 def _hooks(collection: Collection) -> Iterator[Warning_]:
     count = sum(
-        node.hooks is not None and bool(node.hooks.tensor_hooks or node.hooks.pre or node.hooks.post) for node in collection.nodes
+        node.hooks is not None and bool(node.hooks.tensor_hooks or node.hooks.pre or node.hooks.post)
+        for node in collection.nodes
     )
     count += sum(
-        anchor._hooks is not None and bool(anchor._hooks.tensor_hooks or anchor._hooks.pre) for anchor in collection.anchors
+        anchor._hooks is not None and bool(anchor._hooks.tensor_hooks or anchor._hooks.pre)
+        for anchor in collection.anchors
     )
     if count:
         yield Warning_(
             "hooks",
-            f"{count} place{'s' * (count > 1)} in this graph ha{'ve' if count > 1 else 's'} hooks. They may change gradients in "
+            f"{count} place{'s' * (count > 1)} in this graph ha{'ve' if count > 1 else 's'} hooks. They may change "
+            "gradients in "
             "backward() and are not run here.",
             None,
             "note",

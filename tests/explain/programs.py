@@ -10,19 +10,43 @@ from pullback import nn
 F = nn.functional
 
 _UNARY = [
-    lambda t: t.sin(), lambda t: t.tanh(), lambda t: t.sigmoid(), lambda t: t.relu(), lambda t: t * t, lambda t: -t,
-    lambda t: t.exp() * 0.1, lambda t: t.T.contiguous().T, lambda t: t.softmax(-1), lambda t: t - t.mean(0, keepdim=True),
-    lambda t: t.cumsum(0), lambda t: t.abs().sqrt() if t.abs().min() > 0 else t, lambda t: t[[1, 0, 1]], lambda t: t.roll(1, 0),
-    lambda t: t.clamp(-1, 1), lambda t: t.reshape(-1).reshape(t.shape),
-]  # fmt: skip
+    lambda t: t.sin(),
+    lambda t: t.tanh(),
+    lambda t: t.sigmoid(),
+    lambda t: t.relu(),
+    lambda t: t * t,
+    lambda t: -t,
+    lambda t: t.exp() * 0.1,
+    lambda t: t.T.contiguous().T,
+    lambda t: t.softmax(-1),
+    lambda t: t - t.mean(0, keepdim=True),
+    lambda t: t.cumsum(0),
+    lambda t: t.abs().sqrt() if t.abs().min() > 0 else t,
+    lambda t: t[[1, 0, 1]],
+    lambda t: t.roll(1, 0),
+    lambda t: t.clamp(-1, 1),
+    lambda t: t.reshape(-1).reshape(t.shape),
+]
 _BINARY = [
-    lambda a, b: a + b, lambda a, b: a * b, lambda a, b: a - 2 * b, lambda a, b: a / (1 + b * b), lambda a, b: a @ b.T @ b,
-    lambda a, b: pullback.where(a > b, a, b), lambda a, b: pullback.cat([a, b], 0)[1:4], lambda a, b: pullback.maximum(a, b),
-]  # fmt: skip
+    lambda a, b: a + b,
+    lambda a, b: a * b,
+    lambda a, b: a - 2 * b,
+    lambda a, b: a / (1 + b * b),
+    lambda a, b: a @ b.T @ b,
+    lambda a, b: pullback.where(a > b, a, b),
+    lambda a, b: pullback.cat([a, b], 0)[1:4],
+    lambda a, b: pullback.maximum(a, b),
+]
 _REDUCE = [
-    lambda t: t.sum(), lambda t: t.sum(1), lambda t: t.mean(0), lambda t: t, lambda t: (t * t).sum(0), lambda t: t.logsumexp(1),
-    lambda t: t.amax(1), lambda t: t[0],
-]  # fmt: skip
+    lambda t: t.sum(),
+    lambda t: t.sum(1),
+    lambda t: t.mean(0),
+    lambda t: t,
+    lambda t: (t * t).sum(0),
+    lambda t: t.logsumexp(1),
+    lambda t: t.amax(1),
+    lambda t: t[0],
+]
 
 
 def random_program(seed: int, dtype=pullback.float64):

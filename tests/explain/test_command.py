@@ -26,12 +26,22 @@ print(x.grad.tolist(), torch.is_anomaly_enabled())
 def explain(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
-        [sys.executable, "-m", "pullback", "explain", *arguments], cwd=cwd, capture_output=True, text=True, env=environment
+        [sys.executable, "-m", "pullback", "explain", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        env=environment,
     )
 
 
 @pytest.mark.parametrize(
-    "options, pages", [([], [1, 2, 3]), (["--calls", "1"], [1]), (["--only", "4"], [4]), (["--only", "2,4-9", "-o", "elsewhere"], [2, 4, 5])]
+    "options, pages",
+    [
+        ([], [1, 2, 3]),
+        (["--calls", "1"], [1]),
+        (["--only", "4"], [4]),
+        (["--only", "2,4-9", "-o", "elsewhere"], [2, 4, 5]),
+    ],
 )
 def test_pages_are_written(options, pages, tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
@@ -52,7 +62,9 @@ def test_a_failing_program_fails_and_keeps_its_pages(tmp_path):
     assert "backward() refuses" in (tmp_path / "explained" / "backward-001.html").read_text("utf-8")
 
 
-@pytest.mark.parametrize("arguments", [[], ["--calls", "x", "p.py"], ["--only", "0", "p.py"], ["--only", "a-b", "p.py"], ["-o"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["--calls", "x", "p.py"], ["--only", "0", "p.py"], ["--only", "a-b", "p.py"], ["-o"]]
+)
 def test_mistakes_are_explained(arguments, tmp_path):
     done = explain(*arguments, cwd=tmp_path)
     assert done.returncode == 2 and "usage: pullback explain" in done.stderr

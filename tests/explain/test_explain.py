@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-import sys
 import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -27,7 +27,9 @@ def test_totals_are_what_grad_gets_and_contributions_add_up(seed):
         assert len(parts) == max(loss.numel(), 1)
         np.testing.assert_allclose(sum(parts.values()), expected, rtol=1e-9, atol=1e-9)
         assert leaf.residual <= 1e-9 * (1 + abs(expected).max())
-        np.testing.assert_allclose(leaf.shares, [np.linalg.norm(part) for part in parts.values()], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            leaf.shares, [np.linalg.norm(part) for part in parts.values()], rtol=1e-9, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("dtype", [pullback.float16, pullback.bfloat16, pullback.float32], ids=str)
@@ -120,7 +122,7 @@ def test_nothing_is_disturbed():
     assert (pullback.get_rng_state().numpy() == state).all()
     assert any(warning.kind == "hooks" for warning in explanation.warnings)
     loss.backward(pullback.ones(6))  # the graph is still there
-    for (name, parameter) in model.named_parameters():
+    for name, parameter in model.named_parameters():
         if parameter is not hidden:
             np.testing.assert_array_equal(explanation.leaf(name).total, parameter.grad.numpy())
     with pytest.raises(RuntimeError, match="second time") as caught:
@@ -211,5 +213,8 @@ def test_an_explanation_keeps_no_graph_alive():
 
 
 def test_nothing_is_imported_before_it_is_used():
-    source = "import sys, pullback; pullback.ones(2, requires_grad=True).sum().backward(); print([m for m in sys.modules if 'explaining' in m])"
+    source = (
+        "import sys, pullback; pullback.ones(2, requires_grad=True).sum().backward(); "
+        "print([m for m in sys.modules if 'explaining' in m])"
+    )
     assert subprocess.run([sys.executable, "-c", source], capture_output=True, text=True).stdout.strip() == "[]"

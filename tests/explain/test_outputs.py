@@ -17,8 +17,10 @@ from pullback.explaining.layout import GAP_X, arrange
 from pullback.explaining.svg import clean
 
 HOSTILE = [
-    "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "</script><script>x", "a & b < c", "'single' \"double\"",
-    "]]>", "-->", "\x1b[31mred\x07\x00", "line\nbreak", "\u2028\ud800", "click x \"javascript:alert(1)\"", "${alert(1)}", "\\\"]; evil [",
+    "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "</script><script>x", "a & b < c",
+    "'single' \"double\"",
+    "]]>", "-->", "\x1b[31mred\x07\x00", "line\nbreak", "\u2028\ud800", "click x \"javascript:alert(1)\"",
+    "${alert(1)}", "\\\"]; evil [",
 ]  # fmt: skip
 
 
@@ -46,7 +48,9 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.handlers += [name for name, _ in attrs if name.startswith("on")]
-        self.handlers += [value for name, value in attrs if value and "javascript:" in value and name in ("href", "src")]
+        self.handlers += [
+            value for name, value in attrs if value and "javascript:" in value and name in ("href", "src")
+        ]
         self.inside = tag == "script"
 
     def handle_endtag(self, tag):

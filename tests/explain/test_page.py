@@ -14,7 +14,8 @@ if not (shutil.which("chromium") and shutil.which("chromedriver")):
     pytest.skip("needs Debian's chromium and chromedriver", allow_module_level=True)
 
 FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--window-size=1300,1000",
 ]  # fmt: skip
 
@@ -52,7 +53,9 @@ def every(browser, selector):
 
 def set_value(browser, element, value):
     browser.execute_script(
-        "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))", element, str(value)
+        "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))",
+        element,
+        str(value),
     )
 
 
@@ -116,7 +119,9 @@ def test_dragging_moves_the_picture(open_page):
     browser = open_page(founding())
     before = one(browser, ".picture").get_attribute("style")
     chains = __import__("selenium.webdriver.common.action_chains", fromlist=["ActionChains"]).ActionChains(browser)
-    chains.move_to_element_with_offset(one(browser, "#stage"), -200, 100).click_and_hold().move_by_offset(60, 40).release().perform()
+    chains.move_to_element_with_offset(one(browser, "#stage"), -200, 100).click_and_hold().move_by_offset(
+        60, 40
+    ).release().perform()
     assert one(browser, ".picture").get_attribute("style") != before
 
 
@@ -151,7 +156,9 @@ def test_large_graphs_open_group_by_group(open_page):
         raise AssertionError("the leaf is not in the table")
 
 
-@pytest.mark.parametrize("name", ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "\"'`${alert(1)}"])
+@pytest.mark.parametrize(
+    "name", ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "\"'`${alert(1)}"]
+)
 def test_hostile_names_do_nothing(open_page, name):
     x = pullback.ones(2, requires_grad=True)
     x.name = name
@@ -163,19 +170,30 @@ def test_hostile_names_do_nothing(open_page, name):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_is_readable_in_both_schemes(open_page, browser, scheme):
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
     try:
         open_page(founding())
         ratios = browser.execute_script(
             """
             const channel = (c) => { c /= 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
-            const light = (text) => { const [r, g, b] = text.match(/[\\d.]+/g).map(Number); return 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b); };
-            const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+            const light = (text) => {
+              const [r, g, b] = text.match(/[\\d.]+/g).map(Number);
+              return 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+            };
+            const ratio = (a, b) => {
+              const [x, y] = [light(a), light(b)].sort((p, q) => q - p);
+              return (x + 0.05) / (y + 0.05);
+            };
             const page = getComputedStyle(document.body).backgroundColor;
             const found = {};
             for (const node of document.querySelectorAll('.pb-node')) {
               const fill = getComputedStyle(node.querySelector('.pb-box')).fill;
-              for (const text of node.querySelectorAll('text')) found[node.getAttribute('class') + text.getAttribute('class')] = ratio(getComputedStyle(text).fill, fill);
+              for (const text of node.querySelectorAll('text')) {
+                const name = node.getAttribute('class') + text.getAttribute('class');
+                found[name] = ratio(getComputedStyle(text).fill, fill);
+              }
             }
             for (const selector of ['h1', '.soft', 'th', 'td', '.rule', 'button', 'footer']) {
               const element = document.querySelector(selector);
@@ -185,6 +203,8 @@ def test_text_is_readable_in_both_schemes(open_page, browser, scheme):
             """
         )
         assert min(ratios.values()) >= 4.5, ratios
-        assert (browser.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)") == (scheme == "light")
+        assert (
+            browser.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        ) == (scheme == "light")
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

@@ -19,9 +19,24 @@ def python_of(rule: str) -> str:
     rule = rule.removesuffix(", summed over broadcast axes")
     rule = re.sub(r"(.*) where (.*), else (.*)", r"where(\2, \1, \3)", rule)
     rule = re.sub(r"\|(\w+)\|", r"abs(\1)", rule)
-    rule = rule.replace("−", "-").replace("·", "*").replace("²", "**2").replace("³", "**3").replace("≤", "<=").replace("≥", ">=")
-    rule = rule.replace("√π", "sqrt(pi)").replace("√", "sqrt").replace("2/sqrt", "2/sqrt").replace("ln 2", "log(2.0)").replace("ln 10", "log(10.0)")
-    rule = rule.replace("aᵇ⁻¹", "a**(b-1)").replace("log a", "log(a)").replace("log y", "log(y)").replace("σ", "sigmoid")
+    rule = (
+        rule.replace("−", "-")
+        .replace("·", "*")
+        .replace("²", "**2")
+        .replace("³", "**3")
+        .replace("≤", "<=")
+        .replace("≥", ">=")
+    )
+    rule = (
+        rule.replace("√π", "sqrt(pi)")
+        .replace("√", "sqrt")
+        .replace("2/sqrt", "2/sqrt")
+        .replace("ln 2", "log(2.0)")
+        .replace("ln 10", "log(10.0)")
+    )
+    rule = (
+        rule.replace("aᵇ⁻¹", "a**(b-1)").replace("log a", "log(a)").replace("log y", "log(y)").replace("σ", "sigmoid")
+    )
     rule = rule.replace("Φ", "Phi").replace("φ", "phi")
     rule = re.sub(r"(\w)ᵀ", r"\1.T", rule)
     rule = re.sub(r"(\d) \(", r"\1*(", rule)
@@ -33,21 +48,28 @@ def sigmoid(x):
 
 
 NAMES = {
-    "sin": np.sin, "cos": np.cos, "sinh": np.sinh, "cosh": np.cosh, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sign": np.sign,
+    "sin": np.sin, "cos": np.cos, "sinh": np.sinh, "cosh": np.cosh, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
+    "sign": np.sign,
     "abs": np.abs, "where": lambda c, a, b: np.where(c, a, b), "sigmoid": sigmoid, "pi": math.pi,
-    "Phi": np.vectorize(lambda x: 0.5 * (1 + math.erf(x / math.sqrt(2)))), "phi": lambda x: np.exp(-x * x / 2) / math.sqrt(2 * math.pi),
+    "Phi": np.vectorize(lambda x: 0.5 * (1 + math.erf(x / math.sqrt(2)))),
+    "phi": lambda x: np.exp(-x * x / 2) / math.sqrt(2 * math.pi),
 }  # fmt: skip
 
 UNARY = {
-    "abs": ANY, "acos": UNIT, "asin": UNIT, "atan": ANY, "asinh": ANY, "atanh": UNIT, "cos": ANY, "cosh": ANY, "erf": ANY, "erfc": ANY,
-    "erfinv": UNIT, "exp": ANY, "exp2": ANY, "expm1": ANY, "log": POSITIVE, "log10": POSITIVE, "log1p": POSITIVE, "log2": POSITIVE,
-    "neg": ANY, "reciprocal": POSITIVE, "rsqrt": POSITIVE, "sigmoid": ANY, "sin": ANY, "sinh": ANY, "sqrt": POSITIVE, "tan": UNIT,
+    "abs": ANY, "acos": UNIT, "asin": UNIT, "atan": ANY, "asinh": ANY, "atanh": UNIT, "cos": ANY, "cosh": ANY,
+    "erf": ANY, "erfc": ANY,
+    "erfinv": UNIT, "exp": ANY, "exp2": ANY, "expm1": ANY, "log": POSITIVE, "log10": POSITIVE, "log1p": POSITIVE,
+    "log2": POSITIVE,
+    "neg": ANY, "reciprocal": POSITIVE, "rsqrt": POSITIVE, "sigmoid": ANY, "sin": ANY, "sinh": ANY, "sqrt": POSITIVE,
+    "tan": UNIT,
     "tanh": ANY, "clone": ANY, "relu": ANY, "square": ANY, "acosh": (1.2, 3.0), "logit": (0.1, 0.9), "frac": POSITIVE,
-    "nn.functional.silu": ANY, "nn.functional.logsigmoid": ANY, "nn.functional.gelu": ANY, "nn.functional.softplus": ANY,
+    "nn.functional.silu": ANY, "nn.functional.logsigmoid": ANY, "nn.functional.gelu": ANY,
+    "nn.functional.softplus": ANY,
     "nn.functional.leaky_relu": ANY,
 }  # fmt: skip
 BINARY = {
-    "add": ANY, "sub": ANY, "mul": ANY, "div": POSITIVE, "pow": POSITIVE, "atan2": POSITIVE, "hypot": POSITIVE, "xlogy": POSITIVE,
+    "add": ANY, "sub": ANY, "mul": ANY, "div": POSITIVE, "pow": POSITIVE, "atan2": POSITIVE, "hypot": POSITIVE,
+    "xlogy": POSITIVE,
     "logaddexp": ANY, "matmul": ANY, "rsub": ANY,
 }  # fmt: skip
 
@@ -96,11 +118,15 @@ def test_powers_show_their_exponent(exponent):
 
 def test_linear_layers_and_broadcasting():
     x, w, b = (pullback.tensor(rng.normal(size=s)).requires_grad_() for s in ((4, 3), (2, 3), (2,)))
-    rules = [arrow.rule for arrow in pullback.nn.functional.linear(x, w, b).explain(pullback.ones(4, 2)).operations[0].arrows]
+    rules = [
+        arrow.rule for arrow in pullback.nn.functional.linear(x, w, b).explain(pullback.ones(4, 2)).operations[0].arrows
+    ]
     assert rules == ["g @ weight", "gᵀ @ x", "sum of g over the batch"]
     (operation,) = (x * w[0].detach() + 0).explain(pullback.ones(4, 3)).operations[1:]
     assert operation.constants == ["b"]
-    rules = [arrow.rule for arrow in (x * b[0].detach().requires_grad_()).explain(pullback.ones(4, 3)).operations[0].arrows]
+    rules = [
+        arrow.rule for arrow in (x * b[0].detach().requires_grad_()).explain(pullback.ones(4, 3)).operations[0].arrows
+    ]
     assert rules[1].endswith("summed over broadcast axes")
 
 

@@ -98,7 +98,9 @@ def test_what_is_wrong_is_said(name):
     program, text = CASES[name]
     explanation = program().explain()
     kind = next(kind for kind in sorted({c.split(" ")[0] for c in CASES}) if name.startswith(kind))
-    found = [warning for warning in explanation.warnings if warning.kind.startswith(kind) and warning.severity == "warning"]
+    found = [
+        warning for warning in explanation.warnings if warning.kind.startswith(kind) and warning.severity == "warning"
+    ]
     assert found, explanation.warnings
     import re
 
@@ -117,7 +119,9 @@ def test_unused_leaves():
     # a variable nobody asked about is only a note
     assert [w.severity for w in loss.explain().warnings if w.kind == "unused"] == ["note"]
     model = nn.ModuleDict({"a": nn.Linear(1, 1), "b": nn.Linear(1, 1)})
-    texts = [w.text for w in model["a"](pullback.ones(1, 1)).sum().explain(model=model).warnings if w.severity == "warning"]
+    texts = [
+        w.text for w in model["a"](pullback.ones(1, 1)).sum().explain(model=model).warnings if w.severity == "warning"
+    ]
     assert len(texts) == 2 and texts[0].startswith("b.weight") and texts[1].startswith("b.bias")
 
 
@@ -135,7 +139,12 @@ def test_cuts_seen_while_recording(cut, kind, text):
     with pullback.explaining.record():
         loss = (cut(lost).float() + weight).sum()
     (warning,) = (w for w in loss.explain(inputs=[lost, weight]).warnings if w.severity == "warning")
-    assert warning.kind == kind and text in warning.text and "test_warnings.py:" in warning.text and "lost is lost" in warning.text
+    assert (
+        warning.kind == kind
+        and text in warning.text
+        and "test_warnings.py:" in warning.text
+        and "lost is lost" in warning.text
+    )
 
 
 def test_healthy_programs_have_no_warnings():

@@ -17,6 +17,7 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pullback import version
+from pullback.tensor import Tensor
 from pullback.torch_names import explain_missing, missing_attribute
 from pullback.torch_version import TorchVersion
 
@@ -212,10 +213,13 @@ def install_as_torch() -> None:
             "Call install_as_torch() before the first `import torch`, or start the program with `pullback run`."
         )
     sys.meta_path.insert(0, _finder)  # type: ignore[arg-type]
+    Tensor.__module__ = "torch"  # programs print the class
+
 
 
 def uninstall_as_torch() -> None:
     """Undo `install_as_torch()`: the next `import torch` finds whatever is installed under that name."""
+    Tensor.__module__ = "pullback.tensor"
     if _finder not in sys.meta_path:
         return
     sys.meta_path.remove(_finder)  # type: ignore[arg-type]

@@ -74,7 +74,7 @@ def parse(index: Any, array: Any) -> tuple[tuple, tuple]:
     The second is empty for a pure view; otherwise its entries are slices and arrays, one for each dim of the view (a
     single mask stands for as many dims as it has).
     """
-    items = index if isinstance(index, tuple) else _sequence(index) if isinstance(index, list) else (index,)
+    items = index if isinstance(index, tuple) else _sequence(index) if isinstance(index, (list, str)) else (index,)
     items = [_item(item) for item in items]
     ndim = array.ndim
     used = sum(_dims_used(item) for item in items)
@@ -130,9 +130,9 @@ def _dims_used(item: Any) -> int:
     return item.ndim if isinstance(item, np.ndarray) and item.dtype.kind == "b" else 1
 
 
-def _sequence(index: list) -> tuple:
+def _sequence(index: list | str) -> tuple:
     """A list is one index array, unless it holds anything but numbers: then it stands for a tuple."""
-    if len(index) < 32 and any(isinstance(item, _NOT_NUMBERS) or item is None or item is Ellipsis for item in index):
+    if isinstance(index, str) or len(index) < 32 and any(isinstance(item, _NOT_NUMBERS) or item is None or item is Ellipsis for item in index):
         warnings.warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in "
             "pytorch 2.9; use "
@@ -141,6 +141,8 @@ def _sequence(index: list) -> tuple:
             UserWarning,
             stacklevel=5,
         )
+        if isinstance(index, str):
+            raise TypeError("new(): invalid data type 'str'")
         return tuple(index)
     return (index,)
 

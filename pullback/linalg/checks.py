@@ -45,8 +45,11 @@ def _spelled(name: str, names: tuple[str, ...]) -> str:
     return next((known for known in _SPELLINGS.get(name, ()) if known in names), name)
 
 
-class LinAlgError(RuntimeError):
+class _LinAlgError(RuntimeError):
     """A matrix is singular, or not positive-definite, or an iteration did not converge."""
+
+
+LinAlgError = _LinAlgError  # torch shows the private name in tracebacks
 
 
 def floating(x: Tensor, function: str, low_precision: bool = False) -> Tensor:

@@ -40,6 +40,8 @@ class Sweep:
     arrivals: dict[Anchor, int] | None = None  # cotangents each leaf still waits for, if any has hooks
     reached: dict | None = None
     anomaly: Any = None
+    profiler: Any = None
+    plain = True  # no captures, nobody watches: nodes may take the short path
     callbacks: list | None = None  # to call when everything else is done
     fit = staticmethod(fit_array)
     zeros = staticmethod(zeros_array)
@@ -66,6 +68,7 @@ class Sweep:
         else:
             self.captures = {key for key in inputs if key[0].is_node}
             self.captured: dict = {}
+            self.plain = not self.captures
         return self
 
     def run(self, cotangents: list) -> None:
@@ -73,7 +76,7 @@ class Sweep:
             self.deliver(target, slot, cotangent, False)
         heap, waiting, leaves, executed = self.heap, self.cotangents, self.leaves, self.executed
         record, reach, fit, owned = self.record, self.reach, self.fit, self.owned
-        plain = not self.captures and self.anomaly is None
+        plain = self.plain
         simple_leaves = self.arrivals is None
         last_write = LastWrite.order
         upcoming = None  # a waiting node that is not in the heap yet: in a chain it is always the next one
@@ -175,6 +178,9 @@ class Sweep:
             from .anomaly_mode import watched
 
             return watched(self, node, cotangent)
+        if self.profiler is not None:
+            with self.profiler.node(node.name()):
+                return self.call_rules(node, cotangent)
         return self.call_rules(node, cotangent)
 
     def call_rules(self, node: Node, cotangent: Any) -> list:
@@ -355,7 +361,8 @@ def sweep_back(sweep: Sweep, cotangents: list) -> dict:
     if mode is RECORD and not sweep.record:
         set_mode(NO_GRAD)
     else:
-        sweep.anomaly = mode.anomaly
+        sweep.anomaly, sweep.profiler = mode.anomaly, mode.profiler
+        sweep.plain = sweep.plain and mode.anomaly is None and mode.profiler is None
         set_mode(mode.replace(grad=sweep.record, inference=False))
     if Hooks.in_use:
         sweep.count_arrivals()

@@ -1,4 +1,7 @@
-"""The older home of the profiler: `torch.autograd.profiler.profile` and `record_function`."""
+"""The older home of the profiler: `torch.autograd.profiler.profile` and `record_function`.
+
+What was recorded is in `profiler_util.py`. Markers for other vendors' profilers are accepted and mark nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from typing import Any
 
 from ..profiler import profile as _profile
 from ..profiler import record_function
+from .mode import current_mode
 
-__all__ = ["profile", "record_function"]
+__all__ = ["emit_itt", "emit_nvtx", "kineto_available", "profile", "record_function"]
 
 
 class profile(_profile):
@@ -15,3 +19,29 @@ class profile(_profile):
 
     def __init__(self, enabled: bool = True, **options: Any) -> None:
         super().__init__(enabled=enabled, **options)
+
+
+class emit_nvtx:
+    """Accepted for compatibility: there is no GPU timeline to mark."""
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> emit_nvtx:
+        return self
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        return None
+
+
+emit_itt = emit_nvtx
+
+
+def kineto_available() -> bool:
+    """Whether torch's tracing library is there: it is not, times are taken here."""
+    return False
+
+
+def _profiler_enabled() -> bool:
+    """Whether operations are being timed."""
+    return current_mode().profiler is not None

@@ -10,7 +10,7 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from ._events import EventList
+from ..autograd.profiler_util import EventList
 from ._recorder import profile, record_function
 
 __all__ = [

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from time import perf_counter
 from typing import Any
 
 from ..autograd.mode import current_mode, set_mode
-from ._events import Event, EventList, averages
+from ..autograd.profiler_util import EventList, FunctionEvent
 
 
 class profile:
@@ -24,8 +25,8 @@ class profile:
         self._schedule = schedule
         self._on_trace_ready = on_trace_ready
         self._enabled = enabled
-        self._events: list[Event] = []
-        self._open: list[float] = []  # for each block that is open: the time its inner blocks took
+        self._record_shapes = record_shapes
+        self._events: list[FunctionEvent] = []
         self.step_num = 0
 
     # --- the tape's side ---
@@ -33,21 +34,25 @@ class profile:
     @contextmanager
     def operation(self, name: str, inputs: tuple) -> Iterator[None]:
         """Called by the tape around each operation."""
-        with self.block(f"aten::{_snake(name)}"):
+        shapes = [list(getattr(value, "shape", ())) for value in inputs] if self._record_shapes else None
+        with self.block(f"aten::{_snake(name)}", shapes):
             yield
 
     @contextmanager
-    def block(self, name: str) -> Iterator[None]:
-        start = perf_counter()
-        self._open.append(0.0)
+    def node(self, name: str) -> Iterator[None]:
+        """Called by the engine around each node of a backward pass."""
+        with self.block(f"autograd::engine::evaluate_function: {name}"), self.block(name):
+            yield
+
+    @contextmanager
+    def block(self, name: str, shapes: list | None = None) -> Iterator[None]:
+        start = perf_counter() * 1e6
+        event = FunctionEvent(len(self._events), name, get_ident(), start, start, input_shapes=shapes)
+        self._events.append(event)
         try:
             yield
         finally:
-            duration = (perf_counter() - start) * 1e6
-            inner = self._open.pop()
-            if self._open:
-                self._open[-1] += duration
-            self._events.append(Event(name, start * 1e6, duration, len(self._open), duration - inner))
+            event.time_range.end = perf_counter() * 1e6
 
     # --- the program's side ---
 
@@ -88,33 +93,38 @@ class profile:
             self._events.clear()
         self._record(after.startswith("RECORD"))
 
-    def events(self) -> list[Event]:
-        """Every event, in the order in which they ended."""
-        return list(self._events)
+    def events(self) -> EventList:
+        """Every event, in the order in which they began."""
+        events = EventList(self._events)
+        for event in events:
+            event.cpu_children, event.cpu_parent = [], None
+        events._populate_cpu_children()
+        return events
 
     function_events = property(events)
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
         """Sums by name."""
-        return averages(self._events)
+        return self.events().key_averages(group_by_input_shape)
 
-    def total_average(self) -> float:
+    @property
+    def self_cpu_time_total(self) -> float:
         """The time of all events together, in microseconds."""
-        return self.key_averages().self_cpu_time_total
+        return self.events().self_cpu_time_total
+
+    def total_average(self) -> Any:
+        """All events as one sum."""
+        return self.events().total_average()
 
     def table(self, **options: Any) -> str:
-        return self.key_averages().table(**options)
+        return self.events().table(**options)
+
+    def __str__(self) -> str:
+        return self.table()
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events for a browser's trace viewer."""
-        import json
-
-        events = [
-            {"name": e.name, "ph": "X", "ts": e.start, "dur": e.duration, "pid": 0, "tid": 0, "cat": "cpu_op"}
-            for e in self._events
-        ]
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump({"traceEvents": events, "displayTimeUnit": "ms"}, file)
+        self.events().export_chrome_trace(path)
 
 
 def _snake(name: str) -> str:

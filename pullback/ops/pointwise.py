@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import conjugate, elementwise, linear, op
-from .fusing import keep
 from ..quiet import quiet
+from .fusing import keep
 
 # --- arithmetic ---
 
@@ -290,7 +290,8 @@ def _relu(x: Any) -> Any:
     return np.maximum(x, x.dtype.type(0))
 
 
-relu = op("ReluBackward0", _relu, kind="elementwise_pull", x=lambda g, out: keep(~(out <= 0), g))  # nan lets gradients pass
+# Gradients pass where the result is nan.
+relu = op("ReluBackward0", _relu, kind="elementwise_pull", x=lambda g, out: keep(~(out <= 0), g))
 maximum = op(
     "MaximumBackward0",
     np.maximum,

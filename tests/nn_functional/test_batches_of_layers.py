@@ -26,14 +26,16 @@ def network(module, parameters, image, label):
     F = module.nn.functional
     x = F.conv2d(image.unsqueeze(0), parameters["kernel"], parameters["bias"], padding=1)
     x = F.gelu(F.max_pool2d(x, 2)) + F.avg_pool2d(x, 2)
-    x = x + F.interpolate(F.conv_transpose2d(x, parameters["up"], stride=2).mean(1, keepdim=True), size=(4, 4), mode="bilinear")
+    larger = F.conv_transpose2d(x, parameters["up"], stride=2).mean(1, keepdim=True)
+    x = x + F.interpolate(larger, size=(4, 4), mode="bilinear")
     x = F.pad(x, (1, 1, 1, 1), mode="reflect").flatten(2).transpose(1, 2)
     x = F.layer_norm(x, (6,), parameters["gain"], parameters["shift"])
     x = F.scaled_dot_product_attention(x, x, x).mean(1)
     x = x + F.embedding(label.unsqueeze(0), parameters["table"])
     scores = F.linear(F.rms_norm(x, (6,), parameters["gain"]), parameters["weight"])
     extra = F.mse_loss(scores, scores * 0 + 1) + F.binary_cross_entropy_with_logits(scores, scores.detach().sigmoid())
-    return F.cross_entropy(scores, label.unsqueeze(0)) + F.nll_loss(F.log_softmax(scores, 1), label.unsqueeze(0)) + extra
+    label = label.unsqueeze(0)
+    return F.cross_entropy(scores, label) + F.nll_loss(F.log_softmax(scores, 1), label) + extra
 
 
 def tensors(module):

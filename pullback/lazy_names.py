@@ -5,7 +5,7 @@ from __future__ import annotations
 SUBMODULES = frozenset(
     {
         "_C", "_dynamo", "accelerator", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributed",
-        "distributions", "fft", "func", "hub", "jit", "linalg", "masked", "mps", "multi", "multiprocessing", "nn", "onnx", "optim",
+        "distributions", "fft", "func", "hub", "implicit", "jit", "linalg", "masked", "mps", "multi", "multiprocessing", "nn", "onnx", "optim", "optimize",
         "overrides", "profiler", "random", "serialization", "signal", "special", "testing", "types", "utils", "version", "xpu",
     }
 )  # fmt: skip
@@ -28,6 +28,9 @@ _BY_MODULE = {
     "get_autocast_dtype set_autocast_dtype get_autocast_cpu_dtype get_autocast_gpu_dtype is_autocast_cache_enabled "
     "set_autocast_cache_enabled clear_autocast_cache",
     "torch_version": "TorchVersion",
+    "multi": "jacobian backward_batched per_sample_gradients per_sample_norms",
+    "sparse_jacobians": "sparse_jacobian sparse_hessian",
+    "series": "taylor",
 }
 
 LAZY = {name: module for module, names in _BY_MODULE.items() for name in names.split()}

@@ -14,15 +14,28 @@ from .aggregation import (
     Constant,
     DualProj,
     Mean,
+    NashMTL,
     PCGrad,
     Random,
     Sum,
     UPGrad,
+    Weighting,
 )
-from .jacobians import backward, gramian, jacobian, jacobian_matrix, leaves_of
+from .columns import ConFIG, GradDrop, Krum, TrimmedMean
+from .jacobians import (
+    backward,
+    backward_batched,
+    gramian,
+    jacobian,
+    jacobian_matrix,
+    leaves_of,
+    per_sample_gradients,
+    per_sample_norms,
+)
 
 __all__ = [
-    "Aggregator", "AlignedMTL", "CAGrad", "Constant", "DualProj", "IMTLG", "MGDA", "Mean", "PCGrad", "Random", "Sum",
-    "UPGrad",
-    "backward", "gramian", "jacobian", "jacobian_matrix", "leaves_of",
+    "Aggregator", "AlignedMTL", "CAGrad", "ConFIG", "Constant", "DualProj", "GradDrop", "IMTLG", "Krum", "MGDA", "Mean",
+    "NashMTL", "PCGrad", "Random", "Sum", "TrimmedMean", "UPGrad", "Weighting",
+    "backward", "backward_batched", "gramian", "jacobian", "jacobian_matrix", "leaves_of", "per_sample_gradients",
+    "per_sample_norms",
 ]  # fmt: skip

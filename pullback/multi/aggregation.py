@@ -1,7 +1,9 @@
 """Aggregators: one gradient from several that may be in conflict.
 
-Each is a function of the Jacobian matrix (a row for each loss), and answers with a weighted sum of its rows; the
-weights depend on the Gramian only, the inner products of the rows. The names and results are those of the literature.
+Each is a function of the Jacobian matrix, which has a row for each loss. Those here are `Weighting`s: they only look
+at the Gramian, the inner products of the rows, and answer with weights for the rows (so that the Jacobian itself need
+not exist, see `jacobians.backward`). Names, defaults and results are those of the literature and of torchjd.
+Aggregators that look at the columns are in `columns.py`.
 """
 
 from __future__ import annotations
@@ -11,66 +13,102 @@ from typing import Any
 
 import numpy as np
 
+from .solvers import bargaining_step, project, worst_mixture
+
 
 class Aggregator:
-    """The weighted sum of the rows; subclasses say which weights."""
-
-    def weights(self, gramian: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+    """A function that makes one row of the rows of a matrix, given as a tensor or an ndarray."""
 
     def __call__(self, jacobian: Any) -> Any:
-        rows = np.asarray(jacobian.detach().numpy() if hasattr(jacobian, "detach") else jacobian)
-        wide = rows.astype(np.float64)
-        result = (self.weights(wide @ wide.T) @ wide).astype(rows.dtype)
-        if hasattr(jacobian, "detach"):
+        given = hasattr(jacobian, "detach")
+        rows = np.asarray(jacobian.detach().numpy() if given else jacobian)
+        if rows.ndim != 2:
+            raise ValueError(f"an aggregator takes a matrix with a row for each loss, got the shape {rows.shape}")
+        result = np.zeros(rows.shape[1]) if 0 in rows.shape else self.aggregate(rows)
+        result = np.asarray(result).astype(rows.dtype, copy=False)
+        if given:
             from ..autograd.tape import wrap
 
             return wrap(result)
         return result
 
+    def aggregate(self, rows: np.ndarray) -> np.ndarray:
+        """The aggregate of a matrix with at least one entry."""
+        raise NotImplementedError
+
     def __repr__(self) -> str:
-        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if not name.startswith("_"))
         return f"{type(self).__name__}({settings})"
 
 
-class Sum(Aggregator):
+class Weighting(Aggregator):
+    """The weighted sum of the rows, with weights that follow from their inner products alone."""
+
+    def weights(self, gramian: np.ndarray) -> np.ndarray:
+        """A weight for each loss, from the inner products of their gradients (in float64)."""
+        raise NotImplementedError
+
+    def aggregate(self, rows: np.ndarray) -> np.ndarray:
+        wide = rows.astype(np.float64)
+        return self.weights(wide @ wide.T) @ wide
+
+
+def preferences(given: Any, count: int, default: float) -> np.ndarray:
+    """The weights a user gave for `count` losses, or the default for each."""
+    if given is None:
+        return np.full(count, default)
+    weights = np.asarray(given.detach().numpy() if hasattr(given, "detach") else given, dtype=np.float64)
+    if weights.ndim != 1:
+        raise ValueError(f"a preference vector has one dimension, got the shape {weights.shape}")
+    if len(weights) != count:
+        raise ValueError(f"{count} losses need as many weights, got {len(weights)}")
+    return weights
+
+
+class Sum(Weighting):
     """All rows added up."""
 
     def weights(self, gramian: np.ndarray) -> np.ndarray:
         return np.ones(len(gramian))
 
 
-class Mean(Aggregator):
+class Mean(Weighting):
     """The average row."""
 
     def weights(self, gramian: np.ndarray) -> np.ndarray:
         return np.full(len(gramian), 1 / max(len(gramian), 1))
 
 
-class Constant(Aggregator):
+class Constant(Weighting):
     """Rows weighted by given numbers."""
 
-    def __init__(self, weights: Sequence[float]) -> None:
-        self.given = np.asarray(weights, dtype=np.float64)
+    def __init__(self, weights: Sequence[float] | Any) -> None:
+        self.given = preferences(weights, len(weights), 0.0)
 
     def weights(self, gramian: np.ndarray) -> np.ndarray:
-        if self.given.shape != (len(gramian),):
-            raise ValueError(f"{len(gramian)} losses need as many weights, got {self.given.size}")
-        return self.given
+        return preferences(self.given, len(gramian), 0.0)
 
 
-class Random(Aggregator):
+class Random(Weighting):
     """Random weights, positive and of sum 1: the softmax of normal numbers of torch's stream."""
 
     def weights(self, gramian: np.ndarray) -> np.ndarray:
+        return self._draw(len(gramian), gramian.dtype)
+
+    def aggregate(self, rows: np.ndarray) -> np.ndarray:
+        return self._draw(len(rows), rows.dtype) @ rows.astype(np.float64)  # torch's stream depends on the dtype
+
+    @staticmethod
+    def _draw(count: int, dtype: Any) -> np.ndarray:
+        from ..dtypes import from_numpy_dtype
         from ..functional.registry import FUNCTIONS
 
-        drawn = np.asarray(FUNCTIONS["randn"](len(gramian)).numpy(), dtype=np.float64)
+        drawn = np.asarray(FUNCTIONS["randn"](count, dtype=from_numpy_dtype(dtype)).numpy(), dtype=np.float64)
         positive = np.exp(drawn - drawn.max())
         return positive / positive.sum()
 
 
-class MGDA(Aggregator):
+class MGDA(Weighting):
     """The shortest vector in the convex hull of the rows (multiple-gradient descent), by Frank-Wolfe steps."""
 
     def __init__(self, epsilon: float = 0.001, max_iters: int = 100) -> None:
@@ -95,7 +133,7 @@ class MGDA(Aggregator):
         return alpha
 
 
-class IMTLG(Aggregator):
+class IMTLG(Weighting):
     """Impartial: the aggregate has the same projection on every row's direction."""
 
     def weights(self, gramian: np.ndarray) -> np.ndarray:
@@ -105,21 +143,32 @@ class IMTLG(Aggregator):
         return np.zeros_like(found) if abs(total) < 1e-12 else found / total
 
 
-class AlignedMTL(Aggregator):
-    """Rows transformed so that all their singular values equal the smallest, then averaged."""
+class AlignedMTL(Weighting):
+    """Rows transformed so that all their singular values are the same, then averaged.
+
+    `scale_mode` says which value that is: the smallest (`"min"`), the `"median"`, or `"rmse"`, their quadratic mean.
+    """
+
+    def __init__(self, pref_vector: Any = None, scale_mode: str = "min") -> None:
+        if scale_mode not in _SCALES:
+            raise ValueError(f"Invalid scale_mode={scale_mode!r}. Expected 'min', 'median', or 'rmse'.")
+        self.pref_vector, self.scale_mode = pref_vector, scale_mode
 
     def weights(self, gramian: np.ndarray) -> np.ndarray:
         count = len(gramian)
+        wanted = preferences(self.pref_vector, count, 1 / count)
         values, vectors = np.linalg.eigh(gramian)
-        kept = values > values.max() * count * np.finfo(np.float64).eps if count else values > 0
+        kept = values > values.max() * count * np.finfo(np.float64).eps
         if not kept.any():
-            return np.full(count, 1 / count)
+            return wanted
         values, vectors = values[kept], vectors[:, kept]
-        balance = np.sqrt(values.min()) * (vectors / np.sqrt(values)) @ vectors.T
-        return balance @ np.full(count, 1 / count)
+        return np.sqrt(_SCALES[self.scale_mode](values)) * (vectors / np.sqrt(values)) @ (vectors.T @ wanted)
 
 
-class PCGrad(Aggregator):
+_SCALES = {"min": np.min, "median": lambda values: np.sort(values)[(len(values) - 1) // 2], "rmse": np.mean}
+
+
+class PCGrad(Weighting):
     """Each row loses its projections on the rows it is in conflict with, in random order; then all are added."""
 
     def weights(self, gramian: np.ndarray) -> np.ndarray:
@@ -142,115 +191,103 @@ class PCGrad(Aggregator):
 # --- projections on the dual cone ------------------------------------------------------------------------------------
 
 
-def _normalized(gramian: np.ndarray, norm_eps: float, reg_eps: float) -> np.ndarray:
-    """Scaled to trace 1 and made safely positive definite."""
+def _normalized(gramian: np.ndarray, norm_eps: float) -> np.ndarray:
+    """Scaled to trace 1; zero if there is next to nothing to scale."""
     size = np.trace(gramian)
-    scaled = gramian * 0 if size < norm_eps else gramian / size
-    return scaled + reg_eps * np.eye(len(gramian))
+    return np.zeros_like(gramian) if size < norm_eps else gramian / size
 
 
-def project(weights: np.ndarray, gramian: np.ndarray) -> np.ndarray:
-    """The smallest v^T G v among v >= weights: non-negative least squares by active sets."""
-    count = len(weights)
-    linear = gramian @ weights
-    extra = np.zeros(count)
-    active = np.ones(count, dtype=bool)  # where v stays at its bound
-    for _ in range(10 * count + 10):
-        slopes = linear + gramian @ extra
-        candidates = np.where(active, slopes, 0)
-        worst = int(np.argmin(candidates))
-        if candidates[worst] >= -1e-14:
-            break
-        active[worst] = False
-        while True:
-            free = ~active
-            target = np.zeros(count)
-            target[free] = np.linalg.solve(gramian[np.ix_(free, free)], -linear[free])
-            if (target[free] > 0).all():
-                extra = target
-                break
-            falling = free & (target <= 0)
-            step = np.min(extra[falling] / (extra[falling] - target[falling]))
-            extra = extra + step * (target - extra)
-            active |= free & (extra <= 1e-15)
-            extra[active] = 0
-            if active.all():
-                break
-    return weights + extra
-
-
-class DualProj(Aggregator):
+class DualProj(Weighting):
     """The average row, projected on the cone of directions in conflict with none of the rows."""
 
-    def __init__(self, norm_eps: float = 0.0001, reg_eps: float = 0.0001) -> None:
-        self.norm_eps, self.reg_eps = norm_eps, reg_eps
+    def __init__(self, pref_vector: Any = None, *, norm_eps: float = 0.0001, reg_eps: float = 0.0001) -> None:
+        self.pref_vector, self.norm_eps, self.reg_eps = pref_vector, norm_eps, reg_eps
+
+    def safe(self, gramian: np.ndarray) -> np.ndarray:
+        """Scaled and made positive definite, so that the projection is unique."""
+        return _normalized(gramian, self.norm_eps) + self.reg_eps * np.eye(len(gramian))
 
     def weights(self, gramian: np.ndarray) -> np.ndarray:
         count = len(gramian)
-        return project(np.full(count, 1 / count), _normalized(gramian, self.norm_eps, self.reg_eps))
+        return project(preferences(self.pref_vector, count, 1 / count), self.safe(gramian))
 
 
-class UPGrad(Aggregator):
+class UPGrad(DualProj):
     """Every row projected on the cone of directions in conflict with none of the rows; then averaged."""
 
-    def __init__(self, norm_eps: float = 0.0001, reg_eps: float = 0.0001) -> None:
-        self.norm_eps, self.reg_eps = norm_eps, reg_eps
-
     def weights(self, gramian: np.ndarray) -> np.ndarray:
         count = len(gramian)
-        safe = _normalized(gramian, self.norm_eps, self.reg_eps)
-        return sum((project(row, safe) for row in np.eye(count) / count), np.zeros(count))
+        wanted, safe = preferences(self.pref_vector, count, 1 / count), self.safe(gramian)
+        return sum((project(row, safe) for row in np.diag(wanted)), np.zeros(count))
 
 
-class CAGrad(Aggregator):
+class CAGrad(Weighting):
     """Conflict-averse: within c times the average's length of it, the direction that serves the worst-off row best."""
 
-    def __init__(self, c: float = 0.5, norm_eps: float = 0.0001, max_iters: int = 2000) -> None:
+    def __init__(self, c: float = 0.5, norm_eps: float = 0.0001) -> None:
         if c < 0:
-            raise ValueError(f"c must not be negative, got {c}")
-        self.c, self.norm_eps, self.max_iters = c, norm_eps, max_iters
+            raise ValueError(f"c must be non-negative, but got {c}.")
+        self.c, self.norm_eps = c, norm_eps
 
     def weights(self, gramian: np.ndarray) -> np.ndarray:
         count = len(gramian)
-        size = np.trace(gramian)
         mean = np.full(count, 1 / count)
-        if size < self.norm_eps:
-            return mean
-        scaled = gramian / size
+        scaled = _normalized(gramian, self.norm_eps)
         reach = self.c * np.sqrt(max(mean @ scaled @ mean, 0.0))
-        w = self._worst_case(scaled, mean, reach)
+        w = worst_mixture(scaled, scaled @ mean, reach)
         length = np.sqrt(max(w @ scaled @ w, 0.0))
-        return mean + reach / length * w if length > 1e-10 else mean
-
-    def _worst_case(self, scaled: np.ndarray, mean: np.ndarray, reach: float) -> np.ndarray:
-        """The weights in the simplex that minimise w^T G m + reach * sqrt(w^T G w), by accelerated projected steps."""
-        pull = scaled @ mean
-        w = ahead = mean.copy()
-        momentum = 1.0
-
-        def value(v: np.ndarray) -> float:
-            return float(v @ pull + reach * np.sqrt(max(v @ scaled @ v, 0.0)))
-
-        step = 1.0
-        for _ in range(self.max_iters):
-            length = np.sqrt(max(ahead @ scaled @ ahead, 1e-30))
-            slope = pull + reach * (scaled @ ahead) / length
-            while True:
-                new = simplex(ahead - step * slope)
-                change = new - ahead
-                if value(new) <= value(ahead) + slope @ change + change @ change / (2 * step) + 1e-15 or step < 1e-12:
-                    break
-                step /= 2
-            following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-            ahead_next = new + (momentum - 1) / following * (new - w)
-            if np.abs(new - w).max() < 1e-13 and np.abs(ahead_next - ahead).max() < 1e-13:
-                return new
-            w, ahead, momentum = new, ahead_next, following
-        return w
+        if length < self.norm_eps:  # about on the Pareto front: nothing helps all rows
+            return np.zeros(count)
+        return mean + reach / length * w
 
 
-def simplex(v: np.ndarray) -> np.ndarray:
-    """The nearest point with non-negative entries of sum 1."""
-    falling = np.sort(v)[::-1]
-    excess = (np.cumsum(falling) - 1) / np.arange(1, len(v) + 1)
-    return np.maximum(v - excess[np.nonzero(falling > excess)[0][-1]], 0)
+class NashMTL(Weighting):
+    """The outcome of a bargaining game: every row's gain times its weight is the same.
+
+    Approached by convex problems, each starting from the last solution. It therefore has a state: `reset()` forgets
+    what earlier matrices gave. `update_weights_every` reuses weights for that many calls; `max_norm` limits the
+    length of the result, 0 does not.
+    """
+
+    def __init__(
+        self, n_tasks: int, max_norm: float = 1.0, update_weights_every: int = 1, optim_niter: int = 20
+    ) -> None:
+        for name, value, least in (
+            ("n_tasks", n_tasks, 1), ("max_norm", max_norm, 0), ("update_weights_every", update_weights_every, 1),
+            ("optim_niter", optim_niter, 1),
+        ):  # fmt: skip
+            if value < least:
+                raise ValueError(f"{name} must be {'positive' if least else 'non-negative'}, but got {value}.")
+        self.n_tasks, self.max_norm = n_tasks, max_norm
+        self.update_weights_every, self.optim_niter = update_weights_every, optim_niter
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the weights of earlier calls."""
+        self._calls, self._alpha = 0, np.ones(self.n_tasks)
+
+    def weights(self, gramian: np.ndarray) -> np.ndarray:
+        if len(gramian) != self.n_tasks:
+            raise ValueError(f"this NashMTL was made for {self.n_tasks} losses, got {len(gramian)}")
+        if self._calls % self.update_weights_every == 0:
+            self._bargain(gramian)
+        self._calls += 1
+        alpha = self._alpha
+        length = np.sqrt(max(alpha @ gramian @ alpha, 0.0))
+        return alpha * (self.max_norm / length) if 0 < self.max_norm < length else alpha
+
+    def _bargain(self, gramian: np.ndarray) -> None:
+        factor = float(np.linalg.norm(gramian))
+        if factor == 0:
+            return
+        scaled, alpha = gramian / factor, self._alpha
+        for _ in range(self.optim_niter):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                slope = 1 / alpha + (1 / (scaled @ alpha)) @ scaled
+            cost = scaled.sum(0) + slope / factor
+            found = bargaining_step(scaled, cost, factor) if np.isfinite(cost).all() else None
+            fair = np.linalg.norm(scaled @ alpha - 1 / (alpha + 1e-10)) < 1e-3
+            if found is None or fair or np.linalg.norm(found - alpha) < 1e-6:
+                break
+            alpha = found
+        self._alpha = alpha

@@ -1,19 +1,27 @@
-"""Jacobians of losses that have been computed already, by one batched pass over their graph; `backward` with them."""
+"""Jacobians of losses that have been computed already, by one batched pass over their graph, and what to do with them.
+
+`jacobian`, `per_sample_gradients`, `gramian` and `per_sample_norms` start from the graph of an ordinary forward pass
+and leave it as it is; `backward` fills `.grad` with an aggregate of the rows, or changes nothing if anything fails.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..arrays.batched import Batched
 from ..autograd import roots
 from ..autograd.accumulate import commit
+from ..autograd.batched_grad import batch_level, unbatched
+from ..autograd.engine import sweep_back
 from ..autograd.tape import wrap
 from ..func.reverse import _split_rows, standard_basis
 from ..functional.registry import FUNCTIONS
 from ..tensor import Tensor, anchor_of
 from ..utils._pytree import tree_flatten, tree_unflatten
+from .rows import Outer, Rows, RowSweep, spread
 
 
 def jacobian(
@@ -27,21 +35,246 @@ def jacobian(
     """
     flat_out, out_spec = tree_flatten(outputs)
     flat, spec = tree_flatten(inputs)
-    _check(flat_out, flat)
+    _check(flat_out, flat, "jacobian")
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError(f"chunk_size should be greater than 0, got {chunk_size}")
     columns = _columns(flat_out, flat, create_graph, retain_graph, chunk_size)
     blocks = _split_rows(columns, flat_out, flat)
     return tree_unflatten([tree_unflatten(row, spec) for row in blocks], out_spec)
 
 
-def _check(outputs: list, inputs: list) -> None:
+def backward_batched(
+    losses: Any, weightings: Any, inputs: Any, *, create_graph: bool = False, retain_graph: bool | None = None
+) -> Any:
+    """The gradients of many weightings of the losses in one pass: `backward(gradient=w)` for each w, without `.grad`.
+
+    `weightings` has the shape (K, *losses.shape), for nested losses one such tensor for each. The result has the
+    structure of `inputs`, each leaf with K gradients along a new first axis.
+    """
+    flat_out, out_spec = tree_flatten(losses)
+    flat, spec = tree_flatten(inputs)
+    _check(flat_out, flat, "backward_batched")
+    if isinstance(losses, Tensor):
+        weights = [weightings]
+    else:
+        weights, weight_spec = tree_flatten(weightings)
+        if weight_spec != out_spec:
+            raise RuntimeError(f"the weightings must be nested as the losses are: {weight_spec} and {out_spec}")
+    weights = [
+        weight if isinstance(weight, Tensor) else wrap(np.asarray(weight, dtype=loss._array.dtype))
+        for weight, loss in zip(weights, flat_out, strict=True)
+    ]
+    found = roots.grad(
+        flat_out, flat, weights, create_graph=create_graph, retain_graph=retain_graph, materialize_grads=True,
+        is_grads_batched=True,
+    )  # fmt: skip
+    return tree_unflatten(list(found), spec)
+
+
+def per_sample_gradients(losses: Tensor, params: Any, *, retain_graph: bool = True) -> Any:
+    """The gradient of every sample's loss: for each parameter, a tensor of shape (N, *parameter.shape).
+
+    `losses` comes from an ordinary forward pass over a batch, with the samples along axis 0 (`reduction="none"`). If
+    it has more axes, a sample's loss is the sum over them. The model need not be written for one sample. Where
+    samples are treated one by one, as most layers do, this costs about one backward pass and the memory of the
+    result; where they meet (batch norm), it is still right, and costs N backward passes from there on.
+    """
+    flat, spec = tree_flatten(params)
+    _check([losses], flat, "per_sample_gradients")
+    count = _samples(losses)
+    found, level = _swept(losses, flat, retain_graph)
+    answers = []
+    for value, leaf in zip(found, flat, strict=True):
+        if value is None:
+            answers.append(wrap(np.zeros((count, *leaf._array.shape), leaf._array.dtype)))
+        else:
+            answers.append(unbatched(wrap(spread(value)), count, level))
+    return tree_unflatten(answers, spec)
+
+
+def per_sample_norms(losses: Tensor, params: Any = None, *, retain_graph: bool = True) -> Tensor:
+    """The length of every sample's gradient, over all parameters together.
+
+    For the weights of linear layers it follows from the lengths of the layer's inputs and cotangents; their gradients
+    are not formed.
+    """
+    total: Any = 0.0
+    for value in _contributions(losses, params, retain_graph):
+        squares = value.squares() if type(value) is Outer else None
+        if squares is None:
+            rows = _matrix(value)
+            squares = np.einsum("ij,ij->i", rows, rows.conj()).real
+        total = total + squares
+    total = np.asarray(total)
+    return wrap(np.sqrt(np.broadcast_to(total, (_samples(losses),)) if not total.ndim else total))
+
+
+def gramian(losses: Any, inputs: Any = None, *, chunk_size: int | None = None, retain_graph: bool = True) -> Tensor:
+    """Inner products of the losses' gradients: the matrix J J^T without J.
+
+    For the weights of linear layers it is the product, entry by entry, of the inner products of the layer's inputs
+    and of its cotangents; other gradients are formed one parameter at a time. Losses that are one tensor are taken as
+    a batch (see `per_sample_gradients`).
+    """
+    flat, _ = tree_flatten(losses)
+    if len(flat) == 1 and flat[0]._array.ndim == 1 and chunk_size is None:
+        values = _contributions(flat[0], inputs, retain_graph)
+    else:
+        targets = _targets(losses, inputs)
+        _check(flat, targets, "gramian")
+        values = (Batched(column._array, 0) for column in _columns(flat, targets, False, retain_graph, chunk_size))
+    total: Any = None
+    for value in values:
+        part = value.gramian() if type(value) is Outer else None
+        if part is None:
+            rows = _matrix(value)
+            part = rows @ rows.conj().T
+        total = part if total is None else total + part
+    if total is None:
+        count = sum(loss._array.size for loss in flat)
+        total = np.zeros((count, count), flat[0]._array.dtype)
+    return wrap(np.asarray(total))
+
+
+def jacobian_matrix(losses: Any, inputs: Any = None, *, chunk_size: int | None = None) -> Tensor:
+    """The Jacobian as one matrix: a row for each element of the losses, a column for each element of the inputs."""
+    flat, _ = tree_flatten(losses)
+    columns = _columns(flat, _targets(losses, inputs), False, True, chunk_size)
+    return FUNCTIONS["cat"]([column.reshape(column.shape[0], -1) for column in columns], 1)
+
+
+def leaves_of(outputs: Any) -> list[Tensor]:
+    """All leaves that require grad and that the outputs were computed from, in the order of their first use."""
+    flat, _ = tree_flatten(outputs)
+    found: dict[Any, int] = {}
+    seen: set = set()
+    stack = [anchor_of(x) if x._node is None else x._node for x in flat if x.requires_grad]
+    while stack:
+        target = stack.pop()
+        if target in seen:
+            continue
+        seen.add(target)
+        if not target.is_node:
+            found.setdefault(target, 0)
+            continue
+        for edge in target.edges:
+            if edge is None:
+                continue
+            if edge.is_node:
+                stack.append(edge)
+            elif edge.owner() is not None:
+                found[edge] = min(found.get(edge, target.order), target.order)
+    return [anchor.owner() for anchor in sorted(found, key=found.__getitem__)]
+
+
+def backward(
+    losses: Any, inputs: Any = None, *, aggregator: Callable[[np.ndarray], np.ndarray] | None = None,
+    retain_graph: bool = False, chunk_size: int | None = None,
+) -> None:  # fmt: skip
+    """Add to `.grad` of the inputs (all leaves, if none are given) an aggregate of the gradients of several losses.
+
+    `aggregator` maps the Jacobian matrix to one row; the default is their sum, which is what `losses.sum().backward()`
+    does. For a batch of losses and an aggregator that only needs inner products (a `Weighting`) the Jacobian is not
+    formed: the Gramian gives the weights, and one ordinary pass the result.
+    """
+    from .aggregation import Sum, Weighting
+
+    aggregator = aggregator or Sum()
+    flat, _ = tree_flatten(losses)
+    targets = _targets(losses, inputs)
+    _check(flat, targets, "backward")
+    if isinstance(aggregator, Weighting) and len(flat) == 1 and flat[0]._array.ndim == 1 and chunk_size is None:
+        _backward_by_weights(flat[0], targets, aggregator, retain_graph)
+        return
+    columns = _columns(flat, targets, False, True, chunk_size)
+    arrays = [np.asarray(column._array) for column in columns]
+    matrix = np.concatenate([array.reshape(array.shape[0], -1) for array in arrays], 1)
+    row = np.asarray(aggregator(matrix))
+    collected, start = {}, 0
+    for target in targets:
+        array = target._array
+        part = row[start : start + array.size].astype(array.dtype, copy=True).reshape(array.shape)
+        collected[anchor_of(target)] = part
+        start += array.size
+    commit(collected, set(collected), False)
+    if not retain_graph:
+        _freed(flat, targets)
+
+
+def _backward_by_weights(losses: Tensor, targets: list[Tensor], aggregator: Any, retain_graph: bool) -> None:
+    from .aggregation import Constant, Mean, Sum
+
+    if isinstance(aggregator, (Sum, Mean, Constant)):  # these look at no gradient at all
+        products = np.zeros((losses._array.size,) * 2)
+    else:
+        products = np.asarray(gramian(losses, targets)._array, dtype=np.float64)
+    weights = aggregator.weights(products).astype(losses._array.dtype)
+    roots.backward(losses, wrap(weights), retain_graph=retain_graph, inputs=targets)
+
+
+def _freed(losses: list[Tensor], targets: list[Tensor]) -> None:
+    """Free the graph as `backward` does, by a pass with nothing in it."""
+    live = [loss for loss in losses if loss.requires_grad]
+    zeros = [wrap(np.zeros(loss._array.shape, loss._array.dtype)) for loss in live]
+    roots.grad(live, targets, zeros, allow_unused=True)
+
+
+# --- passes ----------------------------------------------------------------------------------------------------------
+
+
+def _targets(losses: Any, inputs: Any) -> list[Tensor]:
+    if inputs is None:
+        return leaves_of(losses)
+    if isinstance(inputs, (Tensor, list, tuple, dict)):
+        return tree_flatten(inputs)[0]
+    return list(inputs)  # model.parameters()
+
+
+def _check(outputs: list, inputs: list, name: str) -> None:
     for value in (*outputs, *inputs):
         if not isinstance(value, Tensor):
-            raise TypeError(f"jacobian() needs tensors computed from tensors, but got a {type(value).__name__}")
+            raise TypeError(f"{name}() needs tensors computed from tensors, but got a {type(value).__name__}")
     for position, value in enumerate(inputs):
         if not value.requires_grad:
             raise RuntimeError(
-                f"One of the differentiated Tensors does not require grad: input {position} of jacobian()"
+                f"One of the differentiated Tensors does not require grad: input {position} of {name}(). Call "
+                "requires_grad_() on it before the forward pass."
             )
+
+
+def _samples(losses: Tensor) -> int:
+    if not losses._array.ndim:
+        raise ValueError('the losses of samples need an axis of their own: compute them with reduction="none"')
+    return losses._array.shape[0]
+
+
+def _contributions(losses: Tensor, params: Any, retain_graph: bool) -> list:
+    """Each parameter's gradients for all samples, as batches or factors."""
+    targets = _targets(losses, params)
+    _check([losses], targets, "per_sample_gradients")
+    _samples(losses)
+    return [value for value in _swept(losses, targets, retain_graph)[0] if value is not None]
+
+
+def _swept(losses: Tensor, inputs: list[Tensor], retain_graph: bool) -> tuple[list, int]:
+    """One pass that keeps the samples apart; for each input a batch, `Rows`, `Outer` or None."""
+    if not losses.requires_grad or not inputs:
+        return [None] * len(inputs), 0
+    root = roots.root_of(losses, 0, None)
+    keys = [roots._edge_of(target) for target in inputs]
+    with batch_level() as level:
+        sweep = RowSweep([root], keys, level)
+        ones = np.ones(losses._array.shape, losses._array.dtype)
+        leaves = sweep_back(sweep, [Rows(ones, level)])
+    found = [sweep.captured.get(key) if key[0].is_node else leaves.get(key[0]) for key in keys]
+    if not retain_graph:
+        sweep.free()
+    return found, level
+
+
+def _matrix(value: Any) -> np.ndarray:
+    array = spread(value).array
+    return array.reshape(len(array), -1)
 
 
 def _columns(
@@ -52,6 +285,9 @@ def _columns(
     total = sum(output._array.size for output in outputs)
     if not live:
         return [wrap(np.zeros((total, *x._array.shape), x._array.dtype)) for x in inputs]
+    plain = chunk_size is None and not create_graph and len(outputs) == 1 and outputs[0]._array.ndim == 1
+    if plain and type(outputs[0]._array) is np.ndarray and outputs[0]._array.dtype.kind == "f":
+        return per_sample_gradients(outputs[0], list(inputs), retain_graph=retain_graph)
     chunks = standard_basis(outputs, chunk_size)
     parts = []
     for number, basis in enumerate(chunks):
@@ -69,68 +305,3 @@ def _columns(
         )
     return [group[0] if len(group) == 1 else FUNCTIONS["cat"](list(group), 0) for group in zip(*parts, strict=True)]
 
-
-def leaves_of(outputs: Any) -> list[Tensor]:
-    """All leaves that require grad and that the outputs were computed from."""
-    flat, _ = tree_flatten(outputs)
-    found: dict[Any, None] = {}
-    seen: set = set()
-    stack = [anchor_of(x) if x._node is None else x._node for x in flat if x.requires_grad]
-    while stack:
-        target = stack.pop()
-        if target in seen:
-            continue
-        seen.add(target)
-        if target.is_node:
-            stack.extend(edge for edge in target.edges if edge is not None)
-        elif target.owner() is not None:
-            found[target] = None
-    return [anchor.owner() for anchor in found]
-
-
-def jacobian_matrix(losses: Any, inputs: Sequence[Tensor] | None = None, chunk_size: int | None = None) -> Tensor:
-    """The Jacobian as one matrix: a row for each element of the losses, a column for each element of the inputs."""
-    flat, _ = tree_flatten(losses)
-    targets = leaves_of(losses) if inputs is None else list(inputs)
-    columns = _columns(flat, targets, False, True, chunk_size)
-    return FUNCTIONS["cat"]([column.reshape(column.shape[0], -1) for column in columns], 1)
-
-
-def gramian(losses: Any, inputs: Sequence[Tensor] | None = None, chunk_size: int | None = None) -> Tensor:
-    """Inner products of the losses' gradients, summed input by input: the whole Jacobian is never one matrix."""
-    flat, _ = tree_flatten(losses)
-    targets = leaves_of(losses) if inputs is None else list(inputs)
-    total: Any = None
-    for target in targets:
-        (column,) = _columns(flat, [target], False, True, chunk_size)
-        rows = np.asarray(column._array).reshape(column._array.shape[0], -1)
-        product = rows @ rows.conj().T
-        total = product if total is None else total + product
-    return wrap(total)
-
-
-def backward(
-    losses: Any, inputs: Sequence[Tensor] | None = None, *,
-    aggregator: Callable[[np.ndarray], np.ndarray] | None = None,
-    retain_graph: bool = False, chunk_size: int | None = None,
-) -> None:  # fmt: skip
-    """Add to `.grad` of the inputs (all leaves, if none are given) an aggregate of the gradients of several losses.
-
-    `aggregator` maps the Jacobian matrix to one row; the default adds the rows up, as `losses.sum().backward()` does.
-    """
-    from .aggregation import Sum
-
-    flat, _ = tree_flatten(losses)
-    targets = leaves_of(losses) if inputs is None else list(inputs)
-    _check(flat, targets)
-    columns = _columns(flat, targets, False, retain_graph, chunk_size)
-    arrays = [np.asarray(column._array) for column in columns]
-    matrix = np.concatenate([array.reshape(array.shape[0], -1) for array in arrays], 1)
-    row = (aggregator or Sum())(matrix)
-    collected, start = {}, 0
-    for target in targets:
-        array = target._array
-        part = row[start : start + array.size].astype(array.dtype, copy=True).reshape(array.shape)
-        collected[anchor_of(target)] = part
-        start += array.size
-    commit(collected, set(collected), False)

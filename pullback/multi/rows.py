@@ -1,0 +1,182 @@
+"""Backward passes that keep samples apart: the Jacobian of a vector of losses at about the price of one ordinary pass.
+
+In the graph of a batch most operations treat the samples, the rows of axis 0, one by one. There the gradients of all
+N losses fit into one ordinary array: row i of it belongs to loss i (`Rows`), and the operations' own rules carry it
+on. Where something shared comes in, a weight or a bias, row i gives loss i's gradient of it: a batch of N, kept as a
+pair of factors (`Outer`) for matrices. Where an operation mixes samples (batch norm, a mean over the batch, a
+transposed batch), `Rows` turn into the general thing, a batch of N cotangents, and all rules run on that as in any
+batched pass. So the answer is always right; `treatments.py` only says where it is cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..arrays.batched import Batched
+from ..autograd.engine import Sweep, metadata_of
+from ..autograd.fit import fit_array
+from ..autograd.saved import arrays_of
+
+Treatment = Callable[["RowSweep", Any, np.ndarray], list | None]
+
+
+class Rows:
+    """Cotangents of N losses in one array: loss i's has row i of it, and zeros elsewhere."""
+
+    __slots__ = ("array", "level", "shape", "dtype")
+    base = None
+    __array_ufunc__ = _pullback_apply = None  # arrays and batches leave sums with this to it
+
+    def __init__(self, array: np.ndarray, level: int) -> None:
+        self.array, self.level = array, level
+        self.shape, self.dtype = array.shape, array.dtype
+
+    def spread(self) -> Batched:
+        """The same as a batch of N whole cotangents."""
+        count = len(self.array)
+        whole = np.zeros((count, *self.shape), self.dtype)
+        whole[np.arange(count), np.arange(count)] = self.array
+        return Batched(whole, self.level)
+
+    def __add__(self, other: Any) -> Any:
+        if type(other) is Rows:
+            return Rows(self.array + other.array, self.level)
+        return self.spread() + spread(other)
+
+    __radd__ = __add__
+
+
+class Outer:
+    """Gradients of a matrix, one for each sample, as products: sum over t of left[i, t] (outer) right[i, t]."""
+
+    __slots__ = ("left", "right", "level", "shape", "dtype")
+    base = None
+    __array_ufunc__ = _pullback_apply = None
+
+    def __init__(self, left: np.ndarray, right: np.ndarray, level: int) -> None:
+        self.left, self.right, self.level = left, right, level
+        self.shape, self.dtype = (left.shape[-1], right.shape[-1]), left.dtype
+
+    def spread(self) -> Batched:
+        if self.left.shape[1] == 1:
+            return Batched(np.einsum("ni,nj->nij", self.left[:, 0], self.right[:, 0]), self.level)
+        return Batched(np.matmul(self.left.swapaxes(1, 2), self.right), self.level)
+
+    def transposed(self) -> Outer:
+        return Outer(self.right, self.left, self.level)
+
+    def __add__(self, other: Any) -> Any:
+        return self.spread() + spread(other)
+
+    __radd__ = __add__
+
+    def gramian(self) -> np.ndarray | None:
+        """Inner products of the N gradients without forming them; None where forming them is cheaper."""
+        count, steps = self.left.shape[:2]
+        if steps == 1:
+            left, right = self.left[:, 0], self.right[:, 0]
+            return (left @ left.T) * (right @ right.T)
+        if (count * steps) ** 2 > count * self.left.shape[2] * self.right.shape[2]:
+            return None
+        left, right = (part.reshape(count * steps, -1) for part in (self.left, self.right))
+        return ((left @ left.T) * (right @ right.T)).reshape(count, steps, count, steps).sum((1, 3))
+
+    def squares(self) -> np.ndarray | None:
+        """Squared lengths of the N gradients without forming them; None where forming them is cheaper."""
+        steps = self.left.shape[1]
+        if steps == 1:
+            return np.square(self.left).sum((1, 2)) * np.square(self.right).sum((1, 2))
+        if steps**2 > self.left.shape[2] * self.right.shape[2]:
+            return None
+        left, right = (np.matmul(part, part.swapaxes(1, 2)) for part in (self.left, self.right))
+        return (left * right).sum((1, 2))
+
+
+def spread(cotangent: Any) -> Any:
+    """Any cotangent as a batch."""
+    return cotangent.spread() if type(cotangent) in (Rows, Outer) else cotangent
+
+
+def _fit(gradient: Any, shape: tuple, dtype: Any) -> Any:
+    if type(gradient) not in (Rows, Outer):
+        return fit_array(gradient, shape, dtype)
+    if gradient.shape != tuple(shape):
+        return fit_array(gradient.spread(), shape, dtype)
+    if gradient.dtype == dtype:
+        return gradient
+    if type(gradient) is Rows:
+        return Rows(gradient.array.astype(dtype), gradient.level)
+    return Outer(gradient.left.astype(dtype), gradient.right.astype(dtype), gradient.level)
+
+
+class RowSweep(Sweep):
+    """A backward pass whose cotangents are `Rows` as long as the operations keep samples apart."""
+
+    fit = staticmethod(_fit)
+
+    def __init__(self, roots: list, inputs: list, level: int) -> None:
+        super().__init__(roots)
+        self.towards(inputs, accumulating=False)
+        self.plain = False  # every node takes the general path, which asks `call_rules`
+        self.level = level
+
+    def step_generally(self, node: Any, cotangent: Any) -> bool:
+        if node.hooks is not None:  # hooks are shown batches, as in other batched passes
+            cotangent = [spread(part) for part in cotangent] if node.outputs is not None else spread(cotangent)
+        return super().step_generally(node, cotangent)
+
+    def call_rules(self, node: Any, cotangent: Any) -> list:
+        from .treatments import treatment_of
+
+        kind = type(cotangent)
+        if kind is Rows or kind is tuple and type(cotangent[0]) is Rows and not any(map(_elsewhere, cotangent[1:])):
+            treatment = treatment_of(node.op)
+            given = tuple(getattr(part, "array", part) for part in cotangent) if kind is tuple else cotangent.array
+            results = None if treatment is None else treatment(self, node, given)
+            if results is not None:
+                return results
+        if kind is Rows:
+            cotangent = cotangent.spread()
+        elif kind is Outer:
+            if _transposes(node):
+                return [cotangent.transposed()]
+            cotangent = cotangent.spread()
+        elif kind is tuple:
+            cotangent = tuple(spread(part) for part in cotangent)
+        return super().call_rules(node, cotangent)
+
+    def wanted(self, node: Any, position: int) -> bool:
+        target = node.edges[position]
+        return target is not None and (self.reach is None or target in self.reach)
+
+    def pulled(self, node: Any, g: np.ndarray, position: int) -> Any:
+        """What the rule for one input makes of the rows, taken as an ordinary cotangent."""
+        values = arrays_of(node)
+        for where, rule, _, sources in node.plan.calls:
+            if where == position:
+                return rule(g, *[values[s] if type(s) is int else node.params[s] for s in sources])
+        raise AssertionError("a wanted input has a rule")
+
+    def saved(self, node: Any, name: str) -> Any:
+        """A saved value, by the name rules ask for it; None if it was not saved."""
+        code = node.op._save_code(name, len(node.edges))
+        return arrays_of(node)[node.plan.saves.index(code)] if code in node.plan.saves else None
+
+    def shape_of(self, node: Any, position: int) -> tuple:
+        return tuple(metadata_of(node.edges[position], 0 if node.slots is None else node.slots[position])[0])
+
+
+def _elsewhere(part: Any) -> bool:
+    """Whether one of the further outputs of a node has a cotangent that is neither rows nor all zeros."""
+    return type(part) is not Rows and part is not None and (type(part) is not np.ndarray or bool(part.any()))
+
+
+def _transposes(node: Any) -> bool:
+    """Whether a node exchanges the two axes of a matrix."""
+    if node.op is None or node.op.kind != "linear" or node.hooks is not None or len(node.edges) != 1:
+        return False
+    name, params = node.op.name, node.params or {}
+    return name in ("T", "Transpose", "Permute") and tuple(params.get("axes", ())) == (1, 0)

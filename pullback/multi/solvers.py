@@ -1,0 +1,137 @@
+"""Small dense optimisation problems behind the aggregators, solved in NumPy to the last digits.
+
+There are as many unknowns as losses, so every iteration can afford a linear system. `project` is an active-set method;
+the others follow the minima of a logarithmic barrier by Newton's method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+
+def project(weights: np.ndarray, gramian: np.ndarray) -> np.ndarray:
+    """The smallest v^T G v among v >= weights: non-negative least squares by active sets."""
+    count = len(weights)
+    linear = gramian @ weights
+    extra = np.zeros(count)
+    active = np.ones(count, dtype=bool)  # where v stays at its bound
+    for _ in range(10 * count + 10):
+        slopes = linear + gramian @ extra
+        candidates = np.where(active, slopes, 0)
+        worst = int(np.argmin(candidates))
+        if candidates[worst] >= -1e-14:
+            break
+        active[worst] = False
+        while True:
+            free = ~active
+            target = np.zeros(count)
+            target[free] = np.linalg.solve(gramian[np.ix_(free, free)], -linear[free])
+            if (target[free] > 0).all():
+                extra = target
+                break
+            falling = free & (target <= 0)
+            step = np.min(extra[falling] / (extra[falling] - target[falling]))
+            extra = extra + step * (target - extra)
+            active |= free & (extra <= 1e-15)
+            extra[active] = 0
+            if active.all():
+                break
+    return weights + extra
+
+
+def _barrier_minimum(
+    start: np.ndarray, value: Callable[[np.ndarray, float], float],
+    derivatives: Callable[[np.ndarray, float], tuple[np.ndarray, np.ndarray]],
+    barrier: float, last: float, keeps_sum: bool,
+) -> np.ndarray:  # fmt: skip
+    """Follow the minimum of `value(w, barrier)` while the barrier shrinks to `last`; infinite outside the domain."""
+    w = start
+    count = len(w)
+    while True:
+        for _ in range(50):
+            slope, curvature = derivatives(w, barrier)
+            system, target = curvature, -slope
+            if keeps_sum:
+                system = np.zeros((count + 1, count + 1))
+                system[:count, :count] = curvature
+                system[count, :count] = system[:count, count] = np.abs(np.diagonal(curvature)).max()
+                target = np.append(target, 0.0)
+            try:
+                direction = np.linalg.solve(system, target)[:count]
+            except np.linalg.LinAlgError:
+                direction = np.linalg.lstsq(system, target, rcond=None)[0][:count]
+            decrease = -(slope @ direction)
+            if not decrease > 1e-10 * barrier:
+                break
+            here, step = value(w, barrier), 1.0
+            while not value(w + step * direction, barrier) <= here - 0.1 * step * decrease:
+                step /= 2
+                if step < 1e-12:
+                    break
+            if step < 1e-12:  # all digits are in
+                break
+            w = w + step * direction
+        if barrier <= last:
+            return w
+        barrier *= 0.1
+
+
+def worst_mixture(gramian: np.ndarray, pull: np.ndarray, reach: float) -> np.ndarray:
+    """The weights w >= 0 of sum 1 that minimise w . pull + reach * sqrt(w^T G w)."""
+    count = len(gramian)
+    if count == 1:
+        return np.ones(1)
+
+    def value(w: np.ndarray, barrier: float) -> float:
+        if (w <= 0).any():
+            return np.inf
+        return float(w @ pull + reach * np.sqrt(w @ gramian @ w + 1e-30) - barrier * np.log(w).sum())
+
+    def derivatives(w: np.ndarray, barrier: float) -> tuple[np.ndarray, np.ndarray]:
+        product = gramian @ w
+        length = np.sqrt(w @ product + 1e-30)
+        slope = pull + reach * product / length - barrier / w
+        curvature = reach * (gramian / length - np.outer(product, product) / length**3)
+        return slope, curvature + np.diag(barrier / w**2)
+
+    return _barrier_minimum(np.full(count, 1 / count), value, derivatives, 1e-2, 1e-12, True)
+
+
+def shortest_mixture(gramian: np.ndarray) -> np.ndarray:
+    """The weights w >= 0 of sum 1 of the shortest vector in the rows' convex hull."""
+    size = np.trace(gramian)
+    return worst_mixture(gramian / size if size > 0 else gramian, np.zeros(len(gramian)), 1.0)
+
+
+def bargaining_step(gramian: np.ndarray, cost: np.ndarray, factor: float) -> np.ndarray | None:
+    """The cheapest a >= 0 (by cost . a) with factor * a_i * (G a)_i >= 1 for all i; None if there is no such point."""
+    start = shortest_mixture(gramian)
+    gains = gramian @ start
+    if gains.min() <= 1e-10:
+        return None
+    start = start + 0.1 * gains.min() / max(np.abs(gramian).sum(1).max(), 1e-300)
+    start = start * (2 / np.sqrt((factor * start * (gramian @ start)).min()))
+
+    def value(a: np.ndarray, barrier: float) -> float:
+        gains = gramian @ a
+        if (a <= 0).any() or (gains <= 0).any():
+            return np.inf
+        slack = np.log(factor * a) + np.log(gains)
+        if (slack <= 0).any():
+            return np.inf
+        return float(cost @ a - barrier * np.log(slack).sum())
+
+    def derivatives(a: np.ndarray, barrier: float) -> tuple[np.ndarray, np.ndarray]:
+        gains = gramian @ a
+        slack = np.log(factor * a) + np.log(gains)
+        slopes = np.diag(1 / a) + gramian / gains[:, None]  # of the slacks, a row for each
+        weights = barrier / slack
+        scaled = slopes * (np.sqrt(barrier) / slack)[:, None]
+        relative = gramian * (np.sqrt(weights) / gains)[:, None]
+        return cost - weights @ slopes, scaled.T @ scaled + np.diag(weights / a**2) + relative.T @ relative
+
+    scale = max(float(np.abs(cost @ start)), 1e-12)
+    found = _barrier_minimum(start, value, derivatives, scale, 1e-11 * scale, False)
+    return found if np.isfinite(found).all() and np.abs(found).max() < 1e12 else None

@@ -1,0 +1,328 @@
+"""Which operations keep the samples of a batch apart, and what each makes of `Rows` (see `rows.py`).
+
+A treatment gets the pass, the node and the cotangent rows as an ordinary array (a tuple of arrays for operations with
+several outputs), and returns the gradients of the node's inputs: `Rows` for inputs that have the samples along axis 0,
+`Outer` or a batch for inputs that all samples share. None means that samples may be mixed here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..arrays.batched import Batched
+from ..autograd.engine import Sweep
+from ..autograd.fit import sum_to
+from .rows import Outer, Rows, RowSweep, Treatment
+
+
+def _count(g: Any) -> int:
+    return len(g[0] if type(g) is tuple else g)
+
+
+def elementwise(sweep: RowSweep, node: Any, g: Any) -> list | None:
+    """Elements are treated one by one; what was broadcast along axis 0 is shared."""
+    results: list = [None] * len(node.edges)
+    for position in _asked(sweep, node):
+        pulled = sweep.pulled(node, g, position)
+        if pulled.shape != g.shape:
+            pulled = np.broadcast_to(pulled, g.shape)
+        results[position] = _aligned(sweep, pulled, sweep.shape_of(node, position))
+    return results
+
+
+def _asked(sweep: RowSweep, node: Any) -> list[int]:
+    return [position for position in range(len(node.edges)) if sweep.wanted(node, position)]
+
+
+def _aligned(sweep: RowSweep, pulled: np.ndarray, shape: tuple) -> Any:
+    """The gradient of an operand of `shape`, from gradients of the elements of the result."""
+    count = len(pulled)
+    if len(shape) == pulled.ndim and shape[0] == count:
+        return Rows(sum_to(pulled, shape), sweep.level)
+    inner = shape[1:] if len(shape) == pulled.ndim else shape
+    padded = (count,) + (1,) * (pulled.ndim - 1 - len(inner)) + tuple(inner)
+    return Batched(sum_to(pulled, padded).reshape((count, *shape)), sweep.level)
+
+
+def unreduced(sweep: RowSweep, node: Any, g: Any) -> list | None:
+    """A loss of pairs of elements, without reduction."""
+    return elementwise(sweep, node, g) if node.params.get("reduction") == "none" else None
+
+
+def row_wise(sweep: RowSweep, node: Any, g: Any) -> list | None:
+    """Every input has the samples along axis 0."""
+    if any(sweep.shape_of(node, position)[:1] != (_count(g),) for position in _asked(sweep, node)):
+        return None
+    results = Sweep.call_rules(sweep, node, g)
+    return [
+        None if result is None else Rows(np.asarray(result), sweep.level) if sweep.wanted(node, position) else None
+        for position, result in enumerate(results)
+    ]
+
+
+def attended(sweep: RowSweep, node: Any, g: Any) -> list | None:
+    """Attention: the samples are apart if there is an axis for them besides those of positions and features."""
+    return row_wise(sweep, node, g) if _main(g).ndim > 2 else None
+
+
+def unreduced_rows(sweep: RowSweep, node: Any, g: Any) -> list | None:
+    """A loss of one number for each sample (or for each of its pixels)."""
+    return row_wise(sweep, node, g) if node.params.get("reduction") == "none" else None
+
+
+def along(sweep: RowSweep, node: Any, g: Any) -> list | None:
+    """Something along axes other than the samples'."""
+    params = node.params or {}
+    axes = params.get("axis", params.get("axes"))
+    if axes is None:
+        return None
+    ndim = len(sweep.shape_of(node, _asked(sweep, node)[0]))
+    numbers = axes if isinstance(axes, (tuple, list)) else (axes,)
+    if not ndim or any(number % ndim == 0 for number in numbers) or not len(numbers):
+        return None
+    return row_wise(sweep, node, g)
+
+
+def reordered(sweep: RowSweep, node: Any, g: Any) -> list | None:
+    """Axes in another order, the samples still first."""
+    return row_wise(sweep, node, g) if node.params["axes"][0] == 0 else None
+
+
+def expanded(sweep: RowSweep, node: Any, g: Any) -> list | None:
+    return [_aligned(sweep, g, sweep.shape_of(node, 0))] if sweep.wanted(node, 0) else [None]
+
+
+def picked(sweep: RowSweep, node: Any, g: Any) -> list | None:
+    """An index that takes something of every sample, in their order."""
+    index = node.params["index"]
+    index = index if isinstance(index, tuple) else (index,)
+    if not index:
+        return None
+    first, rest = index[0], index[1:]
+    if isinstance(first, slice):
+        count = sweep.shape_of(node, 0)[0]
+        apart = first.indices(count) == (0, count, 1) and not any(_is_array(i) for i in rest)
+    else:
+        apart = _is_array(first) and first.ndim == 1 and np.array_equal(first, np.arange(sweep.shape_of(node, 0)[0]))
+        apart = apart and all(isinstance(i, int) or _is_array(i) and i.ndim == 1 for i in rest)
+    return row_wise(sweep, node, g) if apart else None
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim > 0
+
+
+def trailing(sweep: RowSweep, node: Any, g: Any) -> list | None:
+    """A normalisation over the last axes: each sample on its own, with shared scale and shift."""
+    ndim = len(sweep.shape_of(node, 0)) if sweep.wanted(node, 0) else _main(g).ndim
+    if node.params["axes"] >= ndim:
+        return None
+    return by_example(sweep, node, g, ("x",), ("extras",))
+
+
+def _main(g: Any) -> np.ndarray:
+    return g[0] if type(g) is tuple else g
+
+
+def channels(sweep: RowSweep, node: Any, g: Any) -> list | None:
+    """Batch norm with fixed statistics: an affine map of each sample."""
+    return by_example(sweep, node, g, ("x",), ())
+
+
+def planes(sweep: RowSweep, node: Any, g: Any) -> list | None:
+    """Convolutions; the samples are axis 0 unless there is just one, without an axis of its own."""
+    if g.ndim != len(node.params["stride"]) + 2:
+        return None
+    results: list = [None] * len(node.edges)
+    inner = None
+    for position in _asked(sweep, node):
+        if position == 0:
+            results[0] = Rows(sweep.pulled(node, g, 0), sweep.level)
+        elif node.op.inputs[position] == "bias":
+            results[position] = Batched(g.sum(tuple(range(2, g.ndim))), sweep.level)
+        else:
+            inner = inner or by_example(sweep, node, g, ("x",), (), only=position)
+            results[position] = None if inner is None else inner[position]
+    return results
+
+
+def looked_up(sweep: RowSweep, node: Any, g: Any) -> list | None:
+    """Rows of a table: each sample adds to the rows it looked up."""
+    shape, indices = sweep.shape_of(node, 0), sweep.saved(node, "indices")
+    if indices is None or node.params.get("by_frequency") or not indices.ndim or len(indices) != len(g):
+        return None
+    table = np.zeros((len(g), *shape), g.dtype)
+    sample = np.broadcast_to(np.arange(len(g)).reshape(-1, *(1,) * (indices.ndim - 1)), indices.shape)
+    kept = slice(None) if node.params.get("padding") is None else indices != node.params["padding"]
+    np.add.at(table, (sample[kept], indices[kept]), g[kept])
+    return [Batched(table, sweep.level), *[None] * (len(node.edges) - 1)]
+
+
+def by_example(
+    sweep: RowSweep, node: Any, g: Any, rows: tuple, listed: tuple, only: int | None = None
+) -> list | None:
+    """The rules on a batch of samples, each a batch of one; `rows` are the inputs with samples along axis 0."""
+    from ..autograd.saved import arrays_of
+
+    count = _count(g)
+
+    def sample(value: Any) -> Any:
+        if type(value) is tuple:
+            return tuple(sample(part) for part in value)
+        fits = isinstance(value, np.ndarray) and value.ndim and len(value) == count
+        return Batched(value[:, None], sweep.level) if fits else value
+
+    values = []
+    for code, value in zip(node.plan.saves, arrays_of(node), strict=True):
+        if type(code) is int and code >= 0 and node.op.inputs[code] in rows or code in listed or code == "extras":
+            value = sample(value)
+        elif type(code) is tuple and node.op.inputs[code[1]] in rows:
+            value = (1, *value[1:])
+        values.append(value)
+    cotangent = sample(g)
+    results: list = [None] * len(node.edges)
+    if node.plan.joint is not None:
+        rule, sources = node.plan.joint
+        needs = tuple(sweep.wanted(node, position) for position in range(len(node.edges)))
+        results[:] = rule(
+            cotangent, *[values[s] if type(s) is int else needs if s == "needs" else node.params[s] for s in sources]
+        )
+    for position, rule, _, sources in node.plan.calls:
+        if sweep.wanted(node, position) and only in (None, position):
+            results[position] = rule(cotangent, *[values[s] if type(s) is int else node.params[s] for s in sources])
+    for position, result in enumerate(results):
+        if type(result) is Batched and node.op.inputs[position] in rows:
+            results[position] = Rows(result.array[:, 0], sweep.level)
+    return results
+
+
+# --- products --------------------------------------------------------------------------------------------------------
+
+
+def _steps(array: np.ndarray) -> np.ndarray:
+    """(samples, steps, features): a factor of `Outer`."""
+    return array.reshape(len(array), math.prod(array.shape[1:-1]), array.shape[-1])
+
+
+def layer(sweep: RowSweep, node: Any, g: np.ndarray) -> list | None:
+    """x @ weight.T + bias."""
+    results: list = [None] * len(node.edges)
+    for position in _asked(sweep, node):
+        name = node.op.inputs[position]
+        if name == "x":
+            shape = sweep.shape_of(node, 0)
+            if len(shape) < 2 or len(sweep_weight_shape(sweep, node)) != 2:
+                return None
+            results[position] = Rows(sweep.pulled(node, g, position), sweep.level)
+        elif name == "bias":
+            results[position] = _aligned(sweep, g, sweep.shape_of(node, position))
+        else:
+            x = sweep.saved(node, "x")
+            if x is None or x.ndim < 2 or len(sweep.shape_of(node, position)) != 2:
+                return None
+            results[position] = Outer(_steps(g), _steps(np.asarray(x)), sweep.level)
+    return results
+
+
+def sweep_weight_shape(sweep: RowSweep, node: Any) -> tuple:
+    weight = sweep.saved(node, "weight")
+    return () if weight is None else weight.shape
+
+
+def product(sweep: RowSweep, node: Any, g: np.ndarray) -> list | None:
+    """a @ b with the samples in the rows of a, or in both; or beta * x + alpha * (a @ b)."""
+    results: list = [None] * len(node.edges)
+    params = node.params or {}
+    for position in _asked(sweep, node):
+        name, shape = node.op.inputs[position], sweep.shape_of(node, position)
+        if name == "x":
+            results[position] = _aligned(sweep, g * params["beta"], shape)
+        elif name == "a" and len(shape) == g.ndim >= 2 and shape[0] == len(g):
+            results[position] = Rows(sweep.pulled(node, g, position), sweep.level)
+        elif name == "b":
+            a = sweep.saved(node, "a")
+            if a is None or a.ndim != g.ndim or g.ndim < 2:
+                return None
+            if len(shape) == 2:
+                left = g if params.get("alpha", 1) == 1 else g * params["alpha"]
+                results[position] = Outer(_steps(a), _steps(left), sweep.level)
+            elif len(shape) == g.ndim and shape[0] == len(g):
+                results[position] = Rows(sweep.pulled(node, g, position), sweep.level)
+            else:
+                return None
+        else:
+            return None
+    return results
+
+
+def times_vector(sweep: RowSweep, node: Any, g: np.ndarray) -> list | None:
+    """A matrix of samples times a vector."""
+    results: list = [None] * len(node.edges)
+    for position in _asked(sweep, node):
+        if node.op.inputs[position] == "a":
+            if len(sweep.shape_of(node, position)) != 2:
+                return None
+            results[position] = Rows(sweep.pulled(node, g, position), sweep.level)
+        else:
+            a = sweep.saved(node, "a")
+            if a is None or a.ndim != 2:
+                return None
+            results[position] = Batched(g[:, None] * a, sweep.level)
+    return results
+
+
+_BY_TREATMENT: dict[Treatment, str] = {
+    elementwise: "pointwise.add pointwise.subtract pointwise.reverse_subtract pointwise.reverse_subtract_tensors "
+    "pointwise.add_scaled pointwise.subtract_scaled pointwise.reverse_subtract_scaled pointwise.negative "
+    "pointwise.identity pairs.lerp_scalar casting.cast casting.clone casting.clone_contiguous shape.alias "
+    "pointwise.deg2rad pointwise.rad2deg pointwise.absolute",
+    unreduced: "loss.mse loss.smooth_l1 loss.huber loss.soft_margin loss.bce loss.bce_with_logits",
+    unreduced_rows: "loss.cross_entropy loss.cross_entropy_2d loss.pick_classes loss.pick_classes_2d",
+    row_wise: "shape.reshape shape.unsafe_reshape shape.unsqueeze shape.squeeze shape.squeeze_several "
+    "shape.squeeze_all shape.insert matmul.bmm pooling.max_pool pooling.avg_pool "
+    "pooling.adaptive_max_pool pooling.adaptive_avg_pool",
+    attended: "attention.attention",
+    along: "reductions.sum_axes reductions.mean_axes reductions.softmax reductions.log_softmax reductions.amax "
+    "reductions.amin statistics.vector_norm norms.vector_norm statistics.logsumexp statistics.variance "
+    "statistics.deviation statistics.product_axes statistics.nansum cumulative.cumsum cumulative.cumprod "
+    "scatter.gather sorting.max_index sorting.min_index sorting.sort sorting.topk rearranging.concatenate "
+    "rearranging.flip activation.glu loss.log_softmax",
+    reordered: "shape.permute shape.transpose shape.matrix_transpose",
+    expanded: "shape.expand",
+    picked: "indexing.pick shape.slice_ shape.select",
+    trailing: "normalization.layer_norm normalization.rms_norm",
+    channels: "normalization.fixed_norm",
+    planes: "convolution.convolution convolution.convolution_biased",
+    looked_up: "embedding.lookup",
+    layer: "matmul.linear_layer matmul.linear_map",
+    product: "matmul.mm matmul.matmul matmul.addmm",
+    times_vector: "matmul.mv",
+}
+
+TREATMENTS: dict[int, Treatment] = {}  # by the identity of the operation
+
+
+def treatment_of(op: Any) -> Treatment | None:
+    """How an operation treats rows; None if it may mix them."""
+    if op is None:
+        return None
+    if not TREATMENTS:
+        _resolve()
+    found = TREATMENTS.get(id(op))
+    if found is None and op.kind in ("elementwise", "elementwise_pull") and op.joint is None and not op.variadic:
+        return elementwise
+    return found
+
+
+def _resolve() -> None:
+    from importlib import import_module
+
+    for treatment, names in _BY_TREATMENT.items():
+        for name in names.split():
+            module, attribute = name.split(".")
+            found = getattr(import_module(f"pullback.ops.{module}"), attribute, None)
+            for op in found.values() if isinstance(found, dict) else [found] if found is not None else []:
+                TREATMENTS[id(op)] = treatment

@@ -28,7 +28,7 @@ from .rules import rule_text
 class ObservedSweep(Sweep):
     """A backward pass that tells `watch(node, cotangents, sent)` about each step and touches nothing."""
 
-    captures = {(None, 0)}  # not empty, so that every node takes `step_generally`
+    plain = False  # every node takes `step_generally`
 
     def __init__(self, roots: list, watch: Callable[[Node, list, list], None] | None = None) -> None:
         super().__init__(roots)

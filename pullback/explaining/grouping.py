@@ -7,6 +7,7 @@ inside of a group, or everything.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from .records import Flow, Operation
 if TYPE_CHECKING:
     from .explanation import Explanation
 
+SHARED = 4  # a leaf with more users than this is drawn beside each of them
 FEW = 12  # operations that need no grouping
 READABLE = 40  # boxes of operations an overview may have
 ALL_LIMIT = 1500  # operations beyond which no picture of everything is drawn
@@ -29,7 +31,7 @@ class Box:
     """Something drawn: a root, an operation, a leaf, a group, or what lies outside a group."""
 
     key: str
-    kind: str  # 'root', 'operation', 'leaf', 'group', 'outside'
+    kind: str  # 'root', 'operation', 'leaf', 'group', 'outside', or 'again': a leaf that is used in many places
     title: str
     members: list[str] = field(default_factory=list)  # keys of operations
     view: str | None = None  # the view a group opens
@@ -109,25 +111,18 @@ def _open(explanation: Explanation, group: Group, name: str, title: str, made: d
 
 
 def _shown(group: Group) -> list[Group]:
-    """The children of a group; small ones are replaced by theirs while the picture stays readable."""
+    """The children of a group; one that is most of it is replaced by its own while the picture stays readable."""
     children = list(group.children)
     while True:
+        large = next((child for child in children if child.children and 2 * child.size > group.size), None)
+        if large is None:
+            return children
         loose = group.size - sum(child.size for child in children)
-        best = None
-        for child in children:
-            inside = max(len(child.children) + child.size - sum(c.size for c in child.children), 1)
-            if (
-                child.children
-                and loose + len(children) - 1 + inside <= READABLE // 2
-                and (best is None or child.size > best.size)
-            ):
-                best = child
-        if best is None:
+        inside = large.size - sum(child.size for child in large.children) + len(large.children)
+        if loose + len(children) - 1 + inside > READABLE:
             return children
-        place = children.index(best)
-        children[place : place + 1] = best.children
-        if not best.children:
-            return children
+        place = children.index(large)
+        children[place : place + 1] = large.children
 
 
 # --- grouping --------------------------------------------------------------------------------------------------------
@@ -279,10 +274,24 @@ def _view(explanation: Explanation, name: str, title: str, parts: list[Part]) ->
                 box = outside.setdefault(f"from {operation.key}", _outside(explanation, operation.key, "from"))
                 _link(links, box.key, home[arrow.target], arrow.flow)
     boxes += outside.values()
-    boxes += [
-        Box(key, "leaf", leaf.name, warned=bool(leaf.warnings)) for key, leaf in leaves.items() if key in drawn_leaves
-    ]
+    users = Counter(target for _, target in links)
+    for key, leaf in leaves.items():
+        if key in drawn_leaves and users[key] <= SHARED:
+            boxes.append(Box(key, "leaf", leaf.name, warned=bool(leaf.warnings)))
+        elif key in drawn_leaves:
+            boxes += _beside_users(links, key, leaf.name)
     return View(name, title, boxes, list(links.values()))
+
+
+def _beside_users(links: dict[tuple[str, str], Link], leaf: str, name: str) -> list[Box]:
+    """A small box for a leaf beside each of its users, in place of long lines to a single one."""
+    boxes = []
+    for number, (source, target) in enumerate([key for key in links if key[1] == leaf]):
+        link = links.pop((source, target))
+        link.target = f"{leaf}-{number + 1}"
+        links[source, link.target] = link
+        boxes.append(Box(link.target, "again", name, [leaf]))
+    return boxes
 
 
 def _internal_leaves(explanation: Explanation, parts: list) -> dict[str, str]:

@@ -25,6 +25,7 @@ class Cut:
         found = _leaves(anchor_of(source) if source._node is None else source._node)
         self.leaves = [weakref.ref(anchor) for anchor in found]
         self.place = _short(user_line())
+        self.order = next_order()
         self.text = text
         self.integer = integer
 
@@ -72,12 +73,15 @@ def _short(place: str | None) -> str | None:
     return None if place is None else place.replace("\\", "/").rpartition("/")[2]
 
 
-def cuts_behind(leaf: Tensor) -> Cut | None:
-    """The noted cut whose source was computed from a leaf, if there is one."""
+def cuts_behind(leaf: Tensor, since: int = 0) -> Cut | None:
+    """The last noted cut, at `since` or later on the clock of nodes, whose source was computed from a leaf."""
     anchor = leaf._anchor
     if anchor is None:
         return None
-    return next((cut for cut in reversed(_cuts) if any(found() is anchor for found in cut.leaves)), None)
+    for cut in reversed(_cuts):
+        if cut.order >= since and any(found() is anchor for found in cut.leaves):
+            return cut
+    return None
 
 
 def _leaves(source: Any) -> list:

@@ -21,6 +21,7 @@ MARGIN = 18.0
 DETAILED = 30  # pictures with up to this many boxes show rules and cotangents
 LINE = 17.0
 LABEL_LENGTH = 44
+FLOW_LENGTH = 28
 
 STYLE = """
 .pb-svg{font:13px/1.3 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}
@@ -30,6 +31,7 @@ STYLE = """
 .pb-leaf .pb-box{fill:#e3f5ea;stroke:#3c9a66}
 .pb-group .pb-box{fill:#e6eefc;stroke:#5a82d2}
 .pb-outside .pb-box{fill:none;stroke:#aeb9cc;stroke-dasharray:4 3}
+.pb-again .pb-box{fill:#e3f5ea;stroke:#3c9a66;stroke-dasharray:4 3}
 .pb-warned .pb-box{stroke:#d03b3b;stroke-width:2.2}
 .pb-title{font-weight:650;fill:#1c2430}
 .pb-text{fill:#45526a;font-size:12px}
@@ -50,6 +52,7 @@ STYLE = """
 .pb-leaf .pb-box{fill:#163424;stroke:#4fb481}
 .pb-group .pb-box{fill:#1d2c4c;stroke:#7097e4}
 .pb-outside .pb-box{fill:none;stroke:#56627a}
+.pb-again .pb-box{fill:#163424;stroke:#4fb481}
 .pb-warned .pb-box{stroke:#ff6b6b}
 .pb-title{fill:#eef2f8}
 .pb-text{fill:#b6c1d4}
@@ -96,7 +99,7 @@ def draw(
     things = {each.key: each for each in everything}
     lines = {box.key: _lines(box, things, detailed, values) for box in view.boxes}
     sizes = {box.key: _size(box, lines[box.key]) for box in view.boxes}
-    light = {box.key for box in view.boxes if box.kind in ("leaf", "outside")}
+    light = {box.key for box in view.boxes if box.kind in ("leaf", "again", "outside")}
     layout = arrange(sizes, [(link.source, link.target) for link in view.links], light)
     width, height = layout.width + 2 * MARGIN, layout.height + 2 * MARGIN
     # Labels may stick out where a picture is narrow.
@@ -115,7 +118,10 @@ def draw(
         parts.append(
             f'<rect class="pb-back" x="{-MARGIN:g}" y="{-MARGIN:g}" width="{width:.0f}" height="{height:.0f}"/>'
         )
-    parts += [_draw_link(link, layout, interactive) for link in view.links]
+    stands_for = {box.key: box.members[0] for box in view.boxes if box.kind in ("outside", "again")}
+    for link in view.links:
+        ends = (stands_for.get(link.source, link.source), stands_for.get(link.target, link.target))
+        parts.append(_draw_link(link, layout, ends if interactive else None))
     parts += [_draw_box(box, lines[box.key], layout, interactive) for box in view.boxes]
     for label in labels:
         if label is not None:
@@ -133,6 +139,8 @@ def _lines(box: Box, things: dict[str, Any], detailed: bool, values: bool) -> li
     thing = things.get(box.key)
     if isinstance(thing, Root):
         return _root_lines(thing, values)
+    if box.kind == "again":
+        return [("pb-text", f"{box.title}  ↺")]
     if isinstance(thing, Leaf):
         lines = [("pb-title", thing.name), ("pb-text", shape_text(thing.shape))]
         if values:
@@ -180,7 +188,7 @@ def _operation_lines(operation: Operation, detailed: bool) -> list[tuple[str, st
 
 def _size(box: Box, lines: list[tuple[str, str]]) -> tuple[float, float]:
     widest = max((_width(text) * (8.0 if kind == "pb-title" else 6.9) for kind, text in lines), default=20.0)
-    return max(56.0, widest + 24), len(lines) * LINE + (13.0 if box.kind != "outside" else 8.0)
+    return max(56.0, widest + 24), len(lines) * LINE + (8.0 if box.kind in ("outside", "again") else 13.0)
 
 
 def _width(text: str) -> int:
@@ -195,7 +203,7 @@ def _draw_box(box: Box, lines: list[tuple[str, str]], layout: Layout, interactiv
     attributes = ""
     if interactive:
         opens = f' data-view="{clean(box.view)}"' if box.view else ""
-        key = box.members[0] if box.kind == "outside" else box.key
+        key = box.members[0] if box.kind in ("outside", "again") else box.key
         attributes = f' data-key="{clean(key)}"{opens} tabindex="0" role="button" aria-label="{clean(full)}"'
     parts = [f'<g class="{classes}"{attributes}><title>{clean(full)}</title>']
     radius = place.height / 2 if box.kind == "leaf" and len(lines) <= 1 else 12 if box.kind in ("leaf", "root") else 5
@@ -208,7 +216,7 @@ def _draw_box(box: Box, lines: list[tuple[str, str]], layout: Layout, interactiv
         f'<rect class="pb-box" x="{x:.1f}" y="{y:.1f}" width="{place.width:.1f}" height="{place.height:.1f}" '
         f'rx="{radius:g}"/>'
     )
-    top = y + (5.0 if box.kind == "outside" else 7.0)
+    top = y + (5.0 if box.kind in ("outside", "again") else 7.0)
     for number_, (kind, text) in enumerate(lines):
         parts.append(
             f'<text class="{kind}" x="{x + 12:.1f}" y="{top + LINE * number_ + 12.5:.1f}" xml:space="preserve">'
@@ -224,7 +232,7 @@ def _draw_box(box: Box, lines: list[tuple[str, str]], layout: Layout, interactiv
 # --- lines -----------------------------------------------------------------------------------------------------------
 
 
-def _draw_link(link: Link, layout: Layout, interactive: bool) -> str:
+def _draw_link(link: Link, layout: Layout, ends: tuple[str, str] | None) -> str:
     points = layout.paths[link.source, link.target]
     x, y = points[0]
     path = f"M{x:.1f} {y:.1f}"
@@ -234,8 +242,8 @@ def _draw_link(link: Link, layout: Layout, interactive: bool) -> str:
     x, y = points[-1]
     kind = _condition(link.flows)
     head = f"M{x:.1f} {y:.1f}l-4 -8h8z"
-    ends = f' data-source="{clean(link.source)}" data-target="{clean(link.target)}"' if interactive else ""
-    return f'<path class="pb-link{kind}"{ends} d="{path}"/><path class="pb-head{kind}"{ends} d="{head}"/>'
+    known = "" if ends is None else f' data-source="{clean(ends[0])}" data-target="{clean(ends[1])}"'
+    return f'<path class="pb-link{kind}"{known} d="{path}"/><path class="pb-head{kind}"{known} d="{head}"/>'
 
 
 def _condition(flows: list[Flow | None]) -> str:
@@ -251,21 +259,22 @@ def _label(link: Link, layout: Layout, shared: bool) -> tuple[float, float, str]
     text = flow_text(link.flows)
     if not text:
         return None
-    (x1, y1), (x2, y2) = points[-2:] if not shared else points[:2]
-    if not shared:
-        return x2 + 8, y2 - 12, text
-    return (x1 + x2) / 2 + 8, (y1 + y2) / 2 + 4, text
+    if shared:
+        return points[0][0] + 8, points[0][1] + 14, text
+    return points[-1][0] + 8, points[-1][1] - 12, text
 
 
 def flow_text(flows: list[Flow | None]) -> str:
+    """What flows along a line: the values where they are few and short, else their norms."""
     present = [flow for flow in flows if flow is not None]
     if not present:
         return "nothing"
     if all(flow.values is not None for flow in present):
-        texts = [
-            number_list(flow.values or [], flow.shape if len(flow.shape) < 2 else (flow.size,)) for flow in present
-        ]
-        return " + ".join(texts[:3]) + (" + …" if len(texts) > 3 else "")
+        shapes = [flow.shape if len(flow.shape) < 2 else (flow.size,) for flow in present]
+        texts = [number_list(flow.values or [], shape) for flow, shape in zip(present, shapes, strict=True)]
+        joined = " + ".join(texts[:3]) + (" + …" if len(texts) > 3 else "")
+        if len(joined) <= FLOW_LENGTH:
+            return joined
     if any(not flow.finite for flow in present):
         return "NaN" if any(flow.nans for flow in present) else "Inf"
     return " + ".join(number(flow.norm) for flow in present[:3]) + (" + …" if len(present) > 3 else "")

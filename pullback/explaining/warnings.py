@@ -247,10 +247,11 @@ def _leaves(collection: Collection) -> Iterator[Warning_]:
         elif leaf.flow is not None and leaf.flow.size and leaf.flow.all_zero:
             yield Warning_("zero", f"The gradient of {leaf.name} is exactly 0 in all elements.", leaf.key)
     elsewhere = []  # variables nobody asked about
+    first = min((node.order for node in collection.nodes), default=0)
     for name, tensor, asked in collection.names.expected:
         if tensor._anchor is not None and id(tensor._anchor) in reached:
             continue
-        cut = cuts_behind(tensor)
+        cut = cuts_behind(tensor, 0 if asked else first)
         if cut is not None:
             kind = "integer cast" if cut.integer else "detached"
             yield Warning_(

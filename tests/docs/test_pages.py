@@ -1,0 +1,66 @@
+"""The pages hold together: links lead somewhere, every page has its place, the reference has everything public."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tools import api_pages
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("howto/*.md"))]
+LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+WRITTEN_BY_TOOLS = {"docs/coverage.md", "benchmarks/results.md"}  # they may not have run yet
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page):
+    links = [link for link in LINK.findall(page.read_text()) if "://" not in link]
+    targets = [(page.parent / link).resolve().relative_to(ROOT) for link in links]
+    missing = [str(target) for target in targets if not (ROOT / target).exists()]
+    assert not set(missing) - WRITTEN_BY_TOOLS
+
+
+def test_every_page_is_in_the_table_of_contents():
+    listed = set(re.findall(r"^([\w/]+)$", (DOCS / "index.md").read_text(), re.MULTILINE))
+    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES if DOCS in page.parents} - {"index"}
+    assert pages <= listed
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return api_pages.pages()
+
+
+def test_every_function_is_in_the_reference_once(reference):
+    from pullback.functional import registry
+
+    shown = [
+        name
+        for stem, text in reference.items()
+        if stem.startswith("torch_")
+        for name in re.findall(r"^\.\. autofunction:: pullback\.(\w+)$", text, re.MULTILINE)
+    ]
+    assert len(shown) == len(set(shown))
+    functions = {
+        name
+        for name, f in registry.FUNCTIONS.items()
+        if callable(f) and not isinstance(f, type) and f.__module__.startswith("pullback.") and not name.startswith("_")
+    }
+    assert functions <= set(shown)
+
+
+def test_every_function_in_the_reference_says_what_it_does(reference):
+    import pullback
+
+    entry = re.compile(r"^\.\. auto\w+:: pullback\.(\S+)$", re.MULTILINE)
+    silent = []
+    for name in sorted({name for text in reference.values() for name in entry.findall(text)}):
+        value = pullback
+        for part in name.split("."):
+            value = getattr(value, part)
+        first = (value.__doc__ or "").strip().split("\n\n")[0].rstrip()
+        if not first.endswith((".", "!", "?", ":")):
+            silent.append(name)
+    assert not silent

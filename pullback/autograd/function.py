@@ -169,7 +169,8 @@ class CustomNode(Node, FunctionCtx):
         numbers = {id(output): number for number, output in enumerate(outputs) if isinstance(output, Tensor)}
         written = {id(tensor) for tensor in self.dirty_tensors}
         entries: list[Any] = []
-        for position, value in enumerate(self.to_save):
+        given, self.to_save = self.to_save, ()  # even if a hook fails: an output among them would make a cycle
+        for position, value in enumerate(given):
             if value is None:
                 entries.append(None)
             elif not isinstance(value, Tensor):
@@ -183,7 +184,6 @@ class CustomNode(Node, FunctionCtx):
             else:
                 entries.append(SavedInput(value))
         self.saved = tuple(entries)
-        self.to_save = ()
         if entries:
             self.plan = _KEEPING
 

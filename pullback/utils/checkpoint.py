@@ -19,10 +19,11 @@ from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.graph import saved_tensors_hooks
 from ..autograd.mode import is_grad_enabled
+from ..autograd.running import pass_number
 from ..tensor import Tensor
 
 __all__ = [
-    "CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_debug_enabled",
+    "CheckpointError", "GraphExecGroup", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
 ]  # fmt: skip
 
@@ -39,6 +40,7 @@ class _AllSeen(Exception):
 
 
 _debug: ContextVar[bool | None] = ContextVar("pullback_checkpoint_debug", default=None)
+_group: ContextVar[Any] = ContextVar("pullback_checkpoint_group", default=None)
 _early_stop: ContextVar[bool | None] = ContextVar("pullback_checkpoint_early_stop", default=None)
 
 
@@ -60,6 +62,19 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
         yield
     finally:
         _early_stop.reset(token)
+
+
+class GraphExecGroup:
+    """Backward passes inside that need different parts of a checkpointed function share one second run of it."""
+
+    def __enter__(self) -> GraphExecGroup:
+        if _group.get() is not None:
+            raise RuntimeError("GraphExecGroup contexts cannot be nested.")
+        self._token = _group.set(self)
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        _group.reset(self._token)
 
 
 def noop_context_fn() -> tuple[Any, Any]:
@@ -104,6 +119,7 @@ def checkpoint(
     frame = _Frame(again, early_stop if early is None else early, determinism_check, debug)
     with frame.hooks(), first:
         result = function(*args, **kwargs)
+    frame.finished = True
     return result
 
 
@@ -161,9 +177,11 @@ class _Frame:
 
     def __init__(self, again: _Rerun, early_stop: bool, determinism_check: str, debug: bool) -> None:
         self.again, self.early_stop, self.check = again, early_stop, determinism_check != "none"
-        self.debug = debug
+        chosen = _debug.get()
+        self.debug = debug if chosen is None else chosen
+        self.finished = False  # a function may differentiate inside itself, and so run again before it has ended
         self.metadata: list[dict] = []
-        self.values: dict[int, Tensor] = {}
+        self.values: dict[Any, dict[int, Tensor]] = {}  # for each pass that ran the function again: what is left to take
 
     def hooks(self) -> Any:
         return saved_tensors_hooks(self.pack, self.unpack)
@@ -174,19 +192,35 @@ class _Frame:
         return holder
 
     def unpack(self, holder: _Holder) -> Tensor:
-        if holder.number not in self.values:  # the first of a pass, or of a second pass: each value is handed out once
-            self.recompute()
-        return self.values.pop(holder.number)
+        group = _group.get()
+        number = group if group is not None else pass_number()
+        key = object() if number == -1 else number  # outside of a pass, each look runs the function again
+        values = self.values.get(key)
+        if values is None:
+            if key is number and len(self.values) >= 4:  # passes that ended without taking everything
+                del self.values[next(iter(self.values))]
+            values = self.recompute()
+            if key is number:
+                self.values[key] = values
+        if holder.number not in values:
+            raise CheckpointError(_OVERLAP if group is not None else _TWICE)
+        return values.pop(holder.number)
 
-    def recompute(self) -> None:
+    def recompute(self) -> dict[int, Tensor]:
         seen: list[Tensor] = []
         total = len(self.metadata)
+        early = self.early_stop or not self.finished
 
         def keep(x: Tensor) -> Tensor:
-            if len(seen) >= total and self.early_stop:
-                raise _AllSeen
-            seen.append(x.detach())
-            if len(seen) == total and self.early_stop:
+            if len(seen) >= total:
+                if early:
+                    raise _AllSeen
+                raise CheckpointError(
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
+                    f"forward pass.{_TIP}"
+                )
+            seen.append(x.detach() if x.requires_grad else x)
+            if len(seen) == total and early:
                 raise _AllSeen
             return x.detach()
 
@@ -195,8 +229,8 @@ class _Frame:
                 self.again()
             except _AllSeen:
                 pass
-        self.values = dict(enumerate(seen))
         self.compare(seen)
+        return dict(enumerate(seen))
 
     def compare(self, seen: list[Tensor]) -> None:
         if len(seen) != len(self.metadata):
@@ -218,10 +252,23 @@ class _Frame:
             raise CheckpointError(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
                 "during the forward "
-                "pass.\n" + "\n".join(lines) + _TIP
+                "pass.\n" + "\n".join(lines) + (_DEBUG if self.debug else _TIP)
             )
 
 
+_TWICE = (
+    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling "
+    "ctx.saved_tensors in backward, make sure to do so only once. The values of a second run are handed out once and forgotten."
+)
+_OVERLAP = (
+    "torch.utils.checkpoint: Performing two backward calls that overlap (i.e. require the same saved activations) inside one "
+    "GraphExecGroup is not supported: the group runs a checkpointed function again only once."
+)
+_DEBUG = (
+    "\n\nYou are seeing this error because you passed `debug=True` to checkpoint and some tensors to be saved during the "
+    "original forward differ from those saved during recomputation. The function must do the same both times: look for changing "
+    "state, and for random numbers drawn outside it.\n"
+)
 _TIP = (
     "\n\nTip: To see a more detailed error message, either pass `debug=True` "
     "to\n`torch.utils.checkpoint.checkpoint(...)` or wrap the "

@@ -54,6 +54,9 @@ def _reduce(
 ) -> Batched:
     if type(a) is not Batched or any(type(value) is Batched for value in rest.values()):
         return loop(function, (a,), {"axis": axis, "keepdims": keepdims, **rest})
+    if is_tensor(a.array) and not a.shape:  # to torch, no dims means all of them: reduce over one of size 1
+        a = a.reshape((1,))
+        axis, keepdims = 0, False
     kwargs = {"axis": _axes(a, axis), "keepdims": bool(keepdims) if keepdims is not np._NoValue else False}
     kwargs |= {key: value for key, value in rest.items() if value is not np._NoValue and key != "out"}
     if dtype is not None:
@@ -163,7 +166,7 @@ def reduction_method(batch: Batched, name: str) -> Callable:
                 _REDUCING[name], batch, *args, **({"axis": None} if not args and "axis" not in kwargs else {}), **kwargs
             )
         return loop(
-            lambda array, *rest, **named: getattr(np.asarray(array), name)(*rest, **named), (batch, *args), kwargs
+            lambda array, *rest, **named: getattr(np.asarray(raw(array)), name)(*rest, **named), (batch, *args), kwargs
         )
 
     return method

@@ -189,6 +189,15 @@ def contraction(op: Any, values: list, flags: list, params: dict, size: int) -> 
     )
 
 
+def filled(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """A value put where a mask is set; its own pullback takes one value for all, so a batch of values is chosen."""
+    if not flags[2]:
+        return pointwise(op, values, flags, params, size)
+    ndim = max(ndim_of(value, flag) for value, flag in zip(values[:2], flags[:2], strict=True))
+    x, mask, value = (lined_up(value, flag, ndim) for value, flag in zip(values, flags, strict=True))
+    return np.where(mask, value, x)
+
+
 # --- indices ---
 
 
@@ -298,7 +307,7 @@ RULES: dict[str, Rule] = {
     "matmul.linear_layer": layer, "matmul.linear_map": layer,
     "matmul.contract": contraction,
     "indexing.pick": picked, "indexing.scatter_add": picked, "indexing.zero_at": picked, "indexing.put": picked,
-    "indexing.masked_fill": pointwise,
+    "indexing.masked_fill": filled,
 }  # fmt: skip
 
 INDEX_RULES: dict[str, Rule] = {"Index": picked_by_batch, "IndexPut": picked_by_batch}

@@ -404,3 +404,18 @@ def test_threads_share_one_stream_without_tearing_it() -> None:
     alone = Generator().manual_seed(5)
     expected = {streams.standard_normal(alone, 4096, DTYPES["float32"]).tobytes() for _ in range(80)}
     assert {block.tobytes() for block in blocks} == expected
+
+
+def test_draws_of_all_sizes_and_states_in_between() -> None:
+    """Words wait in the generator between calls; the state must never show it, wherever a block of 624 ends."""
+    sizes = np.random.default_rng(0).integers(0, 700, 120).tolist()
+    mine, theirs = Generator().manual_seed(3), torch.Generator().manual_seed(3)
+    for step, size in enumerate(sizes):
+        dtype = (np.float32, np.float64)[step % 3 == 0]
+        expected = torch.rand(size, generator=theirs, dtype=torch.float64 if dtype is np.float64 else torch.float32)
+        np.testing.assert_array_equal(streams.uniform(mine, size, np.dtype(dtype)), expected.numpy())
+        if step % 5 == 0:
+            state = mine.state_bytes()
+            np.testing.assert_array_equal(state, theirs.get_state().numpy())
+            mine = Generator()
+            mine.load_state_bytes(state)

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 DEFAULT_SEED = 67280421310721
 STATE_SIZE = 5056
 _WORDS = 624
-_LOW_53_BITS = np.uint64(2**53 - 1)
-_SMALL = 512  # below this many words the bit generator's own call beats RandomState's argument checking
+_LOW_32_BITS, _LOW_53_BITS, _HALF = np.uint64(2**32 - 1), np.uint64(2**53 - 1), np.uint64(32)
 _DEVICE_TYPES = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, "
     "mtia, privateuseone"
@@ -57,6 +56,8 @@ class Generator:
         self.cached_normal: float | None = None
         self._seed: int | None = DEFAULT_SEED
         self._engines: tuple[MT19937, RandomState] | None = None
+        self._words = np.empty(0, np.uint32)
+        self._next = _WORDS
 
     # ------------------------------------------------------------------ seeding
 
@@ -76,6 +77,7 @@ class Generator:
         with self.lock:
             self._seed = seed % 2**64
             self.cached_normal = None
+            self._next = _WORDS
             if self._engines is not None:
                 self._engines[1].seed(self._seed & 0xFFFFFFFF)
         return self
@@ -99,7 +101,7 @@ class Generator:
         """The whole state as 5056 bytes in torch's layout."""
         with self.lock:
             state: Any = self._started()[0].state["state"]
-            words, position, seed = state["key"], int(state["pos"]), self.initial_seed()
+            words, position, seed = state["key"], self._next, self.initial_seed()
             record = np.zeros((), _STATE_LAYOUT)
             record["seed"] = seed
             record["seeded"] = 1
@@ -135,10 +137,14 @@ class Generator:
         with self.lock:
             self._seed = int(record["seed"])
             # With one draw left torch renews its words first, wherever the position stands.
-            self._started()[0].state = {
+            position = _WORDS if left == 1 else position
+            bits, engine = self._started()
+            bits.state = {
                 "bit_generator": "MT19937",
-                "state": {"key": record["words"].astype(np.uint32), "pos": _WORDS if left == 1 else position},
+                "state": {"key": record["words"].astype(np.uint32), "pos": position},
             }
+            waiting = engine.randint(0, 2**32, size=_WORDS - position, dtype=np.uint32)
+            self._words, self._next = np.concatenate((np.zeros(position, np.uint32), waiting)), position
             self.cached_normal = float(record["normal_y"]) if record["normal_is_valid"] else None
 
     def clone_state(self) -> Generator:
@@ -151,22 +157,39 @@ class Generator:
 
     # ------------------------------------------------------------------ draws
 
+    # Whoever draws holds ``lock``. The engine is always left at the end of a block of 624 words; what has not been
+    # handed out of the block waits in ``_words`` from ``_next`` on. A few words then cost a slice, and the state is
+    # the engine's, with ``_next`` for its position.
+
     def bits32(self, count: int) -> np.ndarray:
         """``count`` words of the stream, uint32."""
-        with self.lock:
-            bits, engine = self._started()
-            if count < _SMALL:
-                return bits.random_raw(count).astype(np.uint32)
-            return engine.randint(0, 2**32, size=count, dtype=np.uint32)
+        end = self._next + count
+        if end <= _WORDS:
+            words = self._words[self._next : end].copy()
+            self._next = end
+            return words
+        head = self._words[self._next :]
+        missing = count - head.size
+        whole = -(-missing // _WORDS) * _WORDS
+        drawn = self._started()[1].randint(0, 2**32, size=whole, dtype=np.uint32)
+        self._words = drawn[whole - _WORDS :].copy()
+        self._next = _WORDS - (whole - missing)
+        return np.concatenate((head, drawn[:missing]))
 
     def bits64(self, count: int) -> np.ndarray:
         """``count`` pairs of words, uint64; the first word of a pair is the high half."""
-        with self.lock:
-            bits, engine = self._started()
-            if count < _SMALL:
-                words = bits.random_raw(2 * count)
-                return (words[0::2] << np.uint64(32)) | words[1::2]
-            return engine.randint(0, 2**64, size=count, dtype=np.uint64)
+        waiting = _WORDS - self._next
+        if 2 * count <= waiting or waiting % 2:
+            words = self.bits32(2 * count)
+            return (words[0::2].astype(np.uint64) << _HALF) | words[1::2]
+        head = self.bits64(waiting // 2)
+        missing = count - head.size
+        whole = -(-missing // (_WORDS // 2)) * (_WORDS // 2)
+        drawn = self._started()[1].randint(0, 2**64, size=whole, dtype=np.uint64)
+        last = drawn[whole - _WORDS // 2 :]
+        self._words = np.stack((last >> _HALF, last & _LOW_32_BITS), axis=-1).astype(np.uint32).reshape(_WORDS)
+        self._next = _WORDS - 2 * (whole - missing)
+        return np.concatenate((head, drawn[:missing]))
 
     def doubles(self, count: int) -> np.ndarray:
         """``count`` float64 uniforms in [0, 1) of 53 bits; each takes two words."""
@@ -174,6 +197,11 @@ class Generator:
         np.bitwise_and(bits, _LOW_53_BITS, out=bits)
         uniforms = bits.view(np.int64).astype(np.float64)
         return np.multiply(uniforms, 2.0**-53, out=uniforms)
+
+    def few_doubles(self, count: int) -> list[float]:
+        """The same as a list: for a handful, Python's arithmetic is quicker than NumPy's calls."""
+        words = self.bits32(2 * count).tolist()
+        return [((high << 32 | low) & (2**53 - 1)) * 2.0**-53 for high, low in zip(words[0::2], words[1::2])]
 
     @contextmanager
     def one_double_at_a_time(self, expected: int) -> Iterator[Callable[[], float]]:
@@ -192,12 +220,17 @@ class Generator:
                 reader.put_back()
 
     def _next_double(self) -> float:
-        raw = self._started()[0].random_raw
-        high = raw()
-        return (((high << 32) | raw()) & (2**53 - 1)) * 2.0**-53
+        return self.few_doubles(1)[0]
+
+    def _position(self) -> tuple[Any, np.ndarray, int]:
+        """Where the stream stands, for ``_return_to``."""
+        return self._started()[0].state, self._words, self._next
+
+    def _return_to(self, position: tuple[Any, np.ndarray, int]) -> None:
+        self._started()[0].state, self._words, self._next = position
 
     def _started(self) -> tuple[MT19937, RandomState]:
-        """The bit generator, quick for a few words, and the RandomState on top of it, quick for many."""
+        """The bit generator, which has the state, and the RandomState on top of it, which draws words of 32 bits."""
         if self._engines is None:
             from numpy.random import MT19937, RandomState
 
@@ -218,13 +251,13 @@ class _ReadAhead:
 
     def next(self) -> float:
         if not self._waiting:
-            self._before = self._generator._started()[0].state
+            self._before = self._generator._position()
             self._waiting = self._generator.doubles(self._chunk)[::-1].tolist()
         return self._waiting.pop()
 
     def put_back(self) -> None:
         if self._waiting:
-            self._generator._started()[0].state = self._before
+            self._generator._return_to(self._before)
             self._generator.bits64(self._chunk - len(self._waiting))
 
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from threading import Lock
 
 import numpy as np
 
+from ..threads import parallel_tasks
 from .engine import Generator
 from .normals import float32_box_muller, fused_multiply_add
 
@@ -21,6 +23,7 @@ Shape = int | Sequence[int]
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _LOW_24_BITS = np.uint32(2**24 - 1)
 _BLOCK = 1 << 15  # values for each pass: draws and results stay in the cache
+_NORMALS_AT_ONCE = 1 << 16  # for each thread
 
 
 def size_of(shape: Shape) -> int:
@@ -113,20 +116,42 @@ def _normals_by_16(
     A last block that is not full makes torch write 16 new normals over the last 16 places. By then float32 and
     float64 have drawn a uniform for every element, the half types only for the elements of full blocks.
     """
-    draw, transform = (generator.doubles, _box_muller) if work == _FLOAT64 else (generator.bits32, float32_box_muller)
     rest = count % 16
-    with generator.lock:
-        draws = draw(count if dtype == work else count - rest)
-        if rest:
-            draws = np.concatenate((draws[: count - rest], draw(16)))
-    values = draws.view(work)
-    for start in range(0, draws.size, _BLOCK):
-        transform(draws[start : start + _BLOCK])
+    full = count - rest
+    wide = work == _FLOAT64
+    draw, transform = (generator.doubles, _box_muller) if wide else (generator.bits32, float32_box_muller)
+    values = np.empty(full + (16 if rest else 0), work)
+    draws = values if wide else values.view(np.uint32)
+    starts = iter(range(0, full, _NORMALS_AT_ONCE))
+    turn = Lock()
+
+    def fill_next() -> None:
+        # Threads draw in turn, in the order of the blocks; one draws while others transform.
+        with turn:
+            start = next(starts)
+            block = draws[start : min(start + _NORMALS_AT_ONCE, full)]
+            block[...] = draw(block.size)
+        finish(block)
+
+    def finish(block: np.ndarray) -> None:
+        transform(block)
         if mean != 0 or std != 1:
-            block = values[start : start + _BLOCK]
-            block[...] = fused_multiply_add(block, std, mean, work)
+            normals = block.view(work)
+            normals[...] = fused_multiply_add(normals, std, mean, work)
+
+    with generator.lock:
+        if full <= _NORMALS_AT_ONCE:
+            if full:
+                fill_next()
+        else:
+            parallel_tasks(fill_next, [()] * -(-full // _NORMALS_AT_ONCE))
+        if rest:
+            if dtype == work:
+                draw(rest)
+            draws[-16:] = draw(16)
     if not rest:
         return values.astype(dtype, copy=False)
+    finish(draws[-16:])
     out = np.empty(count, dtype)
     out[:-16] = values[: count - 16]
     out[-16:] = values[-16:]

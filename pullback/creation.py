@@ -15,7 +15,7 @@ from .autograd.tape import wrap
 from .device import require_cpu
 from .dtypes import as_dtype, default_dtype, dtype as dtype_type, from_numpy_dtype
 from .functional.operands import sizes_of
-from .functional.registry import FUNCTIONS, METHODS
+from .functional.registry import FUNCTIONS, METHODS, with_numpy_names
 from .tensor import Tensor
 
 _PYTHON_TYPES = {float: None, int: np.dtype(np.int64), bool: np.dtype(np.bool_)}
@@ -384,6 +384,7 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None,
     return finish((np.arange(count, dtype=np.float64) * step + start).astype(numpy_dtype(dtype)), requires_grad, device)
 
 
+@with_numpy_names
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None) -> Tensor:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
     first, last = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, end))
@@ -418,6 +419,7 @@ def _evenly(first: Any, last: Any, steps: int, kind: np.dtype) -> np.ndarray:
     return values.astype(kind)
 
 
+@with_numpy_names
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Tensor | None = None, **_: Any) -> Tensor:
     """`base` to the powers that `linspace` gives."""
     _check_steps("logspace", steps)

@@ -308,6 +308,7 @@ RULES: dict[str, Rule] = {
     "matmul.contract": contraction,
     "indexing.pick": picked, "indexing.scatter_add": picked, "indexing.zero_at": picked, "indexing.put": picked,
     "indexing.masked_fill": filled,
+    "indexing.masked_fill_from": filled,
 }  # fmt: skip
 
 INDEX_RULES: dict[str, Rule] = {"Index": picked_by_batch, "IndexPut": picked_by_batch}

@@ -2,6 +2,7 @@
 #
 #   make demo    the founding examples, unchanged, and a small tour
 #   make test    the test suite, with torch as the oracle
+#   make third-party   packages from PyPI that were written for torch
 #   make lint    ruff            make types   mypy
 #   make bench   the benchmarks  make docs    the documentation site
 #   make clean   remove .venv and caches
@@ -21,7 +22,7 @@ ORACLE_STAMP := $(VENV)/.stamp-oracle
 DOCS_STAMP := $(VENV)/.stamp-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench docs clean
+.PHONY: help demo test third-party lint types bench docs clean
 
 help:
 	@sed -n '3,7s/^#  *//p' Makefile
@@ -62,6 +63,11 @@ demo: $(DEMO_STAMP)
 # Each pytest process computes on one thread: the processes share the cores.
 test: $(ORACLE_STAMP)
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -q -n $(JOBS) $(PYTEST_FLAGS)
+
+# Without their dependencies: torch is one of them, and here it is the oracle at most.
+third-party: $(DEV_STAMP)
+	$(PIP) --no-deps --requirement tests/third_party/requirements.txt
+	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -q tests/third_party $(PYTEST_FLAGS)
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff check .

@@ -1,0 +1,153 @@
+"""NumPy's and SciPy's functions on tensors: right values, the gradient kept, nothing detached in silence."""
+
+import numpy as np
+import pytest
+
+import pullback as torch
+
+scipy_special = pytest.importorskip("scipy.special")
+A = np.random.default_rng(0).standard_normal((3, 3))
+S = A @ A.T + 3 * np.eye(3)
+V = np.random.default_rng(1).random(4) + 0.2
+
+CALLS = {
+    "sum": (np.sum, V),
+    "mean": (np.mean, A),
+    "prod": (np.prod, V),
+    "max": (np.max, A),
+    "ptp": (np.ptp, V),
+    "var": (np.var, A),
+    "std of columns": (lambda x: np.std(x, axis=0), A),
+    "var ddof": (lambda x: np.var(x, ddof=1), V),
+    "median": (np.median, V),
+    "quantile": (lambda x: np.quantile(x, 0.3), V),
+    "nanmean": (np.nanmean, V),
+    "percentile": (lambda x: np.percentile(x, [20, 60]), V),
+    "average": (lambda x: np.average(x, weights=[1, 2, 3, 4]), V),
+    "cov": (np.cov, A),
+    "corrcoef": (np.corrcoef, A),
+    "cumsum": (np.cumsum, A),
+    "cumprod": (np.cumprod, V),
+    "diff": (np.diff, V),
+    "diff with edges": (lambda x: np.diff(x, prepend=0), V),
+    "gradient": (np.gradient, V),
+    "trapezoid": (np.trapezoid, V),
+    "sort": (np.sort, V),
+    "interp": (lambda x: np.interp(x, [0.0, 1, 2], [0.0, 2, 3]), V),
+    "convolve": (lambda x: np.convolve(x, [1.0, 2, 3]), V),
+    "convolve same": (lambda x: np.convolve(x, [1.0, 2], "same"), V),
+    "einsum": (lambda x: np.einsum("ij,jk->ik", x, x), A),
+    "dot": (lambda x: np.dot(x, x), A),
+    "kron": (lambda x: np.kron(x, x), A),
+    "tensordot": (lambda x: np.tensordot(x, x, 1), A),
+    "outer": (lambda x: np.outer(x, x), V),
+    "inner": (lambda x: np.inner(x, x), V),
+    "matmul with array": (lambda x: A @ x, A),
+    "vdot": (lambda x: np.vdot(x, x), V),
+    "cross": (lambda x: np.cross(x, [1.0, 2, 3]), A),
+    "det": (np.linalg.det, A),
+    "inv": (np.linalg.inv, S),
+    "solve": (lambda x: np.linalg.solve(x, np.ones(3)), S),
+    "norm": (np.linalg.norm, A),
+    "norm of rows": (lambda x: np.linalg.norm(x, axis=1), A),
+    "pinv": (np.linalg.pinv, A),
+    "svd": (lambda x: np.linalg.svd(x)[1], A),
+    "eigvalsh": (np.linalg.eigvalsh, S),
+    "cholesky": (np.linalg.cholesky, S),
+    "slogdet": (lambda x: np.linalg.slogdet(x)[1], S),
+    "lstsq": (lambda x: np.linalg.lstsq(x, np.ones(3))[0], A),
+    "matrix_power": (lambda x: np.linalg.matrix_power(x, 3), A),
+    "qr": (lambda x: np.linalg.qr(x)[1], A),
+    "multi_dot": (lambda x: np.linalg.multi_dot([x, x, x]), A),
+    "trace": (np.trace, A),
+    "diag": (np.diag, V),
+    "tril": (np.tril, A),
+    "fft": (lambda x: np.abs(np.fft.fft(x)), V),
+    "rfft and back": (lambda x: np.fft.irfft(np.fft.rfft(x)), V),
+    "fft2": (lambda x: np.abs(np.fft.fft2(x)), A),
+    "array + tensor": (lambda x: np.ones(4) + x, V),
+    "array * tensor": (lambda x: np.arange(4.0) * x, V),
+    "number ** tensor": (lambda x: np.float64(2.0) ** x, V),
+    "where": (lambda x: np.where(x > 0, x, -x), A),
+    "clip": (lambda x: np.clip(x, 0.3, 0.6), V),
+    "round": (lambda x: np.round(x, 1), V),
+    "concatenate": (lambda x: np.concatenate([x, np.ones(2)]), V),
+    "stack": (lambda x: np.stack([x, x]), V),
+    "vstack": (lambda x: np.vstack([x, x]), V),
+    "hstack": (lambda x: np.hstack([x, x]), A),
+    "block": (lambda x: np.block([[x, x], [x, x]]), A),
+    "split": (lambda x: np.split(x, 2)[0], V),
+    "pad": (lambda x: np.pad(x, 1), A),
+    "reflect": (lambda x: np.pad(x, 1, "reflect"), V),
+    "roll": (lambda x: np.roll(x, 1), A),
+    "flip": (np.flip, A),
+    "tile": (lambda x: np.tile(x, 2), V),
+    "rot90": (np.rot90, A),
+    "repeat": (lambda x: np.repeat(x, 2, axis=0), A),
+    "take": (lambda x: np.take(x, [0, 2]), V),
+    "moveaxis": (lambda x: np.moveaxis(x, 0, 1), A),
+    "meshgrid": (lambda x: np.meshgrid(x, x)[0], V),
+    "expand_dims": (lambda x: np.expand_dims(x, (0, 2)), V),
+    "add.reduce": (np.add.reduce, A),
+    "maximum.reduce": (np.maximum.reduce, A),
+    "add.accumulate": (np.add.accumulate, V),
+    "multiply.outer": (lambda x: np.multiply.outer(x, x), V),
+    "hypot": (lambda x: np.hypot(x, 2.0), V),
+    "sinc": (np.sinc, V),
+    "logaddexp": (lambda x: np.logaddexp(x, 1.0), V),
+    "arctan2": (lambda x: np.arctan2(x, 1.0), V),
+    "log1p": (np.log1p, V),
+    "erf": (scipy_special.erf, V),
+    "gammaln": (scipy_special.gammaln, V),
+    "expit": (scipy_special.expit, V),
+    "digamma": (scipy_special.digamma, V),
+    "i0": (scipy_special.i0, V),
+    "ndtr": (scipy_special.ndtr, V),
+    "logit": (lambda x: scipy_special.logit(x / 3), V),
+    "xlogy": (lambda x: scipy_special.xlogy(x, x), V),
+    "betaln": (lambda x: scipy_special.betaln(x, x), V),
+    "gammaincc": (lambda x: scipy_special.gammaincc(2.0, x), V),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_value_and_gradient(name):
+    function, data = CALLS[name]
+    x = torch.tensor(data, requires_grad=True)
+    result = function(x)
+    assert isinstance(result, torch.Tensor), "left the world of tensors"
+    np.testing.assert_allclose(result.detach().numpy(), function(data), rtol=1e-10, atol=1e-12)
+    assert result.requires_grad, "the gradient was lost"
+    weights = torch.tensor(np.random.default_rng(2).standard_normal(tuple(result.shape)))
+    (result * weights).sum().backward()
+    direction = np.random.default_rng(3).standard_normal(data.shape) * 1e-6
+    if data is S:  # functions of symmetric matrices look at one triangle
+        direction = direction + direction.T
+    change = function(data + direction) - function(data - direction)
+    expected = float((np.asarray(change) * weights.numpy()).sum()) / 2
+    if name != "round":
+        assert abs(float((x.grad.numpy() * direction).sum()) - expected) <= 1e-5 * abs(expected) + 1e-11
+
+
+@pytest.mark.parametrize("function", [np.histogram, np.unwrap, np.polyfit, np.modf])
+def test_what_has_no_derivative_is_refused_only_while_a_gradient_is_at_stake(function):
+    more = {np.polyfit: (V, 1)}.get(function, ())
+    x = torch.tensor(V)
+    expected, result = function(V, *more), function(x, *more)
+    for a, b in zip(np.atleast_1d(expected[0]), np.atleast_1d(np.asarray(result[0]))):
+        np.testing.assert_allclose(a, b)
+    with pytest.raises((TypeError, RuntimeError), match="gradient|grad"):
+        function(x.requires_grad_(), *more)
+
+
+def test_conversion_of_a_tensor_that_requires_grad_is_refused():
+    x = torch.tensor(V, requires_grad=True)
+    for convert in (np.asarray, np.array, lambda t: np.ones(4).dot(np.asarray(t))):
+        with pytest.raises(RuntimeError, match="requires grad"):
+            convert(x)
+
+
+def test_comparisons_look_at_values():
+    x = torch.tensor(V, requires_grad=True)
+    assert np.allclose(x, V) and np.isclose(x, V).all() and np.array_equal(x, V)
+    np.testing.assert_allclose(x.detach(), V)

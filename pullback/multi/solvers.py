@@ -87,11 +87,11 @@ def worst_mixture(gramian: np.ndarray, pull: np.ndarray, reach: float) -> np.nda
     def value(w: np.ndarray, barrier: float) -> float:
         if (w <= 0).any():
             return np.inf
-        return float(w @ pull + reach * np.sqrt(w @ gramian @ w + 1e-30) - barrier * np.log(w).sum())
+        return float(w @ pull + reach * np.sqrt(max(w @ gramian @ w, 0.0) + 1e-30) - barrier * np.log(w).sum())
 
     def derivatives(w: np.ndarray, barrier: float) -> tuple[np.ndarray, np.ndarray]:
         product = gramian @ w
-        length = np.sqrt(w @ product + 1e-30)
+        length = np.sqrt(max(w @ product, 0.0) + 1e-30)
         slope = pull + reach * product / length - barrier / w
         curvature = reach * (gramian / length - np.outer(product, product) / length**3)
         return slope, curvature + np.diag(barrier / w**2)

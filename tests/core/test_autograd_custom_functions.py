@@ -1,0 +1,264 @@
+"""Custom functions at their edges: views, writes in place, outputs without gradient, nested passes."""
+
+import gc
+import warnings
+import weakref
+
+import pytest
+
+import pullback as torch
+import pullback.autograd.forward_ad as forward_ad
+from pullback.autograd import Function, gradcheck
+from pullback.autograd.function import once_differentiable
+
+
+def function(forward, backward=lambda ctx, *grads: grads[0], jvp=None):
+    attributes = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    if jvp is not None:
+        attributes["jvp"] = staticmethod(jvp)
+    return type("Custom", (Function,), attributes)
+
+
+def leaf(*values):
+    return torch.tensor(list(values) or [1.0, 2.0], requires_grad=True)
+
+
+def test_a_view_that_is_returned_keeps_the_custom_backward():
+    calls = []
+
+    def backward(ctx, grad):
+        calls.append(grad)
+        return torch.cat([grad * 7, torch.zeros(1)])
+
+    custom = function(lambda ctx, x: x.narrow(0, 0, 1), backward)
+    x = leaf()
+    y = custom.apply(x * 1)
+    assert y._is_view() and type(y.grad_fn).__name__ == "CustomBackward"
+    (y * 2).sum().backward()
+    assert len(calls) == 1 and x.grad.tolist() == [14.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "forward, complaint",
+    [
+        (lambda ctx, x: x.narrow(0, 0, 1), "created inside a custom Function"),
+        (lambda ctx, x: x, "created inside a custom Function"),
+        (lambda ctx, x: (x.narrow(0, 0, 1), x + 1), "function that returns multiple views"),
+    ],
+    ids=["view", "input as it is", "one of several"],
+)
+def test_writing_over_a_returned_view_would_go_around_the_function(forward, complaint):
+    output = function(forward).apply(leaf() * 1)
+    view = output[0] if isinstance(output, tuple) else output
+    with pytest.raises(RuntimeError, match=complaint):
+        view.add_(1)
+
+
+def test_a_pure_view_may_be_written_and_is_replayed():
+    def forward(ctx, x):
+        ctx._is_pure_view = True
+        return x.narrow(0, 0, 1)
+
+    calls = []
+    x = leaf()
+    base = x * 1
+    function(forward, lambda ctx, g: calls.append(g)).apply(base).mul_(3)
+    base.sum().backward()
+    assert x.grad.tolist() == [3.0, 1.0] and calls == []
+
+
+def test_rules_of_mark_dirty():
+    def write(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    doubled = function(write, lambda ctx, g: g * 2)
+    x = leaf()
+    y = x.clone()
+    view = y[:1]
+    assert doubled.apply(view) is view
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 1.0]
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        doubled.apply(leaf())
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
+        doubled.apply(leaf()[:1])
+    with pytest.raises(RuntimeError, match="multiple view"):
+        doubled.apply(leaf().unbind()[0])
+
+    def two(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2), x + 1
+
+    with pytest.raises(RuntimeError, match="modifies inplace an input that is a view"):
+        function(two).apply(leaf().clone()[:1])
+
+    def foreign(ctx, x):
+        y = x * 2
+        ctx.mark_dirty(y)
+        return y
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function(foreign).apply(leaf() * 1)
+    assert "not an input" in str(caught[0].message)
+
+
+def test_outputs_that_are_no_tensors_and_those_without_gradient():
+    received = []
+
+    def forward(ctx, x):
+        constant = x + 1
+        ctx.mark_non_differentiable(constant)
+        return 3, x * 2, None, constant
+
+    def backward(ctx, *grads):
+        received.append([None if g is None else g.tolist() for g in grads])
+        return grads[1] * 2
+
+    number, y, nothing, constant = function(forward, backward).apply(leaf())
+    assert number == 3 and nothing is None and not constant.requires_grad
+    y.sum().backward()
+    assert received == [[None, [1.0, 1.0], None, [0.0, 0.0]]]
+
+
+def test_missing_gradients_stay_none_when_asked():
+    def forward(ctx, x):
+        ctx._materialize_non_diff_grads = False
+        constant = x.clone()
+        ctx.mark_non_differentiable(constant)
+        return x * 2, constant
+
+    def backward(ctx, grad, missing):
+        assert missing is None
+        return grad
+
+    function(forward, backward).apply(leaf())[0].sum().backward()
+
+
+def test_one_tensor_returned_twice_is_one_tensor():
+    def forward(ctx, x):
+        y = x * 2
+        return y, y
+
+    custom = function(forward, lambda ctx, a, b: a * 2 + b * 2)
+    x = torch.randn(3, dtype=torch.double, requires_grad=True)
+
+    def program(value):
+        a, b = custom.apply(value)
+        assert a is b
+        return a + b
+
+    assert gradcheck(program, (x,))
+
+
+def test_differentiating_once_only():
+    x = leaf()
+
+    class Squared(Function):
+        @staticmethod
+        def forward(ctx, value):
+            ctx.save_for_backward(value)
+            return value * value
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, grad):
+            return grad * 2 * ctx.saved_tensors[0]
+
+    ones = torch.ones(2, requires_grad=True)
+    (gradient,) = torch.autograd.grad(Squared.apply(x), x, ones, create_graph=True)
+    assert gradient.grad_fn.name() == "torch::autograd::Error"
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
+
+
+def test_saved_values_can_be_limited_to_one_look():
+    class Once(Function):
+        clear_saved_tensors_on_access = True
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            (value,) = ctx.saved_tensors
+            reference = weakref.ref(value)
+            del value
+            assert reference() is None
+            with pytest.raises(RuntimeError, match="only be accessed once"):
+                ctx.saved_tensors
+            return grad
+
+    Once.apply(leaf().clone()).sum().backward()
+
+
+def test_saving_a_written_view_makes_no_cycle():
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        ctx.save_for_backward(x)
+        return x
+
+    def build():
+        x = leaf().clone()
+        x = x.view_as(x)
+        function(forward).apply(x)
+        return weakref.ref(x)
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert build()() is None
+    finally:
+        gc.enable()
+
+
+def test_deeply_nested_passes_do_not_exhaust_the_stack():
+    class Countdown(Function):
+        @staticmethod
+        def forward(ctx, x):
+            with torch.enable_grad():
+                ctx.inner = x.detach().requires_grad_() - 1
+            return ctx.inner.detach()
+
+        @staticmethod
+        def backward(ctx, grad):
+            if ctx.inner >= 0:
+                with torch.enable_grad():
+                    Countdown.apply(ctx.inner).backward()
+            return grad
+
+    x = torch.tensor(500.0, requires_grad=True)
+    Countdown.apply(x).backward()
+    assert x.grad.item() == 1.0
+
+
+@pytest.mark.parametrize(
+    "forward, jvp, complaint",
+    [
+        (lambda ctx, x: x.narrow(0, 0, 1), lambda ctx, t: t.narrow(0, 0, 1).clone(), "jvp is not returning a view"),
+        (lambda ctx, x: x, lambda ctx, t: t * 2, "jvp is not returning a view"),
+        (lambda ctx, x: x[:1], lambda ctx, t: t.clone()[:1], "a view of the given grad input"),
+    ],
+)
+def test_tangents_must_be_views_where_outputs_are(forward, jvp, complaint):
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(torch.rand(2), torch.rand(2))
+        with pytest.raises(RuntimeError, match=complaint):
+            function(forward, jvp=jvp).apply(dual)
+
+
+def test_tangents_are_written_in_place_where_values_are():
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    with forward_ad.dual_level():
+        tangent = torch.ones(2)
+        dual = forward_ad.make_dual(torch.ones(2), tangent)
+        out = function(forward, jvp=lambda ctx, t: t.mul_(2)).apply(dual)
+        assert out is dual and tangent.tolist() == [2.0, 2.0]
+        with pytest.raises(RuntimeError, match="must modify the corresponding gradient inplace"):
+            function(forward, jvp=lambda ctx, t: t * 2).apply(forward_ad.make_dual(torch.ones(2), torch.ones(2)))

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..quiet import restore, silence
+
 
 def plain(*values: Any) -> bool:
     """Whether all values are NumPy arrays or scalars (or absent)."""
@@ -45,14 +47,18 @@ def _widened(value: Any) -> Any:
 
 
 def in_single(kernel: Callable) -> Callable:
-    """A kernel on real arrays whose half precision arguments are computed in float32, and the results cast back."""
+    """A kernel on real arrays, without NumPy's warnings, that computes half precision in float32 and casts back."""
 
     @functools.wraps(kernel)
     def wide(*arrays: Any, **params: Any) -> Any:
         first = arrays[0].dtype
-        if not is_half(first):
-            return kernel(*arrays, **params)
-        results = kernel(*map(_widened, arrays), **params)
+        token = silence()
+        try:
+            if not is_half(first):
+                return kernel(*arrays, **params)
+            results = kernel(*map(_widened, arrays), **params)
+        finally:
+            restore(token)
         if isinstance(results, tuple):
             return tuple(narrowed(result, first) for result in results)
         return narrowed(results, first)

@@ -15,6 +15,7 @@ import numpy as np
 from ..autograd.op import linear, op
 from ..kernels import activations
 from ..kernels import softmax as kernels
+from ..quiet import quiet
 from .batching import class_loss, elementwise_loss, placed_classes
 from .fusing import in_single, is_half, plain
 from .pointwise import sigmoid
@@ -62,6 +63,7 @@ def _none_ignored(target: Any, ignore_index: int) -> bool:
     return ignore_index < 0 and target.size > 0 and bool(np.minimum.reduce(target, axis=None) >= 0)
 
 
+@quiet
 def _pick_classes(
     x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
 ) -> Any:
@@ -145,6 +147,7 @@ place_classes = linear(
 )
 
 
+@quiet
 def _cross_entropy(
     x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
 ) -> tuple:
@@ -192,13 +195,14 @@ cross_entropy, cross_entropy_2d = (
 
 mse = op(
     "MseLossBackward0",
-    lambda x, y, reduction: reduce_losses((x - y) ** 2, reduction),
+    quiet(lambda x, y, reduction: reduce_losses((x - y) ** 2, reduction)),
     batch=elementwise_loss,
     x=lambda g, x, y, reduction: spread(g, x, reduction) * 2 * (x - y),
     y=lambda g, x, y, reduction: spread(g, x, reduction) * 2 * (y - x),
 )
 
 
+@quiet
 def _smooth_l1(x: Any, y: Any, beta: float, reduction: str) -> Any:
     distance = np.abs(x - y)
     return reduce_losses(
@@ -221,6 +225,7 @@ smooth_l1 = op(
 )
 
 
+@quiet
 def _huber(x: Any, y: Any, delta: float, reduction: str) -> Any:
     distance = np.abs(x - y)
     return reduce_losses(
@@ -243,6 +248,7 @@ huber = op(
 )
 
 
+@quiet
 def _soft_margin(x: Any, y: Any, reduction: str) -> Any:
     return reduce_losses(np.logaddexp(np.zeros((), x.dtype), -y * x).astype(x.dtype, copy=False), reduction)
 

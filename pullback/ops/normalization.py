@@ -14,6 +14,7 @@ import numpy as np
 
 from ..autograd.op import op
 from ..kernels import normalization as kernels
+from ..quiet import quiet
 from .batching import normalized
 from .fusing import in_single, is_half, narrowed, plain
 
@@ -142,6 +143,7 @@ def _beside(values: Any, x: Any) -> Any:
     return np.reshape(values, (-1, *(1,) * (len(x.shape) - 2)))
 
 
+@quiet
 def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple:
     kind = x.dtype
     x, weight, bias = _widened(x, weight, bias)
@@ -184,6 +186,7 @@ batch_norm = op(
 )
 
 
+@quiet
 def _fixed_norm(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
     kind = x.dtype
     x, mean, variance, weight, bias = _widened(x, mean, variance, weight, bias)

@@ -5,7 +5,7 @@ from __future__ import annotations
 SUBMODULES = frozenset(
     {
         "_C", "_dynamo", "accelerator", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributed",
-        "distributions", "fft", "func", "hub", "implicit", "jit", "linalg", "masked", "mps", "multi", "multiprocessing", "nn", "onnx", "optim", "optimize",
+        "distributions", "explaining", "fft", "func", "hub", "implicit", "jit", "linalg", "masked", "mps", "multi", "multiprocessing", "nn", "onnx", "optim", "optimize",
         "overrides", "profiler", "random", "serialization", "signal", "special", "testing", "types", "utils", "version", "xpu",
     }
 )  # fmt: skip

@@ -201,6 +201,8 @@ def title_of(node: Node) -> str:
     base = name.partition("Backward")[0] or name
     if base in ("Addmm", "Mm") and node.op is not None and node.op.inputs[:2] == ("x", "weight"):
         return "linear"
+    if base == "UnsafeView" and node.op is not None and node.op.inputs[:2] == ("a", "b"):
+        return "matmul"
     if base in ("NllLoss", "NllLoss2D") and node.plan.joint is not None:
         return "cross_entropy"
     base = base.removeprefix("Native").removesuffix("ForCpu")

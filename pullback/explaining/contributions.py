@@ -15,7 +15,7 @@ from .collect import Collection, observe
 from .records import Elements, Root, plain
 
 WORK_LIMIT = 400_000_000  # elements of cotangents all passes together may handle
-MEMORY_LIMIT = 20_000_000  # elements of rows held at once
+MEMORY_LIMIT = 10_000_000  # elements of rows held at once
 ROWS_KEPT = 1_000_000  # elements of rows an explanation keeps
 
 

@@ -194,13 +194,22 @@ def measure(array: Any) -> Flow:
         size = np.abs(array) if array.dtype.kind == "c" else array
         usable = size if not nans else size[~np.isnan(size)]
         low, high = (float(usable.min()), float(usable.max())) if usable.size else (0.0, 0.0)
-        wide = np.abs(array).astype(np.float64).reshape(-1)
-        norm = float(np.sqrt(np.dot(wide, wide)))
+        norm = _norm(array)
     values = array.reshape(-1).tolist() if array.size <= VALUES_SHOWN else None
     if values is not None and array.dtype == np.float32:
         values = [float(str(v)) for v in array.reshape(-1)]  # 0.1, not 0.10000000149
     zeros = int(array.size - np.count_nonzero(array))
     return Flow(array.shape, dtype, array.size, norm, low, high, zeros, nans, infinities, values)
+
+
+def _norm(array: np.ndarray) -> float:
+    """The norm in float64, block by block so that large arrays are not copied whole."""
+    flat = array.reshape(-1)
+    total = 0.0
+    for start in range(0, flat.size, 1 << 20):
+        block = np.abs(flat[start : start + (1 << 20)]).astype(np.float64)
+        total += float(np.dot(block, block))
+    return float(np.sqrt(total))
 
 
 def number(value: Any) -> str:

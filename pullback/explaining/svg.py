@@ -22,6 +22,7 @@ DETAILED = 30  # pictures with up to this many boxes show rules and cotangents
 LINE = 17.0
 LABEL_LENGTH = 44
 FLOW_LENGTH = 28
+LETTER = 6.2  # width of one in a label
 
 STYLE = """
 .pb-svg{font:13px/1.3 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}
@@ -105,10 +106,11 @@ def draw(
     # Labels may stick out where a picture is narrow.
     arriving = Counter(link.target for link in view.links)
     labels = [_label(link, layout, arriving[link.target] > 1) for link in view.links] if detailed and values else []
-    over = max((x + 6.2 * len(text) - layout.width for x, _, text in filter(None, labels)), default=0.0)
-    width += max(0.0, over)
+    right = max((x + LETTER * len(text) for x, _, text in filter(None, labels)), default=0.0)
+    left = min((x for x, _, _ in filter(None, labels)), default=0.0)
+    left, width = min(0.0, left) - MARGIN, max(width, right + 2 * MARGIN) - min(0.0, left)
     parts = [
-        f'<svg class="pb-svg" xmlns="http://www.w3.org/2000/svg" viewBox="{-MARGIN:g} {-MARGIN:g} {width:.0f} '
+        f'<svg class="pb-svg" xmlns="http://www.w3.org/2000/svg" viewBox="{left:.0f} {-MARGIN:g} {width:.0f} '
         f'{height:.0f}" '
         f'width="{width:.0f}" height="{height:.0f}" role="{"group" if interactive else "img"}" '
         f'aria-label="{clean(explanation.title)}">'
@@ -116,7 +118,7 @@ def draw(
     if style:
         parts.append(f"<style>{STYLE}</style>")
         parts.append(
-            f'<rect class="pb-back" x="{-MARGIN:g}" y="{-MARGIN:g}" width="{width:.0f}" height="{height:.0f}"/>'
+            f'<rect class="pb-back" x="{left:.0f}" y="{-MARGIN:g}" width="{width:.0f}" height="{height:.0f}"/>'
         )
     stands_for = {box.key: box.members[0] for box in view.boxes if box.kind in ("outside", "again")}
     for link in view.links:
@@ -260,8 +262,14 @@ def _label(link: Link, layout: Layout, shared: bool) -> tuple[float, float, str]
     if not text:
         return None
     if shared:
-        return points[0][0] + 8, points[0][1] + 14, text
-    return points[-1][0] + 8, points[-1][1] - 12, text
+        (x, y), (other, _) = points[0], points[1]
+        y += 14
+    else:
+        (x, y), (other, _) = points[-1], points[-2]
+        y -= 12
+    if other > x + 10:  # the line comes or goes to the right, so the text stands on the left
+        return x - 8 - LETTER * len(text), y, text
+    return x + 8, y, text
 
 
 def flow_text(flows: list[Flow | None]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 
-class Size(tuple):
+class Size(tuple[int, ...]):
     """A tensor's shape. Slicing and adding give a Size again."""
 
     __slots__ = ()
@@ -38,9 +38,10 @@ class Size(tuple):
     def __mul__(self, times: Any) -> Size:
         return tuple.__new__(Size, tuple.__mul__(self, times))
 
-    __rmul__ = __mul__
+    def __rmul__(self, times: Any) -> Size:
+        return self * times
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return Size, (tuple(self),)
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 _next_id = count().__next__
 
 
-class HookDict(dict):
+class HookDict(dict[int, Any]):
     """A dictionary that can be referenced weakly, in insertion order except for `to_front`."""
 
     __slots__ = ("__weakref__",)

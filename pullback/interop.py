@@ -53,6 +53,7 @@ def to_numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
 
 
 def array_protocol(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """`__array__`: what `np.asarray` gets."""
     array = to_numpy(self)
     if dtype is not None and array.dtype != dtype:
         return array.astype(dtype)
@@ -72,28 +73,33 @@ def to_dlpack(tensor: Tensor) -> Any:
 
 
 def dlpack(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
+    """`__dlpack__`: the memory, for other libraries to share."""
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     return self.memory().__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
 
 
 def dlpack_device(self: Tensor) -> tuple[int, int]:
+    """`__dlpack_device__`: the CPU."""
     return (1, 0)
 
 
 def ufunc_protocol(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """`__array_ufunc__`: NumPy's ufuncs on tensors."""
     from .numpy_functions import call_ufunc
 
     return call_ufunc(ufunc, method, inputs, kwargs)
 
 
 def function_protocol(self: Tensor, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+    """`__array_function__`: NumPy's functions on tensors."""
     from .numpy_functions import call_function
 
     return call_function(function, types, args, kwargs)
 
 
 def attach() -> None:
+    """Give Tensor these protocols."""
     Tensor.numpy = to_numpy
     Tensor.__array__ = array_protocol
     Tensor.__dlpack__ = dlpack

@@ -14,6 +14,7 @@ class Resize(Function):
 
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, sizes: tuple[int, ...]) -> Tensor:
+        """The elements under another shape."""
         if math.prod(sizes) != tensor.numel():
             raise RuntimeError(
                 f"requested resize to {'x'.join(map(str, sizes))} ({math.prod(sizes)} elements in total), but the given tensor "
@@ -25,4 +26,5 @@ class Resize(Function):
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        """The gradient under the shape that was."""
         return grad_output.contiguous().view(ctx.input_sizes), None

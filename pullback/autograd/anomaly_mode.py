@@ -138,6 +138,7 @@ _running_nodes: list[Node] = []
 
 
 def running_node() -> Node | None:
+    """The node whose rules are running, None outside a backward pass."""
     return _running_nodes[-1] if _running_nodes else None
 
 
@@ -176,6 +177,7 @@ def report(node: Node | None) -> None:
 
 
 def check_gradients(node: Node, results: list, cotangent: Any) -> None:
+    """Complain about NaN, and about Inf made of finite cotangents, in what a node sends on."""
     for position, gradient in enumerate(results):
         if gradient is None:
             continue
@@ -221,6 +223,7 @@ def fingerprints(node: Node) -> dict[int, int]:
 
 
 def check_fingerprints(node: Node) -> None:
+    """Complain about saved values that were changed through memory nobody watches."""
     notes = node.notes or {}
     if not notes.get("fingerprints") or not node.saved:
         return

@@ -72,6 +72,7 @@ class Sweep:
         return self
 
     def run(self, cotangents: list) -> None:
+        """Walk the graph from the roots, latest node first, until nothing waits."""
         for (target, slot), cotangent in zip(self.roots, cotangents, strict=True):
             self.deliver(target, slot, cotangent, False)
         heap, waiting, leaves, executed = self.heap, self.cotangents, self.leaves, self.executed
@@ -184,6 +185,7 @@ class Sweep:
         return self.call_rules(node, cotangent)
 
     def call_rules(self, node: Node, cotangent: Any) -> list:
+        """What one node sends to each of its edges."""
         if node.op is None:
             return node.run(self, cotangent)  # a custom function
         plan, params, edges = node.plan, node.params, node.edges
@@ -222,6 +224,7 @@ class Sweep:
             cotangents[target] = present + gradient
 
     def deliver_slot(self, target: Node, slot: int, gradient: Any) -> None:
+        """Add a gradient to one output of a node that has several."""
         shape, dtype = target.outputs[slot]
         if gradient.shape != shape or gradient.dtype is not dtype:
             gradient = self.fit(gradient, shape, dtype)
@@ -232,6 +235,7 @@ class Sweep:
         parts[slot] = gradient if parts[slot] is None else parts[slot] + gradient
 
     def deliver_leaf(self, leaf: Anchor, gradient: Any, fresh: bool) -> None:
+        """Add a gradient to what is collected for a leaf."""
         array = leaf._array
         if gradient.shape != array.shape or gradient.dtype is not array.dtype:
             owner = leaf._owner()
@@ -257,6 +261,7 @@ class Sweep:
         )
 
     def capture(self, node: Node, cotangent: Any) -> None:
+        """Keep the cotangents that somebody asked for by name."""
         for slot, part in enumerate(cotangent if node.outputs is not None else (cotangent,)):
             if part is not None and (node, slot) in self.captures:
                 self.captured[node, slot] = part
@@ -289,11 +294,13 @@ class Sweep:
         return counts
 
     def reachable(self) -> dict:
+        """How often each node and leaf will be visited, counted once."""
         if self.reached is None:
             self.reached = self.visits()
         return self.reached
 
     def arrived(self, leaf: Any) -> None:
+        """Count an arrival at a leaf; the last one completes a leaf with hooks."""
         if leaf.is_node:
             return
         self.arrivals[leaf] -= 1
@@ -329,6 +336,7 @@ class Sweep:
         return self.leaves
 
     def free(self) -> None:
+        """Let go of what the nodes of this pass had saved."""
         for node in self.executed:
             if node.plan.frees:
                 node.saved = FREED
@@ -423,6 +431,7 @@ def backward_to_inputs(roots: list, cotangents: list, inputs: list, retain: bool
 
 
 def as_tensor(value: Any) -> Tensor:
+    """A tensor as it is, an array wrapped."""
     return value if isinstance(value, Tensor) else wrap(value)
 
 

@@ -77,10 +77,12 @@ def fit_tensor(gradient: Any, shape: tuple, dtype: Any) -> Any:
 
 
 def zeros_array(shape: tuple, dtype: Any) -> Any:
+    """Zeros as an array."""
     return np.zeros(shape, dtype)
 
 
 def zeros_tensor(shape: tuple, dtype: Any) -> Any:
+    """Zeros as a tensor."""
     from .tape import wrap
 
     return wrap(np.zeros(shape, dtype))

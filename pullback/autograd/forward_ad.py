@@ -66,6 +66,7 @@ class _set_fwd_grad_enabled(ModeSwitch):
 
 
 def next_level() -> int:
+    """The number a new level gets: above all that are open."""
     mode = current_mode()
     return max(mode.dual_level, mode.batch_level) + 1
 
@@ -104,6 +105,7 @@ class dual_level(ModeSwitch):
         self.nested = nested
 
     def clone(self) -> dual_level:
+        """A fresh level of the same kind."""
         return dual_level(self.nested)
 
     def __enter__(self) -> Any:

@@ -36,6 +36,7 @@ def apply_dual(op: Op, inputs: tuple, params: dict | None, mode: Mode, level: in
 
 
 def set_tangent(tensor: Tensor, level: int, tangent: Tensor) -> None:
+    """Give a tensor a tangent at a level."""
     tensor._tangent = {**(tensor._tangent or {}), level: tangent}
 
 
@@ -240,6 +241,7 @@ def _by_diagonal_pullback(op: Op, primals: tuple, tangents: list, params: dict, 
 
 
 def conjugate_tensor(value: Tensor) -> Tensor:
+    """The conjugate; real tensors as they are."""
     return conjugate(value) if value._array.dtype.kind == "c" else value
 
 

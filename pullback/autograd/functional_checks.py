@@ -36,15 +36,18 @@ def _connected(x: Tensor, need_graph: bool) -> Tensor:
 
 
 def finished(values: tuple, create_graph: bool, is_tuple: bool) -> Any:
+    """Results as the caller wants them: with or without history, single or as a tuple."""
     results = values if create_graph else tuple(value.detach() for value in values)
     return results if is_tuple else results[0]
 
 
 def is_single(values: tuple) -> bool:
+    """Whether there is one tensor with one element."""
     return len(values) == 1 and values[0]._array.size == 1
 
 
 def scalar_weight(x: Tensor) -> Tensor:
+    """The weight 1 of an output with one element."""
     from ..functional.registry import FUNCTIONS
 
     return FUNCTIONS["ones_like"](x.detach())
@@ -136,6 +139,7 @@ def _independent(stage: str, position: int) -> str:
 
 
 def check_strategy(strategy: str, create_graph: bool, strict: bool, vectorize: bool) -> None:
+    """Complain about settings of `jacobian` that do not go together."""
     name = "torch.autograd.functional.jacobian"
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(

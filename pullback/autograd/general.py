@@ -17,6 +17,7 @@ from .op import Op
 
 
 def apply_special(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> Any:
+    """Run an operation while some mode is on: autocast, batches, tangents, anomalies, inference, profiling."""
     if mode.autocast is not None:
         from .autocast import cast_inputs
 

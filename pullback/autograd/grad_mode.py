@@ -32,6 +32,7 @@ class ModeSwitch:
         return {name: getattr(previous, name) for name in self._changes()}
 
     def clone(self) -> ModeSwitch:
+        """A fresh switch of the same kind, for each call of a decorated function."""
         return self.__class__()
 
     def __enter__(self) -> Any:
@@ -148,6 +149,7 @@ class set_grad_enabled(ModeSwitch):
         set_mode(current_mode().replace(grad=self.mode))
 
     def clone(self) -> set_grad_enabled:
+        """A fresh switch to the same setting."""
         return self.__class__(self.mode)
 
     def __call__(self, function: F) -> F:
@@ -175,6 +177,7 @@ class inference_mode(ModeSwitch):
         return {"inference": True, "grad": False, "dual_level": 0}
 
     def clone(self) -> inference_mode:
+        """A fresh switch to the same setting."""
         return self.__class__(self.mode)
 
 
@@ -205,6 +208,7 @@ class ThreadSwitch:
         setattr(_switches, self._switched, self._previous)
 
     def clone(self) -> ThreadSwitch:
+        """A fresh switch to the same setting."""
         return self.__class__(self.mode)
 
     def __call__(self, function: F) -> F:

@@ -56,6 +56,7 @@ class AccumulateGrad:
 
     @property
     def variable(self) -> Tensor:
+        """The leaf."""
         leaf = self.anchor.owner()
         if leaf is None:  # nobody has the leaf any more: show one with the same memory
             leaf = self._revived = object.__new__(Tensor)
@@ -65,23 +66,28 @@ class AccumulateGrad:
         return leaf
 
     def name(self) -> str:
+        """The name torch shows."""
         return "torch::autograd::AccumulateGrad"
 
     @property
     def next_functions(self) -> tuple:
+        """Nothing comes after a leaf."""
         return ()
 
     @property
     def metadata(self) -> dict:
+        """A dict for notes of the user's own."""
         return self.anchor.__dict__.setdefault("_metadata", {})
 
     def _sequence_nr(self) -> int:
         return 2**64 - 1
 
     def register_hook(self, fn: Callable) -> RemovableHandle:
+        """Call `fn(inputs, outputs)` after the gradient was added."""
         return add_hook(self._hooks().post, fn)
 
     def register_prehook(self, fn: Callable) -> RemovableHandle:
+        """Call `fn(gradients)` before the gradient is added; what it returns replaces it."""
         return add_hook(self._hooks().pre, fn)
 
     def _hooks(self) -> Any:

@@ -41,6 +41,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def check_replacement(hook: Callable, old: Tensor, new: Any) -> None:
+    """Complain about a hook's result that does not fit what it replaces."""
     if not isinstance(new, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
     if new._array.shape != old._array.shape:
@@ -85,6 +86,7 @@ def retain(sweep: Any, tensor: Tensor, gradient: Any) -> None:
 
 
 def run_pre_hooks(sweep: Any, hooks: NodeHooks, parts: list) -> list:
+    """Let the hooks of a node see, and replace, what arrives there."""
     for hook in list(hooks.pre.values()):
         given = tuple(_tensor(part) for part in parts)
         result = hook(given)

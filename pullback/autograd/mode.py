@@ -32,6 +32,7 @@ class Mode:
     special: bool  # anything but plain grad/no_grad: operations take the general path
 
     def replace(self, **changes: Any) -> Mode:
+        """The mode with some settings changed."""
         values = list(self.values)
         for name, value in changes.items():
             values[_PLACES[name]] = value

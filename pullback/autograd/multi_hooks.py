@@ -26,9 +26,11 @@ class MultiGradHook:
         Hooks.in_use = True
 
     def receiver(self, position: int) -> Callable[[Tensor], None]:
+        """The hook for one of the tensors."""
         return lambda gradient: self.receive(position, gradient)
 
     def receive(self, position: int, gradient: Tensor) -> None:
+        """Note a gradient; the last one (or the first, if so asked) calls the function."""
         sweep = running()
         with self.lock:
             collected = self.passes.get(sweep)

@@ -36,6 +36,7 @@ class NodeHooks:
 
 
 def add_hook(hooks: dict, function: Callable) -> RemovableHandle:
+    """Add a function to some hooks; the handle takes it away again."""
     handle = RemovableHandle(hooks)
     hooks[handle.id] = function
     return handle
@@ -97,10 +98,12 @@ class Node(metaclass=NodeType):
     # --- what users and tests look at ---
 
     def name(self) -> str:
+        """The name torch shows, such as `MulBackward0`."""
         return self.full_name or type(self).__name__
 
     @property
     def next_functions(self) -> tuple:
+        """Where gradients go next: pairs of a node (None for inputs without gradient) and a number."""
         from .graph import accumulator_of  # a leaf's AccumulateGrad is made when somebody looks
 
         slots = self.slots or (0,) * len(self.edges)
@@ -111,6 +114,7 @@ class Node(metaclass=NodeType):
 
     @property
     def metadata(self) -> dict:
+        """A dict for notes of the user's own."""
         if self.notes is None:
             self.notes = {}
         return self.notes.setdefault("metadata", {})
@@ -137,6 +141,7 @@ class Node(metaclass=NodeType):
         self.ensure_hooks().post = hooks
 
     def ensure_hooks(self) -> NodeHooks:
+        """The hooks of this node, made when first needed."""
         if self.hooks is None:
             self.hooks = NodeHooks()
             self.general = True

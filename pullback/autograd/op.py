@@ -97,6 +97,7 @@ class Op:
 
     @cached_property
     def node_type(self) -> type[Node]:
+        """The class of the nodes that record this operation."""
         return node_class(self.node_name, self)
 
     def differentiable(self, position: int) -> bool:

@@ -28,6 +28,7 @@ class Interval:
         self.end = end
 
     def elapsed_us(self) -> float:
+        """The length, in microseconds."""
         return self.end - self.start
 
 
@@ -74,10 +75,12 @@ class FunctionEvent(_Times):
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]
+        """Time from start to end, in microseconds."""
         return self.time_range.elapsed_us()
 
     @property
     def self_cpu_time_total(self) -> float:
+        """The same, less the events inside."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     def __repr__(self) -> str:
@@ -127,6 +130,7 @@ class EventList(list[Any]):
 
     @property
     def self_cpu_time_total(self) -> float:
+        """Time spent in all events themselves, in microseconds."""
         return sum(item.self_cpu_time_total for item in self)
 
     def _populate_cpu_children(self) -> None:

@@ -347,6 +347,7 @@ def _calculate_shape(output: Any, grad: Tensor, is_grads_batched: bool) -> tuple
 
 
 def as_sequence(value: Any) -> Sequence:
+    """One root as a tuple of one, several as a tuple."""
     return (value,) if isinstance(value, (Tensor, GradientEdge, Node)) else tuple(value)
 
 

@@ -39,6 +39,7 @@ class SavedTensor:
         self.original = original
 
     def value(self) -> Tensor:
+        """The tensor, unpacked by the hook that packed it."""
         result = self.unpack(self.packed)
         if not isinstance(result, Tensor):
             raise TypeError(
@@ -153,6 +154,7 @@ def modified(value: Tensor, node: Node) -> str:
 
 
 def check_outputs(node: Node) -> None:
+    """Complain about outputs a node has saved and somebody has written to since."""
     saves = node.plan.saves
     for number, storage in node.output_storages.items():
         if storage.written > node.order and (number or -1 in saves or "outs" in saves):
@@ -168,6 +170,7 @@ class _Meta:
 
 
 def describe_write(array: Any, producer: Any, output_nr: int, storage: Any, expected: int, name: str | None, node: Node) -> str:
+    """The error about a saved value that was written to: which, by whom, what to do."""
     from ..dtypes import from_numpy_dtype
 
     kind = from_numpy_dtype(array.dtype).type_name
@@ -265,6 +268,7 @@ class RawSaved:
 
     @property
     def unpack_hook(self) -> Any:
+        """The function that gets the tensor back, None if there is none."""
         value = self._entry()
         return value.unpack if type(value) is SavedTensor else None
 

@@ -29,6 +29,7 @@ class Error(Node):
     message = ""
 
     def run(self, sweep: Any, cotangent: Any) -> list:
+        """Raise the error."""
         raise RuntimeError(self.message)
 
 
@@ -40,6 +41,7 @@ class UndefinedGradBackward(Node):
     general = True
 
     def run(self, sweep: Any, cotangent: Any) -> list:
+        """Send nothing on."""
         return [None] * len(self.edges)
 
 

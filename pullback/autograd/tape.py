@@ -185,6 +185,7 @@ def record(op: Op, inputs: tuple, params: dict | None, mask: int, result: Tensor
 
 
 def make_node(op: Op, inputs: tuple, params: dict | None, mask: int, outs: tuple) -> Node:
+    """The node of one application, with what its rules need saved."""
     plan = op.plan(mask, len(inputs), outs[0].dtype.kind == "c")
     edges, slots = edges_of(inputs, plan.needs)
     saved = save(plan, inputs, outs) if plan.saves else ()
@@ -249,10 +250,12 @@ def kept(value: Any) -> Any:
 
 
 def shape_of(value: Any) -> tuple:
+    """The shape of a tensor, an array or a number."""
     return getattr(getattr(value, "_array", value), "shape", ())
 
 
 def refuse_inference() -> None:
+    """Raise torch's error about inference tensors in a recorded operation."""
     raise RuntimeError(
         "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
         "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
@@ -276,6 +279,7 @@ def finish_many(op: Op, inputs: tuple, params: dict | None, outs: Any, recording
 
 
 def record_many(op: Op, inputs: tuple, params: dict | None, mask: int, results: tuple) -> Node:
+    """Record an operation with several results."""
     outs = tuple(result._array for result in results)
     node = make_node(op, inputs, params, mask, outs)
     node.outputs = tuple((out.shape, out.dtype) for out in outs)

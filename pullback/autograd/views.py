@@ -292,6 +292,7 @@ def check_early(tensor: Tensor, *others: Tensor) -> None:
 
 
 def check_no_overlap(array: Any) -> None:
+    """Complain about a write to memory in which several elements share a place."""
     if 0 not in array.strides or array.size == 0:
         return
     if array.flags.c_contiguous:
@@ -420,6 +421,7 @@ def check_result(tensor: Tensor, result: Tensor) -> None:
 
 
 def write(tensor: Tensor, result: Tensor, storage: Storage) -> None:
+    """Write a result over a tensor's memory and count the write."""
     check_result(tensor, result)
     check_no_overlap(tensor._array)
     if result._array is not tensor._array:

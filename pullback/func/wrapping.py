@@ -64,10 +64,12 @@ def fresh_leaves(tree: Any, recording: bool) -> tuple:
 
 
 def inner_leaves(tree: Any, recording: bool) -> Any:
+    """Every tensor of a tree as a leaf of the transform's own graph."""
     return tree_map(lambda x: inner_leaf(x, recording), tree)
 
 
 def edge_of(tensor: Tensor) -> Any:
+    """Where a gradient for this tensor would be sent: its node, or its anchor if it is a leaf."""
     return anchor_of(tensor) if tensor._node is None else tensor._node
 
 
@@ -109,6 +111,7 @@ def released(tree: Any, own: set) -> Any:
 
 
 def detached(x: Tensor) -> Tensor:
+    """The tensor without history, with its tangents."""
     result = x.detach()
     result._tangent = x._tangent
     return result
@@ -118,6 +121,7 @@ def detached(x: Tensor) -> Tensor:
 
 
 def check_argnums(argnums: Any, count: int) -> None:
+    """Complain about numbers of arguments that are not there."""
     def check(number: int) -> None:
         if not -count <= number < count:
             raise RuntimeError(f"Got argnum={number}, but only {count} positional inputs")
@@ -141,11 +145,13 @@ def check_argnums(argnums: Any, count: int) -> None:
 
 
 def selected(args: tuple, argnums: Any) -> Any:
+    """The arguments that `argnums` names."""
     check_argnums(argnums, len(args))
     return args[argnums] if isinstance(argnums, int) else tuple(args[number] for number in argnums)
 
 
 def replaced(args: tuple, argnums: Any, new: Any) -> tuple:
+    """The arguments, with those that `argnums` names exchanged."""
     values = list(args)
     if isinstance(argnums, int):
         values[argnums] = new
@@ -156,6 +162,7 @@ def replaced(args: tuple, argnums: Any, new: Any) -> tuple:
 
 
 def name_of(func: Callable) -> str:
+    """What to call a function in a message."""
     return getattr(func, "__name__", None) or repr(func)
 
 

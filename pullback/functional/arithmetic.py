@@ -248,6 +248,7 @@ def reverse_divide(x: Tensor, number: Any) -> Tensor:
 
 
 def reverse_power(x: Tensor, base: Any) -> Tensor:
+    """`base ** x` for a base that is no tensor."""
     base = as_operand(base)
     return NotImplemented if base is None else pow(base, x)
 

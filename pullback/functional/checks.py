@@ -43,6 +43,7 @@ def need_one_tensor(function: str, *values: Any) -> None:
 
 
 def need_first_tensor(function: str, *values: Any) -> None:
+    """Refuse a number as the first argument, as torch does."""
     if isinstance(values[0], NUMBERS):
         raise invalid_combination(function, *values)
 
@@ -53,6 +54,7 @@ def not_implemented_for(kernel: str, x: Tensor) -> NotImplementedError:
 
 
 def need_real(x: Tensor, function: str) -> None:
+    """Refuse complex tensors."""
     if x._array.dtype.kind == "c":
         raise RuntimeError(f"{function} does not support complex inputs. Take .real, .imag or .abs() first.")
 
@@ -68,6 +70,7 @@ def array_of(value: Any) -> Any:
 
 
 def shape_of(value: Any) -> tuple:
+    """The shape of a tensor, an array or a number."""
     return tuple(np.shape(array_of(value)))
 
 

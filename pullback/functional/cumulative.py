@@ -20,10 +20,12 @@ from .registry import FUNCTIONS, public
 
 
 def cat(pieces: list, dim: int) -> Tensor:
+    """`torch.cat`, looked up when called."""
     return FUNCTIONS["cat"](pieces, dim)
 
 
 def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """`torch.narrow`, looked up when called."""
     return FUNCTIONS["narrow"](x, dim, start, length)
 
 

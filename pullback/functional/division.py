@@ -65,6 +65,7 @@ def fmod(input: Any, other: Any) -> Tensor:
 
 
 def rounded_division(a: Any, b: Any, rounding_mode: str) -> Tensor:
+    """Division rounded down ("floor") or towards zero ("trunc")."""
     if rounding_mode == "floor":
         return _divided(ops.divide_floor, as_tensor(a), b)
     if rounding_mode == "trunc":

@@ -108,6 +108,7 @@ def _rounding(name: str, op: Op, *aliases: str, doc: str) -> Callable:
 
 
 def clone_of(x: Tensor) -> Tensor:
+    """A copy that gradients flow through."""
     from ..ops.casting import clone
 
     return apply(clone, (x,))

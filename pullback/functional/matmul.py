@@ -91,6 +91,7 @@ def _mismatch(a: tuple, b: tuple) -> RuntimeError:
 
 
 def reverse_multiply(a: Tensor, b: Any) -> Any:
+    """`b @ a` for a left operand that is no tensor."""
     return multiply(b, a)
 
 

@@ -100,6 +100,7 @@ def looped(f: Callable, args: tuple, kwargs: dict, error: NotBatchable) -> Any:
 
 
 def renamed(f: Callable, kwargs: dict) -> dict:
+    """Keyword arguments under torch's names where NumPy's were given."""
     names = f.__code__.co_varnames[: f.__code__.co_argcount + f.__code__.co_kwonlyargcount]
     return {
         _RENAMED[key] if key in _RENAMED and key not in names and _RENAMED[key] in names else key: value
@@ -159,6 +160,7 @@ def _flat(args: tuple) -> list:
 
 
 def write_out(name: str, target: Any, value: Tensor) -> None:
+    """Write a result into the tensor passed as `out=`, with torch's checks."""
     import numpy as np
 
     from ..autograd.views import bump, check_writable, current_mode, storage_of

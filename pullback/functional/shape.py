@@ -221,6 +221,7 @@ def _permuted(op: Any, input: Tensor, axes: tuple) -> Tensor:
 
 
 def swapped_axes(ndim: int, dim0: Any, dim1: Any) -> tuple:
+    """All axes in order, but for two that are exchanged."""
     first, second = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
     axes = list(range(ndim))
     if ndim:
@@ -242,6 +243,7 @@ def transpose(
 
 
 def matrix_axes(input: Tensor, name: str) -> tuple:
+    """The axes of the transposed matrix; up to one dim, as they are."""
     ndim = input._array.ndim
     if ndim > 2:
         raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {ndim}D")

@@ -79,6 +79,7 @@ def matrix(x: Tensor, function: str, name: str = "A") -> Tensor:
 
 
 def float_matrix(x: Tensor, function: str, name: str = "A") -> Tensor:
+    """Batches of matrices of floats."""
     return floating(matrix(x, function, name), function)
 
 
@@ -94,10 +95,12 @@ def square(x: Tensor, function: str, name: str = "A") -> Tensor:
 
 
 def float_square(x: Tensor, function: str, name: str = "A") -> Tensor:
+    """Batches of square matrices of floats."""
     return floating(square(x, function, name), function)
 
 
 def same_dtype(a: Tensor, b: Tensor, function: str, names: str = "A and B") -> None:
+    """Refuse two tensors of different dtypes."""
     if a._array.dtype != b._array.dtype:
         raise RuntimeError(
             f"{function}: Expected {names} to have the same dtype, but found {a.dtype.type_name} and "

@@ -63,6 +63,7 @@ class LDLEx(NamedTuple):
 
 
 def not_positive(number: int) -> str:
+    """torch's words about a matrix that is not positive definite."""
     return (
         "The factorization could not be completed because the input is not positive-definite (the leading minor "
         "of order "

@@ -77,7 +77,6 @@ class FunctionCtx:
         self.dirty_tensors = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Nothing but a warning: shared storage is noticed without help."""
         warnings.warn(
             "function 'mark_shared_storage' is deprecated. Tensors with shared storages are automatically tracked.",
             FutureWarning,
@@ -135,12 +134,10 @@ class CustomNode(Node, FunctionCtx):
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
-        """The older name of `saved_tensors`."""
         warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
         return self.saved_tensors
 
     def unpacked(self, entry: Any) -> Tensor | None:
-        """One saved value as the tensor it was."""
         if entry is None:
             return None
         if isinstance(entry, SavedTensor):
@@ -210,7 +207,6 @@ class CustomNode(Node, FunctionCtx):
         return part if part is None or isinstance(part, Tensor) else wrap(part)
 
     def user_backward(self) -> Callable:
-        """The `backward` or `vjp` that the user has written."""
         cls = self.forward_class
         own_backward = cls.backward is not Function.backward
         own_vjp = cls.vjp is not Function.vjp
@@ -222,7 +218,6 @@ class CustomNode(Node, FunctionCtx):
         return cls.vjp if own_vjp else cls.backward
 
     def checked(self, results: tuple, record: bool) -> list:
-        """What the user's backward returned, made to fit the inputs, or an error."""
         count = len(self.edges)
         if len(results) < count or any(extra is not None for extra in results[count:]):
             raise RuntimeError(
@@ -246,7 +241,6 @@ class CustomNode(Node, FunctionCtx):
         return gradients
 
     def check_shape(self, gradient: Tensor, position: int) -> None:
-        """Complain about a gradient whose shape does not fit its input."""
         from .engine import metadata_of
 
         shape, _ = metadata_of(self.edges[position], self.slots[position] if self.slots else 0)

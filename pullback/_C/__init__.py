@@ -8,6 +8,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from ..autograd.forward_ad import _set_fwd_grad_enabled
+from ..autograd.mode import is_grad_enabled
 from ..autograd.running import execution_order as _current_graph_task_execution_order
 from ..autograd.running import pass_number as _current_graph_task_id
 from ..autograd.running import running_node as _current_autograd_node
@@ -17,8 +19,12 @@ from . import _autograd, _functions
 
 __all__ = [
     "_WeakTensorRef", "_autograd", "_current_autograd_node", "_current_graph_task_execution_order",
-    "_current_graph_task_id", "_functions", "_will_engine_execute_node",
+    "_current_graph_task_id", "_functions", "_set_fwd_grad_enabled", "_will_engine_execute_node", "has_lapack",
+    "is_grad_enabled",
 ]  # fmt: skip
+
+
+has_lapack = True  # NumPy brings one
 
 
 class _WeakTensorRef:

@@ -87,11 +87,11 @@ def pushforward(op: Op, primals: tuple, tangents: list, params: dict, outs: tupl
         return [_shaped(_by_product(op, primals, tangents, params), outs[0])]
     if op.name in _BIASED and len(op.inputs) == 3:
         return [_shaped(_by_biased_product(op, primals, tangents, params), outs[0])]
-    if op.kind == "elementwise_pull" and len(outs) == 1 and op.joint is None:
-        tangent = _by_diagonal_pullback(op, primals, tangents, params, outs[0])
-        if tangent is not None:
-            return [_shaped(tangent, outs[0])]
     try:
+        if op.kind == "elementwise_pull" and len(outs) == 1 and op.joint is None:
+            tangent = _by_diagonal_pullback(op, primals, tangents, params, outs[0])
+            if tangent is not None:
+                return [_shaped(tangent, outs[0])]
         return _by_transposing(op, primals, tangents, params, outs)
     except NotImplementedError as error:
         raise NotImplementedError(

@@ -7,6 +7,7 @@ function.
 
 from __future__ import annotations
 
+import enum
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -23,8 +24,8 @@ from ..autograd.running import pass_number
 from ..tensor import Tensor
 
 __all__ = [
-    "CheckpointError", "GraphExecGroup", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_debug_enabled",
-    "set_checkpoint_early_stop",
+    "CheckpointError", "CheckpointPolicy", "GraphExecGroup", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop", "create_selective_checkpoint_contexts",
 ]  # fmt: skip
 
 
@@ -62,6 +63,32 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
         yield
     finally:
         _early_stop.reset(token)
+
+
+class CheckpointPolicy(enum.Enum):
+    """What a policy of selective checkpointing says about one operation."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+
+
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
+) -> tuple[Any, Any]:
+    """Refused: which operations are kept cannot be chosen one by one, for there is no dispatcher that would ask."""
+    if isinstance(policy_fn_or_list, list):
+        for op in policy_fn_or_list:
+            if not callable(op):
+                raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}.")
+    elif not callable(policy_fn_or_list):
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    raise NotImplementedError(
+        "Selective checkpointing is not supported. Checkpoint smaller parts of the function instead: what lies outside of "
+        "checkpoint() is kept, what lies inside is computed again."
+    )
 
 
 class GraphExecGroup:

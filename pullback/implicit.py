@@ -122,8 +122,8 @@ def _newton(residual: Callable, x: Tensor, tol: float, max_iters: int) -> Tensor
         x = trial
     if size > max(tol, 1e-6):
         raise RuntimeError(
-            f"root(): Newton's method did not converge in {max_iters} steps: the largest residual is {size:.3g}. Start nearer, "
-            "raise max_iters, or pass solver=..."
+            f"root(): Newton's method did not converge in {max_iters} steps: the largest residual is {size:.3g}. "
+            "Start nearer, raise max_iters, or pass solver=..."
         )
     return x
 
@@ -138,8 +138,8 @@ def fixed_point(function: Callable, start: Tensor, *theta: Any, tol: float = 1e-
             if float(step.abs().max()) <= tol:
                 return x
         raise RuntimeError(
-            f"fixed_point(): no convergence in {max_iters} applications: the last step was {float(step.abs().max()):.3g}. If the "
-            "function is no contraction, find the point with root() instead."
+            f"fixed_point(): no convergence in {max_iters} applications: the last step was {float(step.abs().max()):.3g}. "
+            "If the function is no contraction, find the point with root() instead."
         )
 
     return root(lambda x, *values: function(x, *values) - x, start, *theta, solver=iterate)

@@ -157,7 +157,7 @@ function flowText(flow) {
   if (!flow) return "nothing";
   let text = flow.values ? showArray(flow.values, flow.shape) + " · " : "";
   text += `norm ${show(flow.norm)}, range ${show(flow.low)} … ${show(flow.high)}`;
-  if (flow.zeros) text += `, ${Math.round(100 * flow.zeros / flow.size)} % zero`;
+  if (flow.zeros && flow.zeros >= 0.005 * flow.size) text += `, ${Math.round(100 * flow.zeros / flow.size)} % zero`;
   if (flow.nans) text += `, ${flow.nans} NaN`;
   if (flow.infinities) text += `, ${flow.infinities} Inf`;
   return text;

@@ -52,7 +52,7 @@ class Flow:
     def long(self) -> str:
         """Norm, range and anything remarkable, in one line."""
         parts = [f"norm {number(self.norm)}", f"range {number(self.low)} … {number(self.high)}"]
-        if self.size > 1 and self.zeros:
+        if self.size > 1 and self.zeros >= 0.005 * self.size and self.zeros:
             parts.append(f"{100 * self.zeros / self.size:.0f} % zero")
         if self.nans:
             parts.append(f"{self.nans} NaN")

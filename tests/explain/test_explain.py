@@ -218,3 +218,77 @@ def test_nothing_is_imported_before_it_is_used():
         "print([m for m in sys.modules if 'explaining' in m])"
     )
     assert subprocess.run([sys.executable, "-c", source], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def in_place(x):
+    y = x * 2
+    y[0] = x[1] * x[2]
+    y[:, 1].mul_(3)
+    return (y * y).sum(1)
+
+
+def second_order(x):
+    (g,) = pullback.autograd.grad((x**3).sum(), x, create_graph=True)
+    return g.sum(0) * x[0]
+
+
+def hooked_values(x):
+    with pullback.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+        return (x.exp() * x).sum(1)
+
+
+FUNCTIONS = {
+    "in place": in_place,
+    "second order": second_order,
+    "saved tensor hooks": hooked_values,
+    "views": lambda x: pullback.cat([part.flip(0) for part in x.unbind(0)]) * 2,
+    "split": lambda x: sum(part.sum(1) for part in x.split(2, 1)),
+    "sort": lambda x: x.sort(0).values[0] + x.topk(1, 0).values[0],
+    "linalg": lambda x: pullback.linalg.inv(x.T @ x + pullback.eye(4, dtype=x.dtype))[0],
+    "einsum": lambda x: pullback.einsum("ij,kj->ik", x, x.sin()).diagonal(),
+    "std": lambda x: x.std(0) / x.var(0),
+    "index": lambda x: x[pullback.tensor([0, 0, 1])].sum(1),
+}
+MODULES = {
+    "convolution": (
+        lambda: nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2)),
+        (2, 1, 6, 6),
+    ),
+    "lstm": (lambda: nn.LSTM(3, 4), (5, 2, 3)),
+    "gru": (lambda: nn.GRU(3, 4, bidirectional=True), (3, 1, 3)),
+    "attention": (lambda: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.1, batch_first=True), (2, 3, 8)),
+    "norms": (lambda: nn.Sequential(nn.GroupNorm(2, 4), nn.LayerNorm(5), nn.Dropout(0.5), nn.Softmax(-1)), (3, 4, 5)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_all_kinds_of_graphs(name):
+    pullback.manual_seed(0)
+    x = pullback.randn(4, 4, dtype=pullback.float64, requires_grad=True)
+    loss = FUNCTIONS[name](x)
+    weights = pullback.linspace(-1, 2, loss.numel(), dtype=pullback.float64).reshape(loss.shape)
+    explanation = loss.explain(weights)
+    loss.backward(weights)
+    np.testing.assert_array_equal(explanation.leaf("x").total, x.grad.numpy())
+    np.testing.assert_allclose(sum(explanation.contributions("x").values()), x.grad.numpy(), rtol=1e-9, atol=1e-9)
+    explanation.to_html(), explanation.to_svg(), str(explanation), pullback.memory(x.exp())
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_all_kinds_of_modules(name):
+    make, shape = MODULES[name]
+    pullback.manual_seed(0)
+    module = make()
+    with pullback.explaining.record():
+        out = module(pullback.randn(*shape))
+        out = out[0] if isinstance(out, tuple) else out
+        loss = out.square().flatten(1).sum(1)
+    explanation = loss.explain(pullback.ones(len(loss)), model=module)
+    loss.backward(pullback.ones(len(loss)))
+    assert len(explanation.leaves) == len(list(module.parameters()))
+    for parameter_name, parameter in module.named_parameters():
+        leaf = explanation.leaf(parameter_name)
+        np.testing.assert_array_equal(leaf.total, parameter.grad.numpy())
+        assert leaf.residual <= 1e-4 * (1 + leaf.flow.norm)
+    explanation.to_html(), explanation.to_svg(), str(explanation)
+    assert all(operation.line is not None for operation in explanation.operations)

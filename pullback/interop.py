@@ -98,7 +98,26 @@ def function_protocol(self: Tensor, function: Any, types: Any, args: tuple, kwar
     return call_function(function, types, args, kwargs)
 
 
+def array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
+    """The Array API standard's functions for tensors."""
+    from . import array_api
+
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"the Array API of {api_version} is not known here: 2024.12 is the newest")
+    return array_api
+
+
+def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """This tensor, which is on the only device there is."""
+    from .device import require_cpu
+
+    require_cpu(device)
+    return self
+
+
 def attach() -> None:
+    Tensor.__array_namespace__ = array_namespace
+    Tensor.to_device = to_device
     """Give Tensor these protocols."""
     Tensor.numpy = to_numpy
     Tensor.__array__ = array_protocol

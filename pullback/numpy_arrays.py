@@ -441,3 +441,42 @@ def _isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
 
 def _plain(value: Any) -> Any:
     return value._array if isinstance(value, Tensor) else value
+
+
+# --- functions of the Array API standard that NumPy has besides its older names ---
+
+
+def _running(name: str) -> Any:
+    def accumulate(
+        x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Any = None
+    ) -> Tensor:
+        axis = 0 if axis is None else axis
+        result = _F[name](x, axis)
+        if include_initial:
+            first = _F["full_like"](_F["narrow"](result, axis, 0, 1), 0 if name == "cumsum" else 1)
+            result = _F["cat"]([first, result], axis)
+        return result
+
+    return accumulate
+
+
+implements(np.cumulative_sum)(_running("cumsum"))
+implements(np.cumulative_prod)(_running("cumprod"))
+
+
+@implements(np.nonzero)
+def _nonzero(a: Any) -> tuple:
+    return tuple(_F["nonzero"](a, as_tuple=True))
+
+
+@implements(np.searchsorted)
+def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+    a, v = _same(a, v)
+    return _F["searchsorted"](a.detach(), v.detach().contiguous(), side=side, sorter=sorter)
+
+
+@implements(np.astype)
+def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
+    from .dtypes import as_dtype
+
+    return x.to(as_dtype(dtype))

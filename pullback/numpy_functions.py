@@ -27,7 +27,7 @@ _UFUNC_NAMES = {
     "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "arctan2": "atan2", "rint": "round", "conjugate": "conj",
     "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
     "invert": "bitwise_not", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "negative": "neg",
-    "degrees": "rad2deg", "radians": "deg2rad", "mod": "remainder", "vecdot": "linalg_vecdot", "cbrt": "cbrt",
+    "degrees": "rad2deg", "radians": "deg2rad", "mod": "remainder", "cbrt": "cbrt",
 }  # fmt: skip
 
 UFUNCS: dict[np.ufunc, Callable] = {}
@@ -46,6 +46,10 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any
         return _without_gradient(getattr(ufunc, method), f"np.{ufunc.__name__}.{method}", inputs, kwargs)
     kwargs = {key: value for key, value in kwargs.items() if key not in ("casting", "order", "subok", "dtype")}
     out = kwargs.pop("out", None)
+    if ufunc is np.vecdot:
+        return _vecdot(*inputs, **kwargs)
+    if kwargs:  # axis, axes, keepdims of generalized ufuncs
+        return _without_gradient(ufunc, f"np.{ufunc.__name__}", inputs, kwargs)
     function = UFUNCS.get(ufunc) or _find(ufunc)
     if function is None:
         result = _without_gradient(ufunc, f"np.{ufunc.__name__}", inputs, kwargs)
@@ -55,6 +59,12 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any
     if out is not None:
         return _write(out[0], result)
     return result
+
+
+def _vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
+    from .numpy_algebra import _vecdot
+
+    return _vecdot(x1, x2, axis)
 
 
 def _without_gradient(function: Any, name: str, args: tuple, kwargs: dict) -> Any:

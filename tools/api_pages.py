@@ -112,6 +112,8 @@ def entry(module: str, name: str, value: Any) -> tuple[str, str, tuple[str, ...]
     dotted = f"{module}.{name}"
     if name == "Tensor":  # has a page of its own
         return None
+    if inspect.ismodule(value):  # autograd.gradcheck is a module that can be called as the function in it
+        dotted, value = f"{dotted}.{name}", getattr(value, name, None)
     if inspect.isclass(value):
         return "autoclass", dotted, ("members",) if name in WITH_MEMBERS else ()
     return ("autofunction", dotted, ()) if callable(value) else None
@@ -121,6 +123,8 @@ def namespace_page(title: str, module: str, introduction: str) -> str:
     """The page of a namespace, from its `__all__`."""
     found = importlib.import_module(f"pullback.{module}")
     names = sorted(name for name in found.__all__ if not name.startswith("_"))
+    for name in names:
+        getattr(found, name)  # the first look may load a module that then stands under its name, as it will for Sphinx
     entries = [entry(f"pullback.{module}", name, getattr(found, name)) for name in names]
     return f"# {title}\n\n{introduction}\n\n{directives(each for each in entries if each is not None)}\n"
 

@@ -27,6 +27,8 @@ class randomness_of_level:
 def drawn(draw: Callable[[tuple], Any], shape: tuple, outside: tuple = ()) -> Any:
     """What `draw(shape)` gives, under the randomness of all levels of vmap: possibly a batch."""
     levels = _levels.get()
+    if not levels:
+        return draw(shape)
     for _, randomness, _ in levels:
         if randomness == "error":
             raise RuntimeError(

@@ -14,9 +14,10 @@ import numpy as np
 
 from .. import random as random_module
 from ..arrays.randomness import drawn
+from ..autograd.mode import current_mode
 from ..autograd.op import Op, op
 from ..autograd.tape import apply, wrap
-from ..autograd.views import in_place
+from ..autograd.views import bump, check_no_overlap, check_writable, in_place, storage_of
 from ..creation import finish
 from ..dtypes import as_dtype, default_dtype, from_numpy_dtype, int64
 from ..kernels.random import discrete, streams
@@ -258,6 +259,14 @@ def _refill(node_name: str) -> Op:
 
 def _filled(refill: Op, x: Tensor, generator: Any, draw: Callable[..., np.ndarray], *args: Any) -> Tensor:
     stream = _from(generator)
+    mode = current_mode()
+    if not mode.special and not (mode.grad and x.requires_grad):
+        array = x.memory()
+        check_writable(x, mode, False)
+        check_no_overlap(array)
+        np.copyto(array, _in_memory_order(array, array.dtype, draw, stream, *args), casting="unsafe")
+        bump(storage_of(x))
+        return x
 
     def fill(old: Tensor) -> Tensor:
         return apply(refill, (old, wrap(_in_memory_order(old._array, old._array.dtype, draw, stream, *args))))

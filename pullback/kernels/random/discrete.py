@@ -183,7 +183,7 @@ def _bernoulli_number(generator: Generator, shape: Shape, dtype: np.dtype, p: fl
     def fill(block: np.ndarray) -> None:
         bits = generator.bits64(block.size)
         np.bitwise_and(bits, _LOW_53_BITS, out=bits)
-        np.copyto(block, bits < threshold, casting="unsafe")
+        block[...] = bits < threshold
 
     return in_blocks(generator, size_of(shape), dtype, fill).reshape(shape)
 
@@ -196,7 +196,8 @@ def dropout_mask(generator: Generator, shape: Shape, dtype: np.dtype, p: float) 
     """
     mask = _bernoulli_number(generator, shape, dtype, 1.0 - p)
     work = _FLOAT64 if dtype == _FLOAT64 else _FLOAT32
-    return np.multiply(mask, cast(np.divide(work.type(1), work.type(1.0 - p)), dtype), out=mask)
+    scale = work.type(1) / work.type(1.0 - p)
+    return np.multiply(mask, scale if work is dtype else cast(scale, dtype), out=mask)
 
 
 def feature_noise_shape(shape: Sequence[int]) -> tuple[int, ...]:

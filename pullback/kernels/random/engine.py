@@ -54,10 +54,11 @@ class Generator:
         self.device: object = _checked_device(device)
         self.lock = threading.RLock()
         self.cached_normal: float | None = None
+        self.normals: tuple[np.ndarray, ...] = ()  # what ``normals.few_normals`` knows about ``words``
         self._seed: int | None = DEFAULT_SEED
         self._engines: tuple[MT19937, RandomState] | None = None
-        self._words = np.empty(0, np.uint32)
-        self._next = _WORDS
+        self.words = np.empty(0, np.uint32)
+        self._next = 0
 
     # ------------------------------------------------------------------ seeding
 
@@ -77,7 +78,7 @@ class Generator:
         with self.lock:
             self._seed = seed % 2**64
             self.cached_normal = None
-            self._next = _WORDS
+            self._next = self.words.size
             if self._engines is not None:
                 self._engines[1].seed(self._seed & 0xFFFFFFFF)
         return self
@@ -101,7 +102,7 @@ class Generator:
         """The whole state as 5056 bytes in torch's layout."""
         with self.lock:
             state: Any = self._started()[0].state["state"]
-            words, position, seed = state["key"], self._next, self.initial_seed()
+            words, position, seed = state["key"], _WORDS - (self.words.size - self._next), self.initial_seed()
             record = np.zeros((), _STATE_LAYOUT)
             record["seed"] = seed
             record["seeded"] = 1
@@ -143,8 +144,7 @@ class Generator:
                 "bit_generator": "MT19937",
                 "state": {"key": record["words"].astype(np.uint32), "pos": position},
             }
-            waiting = engine.randint(0, 2**32, size=_WORDS - position, dtype=np.uint32)
-            self._words, self._next = np.concatenate((np.zeros(position, np.uint32), waiting)), position
+            self.words, self._next = engine.randint(0, 2**32, size=_WORDS - position, dtype=np.uint32), 0
             self.cached_normal = float(record["normal_y"]) if record["normal_is_valid"] else None
 
     def clone_state(self) -> Generator:
@@ -158,27 +158,33 @@ class Generator:
     # ------------------------------------------------------------------ draws
 
     # Whoever draws holds ``lock``. The engine is always left at the end of a block of 624 words; what has not been
-    # handed out of the block waits in ``_words`` from ``_next`` on. A few words then cost a slice, and the state is
-    # the engine's, with ``_next`` for its position.
+    # handed out of the block waits at the end of ``words``. A few words then cost a slice, and the state is the
+    # engine's with another position.
+
+    def take(self, count: int) -> int:
+        """Draw a few words: they are ``words[start : start + count]`` for the start that is returned."""
+        start = self._next
+        if start + count > self.words.size:
+            missing = start + count - self.words.size
+            whole = -(-missing // _WORDS) * _WORDS
+            drawn = self._started()[1].randint(0, 2**32, size=whole, dtype=np.uint32)
+            self.words = np.concatenate((self.words[start:], drawn))
+            start = 0
+        self._next = start + count
+        return start
 
     def bits32(self, count: int) -> np.ndarray:
         """``count`` words of the stream, uint32."""
-        end = self._next + count
-        if end <= _WORDS:
-            words = self._words[self._next : end].copy()
-            self._next = end
-            return words
-        head = self._words[self._next :]
-        missing = count - head.size
-        whole = -(-missing // _WORDS) * _WORDS
-        drawn = self._started()[1].randint(0, 2**32, size=whole, dtype=np.uint32)
-        self._words = drawn[whole - _WORDS :].copy()
-        self._next = _WORDS - (whole - missing)
-        return np.concatenate((head, drawn[:missing]))
+        start = self.take(count)
+        words = self.words[start : start + count]
+        if count <= 2 * _WORDS:
+            return words.copy()
+        self.words, self._next = self.words[self._next :].copy(), 0
+        return words
 
     def bits64(self, count: int) -> np.ndarray:
         """``count`` pairs of words, uint64; the first word of a pair is the high half."""
-        waiting = _WORDS - self._next
+        waiting = self.words.size - self._next
         if 2 * count <= waiting or waiting % 2:
             words = self.bits32(2 * count)
             return (words[0::2].astype(np.uint64) << _HALF) | words[1::2]
@@ -187,7 +193,7 @@ class Generator:
         whole = -(-missing // (_WORDS // 2)) * (_WORDS // 2)
         drawn = self._started()[1].randint(0, 2**64, size=whole, dtype=np.uint64)
         last = drawn[whole - _WORDS // 2 :]
-        self._words = np.stack((last >> _HALF, last & _LOW_32_BITS), axis=-1).astype(np.uint32).reshape(_WORDS)
+        self.words = np.stack((last >> _HALF, last & _LOW_32_BITS), axis=-1).astype(np.uint32).reshape(_WORDS)
         self._next = _WORDS - 2 * (whole - missing)
         return np.concatenate((head, drawn[:missing]))
 
@@ -224,10 +230,10 @@ class Generator:
 
     def _position(self) -> tuple[Any, np.ndarray, int]:
         """Where the stream stands, for ``_return_to``."""
-        return self._started()[0].state, self._words, self._next
+        return self._started()[0].state, self.words, self._next
 
     def _return_to(self, position: tuple[Any, np.ndarray, int]) -> None:
-        self._started()[0].state, self._words, self._next = position
+        self._started()[0].state, self.words, self._next = position
 
     def _started(self) -> tuple[MT19937, RandomState]:
         """The bit generator, which has the state, and the RandomState on top of it, which draws words of 32 bits."""

@@ -10,10 +10,14 @@ whole arrays. Does not live here: drawing bits and choosing which normal algorit
 
 from __future__ import annotations
 
+import math
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from .engine import Generator
 
 Number = float | np.floating
 
@@ -98,9 +102,7 @@ def float32_box_muller(bits: np.ndarray) -> None:
 
     Of each 16 draws, 8 make radii and 8 make angles.
     """
-    work = getattr(_thread, "workspace", None)
-    if work is None:
-        work = _thread.workspace = _Workspace()
+    work = _workspace()
     groups = bits.view(_EIGHT_WORDS).reshape(-1, 2)
     rows = _PAIRS_PER_BLOCK // 8
     for start in range(0, len(groups), rows):
@@ -114,6 +116,38 @@ def float32_box_muller(bits: np.ndarray) -> None:
         np.multiply(normals, radius, out=normals)
         np.add(normals, _ZERO, out=normals)  # -0.0 becomes 0.0, as when a mean of zero is added
         np.copyto(block, normals.view(_EIGHT_WORDS))
+
+
+def few_normals(generator: Generator, count: int) -> np.ndarray:
+    """``count`` (a multiple of 16) float32 normals for the price of a few calls, mostly.
+
+    The hundred steps take hardly longer for all the words that wait in the generator than for a few of them: the
+    radii, cosines and sines of all are kept until the next words come.
+    """
+    start = generator.take(count)
+    if not generator.normals or generator.normals[0] is not generator.words:
+        words = generator.words
+        work = _workspace()
+        units = work.units[:, : words.size]
+        np.bitwise_and(words, _LOW_24_BITS, out=units, casting="unsafe")
+        np.subtract(_TWO_TO_24, units[0], out=units[0])
+        radius = _radius(units[0], work).copy()
+        generator.normals = (words, radius, *_cosine_and_sine(units[1], work).copy())
+    _, radius, cosine, sine = generator.normals
+    normals = np.empty((count // 16, 2, 8), np.float32)
+    blocks = slice(start, start + count)
+    radii = radius[blocks].reshape(-1, 2, 8)[:, 0]
+    np.multiply(radii, cosine[blocks].reshape(-1, 2, 8)[:, 1], out=normals[:, 0])
+    np.multiply(radii, sine[blocks].reshape(-1, 2, 8)[:, 1], out=normals[:, 1])
+    np.add(normals, _ZERO, out=normals)
+    return normals.reshape(count)
+
+
+def _workspace() -> _Workspace:
+    work = getattr(_thread, "workspace", None)
+    if work is None:
+        work = _thread.workspace = _Workspace()
+    return work
 
 
 def _round_to_float32(wide: np.ndarray, narrow: np.ndarray) -> None:
@@ -234,7 +268,9 @@ def _rotate_by_octant(results: np.ndarray, octant: np.ndarray, swap: np.ndarray,
 
 def fused_multiply_add(a: np.ndarray, b: Number, c: Number, dtype: np.dtype) -> np.ndarray:
     """a * b + c with a single rounding, for one-dimensional ``a``; ``b`` and ``c`` are already of the dtype."""
-    if c == 0 and np.isfinite(b):
+    if c == 0 and b == 1:
+        return a + dtype.type(0)
+    if c == 0 and math.isfinite(b):
         return a * dtype.type(b) + dtype.type(0)
     emulated = _fused_float64 if dtype == np.float64 else _fused_float32
     if dtype not in _complex_product_fuses:

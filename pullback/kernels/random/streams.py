@@ -17,13 +17,14 @@ import numpy as np
 
 from ..threads import parallel_tasks
 from .engine import Generator
-from .normals import float32_box_muller, fused_multiply_add
+from .normals import few_normals, float32_box_muller, fused_multiply_add
 
 Shape = int | Sequence[int]
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
-_LOW_24_BITS = np.uint32(2**24 - 1)
+_LOW_24_BITS, _UNIT = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32)
 _BLOCK = 1 << 15  # values for each pass: draws and results stay in the cache
 _NORMALS_AT_ONCE = 1 << 16  # for each thread
+_FEW = 128  # normals that are made from tables of the words that wait in the generator
 
 
 def size_of(shape: Shape) -> int:
@@ -41,6 +42,9 @@ def in_blocks(generator: Generator, count: int, dtype: np.dtype, fill: Callable[
     """A new array that ``fill`` writes block by block, in order, while nobody else draws."""
     out = np.empty(count, dtype)
     with generator.lock:
+        if count <= _BLOCK:
+            fill(out)
+            return out
         for start in range(0, count, _BLOCK):
             fill(out[start : start + _BLOCK])
     return out
@@ -56,13 +60,16 @@ def uniforms(generator: Generator, count: int, dtype: np.dtype) -> np.ndarray:
     bits = generator.bits32(count)
     np.bitwise_and(bits, _LOW_24_BITS, out=bits)
     values = bits.view(np.int32).astype(_FLOAT32)
-    return np.multiply(values, np.float32(2.0**-24), out=values)
+    return np.multiply(values, _UNIT, out=values)
 
 
 def uniform(
     generator: Generator, shape: Shape, dtype: np.dtype, low: float = 0.0, high: float = 1.0
 ) -> np.ndarray:
     """Uniform numbers in [low, high); a value that rounds up to ``high`` becomes ``low``."""
+    if low == 0 and high == 1 and (dtype == _FLOAT32 or dtype == _FLOAT64) and size_of(shape) <= _BLOCK:
+        with generator.lock:
+            return uniforms(generator, size_of(shape), dtype).reshape(shape)
     work = _FLOAT64 if dtype == _FLOAT64 else _FLOAT32
     start, end = work.type(low), work.type(high)
     start_value, end_value = dtype.type(start), dtype.type(end)
@@ -117,45 +124,44 @@ def _normals_by_16(
     float64 have drawn a uniform for every element, the half types only for the elements of full blocks.
     """
     rest = count % 16
-    full = count - rest
     wide = work == _FLOAT64
+    draw = generator.doubles if wide else generator.bits32
+    with generator.lock:
+        values = _full_blocks_of_16(generator, count - rest, wide)
+        if rest:
+            if dtype == work:
+                draw(rest)
+            values = np.concatenate((values[: count - 16], _full_blocks_of_16(generator, 16, wide)))
+    if mean != 0 or std != 1:
+        for start in range(0, count, _BLOCK):
+            block = values[start : start + _BLOCK]
+            block[...] = fused_multiply_add(block, std, mean, work)
+    return values.astype(dtype, copy=False)
+
+
+def _full_blocks_of_16(generator: Generator, count: int, wide: bool) -> np.ndarray:
+    """Standard normals, float64 if ``wide``, else float32."""
+    if not wide and count <= _FEW:
+        return few_normals(generator, count)
     draw, transform = (generator.doubles, _box_muller) if wide else (generator.bits32, float32_box_muller)
-    values = np.empty(full + (16 if rest else 0), work)
-    draws = values if wide else values.view(np.uint32)
-    starts = iter(range(0, full, _NORMALS_AT_ONCE))
+    if count <= _NORMALS_AT_ONCE:
+        draws = draw(count)
+        transform(draws)
+        return draws if wide else draws.view(np.float32)
+    draws = np.empty(count, np.float64 if wide else np.uint32)
+    starts = iter(range(0, count, _NORMALS_AT_ONCE))
     turn = Lock()
 
     def fill_next() -> None:
         # Threads draw in turn, in the order of the blocks; one draws while others transform.
         with turn:
             start = next(starts)
-            block = draws[start : min(start + _NORMALS_AT_ONCE, full)]
+            block = draws[start : start + _NORMALS_AT_ONCE]
             block[...] = draw(block.size)
-        finish(block)
-
-    def finish(block: np.ndarray) -> None:
         transform(block)
-        if mean != 0 or std != 1:
-            normals = block.view(work)
-            normals[...] = fused_multiply_add(normals, std, mean, work)
 
-    with generator.lock:
-        if full <= _NORMALS_AT_ONCE:
-            if full:
-                fill_next()
-        else:
-            parallel_tasks(fill_next, [()] * -(-full // _NORMALS_AT_ONCE))
-        if rest:
-            if dtype == work:
-                draw(rest)
-            draws[-16:] = draw(16)
-    if not rest:
-        return values.astype(dtype, copy=False)
-    finish(draws[-16:])
-    out = np.empty(count, dtype)
-    out[:-16] = values[: count - 16]
-    out[-16:] = values[-16:]
-    return out
+    parallel_tasks(fill_next, [()] * -(-count // _NORMALS_AT_ONCE))
+    return draws if wide else draws.view(np.float32)
 
 
 def _box_muller(draws: np.ndarray) -> None:
@@ -176,8 +182,13 @@ def _paired_normals(generator: Generator, count: int) -> np.ndarray:
             first.append(generator.cached_normal)
             generator.cached_normal = None
         missing = count - len(first)
-        draws = generator.doubles(missing + missing % 2)
-        values = _paired_box_muller(draws) if draws.size >= 32 else _few_paired_box_muller(draws.tolist())
+        drawn = missing + missing % 2
+        if drawn < 32:
+            few = _few_paired_box_muller(generator.few_doubles(drawn))
+            if missing % 2:
+                generator.cached_normal = few.pop()
+            return np.array(first + few, _FLOAT64)
+        values = _paired_box_muller(generator.doubles(drawn))
         if missing % 2:
             generator.cached_normal = float(values[-1])
     return np.concatenate((first, values[:missing]))

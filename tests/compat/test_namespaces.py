@@ -1,0 +1,196 @@
+"""The namespaces ordinary programs touch besides tensors and layers answer as torch's CPU build does."""
+
+import contextlib
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import pullback
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def outcome(function, module):
+    """What a program sees: a value, or the type and first sentence of an error."""
+    try:
+        return function(module)
+    except Exception as error:
+        return type(error).__name__, str(error).split(".")[0].split(" (Triggered")[0]
+
+
+QUESTIONS = {
+    "cuda available": lambda t: t.cuda.is_available(),
+    "cuda count": lambda t: t.cuda.device_count(),
+    "cuda memory": lambda t: (t.cuda.memory_allocated(), t.cuda.max_memory_allocated()),
+    "cuda seeds": lambda t: (t.cuda.manual_seed(1), t.cuda.manual_seed_all(1), t.cuda.empty_cache()),
+    "cuda device": lambda t: t.cuda.current_device(),
+    "cuda name": lambda t: t.cuda.get_device_name(0),
+    "cuda tensor": lambda t: t.ones(2).cuda(),
+    "cuda type": lambda t: t.cuda.FloatTensor(2),
+    "accelerator": lambda t: (t.accelerator.is_available(), t.accelerator.current_accelerator()),
+    "mps": lambda t: (t.backends.mps.is_available(), t.backends.mps.is_built()),
+    "cudnn": lambda t: (t.backends.cudnn.is_available(), t.backends.cudnn.benchmark, t.backends.cudnn.deterministic),
+    "float tensor": lambda t: t.FloatTensor([1, 2]).tolist(),
+    "long tensor": lambda t: (
+        t.LongTensor([1, 2]).tolist(),
+        tuple(t.LongTensor(2, 3).shape),
+        t.LongTensor([1.5]).tolist(),
+    ),
+    "bool tensor": lambda t: t.BoolTensor([True, False]).tolist(),
+    "type of tensor": lambda t: (isinstance(t.ones(2), t.FloatTensor), isinstance(t.ones(2), t.LongTensor)),
+    "wrong data": lambda t: t.FloatTensor(2.5),
+    "to a legacy type": lambda t: t.ones(2).type(t.LongTensor).tolist(),
+    "typename": lambda t: (t.typename(t.ones(1)), t.typename(t.nn.Linear(1, 1))),
+    "layout": lambda t: (str(t.ones(1).layout), str(t.contiguous_format), str(t.channels_last)),
+    "default device": lambda t: str(t.get_default_device()),
+    "storage": lambda t: (
+        t.ones(2, 3)[1].untyped_storage().nbytes(),
+        len(t.ones(3).storage()),
+        t.ones(2).storage().tolist(),
+    ),
+    "same storage": lambda t: (lambda x: x[1:].untyped_storage().data_ptr() == x.untyped_storage().data_ptr())(
+        t.ones(3)
+    ),
+    "frombuffer": lambda t: t.frombuffer(bytearray(b"abcdefgh"), dtype=t.int16).tolist(),
+    "frombuffer of nothing": lambda t: t.frombuffer(bytearray(b""), dtype=t.int16),
+    "compile": lambda t: t.compiler.is_compiling(),
+    "jit": lambda t: (t.jit.is_scripting(), t.jit.is_tracing(), t.jit.annotate(int, 3)),
+    "distributed": lambda t: t.distributed.is_initialized(),
+    "rank without a group": lambda t: t.distributed.get_rank(),
+    "constants": lambda t: (t.pi, t.e, t.inf, t.newaxis),
+    "functions in place": lambda t: (t.relu_(t.tensor([-1.0, 1.0])).tolist(), t.exp_(t.zeros(1)).tolist()),
+    "functions of layers": lambda t: t.conv1d(t.ones(1, 1, 4), t.ones(1, 1, 2)).tolist(),
+    "dropout": lambda t: t.dropout(t.ones(3), 0.5, False).tolist(),
+    "questions": lambda t: (
+        t.is_floating_point(t.ones(1)),
+        t.is_complex(t.ones(1)),
+        t.numel(t.ones(2, 3)),
+        t.is_nonzero(t.ones(1)),
+    ),
+    "old forms": lambda t: (
+        t.ones(2).add_(0.5, t.ones(2)).tolist(),
+        t.ones(2).addcmul_(0.5, t.ones(2), t.ones(2)).tolist(),
+    ),
+    "alpha tensor": lambda t: t.ones(2).add(t.ones(2), alpha=t.tensor(2.0)).tolist(),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_answers_are_torchs(name):
+    assert outcome(QUESTIONS[name], pullback) == outcome(QUESTIONS[name], torch)
+
+
+PAIRS = {
+    "close": lambda t: (t.tensor([1.0, 2.0]), t.tensor([1.0, 2.0 + 1e-7])),
+    "far": lambda t: (t.tensor([1.0, 2.0]), t.tensor([1.0, 3.0])),
+    "integers": lambda t: (t.tensor([1, 2]), t.tensor([1, 3])),
+    "bools": lambda t: (t.tensor([True, False]), t.tensor([True, True])),
+    "dtype": lambda t: (t.tensor([1.0]), t.tensor([1.0], dtype=t.float64)),
+    "shape": lambda t: (t.tensor([1.0]), t.tensor([1.0, 2.0])),
+    "0-d": lambda t: (t.tensor(1.0), t.tensor(2.0)),
+    "floats": lambda t: (1.0, 2.0),
+    "numbers of two kinds": lambda t: (1, 1.0),
+    "list": lambda t: ([1.0, 2.0], [1.0, 3.0]),
+    "lengths": lambda t: ([t.tensor(1.0)], [t.tensor(1.0), t.tensor(2.0)]),
+    "dict": lambda t: ({"a": t.tensor(1.0)}, {"a": t.tensor(2.0)}),
+    "keys": lambda t: ({"a": t.tensor(1.0)}, {"b": t.tensor(1.0)}),
+    "nan": lambda t: (t.tensor([float("nan")]), t.tensor([float("nan")])),
+    "arrays": lambda t: (np.array([1.0, 2.0]), np.array([1.0, 3.0])),
+    "matrix": lambda t: (t.tensor([[1.0, 2], [3, 4]]), t.tensor([[1.0, 2], [3.5, 8]])),
+    "complex": lambda t: (t.tensor([1 + 2j]), t.tensor([1 + 3j])),
+    "tensor and list": lambda t: (t.tensor([1.0]), [1.0]),
+    "empty": lambda t: (t.tensor([]), t.tensor([])),
+    "none": lambda t: (None, None),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_assert_close_says_what_torch_says(name):
+    def message(module):
+        try:
+            module.testing.assert_close(*PAIRS[name](module))
+        except Exception as error:
+            return type(error).__name__, str(error).replace("pullback.tensor.Tensor", "torch.Tensor")
+        return None
+
+    assert message(pullback) == message(torch)
+
+
+def test_autocast_runs_products_in_bfloat16():
+    def dtypes(module):
+        module.manual_seed(0)
+        layer, x = module.nn.Linear(4, 4), module.randn(2, 4)
+        with module.autocast("cpu", dtype=module.bfloat16):
+            y = layer(x)
+            z = x @ x.T + 1.0
+            mixed = y @ x.T
+            loss = module.nn.functional.mse_loss(y, x)
+            inside = module.is_autocast_cpu_enabled()
+            with module.autocast("cpu", enabled=False):
+                off = layer(x)
+        loss.backward()
+        values = [str(v.dtype) for v in (y, z, mixed, loss, off, layer.weight.grad)]
+        return values, inside, module.is_autocast_cpu_enabled(), round(loss.item(), 2)
+
+    assert dtypes(pullback) == dtypes(torch)
+
+
+def test_grad_scaler_skips_steps_that_overflow():
+    def story(module):
+        p = module.nn.Parameter(module.tensor([1.0]))
+        optimizer = module.optim.SGD([p], lr=0.1)
+        scaler = module.amp.GradScaler("cpu", init_scale=4.0, growth_interval=2)
+        told = []
+        for factor in (1.0, float("inf"), 2.0, 3.0, 4.0):
+            optimizer.zero_grad()
+            scaler.scale((p * factor).sum()).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            told.append((round(p.item(), 5), scaler.get_scale()))
+        with contextlib.suppress(RuntimeError):
+            scaler.unscale_(optimizer)
+            scaler.unscale_(optimizer)
+            told.append("no error")
+        return told, {key: float(value) for key, value in scaler.state_dict().items()}
+
+    assert story(pullback) == story(torch)
+
+
+def test_what_cannot_be_done_says_so():
+    for function in (pullback.jit.save, pullback.jit.load, pullback.onnx.export, pullback.hub.load):
+        with pytest.raises((RuntimeError, NotImplementedError), match="Pullback"):
+            function(None, None)
+    with pytest.raises(RuntimeError, match="one process"):
+        pullback.distributed.init_process_group("gloo", world_size=2, rank=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function = lambda x: x  # noqa: E731
+        assert pullback.jit.script(function) is function and pullback.compile(function) is function
+    assert len(caught) <= 1
+
+
+def test_one_process_is_a_group():
+    group = pullback.distributed
+    group.init_process_group("gloo", world_size=1, rank=0)
+    try:
+        x = pullback.ones(2)
+        group.all_reduce(x)
+        assert (group.get_rank(), group.get_world_size(), x.tolist()) == (0, 1, [1.0, 1.0])
+    finally:
+        group.destroy_process_group()
+
+
+def test_profiler_counts_operations():
+    x = pullback.randn(4, 4, requires_grad=True)
+    with pullback.profiler.profile() as profiler, pullback.profiler.record_function("block"):
+        (x @ x).sum()
+    keys = {item.key: item.count for item in profiler.key_averages()}
+    assert keys["aten::mm"] == 1 and keys["block"] == 1
+    assert "aten::mm" in profiler.key_averages().table(sort_by="cpu_time_total")
+
+
+def test_layouts_and_formats_pickle_by_name():
+    assert pickle.loads(pickle.dumps(pullback.channels_last)) is pullback.channels_last

@@ -1,8 +1,10 @@
-"""Differentiating through solutions: roots, fixed points and linear systems, by the implicit function theorem.
+"""Functions defined by equations: roots, fixed points and linear systems, with derivatives of any order.
 
-What the solver did on its way is not recorded; the gradient at the solution comes from one linear system there. The
-backward passes are ordinary operations, so second derivatives work too. `minimize` hands a function of tensors to
-SciPy.
+The solution is found without recording anything. Its derivative follows from the equation: if f(x, p) = 0, then dx =
+-(df/dx)^-1 (df/dp) dp, so a backward pass costs one linear solve with the transposed Jacobian, for which only
+products are needed. That solve is differentiable itself, and so on. What the derivatives are taken of has to be
+passed as parameters (tensors, or lists, tuples and dicts of them); tensors a function merely captures count as
+constants.
 """
 
 from __future__ import annotations
@@ -17,297 +19,271 @@ from .autograd.function import Function
 from .autograd.grad_mode import enable_grad, no_grad
 from .autograd.mode import is_grad_enabled
 from .autograd.tape import wrap
-from .multi.jacobians import jacobian
+from .krylov import solve as krylov_solve
 from .tensor import Tensor
 from .utils._pytree import tree_flatten, tree_unflatten
 
-__all__ = ["fixed_point", "linear_solve", "minimize", "root"]
-
-
-def _solved(matrix: Tensor, vector: Tensor) -> Tensor:
-    from .linalg import solve
-
-    return solve(matrix, vector)
-
-
-def _square_jacobian(value: Tensor, x: Tensor, create_graph: bool) -> Tensor:
-    size = x.numel()
-    return jacobian(value, x, create_graph=create_graph).reshape(size, size)
-
-
-def _working_copies(x: Tensor, tensors: list, recording: bool) -> tuple[Tensor, list]:
-    """What a backward pass differentiates by: partial derivatives, so not the solution's own dependence on theta."""
-    if not recording:
-        return x.detach().requires_grad_(), [value.detach().requires_grad_(value.requires_grad) for value in tensors]
-    return x.view_as(x), [value.view_as(value) if value.requires_grad else value for value in tensors]
-
-
-class _Solution(Function):
-    """The identity on a solution of function(x, *theta) = 0, with the derivative of that solution by theta."""
-
-    @staticmethod
-    def forward(ctx: Any, function: Callable, x: Tensor, *theta: Any) -> Tensor:
-        out = x.clone()
-        ctx.function = function
-        ctx.others = [None if isinstance(value, Tensor) else value for value in theta]
-        ctx.save_for_backward(out, *[value for value in theta if isinstance(value, Tensor)])
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:
-        x, *tensors = ctx.saved_tensors
-        recording = is_grad_enabled()
-        with enable_grad():
-            x, tensors = _working_copies(x, tensors, recording)
-            given = iter(tensors)
-            theta = [next(given) if value is None else value for value in ctx.others]
-            value = ctx.function(x, *theta)
-            matrix = _square_jacobian(value, x, recording)
-            weights = -_solved(matrix.T, g.reshape(-1)).reshape(g.shape)
-            wanted = [value for value in tensors if value.requires_grad]
-            found = iter(
-                roots.grad(value, wanted, weights, create_graph=recording, allow_unused=True) if wanted else ()
-            )
-        return (
-            None,
-            None,
-            *(next(found) if isinstance(value, Tensor) and value.requires_grad else None for value in theta),
-        )
-
-
-def root(
-    function: Callable,
-    start: Tensor,
-    *theta: Any,
-    solver: Callable | None = None,
-    tol: float = 1e-10,
-    max_iters: int = 100,
-) -> Tensor:
-    """The x with function(x, *theta) = 0 near `start`, differentiable by theta.
-
-    `solver(f, start)` may find it in its own way; the default is Newton's method with steps halved while they do not
-    help.
-    """
-    with no_grad():
-        constants = [value.detach() if isinstance(value, Tensor) else value for value in theta]
-
-        def residual(x: Tensor) -> Tensor:
-            return function(x, *constants)
-
-        x = (
-            solver(residual, start.detach())
-            if solver is not None
-            else _newton(residual, start.detach(), tol, max_iters)
-        )
-    return _Solution.apply(function, x, *theta)
-
-
-def _newton(residual: Callable, x: Tensor, tol: float, max_iters: int) -> Tensor:
-    size = float(residual(x).abs().max())
-    for _ in range(max_iters):
-        if size <= tol:
-            return x
-        with enable_grad():
-            here = x.detach().requires_grad_()
-            value = residual(here)
-            matrix = _square_jacobian(value, here, False)
-        step = _solved(matrix, value.detach().reshape(-1)).reshape(x.shape)
-        scale, before = 1.0, size
-        while True:
-            trial = x - scale * step
-            size = float(residual(trial).abs().max())
-            if size < before or scale < 1e-4:
-                break
-            scale /= 2
-        x = trial
-    if size > max(tol, 1e-6):
-        raise RuntimeError(
-            f"root(): Newton's method did not converge in {max_iters} steps: the largest residual is {size:.3g}. "
-            "Start nearer, raise max_iters, or pass solver=..."
-        )
-    return x
-
-
-def fixed_point(function: Callable, start: Tensor, *theta: Any, tol: float = 1e-10, max_iters: int = 1000) -> Tensor:
-    """The x with function(x, *theta) = x that repeated application leads to, differentiable by theta."""
-
-    def iterate(residual: Callable, x: Tensor) -> Tensor:
-        for _ in range(max_iters):
-            step = residual(x)
-            x = x + step
-            if float(step.abs().max()) <= tol:
-                return x
-        raise RuntimeError(
-            f"fixed_point(): no convergence in {max_iters} applications: the last step was {float(step.abs().max()):.3g}. "
-            "If the function is no contraction, find the point with root() instead."
-        )
-
-    return root(lambda x, *values: function(x, *values) - x, start, *theta, solver=iterate)
-
-
-# --- linear systems ---
-
-
-class _LinearSolution(Function):
-    @staticmethod
-    def forward(ctx: Any, operator: Callable, x: Tensor, settings: tuple, b: Tensor, *theta: Any) -> Tensor:
-        out = x.clone()
-        ctx.operator, ctx.settings = operator, settings
-        ctx.others = [None if isinstance(value, Tensor) else value for value in theta]
-        ctx.save_for_backward(out, *[value for value in theta if isinstance(value, Tensor)])
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:
-        x, *tensors = ctx.saved_tensors
-        recording = is_grad_enabled()
-        symmetric, tol, max_iters = ctx.settings
-        with enable_grad():
-            x, tensors = _working_copies(x, tensors, recording)
-            given = iter(tensors)
-            theta = [next(given) if value is None else value for value in ctx.others]
-            value = ctx.operator(x, *theta)
-            transposed = ctx.operator if symmetric else _transposed(ctx.operator, x)
-            weights = linear_solve(transposed, g, *theta, symmetric=symmetric, tol=tol, max_iters=max_iters)
-            wanted = [one for one in tensors if one.requires_grad]
-            found = iter(
-                roots.grad(value, wanted, -weights, create_graph=recording, allow_unused=True) if wanted else ()
-            )
-        parts = (next(found) if isinstance(one, Tensor) and one.requires_grad else None for one in theta)
-        return (None, None, None, weights, *parts)
-
-
-def _transposed(operator: Callable, like: Tensor) -> Callable:
-    """x -> A^T x, from the pullback of x -> A x."""
-
-    def transpose(v: Tensor, *theta: Any) -> Tensor:
-        with enable_grad():
-            probe = like.detach().requires_grad_()
-            return roots.grad(operator(probe, *theta), probe, v, create_graph=is_grad_enabled())[0]
-
-    return transpose
+__all__ = ["fixed_point", "linear_solve", "root"]
 
 
 def linear_solve(
-    operator: Callable,
-    b: Tensor,
-    *theta: Any,
-    symmetric: bool = False,
-    tol: float = 1e-12,
-    max_iters: int | None = None,
-) -> Tensor:
-    """The x with operator(x, *theta) = b for a linear operator given as a function; differentiable by b and theta.
+    matvec: Callable[..., Tensor], b: Tensor, *params: Any, method: str = "gmres", tol: float | None = None,
+    max_iters: int | None = None, x0: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The x with `matvec(x, *params) == b`, where `matvec` is linear in x; differentiable in `b` and `params`.
 
-    Conjugate gradients if `symmetric` (and positive definite), GMRES otherwise; no matrix is ever made.
+    `method` is "gmres" (any invertible operator), "cg" (symmetric and positive definite) or "dense" (the matrix is
+    formed column by column and factorised). `tol` is relative to the length of `b`.
     """
-    with no_grad():
-        constants = [value.detach() if isinstance(value, Tensor) else value for value in theta]
+    flat, spec = tree_flatten(params)
+    operator = Operator(lambda x, *leaves: matvec(x, *tree_unflatten(list(leaves), spec)), method, tol, max_iters, x0)
+    return _LinearSolve.apply(operator, b, *flat)
+
+
+def root(
+    f: Callable[..., Tensor], x0: Tensor, *params: Any, solver: Callable[..., Tensor] | None = None,
+    tol: float | None = None, max_iters: int = 100, method: str = "auto",
+) -> Tensor:  # fmt: skip
+    """The x near `x0` with `f(x, *params) == 0`, differentiable in `params`; x and f(x) have the same shape.
+
+    Newton's method with shortened steps, unless a `solver(f, x0, *params)` is given. `method` is the way of solving
+    linear systems with the Jacobian, see `linear_solve`; "auto" is "dense" for up to 500 unknowns.
+    """
+    flat, spec = tree_flatten(params)
+
+    def equation(x: Tensor, *leaves: Any) -> Tensor:
+        return f(x, *tree_unflatten(list(leaves), spec))
+
+    def find(leaves: tuple) -> Tensor:
+        if solver is not None:
+            return solver(f, x0.detach(), *tree_unflatten(list(leaves), spec)).detach()
+        return _newton(equation, x0.detach(), leaves, tol, max_iters, linear)
+
+    linear = _method(method, x0)
+    return _Root.apply(_Equation(equation, find, linear), *flat)
+
+
+def fixed_point(
+    f: Callable[..., Tensor], x0: Tensor, *params: Any, tol: float | None = None, max_iters: int = 1000,
+    method: str = "auto",
+) -> Tensor:  # fmt: skip
+    """The x with `x == f(x, *params)`, reached from `x0` by repetition (with Anderson's mixing of the last steps)."""
+    flat, spec = tree_flatten(params)
+
+    def step(x: Tensor, *leaves: Any) -> Tensor:
+        return f(x, *tree_unflatten(list(leaves), spec))
+
+    def find(leaves: tuple) -> Tensor:
+        return _repeat(step, x0.detach(), leaves, tol, max_iters)
+
+    return _Root.apply(_Equation(lambda x, *leaves: x - step(x, *leaves), find, _method(method, x0)), *flat)
+
+
+def _method(method: str, x: Tensor) -> str:
+    return ("dense" if x._array.size <= 500 else "gmres") if method == "auto" else method
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------------
+
+
+def _partial(value: Any, record: bool) -> Any:
+    """A stand-in for a tensor, to differentiate with respect to it alone: in a recorded pass with its history."""
+    if not isinstance(value, Tensor) or not (value.is_floating_point() or value.is_complex()):
+        return value
+    if record and value.requires_grad:
+        return value.view_as(value)
+    return value.detach().requires_grad_()
+
+
+def _pull_params(function: Callable, x: Tensor, params: tuple, weights: Tensor, wanted: tuple) -> list:
+    """The vector-Jacobian products of `function(x, *params)` with respect to the wanted parameters."""
+    record = is_grad_enabled()
+    targets = [number for number, needed in enumerate(wanted) if needed]
+    if not targets:
+        return [None] * len(params)
+    with enable_grad():
+        stand_ins = [_partial(p, record) if needed else p for p, needed in zip(params, wanted, strict=True)]
+        point = x if record else x.detach()
+        result = function(point, *stand_ins)
+        found = roots.grad(
+            result, [stand_ins[number] for number in targets], weights, create_graph=record, allow_unused=True,
+            materialize_grads=True,
+        ) if result.requires_grad else [None] * len(targets)  # fmt: skip
+    answers: list = [None] * len(params)
+    for number, gradient in zip(targets, found, strict=True):
+        answers[number] = gradient
+    return answers
+
+
+class Operator:
+    """A linear map given by its products, and how to solve with it."""
+
+    def __init__(self, matvec: Callable, method: str, tol: float | None, max_iters: int | None, x0: Any = None) -> None:
+        if method not in ("gmres", "cg", "dense"):
+            raise ValueError(f'method must be "gmres", "cg" or "dense", got {method!r}')
+        self.matvec, self.method, self.tol, self.max_iters, self.x0 = matvec, method, tol, max_iters, x0
+
+    def transposed(self) -> Operator:
+        """The adjoint: its product is the pullback of this one's."""
+        if self.method == "cg":
+            return Operator(self.matvec, self.method, self.tol, self.max_iters)
+        return Operator(pullback_of(self.matvec), self.method, self.tol, self.max_iters)
+
+    def solve(self, b: Tensor, params: tuple) -> Tensor:
         shape, dtype = b._array.shape, b._array.dtype
 
         def product(v: np.ndarray) -> np.ndarray:
-            return np.asarray(operator(wrap(v.reshape(shape).astype(dtype)), *constants).detach()._array).reshape(-1)
+            return np.asarray(self.matvec(wrap(v.reshape(shape)), *params)._array).ravel()
 
-        right = np.asarray(b.detach()._array).reshape(-1)
-        steps = max_iters or 10 * right.size
-        x = (_conjugate_gradients if symmetric else _gmres)(product, right, tol, steps)
-    return _LinearSolution.apply(operator, wrap(x.reshape(shape).astype(dtype)), (symmetric, tol, max_iters), b, *theta)
+        start = None if self.x0 is None else np.array(self.x0.detach()._array).ravel()
+        with no_grad():
+            found = krylov_solve(product, np.array(b._array).ravel(), self.method, self.tol, self.max_iters, start)
+        return wrap(found.astype(dtype, copy=False).reshape(shape))
 
 
-def _conjugate_gradients(product: Callable, b: np.ndarray, tol: float, max_iters: int) -> np.ndarray:
-    x = np.zeros_like(b)
-    residual = b.copy()
-    direction = residual.copy()
-    size = residual @ residual
-    target = tol**2 * max(size, np.finfo(b.dtype).tiny)
+def pullback_of(function: Callable) -> Callable:
+    """(u, *params) -> the pullback of u through x -> function(x, *params), a linear map of x."""
+
+    def pulled(u: Tensor, *params: Any) -> Tensor:
+        record = is_grad_enabled()
+        with enable_grad():
+            x = wrap(np.zeros(u._array.shape, u._array.dtype)).requires_grad_()
+            return roots.grad(function(x, *params), x, u, create_graph=record)[0]
+
+    return pulled
+
+
+class _LinearSolve(Function):
+    @staticmethod
+    def forward(ctx: Any, operator: Operator, b: Tensor, *params: Any) -> Tensor:
+        x = operator.solve(b, params)
+        ctx.operator = operator
+        ctx.others = [None if isinstance(p, Tensor) else p for p in params]
+        ctx.save_for_backward(x, *[p for p in params if isinstance(p, Tensor)])
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple:
+        x, *saved = ctx.saved_tensors
+        params = _merged(saved, ctx.others)
+        adjoint = _LinearSolve.apply(ctx.operator.transposed(), g, *params)
+        pulled = _pull_params(ctx.operator.matvec, x, params, -adjoint, ctx.needs_input_grad[2:])
+        return (None, adjoint if ctx.needs_input_grad[1] else None, *pulled)
+
+
+def _merged(saved: list, others: list) -> tuple:
+    tensors = iter(saved)
+    return tuple(next(tensors) if other is None else other for other in others)
+
+
+class _Equation:
+    """What `_Root` needs to know: the equation, how to solve it, and how to solve with its Jacobian."""
+
+    def __init__(self, function: Callable, find: Callable, linear: str) -> None:
+        self.function, self.find, self.linear = function, find, linear
+
+    def adjoint(self) -> Operator:
+        """u -> the pullback of u through x -> f(x, *params), as an operator with the parameters (x, *params)."""
+
+        def product(u: Tensor, x: Tensor, *params: Any) -> Tensor:
+            record = is_grad_enabled()
+            with enable_grad():
+                point = _partial(x, record)
+                return roots.grad(self.function(point, *params), point, u, create_graph=record)[0]
+
+        return Operator(product, self.linear, None, None)
+
+
+class _Root(Function):
+    @staticmethod
+    def forward(ctx: Any, equation: _Equation, *params: Any) -> Tensor:
+        with no_grad():
+            x = equation.find(params)
+        ctx.equation = equation
+        ctx.others = [None if isinstance(p, Tensor) else p for p in params]
+        ctx.save_for_backward(x, *[p for p in params if isinstance(p, Tensor)])
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple:
+        x, *saved = ctx.saved_tensors
+        params = _merged(saved, ctx.others)
+        u = _LinearSolve.apply(ctx.equation.adjoint(), g, x, *params)
+        return (None, *_pull_params(ctx.equation.function, x, params, -u, ctx.needs_input_grad[1:]))
+
+
+# --- solvers ---------------------------------------------------------------------------------------------------------
+
+
+def _tolerance(x: Tensor, tol: float | None) -> float:
+    return float(np.finfo(x._array.dtype).eps) ** 0.75 if tol is None else tol
+
+
+def _length(x: Any) -> float:
+    return float(np.linalg.norm(np.asarray(x._array, dtype=np.float64).ravel()))
+
+
+def _newton(f: Callable, x: Tensor, params: tuple, tol: float | None, max_iters: int, method: str) -> Tensor:
+    limit = _tolerance(x, tol)
+    residual = f(x, *params)
+    if residual._array.shape != x._array.shape:
+        raise ValueError(f"root() needs as many equations as unknowns: {tuple(residual.shape)} and {tuple(x.shape)}")
+    start = length = _length(residual)
     for _ in range(max_iters):
-        if size <= target:
-            break
-        image = product(direction)
-        step = size / (direction @ image)
-        x = x + step * direction
-        residual = residual - step * image
-        size, before = residual @ residual, size
-        direction = residual + size / before * direction
-    return x
-
-
-def _gmres(product: Callable, b: np.ndarray, tol: float, max_iters: int) -> np.ndarray:
-    x = np.zeros_like(b)
-    start = np.linalg.norm(b)
-    for _ in range(3):  # a restart or two removes what rounding left
-        residual = b - product(x)
-        beta = np.linalg.norm(residual)
-        if beta <= tol * max(start, 1e-300):
-            break
-        basis, columns = [residual / beta], []
-        for k in range(min(b.size, max_iters)):
-            image = product(basis[k])
-            column = np.zeros(k + 2, b.dtype)
-            for i, vector in enumerate(basis):
-                column[i] = vector @ image
-                image = image - column[i] * vector
-            column[k + 1] = np.linalg.norm(image)
-            columns.append(column)
-            matrix = np.zeros((k + 2, k + 1), b.dtype)
-            for j, one in enumerate(columns):
-                matrix[: len(one), j] = one
-            right = np.zeros(k + 2, b.dtype)
-            right[0] = beta
-            weights, *_ = np.linalg.lstsq(matrix, right, rcond=None)
-            if np.linalg.norm(matrix @ weights - right) <= tol * start or column[k + 1] <= 1e-14 * beta:
+        if length <= limit * max(1.0, start):
+            return x
+        step = _newton_step(f, x, params, residual, method)
+        scale = 1.0
+        while True:
+            ahead = x - scale * step
+            following = f(ahead, *params)
+            improved = _length(following)
+            if improved < (1 - 1e-4 * scale) * length or scale < 1e-8:
                 break
-            basis.append(image / column[k + 1])
-        x = x + sum(weight * vector for weight, vector in zip(weights, basis, strict=False))
-    return x
+            scale /= 2
+        if scale < 1e-8:
+            break
+        x, residual, length = ahead, following, improved
+    if length <= limit**0.5 * max(1.0, start):  # rounding keeps it from getting any better
+        return x
+    raise RuntimeError(f"root() did not converge: |f(x)| is {length:.3g} after {max_iters} steps of Newton's method or fewer")
 
 
-# --- SciPy ---
+def _newton_step(f: Callable, x: Tensor, params: tuple, residual: Tensor, method: str) -> Tensor:
+    from .func import jacfwd, jvp
+
+    if method == "dense":
+        size = x._array.size
+        matrix = jacfwd(lambda x: f(x, *params))(x)
+        square = np.asarray(matrix.detach()._array).reshape(size, size)
+        try:
+            solution = np.linalg.solve(square, np.asarray(residual._array).ravel())
+        except np.linalg.LinAlgError as error:
+            raise RuntimeError("root() did not converge: it came to a point where the Jacobian is singular") from error
+        return wrap(solution.reshape(x._array.shape))
+    operator = Operator(lambda v: jvp(lambda x: f(x, *params), (x,), (v,))[1].detach(), method, None, None)
+    return operator.solve(residual.detach(), ())
 
 
-def minimize(
-    function: Callable, start: Any, *, method: str = "L-BFGS-B", hessian_product: bool | None = None, **settings: Any
-) -> Any:
-    """Minimise a scalar function of a tree of tensors with `scipy.optimize.minimize`, gradients supplied.
-
-    Returns SciPy's result; `result.tree` is the minimum in the structure of `start`. `hessian_product` says whether the
-    method gets products with the Hessian as well (by default, if it takes them).
-    """
-    from scipy import optimize
-
-    leaves, spec = tree_flatten(start)
-    shapes = [leaf._array.shape for leaf in leaves]
-    kinds = [leaf._array.dtype for leaf in leaves]
-    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-
-    def tree_of(vector: np.ndarray, grad: bool) -> tuple:
-        parts = np.split(np.asarray(vector, np.float64), ends[:-1])
-        tensors = [
-            wrap(part.reshape(shape).astype(kind)) for part, shape, kind in zip(parts, shapes, kinds, strict=True)
-        ]
-        for tensor in tensors:
-            tensor._requires_grad = grad
-        return tensors, tree_unflatten(tensors, spec)
-
-    def flat(gradients: Any) -> np.ndarray:
-        return np.concatenate([np.asarray(g.detach()._array, np.float64).reshape(-1) for g in gradients])
-
-    def value_and_gradient(vector: np.ndarray) -> tuple:
-        with enable_grad():
-            tensors, tree = tree_of(vector, True)
-            value = function(tree)
-            return float(value.detach()), flat(roots.grad(value, tensors, materialize_grads=True))
-
-    def product(vector: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        with enable_grad():
-            tensors, tree = tree_of(vector, True)
-            gradients = roots.grad(function(tree), tensors, create_graph=True, materialize_grads=True)
-            along, _ = tree_of(direction, False)
-            return flat(roots.grad(gradients, tensors, along, materialize_grads=True))
-
-    takes_products = method.lower() in ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")
-    if hessian_product if hessian_product is not None else takes_products:
-        settings["hessp"] = product
-    first = np.concatenate([np.asarray(leaf.detach()._array, np.float64).reshape(-1) for leaf in leaves])
-    result = optimize.minimize(value_and_gradient, first, jac=True, method=method, **settings)
-    result["tree"] = tree_of(result.x, False)[1]
-    return result
+def _repeat(f: Callable, x: Tensor, params: tuple, tol: float | None, max_iters: int, memory: int = 5) -> Tensor:
+    """x <- f(x), where the next x mixes the last steps so that what they miss, to first order, cancels."""
+    limit = _tolerance(x, tol)
+    shape, dtype = x._array.shape, x._array.dtype
+    places: list[np.ndarray] = []
+    misses: list[np.ndarray] = []
+    here = np.array(x._array, dtype=np.float64).ravel()
+    for _ in range(max_iters):
+        ahead = np.asarray(f(wrap(here.astype(dtype).reshape(shape)), *params)._array, dtype=np.float64).ravel()
+        miss = ahead - here
+        if not np.isfinite(miss).all():
+            break
+        if np.linalg.norm(miss) <= limit * max(1.0, float(np.linalg.norm(ahead))):
+            return wrap(ahead.astype(dtype).reshape(shape))
+        places, misses = [*places, ahead][-memory:], [*misses, miss][-memory:]
+        if len(misses) == 1:
+            here = ahead
+            continue
+        steps = np.stack([later - misses[-1] for later in misses[:-1]], 1)
+        weights = np.linalg.lstsq(steps, -misses[-1], rcond=1e-12)[0]
+        here = ahead + np.stack([place - ahead for place in places[:-1]], 1) @ weights
+    raise RuntimeError(f"fixed_point() did not converge in {max_iters} steps")

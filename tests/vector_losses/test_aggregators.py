@@ -201,7 +201,8 @@ def test_projection_and_mixtures_are_minima():
 def _tasks():
     P.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)).double()
-    losses = nn.functional.mse_loss(model(P.randn(8, 4, dtype=P.float64)), P.randn(8, 3, dtype=P.float64), reduction="none")
+    x, y = P.randn(8, 4, dtype=P.float64), P.randn(8, 3, dtype=P.float64)
+    losses = nn.functional.mse_loss(model(x), y, reduction="none")
     return model, losses
 
 

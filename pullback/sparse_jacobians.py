@@ -1,0 +1,225 @@
+"""Sparse Jacobians and Hessians: as many sweeps as the pattern needs, not as many as there are unknowns.
+
+The pattern comes from the graph (`sparsity.py`). Rows (or columns) that have no column (row) in common get the same
+colour and share one sweep; all colours together are one batched sweep. A tridiagonal Jacobian takes three colours at
+any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .autograd import roots
+from .autograd.grad_mode import enable_grad
+from .autograd.tape import wrap
+from .sparsity import dependence
+from .tensor import Tensor, anchor_of
+
+
+class Pattern:
+    """Where a matrix may differ from zero (row and column numbers, by rows), and a colouring of it."""
+
+    def __init__(self, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int], symmetric: bool = False) -> None:
+        self.rows, self.columns, self.shape = rows, columns, shape
+        self.symmetric = symmetric
+        if symmetric:
+            self.by_rows, self.colours = True, star_colouring(rows, columns, shape[0])
+        else:
+            by_rows, by_columns = (
+                colouring(rows, columns, shape[0]), colouring(columns, rows, shape[1]),
+            )  # fmt: skip
+            self.by_rows = by_rows.max(initial=-1) <= by_columns.max(initial=-1)
+            self.colours = by_rows if self.by_rows else by_columns
+
+    @property
+    def sweeps(self) -> int:
+        """How many directional derivatives give the whole matrix."""
+        return int(self.colours.max(initial=-1)) + 1
+
+    def seeds(self) -> np.ndarray:
+        """One row for each colour: ones at what has the colour."""
+        return (self.colours == np.arange(self.sweeps)[:, None]).astype(np.float64)
+
+    def entries(self, compressed: np.ndarray) -> np.ndarray:
+        """The matrix's entries from the derivatives along the seeds."""
+        if self.symmetric:
+            return self._symmetric_entries(compressed)
+        if self.by_rows:
+            return compressed[self.colours[self.rows], self.columns]
+        return compressed[self.colours[self.columns], self.rows]
+
+    def _symmetric_entries(self, compressed: np.ndarray) -> np.ndarray:
+        """In row i, the colour of j tells the entry if no other column of the row has it; else (j, i) tells."""
+        colours, sweeps = self.colours, self.sweeps
+        keys = self.rows * sweeps + colours[self.columns]
+        alone = np.bincount(keys, minlength=self.shape[0] * sweeps)[keys] == 1
+        first = compressed[colours[self.columns], self.rows]
+        return np.where(alone, first, compressed[colours[self.rows], self.columns])
+
+    def __repr__(self) -> str:
+        return f"Pattern({self.shape[0]} x {self.shape[1]}, {len(self.rows)} entries, {self.sweeps} sweeps)"
+
+
+class SparseMatrix:
+    """A matrix as triplets: `rows`, `columns` (ndarrays of int64) and `values` (a tensor), ordered by rows."""
+
+    def __init__(self, pattern: Pattern, values: Tensor) -> None:
+        self.pattern, self.values = pattern, values
+        self.rows, self.columns, self.shape = pattern.rows, pattern.columns, pattern.shape
+
+    @property
+    def sweeps(self) -> int:
+        """How many directional derivatives were computed."""
+        return self.pattern.sweeps
+
+    def to_dense(self) -> Tensor:
+        array = np.zeros(self.shape, self.values._array.dtype)
+        array[self.rows, self.columns] = self.values._array
+        return wrap(array)
+
+    def to_scipy(self) -> Any:
+        """The matrix as `scipy.sparse.coo_array`."""
+        from scipy.sparse import coo_array
+
+        return coo_array((self.values.detach().numpy(), (self.rows, self.columns)), shape=self.shape)
+
+    def __repr__(self) -> str:
+        return f"SparseMatrix({self.shape[0]} x {self.shape[1]}, {len(self.rows)} entries from {self.sweeps} sweeps)"
+
+
+def sparse_jacobian(f: Callable[[Tensor], Tensor], x: Tensor, *, pattern: Pattern | None = None) -> SparseMatrix:
+    """The Jacobian of `f` at `x`, a row for each element of the result, a column for each element of `x`.
+
+    The pattern holds for the path the program took at `x`. Pass that of an earlier result (`result.pattern`) to skip
+    detection and colouring when the path is the same.
+    """
+    with enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        result = f(leaf)
+        _check(result, "sparse_jacobian")
+        if pattern is None:
+            pattern = pattern_of(result, leaf)
+        if pattern.by_rows:
+            compressed = _along_rows(result, leaf, pattern)
+        else:
+            compressed = _along_columns(f, x, pattern)
+    return SparseMatrix(pattern, wrap(pattern.entries(compressed).astype(result._array.dtype, copy=False)))
+
+
+def sparse_hessian(f: Callable[[Tensor], Tensor], x: Tensor, *, pattern: Pattern | None = None) -> SparseMatrix:
+    """The Hessian at `x` of a function with one number as result; `pattern` as for `sparse_jacobian`."""
+    with enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        result = f(leaf)
+        _check(result, "sparse_hessian")
+        if result._array.size != 1:
+            raise RuntimeError(f"sparse_hessian() needs a function whose result is one number, got {tuple(result.shape)}")
+        if result.requires_grad:
+            (slope,) = roots.grad(result, [leaf], create_graph=True, allow_unused=True, materialize_grads=True)
+        else:
+            slope = wrap(np.zeros(leaf._array.shape, leaf._array.dtype))
+        if pattern is None:
+            pattern = pattern_of(slope, leaf, symmetric=True)
+        compressed = _along_rows(slope, leaf, pattern)
+    return SparseMatrix(pattern, wrap(pattern.entries(compressed).astype(x._array.dtype, copy=False)))
+
+
+def pattern_of(result: Tensor, leaf: Tensor, symmetric: bool = False) -> Pattern:
+    """The pattern of the Jacobian of a computed result with respect to a leaf, from its graph."""
+    found = dependence(result, anchor_of(leaf))
+    rows, columns = found.rows(), found.columns
+    shape = (result._array.size, leaf._array.size)
+    if symmetric:  # rounding in conservative rules must not make it lopsided
+        keys = np.unique(np.concatenate([rows * shape[1] + columns, columns * shape[1] + rows]))
+        rows, columns = keys // max(shape[1], 1), keys % max(shape[1], 1)
+    return Pattern(rows, columns, shape, symmetric)
+
+
+def _check(result: Any, name: str) -> None:
+    if not isinstance(result, Tensor):
+        raise TypeError(f"{name}() needs a function that returns one tensor, got a {type(result).__name__}")
+
+
+def _along_rows(result: Tensor, leaf: Tensor, pattern: Pattern) -> np.ndarray:
+    if not pattern.sweeps or not result.requires_grad:
+        return np.zeros((pattern.sweeps, leaf._array.size))
+    seeds = pattern.seeds().astype(result._array.dtype).reshape(pattern.sweeps, *result._array.shape)
+    (found,) = roots.grad(
+        result, [leaf], wrap(seeds), is_grads_batched=True, allow_unused=True, materialize_grads=True
+    )
+    return np.asarray(found._array).reshape(pattern.sweeps, -1)
+
+
+def _along_columns(f: Callable, x: Tensor, pattern: Pattern) -> np.ndarray:
+    from .func import jvp, vmap
+
+    point = x.detach()
+    seeds = wrap(pattern.seeds().astype(x._array.dtype).reshape(pattern.sweeps, *x._array.shape))
+    found = vmap(lambda direction: jvp(f, (point,), (direction,))[1])(seeds)
+    return np.asarray(found.detach()._array).reshape(pattern.sweeps, -1)
+
+
+# --- colours ---------------------------------------------------------------------------------------------------------
+
+
+def colouring(lines: np.ndarray, crossing: np.ndarray, count: int) -> np.ndarray:
+    """A colour for each of `count` lines (rows), so that lines that cross the same line (column) differ; -1 if empty.
+
+    Greedy, in order: optimal for bands. The colours met by a crossing line are the bits of one integer.
+    """
+    colours = np.full(count, -1, np.int64)
+    order = np.argsort(lines, kind="stable")
+    starts = np.searchsorted(lines[order], np.arange(count + 1)).tolist()
+    crossed = crossing[order].tolist()
+    taken: dict[int, int] = {}
+    for line in range(count):
+        mine = crossed[starts[line] : starts[line + 1]]
+        if not mine:
+            continue
+        met = 0
+        for other in mine:
+            met |= taken.get(other, 0)
+        lowest = ~met & (met + 1)
+        colours[line] = lowest.bit_length() - 1
+        for other in mine:
+            taken[other] = taken.get(other, 0) | lowest
+    return colours
+
+
+def star_colouring(rows: np.ndarray, columns: np.ndarray, count: int) -> np.ndarray:
+    """Colours for a symmetric pattern, where an entry may be read from either of its two places.
+
+    Neighbours differ, and no path of four vertices has only two colours. An arrowhead takes two colours where
+    `colouring` takes one for each row.
+    """
+    starts = np.searchsorted(rows, np.arange(count + 1)).tolist()
+    listed = columns.tolist()
+    neighbours = [[w for w in listed[starts[v] : starts[v + 1]] if w != v] for v in range(count)]
+    plain = colouring(rows, columns, count)
+    degree = max((len(near) for near in neighbours), default=0)
+    if plain.max(initial=-1) <= 2 or len(listed) * degree > 50_000_000:
+        return plain
+    colours = [-1] * count
+    for v in range(count):
+        if starts[v] == starts[v + 1]:
+            continue
+        forbidden = set()
+        for w in neighbours[v]:
+            mine = colours[w]
+            if mine >= 0:
+                forbidden.add(mine)
+            for x in neighbours[w]:
+                other = colours[x]
+                if x == v or other < 0 or other in forbidden:
+                    continue
+                if mine < 0 or any(y != w and colours[y] == mine for y in neighbours[x]):
+                    forbidden.add(other)
+        colour = 0
+        while colour in forbidden:
+            colour += 1
+        colours[v] = colour
+    found = np.array(colours, np.int64)
+    return found if found.max(initial=-1) < plain.max(initial=-1) else plain

@@ -1,0 +1,132 @@
+"""Roots, fixed points and linear solves: values, first and second derivatives, against formulas and finite
+differences.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pullback as P
+from pullback import implicit
+from pullback.autograd import gradcheck, gradgradcheck
+
+
+def _tensor(*shape, seed=0, shift=0.0):
+    return P.tensor(np.random.default_rng(seed).standard_normal(shape) + shift).requires_grad_()
+
+
+def test_square_root_as_a_root_to_third_order():
+    p = P.tensor(4.0, dtype=P.float64, requires_grad=True)
+    x = implicit.root(lambda x, p: x * x - p, P.tensor(1.0, dtype=P.float64), p)
+    expected = [2.0, 1 / 4, -1 / 32, 3 / 256]
+    value = x
+    for wanted in expected:
+        np.testing.assert_allclose(value.item(), wanted, rtol=1e-9)
+        (value,) = P.autograd.grad(value, p, create_graph=True)
+
+
+@pytest.mark.parametrize("method", ["auto", "gmres", "dense"])
+def test_system_of_equations(method):
+    a, b = _tensor(3, 3), _tensor(3, seed=1)
+
+    def f(x, a, b):
+        return x**3 + x + a.sin() @ x * 0.1 - b
+
+    def solution(a, b):
+        return implicit.root(f, P.zeros(3, dtype=P.float64), a, b, method=method)
+
+    x = solution(a, b)
+    assert float(f(x, a, b).abs().max().detach()) < 1e-10
+    assert gradcheck(solution, (a, b))
+    assert gradgradcheck(solution, (a, b), atol=1e-4)
+
+
+def test_structures_captured_constants_and_own_solvers():
+    weights = {"a": _tensor(2), "more": [_tensor(2, seed=1, shift=3.0)]}
+    constant = P.tensor([1.0, 2.0], dtype=P.float64)
+
+    def f(x, weights):
+        return x * weights["more"][0] - weights["a"] * constant
+
+    calls = []
+
+    def solver(f, x0, weights):
+        calls.append(x0)
+        return weights["a"] * constant / weights["more"][0]
+
+    for chosen in (None, solver):
+        x = implicit.root(f, P.zeros(2, dtype=P.float64), weights, solver=chosen)
+        found = P.autograd.grad(x.sum(), [weights["a"], weights["more"][0]])
+        np.testing.assert_allclose(found[0].numpy(), (constant / weights["more"][0]).detach().numpy())
+        np.testing.assert_allclose(
+            found[1].numpy(), (-weights["a"] * constant / weights["more"][0] ** 2).detach().numpy()
+        )
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 2)])
+def test_fixed_point(shape):
+    w, b = _tensor(shape[-1], shape[-1]), _tensor(*shape, seed=1)
+
+    def f(x, w, b):
+        return (x @ w * 0.3 + b).tanh()
+
+    def solution(w, b):
+        return implicit.fixed_point(f, P.zeros(*shape, dtype=P.float64), w, b)
+
+    x = solution(w, b)
+    np.testing.assert_allclose(f(x, w, b).detach().numpy(), x.detach().numpy(), atol=1e-10)
+    assert gradcheck(solution, (w, b))
+    assert gradgradcheck(solution, (w, b), atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["gmres", "cg", "dense"])
+def test_linear_solve(method):
+    a, b = _tensor(4, 4), _tensor(4, seed=1)
+
+    def matvec(x, a):
+        matrix = a @ a.t() + P.eye(4, dtype=P.float64) if method == "cg" else a + 3 * P.eye(4, dtype=P.float64)
+        return matrix @ x
+
+    def solution(a, b):
+        return implicit.linear_solve(matvec, b, a, method=method)
+
+    x = solution(a, b)
+    np.testing.assert_allclose(matvec(x, a).detach().numpy(), b.detach().numpy(), atol=1e-9)
+    assert gradcheck(solution, (a, b))
+    assert gradgradcheck(solution, (a, b), atol=1e-4)
+
+
+def test_large_operator_without_a_matrix():
+    count = 2000
+    d = P.full((count,), 4.0, dtype=P.float64, requires_grad=True)
+    b = P.ones(count, dtype=P.float64, requires_grad=True)
+
+    def matvec(x, d):
+        padded = P.nn.functional.pad(x, (1, 1))
+        return d * x - padded[2:] - padded[:-2]
+
+    x = implicit.linear_solve(matvec, b, d, method="cg")
+    np.testing.assert_allclose(matvec(x, d).detach().numpy(), 1, atol=1e-8)
+    (slope,) = P.autograd.grad(x.sum(), d)
+    np.testing.assert_allclose(slope.numpy(), -(x.detach().numpy() ** 2), rtol=1e-6)  # the operator is symmetric
+
+
+def test_failures_are_reported():
+    p = P.tensor([1.0], dtype=P.float64, requires_grad=True)
+    with pytest.raises(RuntimeError, match="did not converge"):
+        implicit.root(lambda x, p: x**2 + p, P.tensor([1.0], dtype=P.float64), p)
+    with pytest.raises(RuntimeError, match="did not converge"):
+        implicit.fixed_point(lambda x, p: x * x + p, P.tensor([3.0], dtype=P.float64), p, max_iters=30)
+    with pytest.raises(ValueError, match="as many equations"):
+        implicit.root(lambda x, p: P.cat([x, x]), P.tensor([1.0], dtype=P.float64), p)
+    with pytest.raises(ValueError, match="method"):
+        implicit.linear_solve(lambda x: x, p, method="magic")
+    with pytest.raises(RuntimeError, match="did not converge"):
+        implicit.linear_solve(lambda x: 0 * x, p)
+
+
+def test_no_gradients_asked_for():
+    x = implicit.root(lambda x, p: x - p, P.zeros(2), P.ones(2))
+    assert not x.requires_grad and x.dtype == P.float32

@@ -46,6 +46,7 @@ NAMESPACES = (
     ("autograd.forward_ad", "autograd.forward_ad", "Forward mode with dual tensors."),
     ("func", "func", "Transforms of functions: derivatives and batches."),
     ("multi", "multi", "Several losses at once: their Jacobian, and one gradient made of it."),
+    ("implicit", "implicit", "Differentiating through solutions of equations."),
     ("explaining", "explaining", "What a backward pass would do, step by step."),
     ("nn", "nn", "Modules: layers, losses, containers."),
     ("nn.functional", "nn.functional", "Layers and losses as functions."),

@@ -343,7 +343,8 @@ PROTOCOL: dict[str, Any] = {
     "cpu": lambda self, memory_format=None: self,
     "resolve_conj": lambda self: self, "resolve_neg": lambda self: self,
     "T": property(transposed), "mT": property(matrix_transposed), "mH": property(adjoint), "H": property(adjoint),
-    "real": property(real), "imag": property(imag),
+    "real": property(real, lambda self, value: set_part(real(self), value)),
+    "imag": property(imag, lambda self, value: set_part(imag(self), value)),
     "__getitem__": indexing.getitem, "__setitem__": indexing.setitem, "__len__": length, "__iter__": iterate,
     "__contains__": contains, "__bool__": to_bool, "__index__": to_index,
     "__float__": lambda self: _scalar(self, float), "__int__": lambda self: _scalar(self, int),
@@ -379,6 +380,11 @@ def _shallow(self: Tensor) -> Tensor:
 def alias_of(x: Tensor) -> Tensor:
     """A view of the whole tensor."""
     return apply(pointwise.identity, (x,))
+
+
+def set_part(part: Tensor, value: Any) -> None:
+    """`x.real = value`: write over the real (or imaginary) numbers of a tensor."""
+    indexing.setitem(part, ..., value.real if isinstance(value, Tensor) and value.is_complex() else value)
 
 
 def shape_of(x: Tensor) -> Size:

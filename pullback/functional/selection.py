@@ -17,7 +17,7 @@ from .operands import broadcast_error, sizes_of, wrap_dim
 from .registry import public
 
 
-def check_index(index: Any, function: str, kinds: tuple = ("int64", "int32")) -> None:
+def check_index(index: Any, function: str, kinds: tuple[Any, ...] = ("int64", "int32")) -> None:
     """An index must be a tensor of integers."""
     if not isinstance(index, Tensor):
         raise TypeError(f"{function}(): argument 'index' must be Tensor, not {type(index).__name__}")
@@ -29,7 +29,7 @@ def check_index(index: Any, function: str, kinds: tuple = ("int64", "int32")) ->
         )
 
 
-def in_bounds(index: Tensor, size: int, dim: int, error: type = RuntimeError, negative: bool = False) -> None:
+def in_bounds(index: Tensor, size: int, dim: int, error: type[Any] = RuntimeError, negative: bool = False) -> None:
     """Every index must be a place in a dim of this size."""
     array = index._array
     if not array.size:
@@ -113,7 +113,8 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 @public(out=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """The elements at `indices` along a dim; both tensors are broadcast along the other dims."""
-    check_index(indices, "torch.take_along_dim", ("int64", "int32"))
+    if indices._array.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.type_name}")
     from .shape import expand, ravel
 
     if dim is None:

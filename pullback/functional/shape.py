@@ -117,9 +117,23 @@ def view_dtype(x: Tensor, dtype: dtype_type) -> Tensor:
                 f"self.size(-1) must be divisible by {want // have} to view {x.dtype.type_name} as {dtype.type_name} "
                 f"(different element sizes), but got {array.shape[-1]}"
             )
+        if want > have:
+            _check_wider(x, dtype, want // have)
     result = wrap(array.view(wanted))
     result._storage = views.storage_of(x)
     return result
+
+
+def _check_wider(x: Tensor, dtype: dtype_type, ratio: int) -> None:
+    """Elements of another dtype must begin where several of this one do."""
+    places = [("storage_offset()", x.storage_offset())]
+    places += [(f"stride({d})", step) for d, step in enumerate(x.stride()[:-1])]
+    for what, number in places:
+        if number % ratio:
+            raise RuntimeError(
+                f"self.{what} must be divisible by {ratio} to view {x.dtype.type_name} as {dtype.type_name} (different "
+                f"element sizes), but got {number}"
+            )
 
 
 @public(wrap=False)
@@ -189,7 +203,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 @public()
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dim."""
-    return reshape(input, (-1,)) if input._array.size else reshape(input, (0,))
+    flat = reshape(input, (-1,)) if input._array.size else reshape(input, (0,))
+    return flat if flat._array.flags.c_contiguous else apply(clone_op, (flat,))
 
 
 # --- dims in another order ---

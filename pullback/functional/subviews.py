@@ -21,7 +21,7 @@ from ..ops.casting import clone_contiguous
 from ..tensor import Tensor
 from . import joining, parts, shape
 from .operands import sizes_of, wrap_dim
-from .registry import FUNCTIONS, METHODS, public
+from .registry import FUNCTIONS, METHODS, public, with_out
 
 ndarray = np.ndarray
 
@@ -272,7 +272,7 @@ def _copy_form(name: str, view: Callable[..., Any]) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"A copy of what `{name.removesuffix('_copy')}` gives."
-    FUNCTIONS[name] = function
+    FUNCTIONS[name] = with_out(function)
 
 
 def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:

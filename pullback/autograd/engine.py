@@ -16,6 +16,7 @@ from heapq import heappop, heappush, heappushpop
 from typing import Any
 
 import numpy as np
+from numpy import generic, ndarray
 
 from ..quiet import restore, silence
 from ..storage import LastWrite
@@ -26,6 +27,9 @@ from .mode import NO_GRAD, RECORD, current_mode, set_mode, transform_depth
 from .node import FREED, Node
 from .saved import arrays_of, tensors_of
 from .tape import wrap
+
+
+LARGE = 1 << 18  # elements from which elementwise rules run block by block
 
 
 class Sweep:
@@ -103,12 +107,15 @@ class Sweep:
                 values = node.arrays
             else:
                 values = arrays_of(node)
-            edges, params = node.edges, node.params
-            for position, rule, source, sources in node.plan.calls:
+            edges, params, plan = node.edges, node.params, node.plan
+            large = plan.blocked and node.shape and type(cotangent) is ndarray and cotangent.size >= LARGE
+            for position, rule, source, sources in plan.calls:
                 target = edges[position]
                 if reach is not None and target not in reach:
                     continue
-                if source is not None:
+                if large:
+                    gradient = run_by_blocks(rule, cotangent, values, sources, params)
+                elif source is not None:
                     gradient = rule(cotangent, values[source])
                 elif not sources:
                     gradient = rule(cotangent)
@@ -123,7 +130,7 @@ class Sweep:
                     if gradient.shape != target.shape or gradient.dtype is not target.dtype:
                         gradient = fit(gradient, target.shape, target.dtype)
                     if target in waiting:
-                        waiting[target] = waiting[target] + gradient
+                        waiting[target] = waiting[target] + gradient if not large else sum_by_blocks(waiting[target], gradient)
                         continue
                     waiting[target] = gradient
                     if upcoming is None:
@@ -232,7 +239,7 @@ class Sweep:
         if parts is None:
             parts = self.cotangents[target] = [None] * len(target.outputs)
             heappush(self.heap, (-target.order, target))
-        parts[slot] = gradient if parts[slot] is None else parts[slot] + gradient
+        parts[slot] = gradient if parts[slot] is None else sum_by_blocks(parts[slot], gradient)
 
     def deliver_leaf(self, leaf: Anchor, gradient: Any, fresh: bool) -> None:
         """Add a gradient to what is collected for a leaf."""
@@ -288,7 +295,8 @@ class Sweep:
         for target, _ in self.roots:
             visit(target)
         while stack:
-            for target in stack.pop().edges:
+            node = stack.pop()
+            for target in node.edges if node.general else [node.edges[call[0]] for call in node.plan.calls]:
                 if target is not None and (self.reach is None or target in self.reach):
                     visit(target)
         return counts
@@ -482,6 +490,24 @@ def call_node(node: Node, grads: tuple) -> Any:
             result = sweep.fit(result, *metadata_of(target, slot))
         answers.append(result if result is None or isinstance(result, Tensor) else wrap(result))
     return answers[0] if len(answers) == 1 else tuple(answers)
+
+
+def run_by_blocks(rule: Any, cotangent: Any, values: Any, sources: tuple, params: dict | None) -> Any:
+    """An elementwise rule on large arrays, in blocks that fit the cache and on all threads."""
+    from ..kernels.large import by_blocks
+
+    given = [values[s] if type(s) is int else params[s] for s in sources]  # type: ignore[index]
+    if any(type(value) is not ndarray and not isinstance(value, (int, float, complex, generic)) for value in given):
+        return rule(cotangent, *given)
+    return by_blocks(rule, cotangent, *given)
+
+
+def sum_by_blocks(first: Any, second: Any) -> Any:
+    if type(first) is ndarray and first.size >= LARGE and type(second) is ndarray:
+        from ..kernels.large import by_blocks
+
+        return by_blocks(np.add, first, second)
+    return first + second
 
 
 def metadata_of(target: Any, slot: int) -> tuple:

@@ -36,7 +36,7 @@ def _dispatches(kind: type) -> bool:
 class Plan:
     """For one combination of inputs that need gradients: what to save, and which rule gets which of it."""
 
-    __slots__ = ("saves", "calls", "keeps_output", "joint", "needs", "undefined_allowed", "quick", "frees", "form")
+    __slots__ = ("saves", "calls", "keeps_output", "joint", "needs", "undefined_allowed", "quick", "frees", "form", "blocked")
 
     def __init__(self, saves: tuple, calls: tuple, keeps_output: bool, joint: Any, needs: tuple[bool, ...]) -> None:
         self.saves = saves  # input number, -1 - output number, ('shape', input number) or a name such as 'arrays'
@@ -46,6 +46,7 @@ class Plan:
         self.keeps_output = keeps_output
         self.joint = joint  # (rule, sources) of a rule shared by all inputs, else None
         self.needs = needs
+        self.blocked = False  # whether rules are elementwise and may run block by block
         self.undefined_allowed = False  # whether rules take None for outputs nothing was computed from
         self.form = _FORMS.get(saves)  # a number for the commonest combinations, which recording treats apart
         self.frees = any(type(code) is int or code in ("arrays", "outs", "extras") for code in saves)  # more than shapes is kept
@@ -87,6 +88,7 @@ class Op:
         self.view = view  # the result shares memory with the first input
         self.outputs = outputs  # 1, or 0 for "a tuple of outputs"
         self.variadic = variadic
+        self.blocked = kind in ("elementwise", "elementwise_pull")  # large operands may be cut into blocks
         self.keeps_params = keeps_params  # a parameter is what torch saves as a tensor (an index), and so frees
         self.plans: dict[int, Plan] = {}  # for real results, by the set of inputs that need gradients
         self.complex_plans: dict[int, Plan] = {}
@@ -163,6 +165,7 @@ class Op:
         keeps_output = any(type(code) is int and code < 0 or code in ("outs", "extras") for code in saves)
         plan = Plan(tuple(saves), calls, keeps_output, joint, needs)
         plan.frees = plan.frees or self.keeps_params
+        plan.blocked = self.blocked and all(type(code) is int for code in saves)
         return plan
 
     def _save_code(self, name: str, count: int) -> Any:

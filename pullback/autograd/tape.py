@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy import ndarray
+
 from ..storage import next_order
 from ..tensor import Tensor, anchor_of
 from . import views
@@ -18,6 +20,7 @@ from .node import Node
 from .op import Op
 
 new_object = object.__new__
+LARGE = 1 << 18  # elements from which elementwise operations run block by block
 
 
 def wrap(array: Any) -> Tensor:
@@ -57,12 +60,25 @@ def apply(op: Op, inputs: tuple, params: dict | None = None) -> Any:
     return result
 
 
+def by_blocks(function: Any, *arrays: Any) -> Any:
+    """An elementwise function on large arrays, in blocks that fit the cache and on all threads."""
+    from ..kernels.large import by_blocks as run  # not part of every program
+
+    return run(function, *arrays)
+
+
 def apply_unary(op: Op, x: Tensor, params: dict | None = None) -> Tensor:
     """`apply` for an operation of one tensor that is no view and always differentiable."""
     mode = current_mode()
     if mode.special:
         return apply(op, (x,), params)
-    out = op.forward(x._array, **params) if params else op.forward(x._array)
+    array = x._array
+    if params:
+        out = op.forward(array, **params)
+    elif op.blocked and type(array) is ndarray and array.size >= LARGE:
+        out = by_blocks(op.forward, array)
+    else:
+        out = op.forward(array)
     result = wrap(out)
     if mode is RECORD:
         if x._view is not None:

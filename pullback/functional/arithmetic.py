@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd import views
 from ..autograd.mode import NO_GRAD, RECORD, current_mode
 from ..autograd.op import Op
-from ..autograd.tape import apply, apply_unary, record_binary, wrap
+from ..autograd.tape import LARGE, apply, apply_unary, by_blocks, record_binary, wrap
 from ..ops import pointwise as ops
 from ..tensor import Tensor
 from .checks import need_first_tensor, need_one_tensor
@@ -22,7 +22,9 @@ from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, promote
 from .registry import public
 
 
-def binary_operator(op: Op, floating: bool = False, check: Callable | None = None) -> Callable[[Tensor, Any], Tensor]:
+def binary_operator(
+    op: Op, floating: bool = False, check: Callable | None = None, itself: Op | None = None
+) -> Callable[[Tensor, Any], Tensor]:
     """A function of a tensor and anything: the form behind `Tensor.__mul__` and friends.
 
     `check` sees the operands that are not of one floating dtype.
@@ -48,7 +50,7 @@ def binary_operator(op: Op, floating: bool = False, check: Callable | None = Non
         else:
             return slow(a, b)
         try:
-            out = forward(x, y)
+            out = forward(x, y) if x.size < LARGE else by_blocks(forward, x, y)
         except ValueError:
             raise broadcast_error(x.shape, y.shape) from None
         result = wrap(out)
@@ -58,7 +60,7 @@ def binary_operator(op: Op, floating: bool = False, check: Callable | None = Non
             if a._requires_grad:
                 mask |= 1
             if mask:
-                record_binary(op, mask, a, b, out, result)
+                record_binary(itself if a is b and itself is not None else op, mask, a, b, out, result)
         return result
 
     def slow(a: Any, b: Any) -> Any:
@@ -108,7 +110,7 @@ _add = binary_operator(ops.add)
 _subtract = binary_operator(ops.subtract, check=_boolean_subtraction)
 _reverse_subtract = binary_operator(ops.reverse_subtract, check=_boolean_subtraction)
 _reverse_subtract_tensors = binary_operator(ops.reverse_subtract_tensors, check=_boolean_subtraction)
-_multiply = binary_operator(ops.multiply)
+_multiply = binary_operator(ops.multiply, itself=ops.multiply_itself)
 _divide = binary_operator(ops.divide, floating=True)
 
 

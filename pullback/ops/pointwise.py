@@ -32,6 +32,11 @@ reverse_subtract_scaled = linear(
 )
 multiply = elementwise("MulBackward0", operator.mul, a=lambda b: b, b=lambda a: a)
 multiply.real_rules = {"a": lambda g, b: g * b, "b": lambda g, a: g * a}  # the hottest rule there is
+# x * x: both operands are one tensor, which gets the sum of both gradients at once
+multiply_itself = op(
+    "MulBackward0", operator.mul, kind="elementwise_pull", a=lambda g, b, a: g * conjugate(b + a), b=None
+)
+multiply_itself.real_rules = {"a": lambda g, b, a: g * (b + a)}
 divide = op(
     "DivBackward0",
     operator.truediv,

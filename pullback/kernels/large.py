@@ -1,0 +1,53 @@
+"""Elementwise functions on large arrays: block by block, on all threads.
+
+A function of several ufuncs makes a trip through memory for each of them. Run on blocks that fit the cache it makes one,
+and NumPy releases the interpreter lock, so blocks run on all cores. `by_blocks` does this for any elementwise function;
+the tape and the engine call it for large operands of operations that allow it (`Op.blocked`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from .threads import parallel_rows
+
+
+def by_blocks(function: Callable[..., Any], *arrays: Any) -> Any:
+    """`function(*arrays)` for an elementwise function of real or complex arrays, numbers and broadcast rows.
+
+    Arrays of the full shape are cut into blocks; smaller ones must broadcast along the first axis and are given whole.
+    """
+    full = max((a for a in arrays if type(a) is ndarray), key=lambda a: a.size)
+    shape = full.shape
+    cut = [type(a) is ndarray and a.shape == shape for a in arrays]
+    flat = all(is_cut and a.flags.c_contiguous or not isinstance(a, ndarray) for a, is_cut in zip(arrays, cut))
+    if not flat and any(isinstance(a, ndarray) and not is_cut and _spans_rows(a, shape) for a, is_cut in zip(arrays, cut)):
+        return function(*arrays)
+    if flat:
+        arrays = tuple(a.reshape(-1) if is_cut else a for a, is_cut in zip(arrays, cut))
+        shape = (full.size,)
+    rows = shape[0]
+
+    def piece(start: int, stop: int) -> Any:
+        return function(*[a[start:stop] if is_cut else a for a, is_cut in zip(arrays, cut)])
+
+    sample = piece(0, 1)  # the type of the result is the function's business
+    if not isinstance(sample, ndarray) or sample.shape != (1, *shape[1:]):
+        return function(*arrays).reshape(full.shape)
+    out = np.empty(shape, sample.dtype)
+
+    def block(start: int, stop: int) -> None:
+        out[start:stop] = piece(start, stop)
+
+    width = (len(arrays) + 2) * out.itemsize * (full.size // rows)
+    parallel_rows(block, rows, width)
+    return out.reshape(full.shape)
+
+
+def _spans_rows(array: ndarray, shape: tuple[int, ...]) -> bool:
+    """Whether a smaller array has a first axis of its own, so that it cannot be given whole to each block."""
+    return array.ndim == len(shape) and array.shape[0] != 1

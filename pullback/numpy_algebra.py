@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .autograd.tape import wrap
 from .functional import registry
 from .numpy_functions import _tensor, implements
 from .tensor import Tensor
@@ -40,9 +41,11 @@ def _same(*values: Any) -> tuple[Tensor, ...]:
     from .dtypes import promote_types
 
     tensors = [_tensor(value) for value in values]
-    kind = tensors[0].dtype
-    for each in tensors[1:]:
-        kind = promote_types(kind, each.dtype)
+    kinds = [each.dtype for each in tensors if isinstance(each, Tensor)]
+    kind = kinds[0]
+    for other in kinds[1:]:
+        kind = promote_types(kind, other)
+    tensors = [each if isinstance(each, Tensor) else wrap(np.asarray(each, kind.numpy)) for each in tensors]
     return tuple(each if each.dtype is kind else each.to(kind) for each in tensors)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from .autograd.tape import wrap
 from .functional import registry
 from .numpy_algebra import _same
-from .numpy_functions import FUNCTIONS, _tensor, implements
+from .numpy_functions import FUNCTIONS, _tensor, implements, tracked
 from .tensor import Tensor
 
 _F = registry.FUNCTIONS
@@ -193,6 +193,8 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
 
 @implements(np.broadcast_arrays)
 def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
+    if not tracked(args):  # libraries convert with these four: without a gradient they get arrays, as with torch
+        return np.broadcast_arrays(*map(_plain, args))
     return tuple(_F["broadcast_tensors"](*(_tensor(each) for each in args)))
 
 
@@ -201,22 +203,19 @@ def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str =
     return tuple(_F["meshgrid"](*(_tensor(each) for each in xi), indexing=indexing))
 
 
-@implements(np.atleast_1d)
-def _atleast_1d(*arys: Any) -> Any:
-    results = tuple(_F["atleast_1d"](_tensor(each)) for each in arys)
-    return results[0] if len(results) == 1 else results
+def _at_least(name: str) -> Any:
+    def convert(*arys: Any) -> Any:
+        if not tracked(arys):
+            return getattr(np, name)(*map(_plain, arys))
+        results = tuple(_F[name](_tensor(each)) for each in arys)
+        return results[0] if len(results) == 1 else results
+
+    return convert
 
 
-@implements(np.atleast_2d)
-def _atleast_2d(*arys: Any) -> Any:
-    results = tuple(_F["atleast_2d"](_tensor(each)) for each in arys)
-    return results[0] if len(results) == 1 else results
-
-
-@implements(np.atleast_3d)
-def _atleast_3d(*arys: Any) -> Any:
-    results = tuple(_F["atleast_3d"](_tensor(each)) for each in arys)
-    return results[0] if len(results) == 1 else results
+implements(np.atleast_1d)(_at_least("atleast_1d"))
+implements(np.atleast_2d)(_at_least("atleast_2d"))
+implements(np.atleast_3d)(_at_least("atleast_3d"))
 
 
 # --- sorting and accumulating ---

@@ -67,12 +67,19 @@ def _vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
     return _vecdot(x1, x2, axis)
 
 
+def tracked(value: Any) -> bool:
+    """Whether a gradient, a tangent or a batch would be lost by looking at the array inside."""
+    if isinstance(value, Tensor):
+        return value.requires_grad or bool(value._tangent) or not isinstance(value._array, (np.ndarray, np.generic))
+    return isinstance(value, (list, tuple)) and any(map(tracked, value))
+
+
 def _without_gradient(function: Any, name: str, args: tuple, kwargs: dict) -> Any:
     """NumPy's own function on the arrays inside, unless a gradient would be lost."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, Tensor):
-            if value.requires_grad or value._tangent or not isinstance(value._array, (np.ndarray, np.generic)):
+            if tracked(value):
                 raise TypeError(
                     f"{name} has no differentiable counterpart here, so the gradient would be lost. Use the torch function, "
                     "or detach the tensor first, as in x.detach().numpy()."

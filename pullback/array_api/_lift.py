@@ -12,19 +12,13 @@ from ..autograd.tape import wrap
 from ..device import device as device_type
 from ..device import require_cpu
 from ..dtypes import dtype as dtype_type
+from ..numpy_functions import tracked
 from ..tensor import Tensor
 
 
 def numpy_dtype(value: Any) -> Any:
     """NumPy's dtype for one of ours; other values as they are."""
     return value.numpy if isinstance(value, dtype_type) else value
-
-
-def tracked(value: Any) -> bool:
-    """Whether a gradient, a tangent or a batch would be lost by looking at the array inside."""
-    if isinstance(value, Tensor):
-        return value.requires_grad or bool(value._tangent) or not isinstance(value._array, (np.ndarray, np.generic))
-    return isinstance(value, (list, tuple)) and any(map(tracked, value))
 
 
 def plain(value: Any) -> Any:

@@ -103,7 +103,7 @@ class _SubmoduleLoader:
     """Answers `torch.x` with the module object `pullback.x`."""
 
     def __init__(self, target: str) -> None:
-        self.target = target
+        self.target: str = target
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = importlib.import_module(self.target)

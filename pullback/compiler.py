@@ -56,7 +56,7 @@ class set_stance:
     """Accepted: programs always run as they are written."""
 
     def __init__(self, stance: str = "default", **others: Any) -> None:
-        self.stance = stance
+        self.stance: str = stance
 
     def __enter__(self) -> None:
         return None
@@ -64,5 +64,5 @@ class set_stance:
     def __exit__(self, *exc: Any) -> None:
         return None
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return function

@@ -13,7 +13,8 @@ import numpy as np
 from .autograd.mode import current_mode
 from .autograd.tape import wrap
 from .device import require_cpu
-from .dtypes import as_dtype, default_dtype, dtype as dtype_type, from_numpy_dtype
+from .dtypes import as_dtype, default_dtype, from_numpy_dtype
+from .dtypes import dtype as dtype_type
 from .functional.operands import sizes_of
 from .functional.registry import FUNCTIONS, METHODS, with_numpy_names
 from .tensor import Tensor
@@ -243,7 +244,7 @@ def scalar_tensor(s: Any, *, dtype: dtype_type | None = None, device: Any = None
     return finish(np.array(s).astype(numpy_dtype(dtype)), requires_grad, device)
 
 
-def legacy_tensor(cls: type, *args: Any, **kwargs: Any) -> Tensor:
+def legacy_tensor(cls: type[Any], *args: Any, **kwargs: Any) -> Tensor:
     """`Tensor(2, 3)` (sizes), `Tensor([1, 2])` (data) or `Tensor()`."""
     kwargs.pop("device", None)
     kind = numpy_dtype(kwargs.pop("dtype", None))
@@ -275,7 +276,7 @@ def _checked(args: tuple, size: Any) -> tuple:
     return sizes
 
 
-def allocate(function: Any, sizes: tuple, dtype: Any, *fill: Any) -> np.ndarray:
+def allocate(function: Any, sizes: tuple[Any, ...], dtype: Any, *fill: Any) -> np.ndarray:
     """Call a NumPy creation function; an absurd size is a clear error."""
     try:
         return function(sizes, *fill, numpy_dtype(dtype))

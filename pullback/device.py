@@ -50,7 +50,7 @@ class device:
     def __hash__(self) -> int:
         return hash((self.type, self.index))
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (device, (self.type,) if self.index is None else (self.type, self.index))
 
     def __enter__(self) -> device:

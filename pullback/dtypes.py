@@ -7,6 +7,8 @@ when somebody first asks for it. Nothing here knows about tensors.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 _BOOL, _INTEGER, _FLOAT, _COMPLEX = range(4)
@@ -18,12 +20,12 @@ class dtype:
     __slots__ = ("name", "short_name", "type_name", "category", "itemsize", "is_signed", "_numpy")
 
     def __init__(self, name: str, type_name: str, short_name: str, category: int, itemsize: int, signed: bool) -> None:
-        self.name = name
-        self.type_name = type_name  # 'Float' of torch.FloatTensor, as error messages spell it
-        self.short_name = short_name  # 'float', the legacy alias some messages use
-        self.category = category
-        self.itemsize = itemsize
-        self.is_signed = signed
+        self.name: str = name
+        self.type_name: str = type_name  # 'Float' of torch.FloatTensor, as error messages spell it
+        self.short_name: str = short_name  # 'float', the legacy alias some messages use
+        self.category: int = category
+        self.itemsize: int = itemsize
+        self.is_signed: bool = signed
         self._numpy: np.dtype | None = None if name in _FROM_ML_DTYPES else np.dtype(name)
 
     @property
@@ -55,13 +57,13 @@ class dtype:
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _dtype_by_name, (self.name,)
 
     def __copy__(self) -> dtype:
         return self
 
-    def __deepcopy__(self, memo: dict) -> dtype:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> dtype:
         return self
 
 
@@ -85,12 +87,12 @@ complex128 = dtype("complex128", "ComplexDouble", "c10::complex<double>", _COMPL
 float8_e4m3fn = dtype("float8_e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", _FLOAT, 1, True)
 float8_e5m2 = dtype("float8_e5m2", "Float8_e5m2", "c10::Float8_e5m2", _FLOAT, 1, True)
 
-ALL_DTYPES = (
+ALL_DTYPES: tuple[Any, ...] = (
     bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32, float64,
     complex64, complex128, float8_e4m3fn, float8_e5m2,
 )  # fmt: skip
 
-ALIASES = {
+ALIASES: dict[Any, Any] = {
     "bool": bool_, "half": float16, "float": float32, "double": float64, "cfloat": complex64, "cdouble": complex128,
     "short": int16, "int": int32, "long": int64,
 }  # fmt: skip
@@ -230,7 +232,7 @@ def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
     return promote_types(higher, lower)
 
 
-_result_types: dict[tuple, dtype] = {}
+_result_types: dict[tuple[Any, ...], dtype] = {}
 
 
 def result_dtype(*operands: tuple[dtype, int]) -> dtype:
@@ -270,12 +272,12 @@ class finfo:
         real = d.to_real()
         numbers = np.finfo(real.numpy) if real not in (bfloat16, float8_e4m3fn, float8_e5m2) else _ml_finfo(real)
         self.bits: int = real.itemsize * 8
-        self.eps = float(numbers.eps)
-        self.max = float(numbers.max)
-        self.min = float(numbers.min)
-        self.tiny = float(numbers.tiny)
+        self.eps: float = float(numbers.eps)
+        self.max: float = float(numbers.max)
+        self.min: float = float(numbers.min)
+        self.tiny: float = float(numbers.tiny)
         self.smallest_normal = self.tiny
-        self.resolution = float(numbers.resolution)
+        self.resolution: float = float(numbers.resolution)
         self.dtype: str = real.name
 
     def __repr__(self) -> str:
@@ -302,8 +304,8 @@ class iinfo:
             raise TypeError("torch.bool is not supported by torch.iinfo")
         limits = np.iinfo(d.numpy)
         self.bits: int = limits.bits
-        self.min = int(limits.min)
-        self.max = int(limits.max)
+        self.min: int = int(limits.min)
+        self.max: int = int(limits.max)
         self.dtype: str = d.name
 
     def __repr__(self) -> str:

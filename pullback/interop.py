@@ -91,7 +91,7 @@ def ufunc_protocol(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **k
     return call_ufunc(ufunc, method, inputs, kwargs)
 
 
-def function_protocol(self: Tensor, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+def function_protocol(self: Tensor, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
     """`__array_function__`: NumPy's functions on tensors."""
     from .numpy_functions import call_function
 

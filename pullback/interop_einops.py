@@ -18,7 +18,7 @@ def register() -> None:
     class PullbackBackend(AbstractBackend):
         """What einops needs to know about tensors."""
 
-        framework_name = "pullback"
+        framework_name: str = "pullback"
 
         def is_appropriate_type(self, tensor: Any) -> bool:
             return isinstance(tensor, pullback.Tensor)
@@ -60,7 +60,7 @@ def register() -> None:
     _defined.append(PullbackBackend)
 
 
-_defined: list[type] = []  # einops looks for subclasses, which live only as long as somebody holds them
+_defined: list[type[Any]] = []  # einops looks for subclasses, which live only as long as somebody holds them
 
 
 class _Watcher:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-SUBMODULES = frozenset(
+from typing import Any
+
+SUBMODULES: frozenset[Any] = frozenset(
     {
         "_C", "_dynamo", "accelerator", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributed",
         "distributions", "explaining", "fft", "func", "hub", "implicit", "jit", "linalg", "masked", "mps", "multi", "multiprocessing", "nn", "onnx", "optim", "optimize",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-SAME = frozenset(
+SAME: frozenset[Any] = frozenset(
     {
         "adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "bilinear", "binary_cross_entropy_with_logits",
         "celu",
@@ -20,7 +20,7 @@ SAME = frozenset(
         "prelu", "relu6", "rms_norm", "rrelu", "selu", "threshold", "triplet_margin_loss",
     }
 )  # fmt: skip
-TRANSLATED: dict[str, Callable] = {}
+TRANSLATED: dict[str, Callable[..., Any]] = {}
 
 
 def _translated(function: Callable) -> Callable:
@@ -89,7 +89,7 @@ def batch_norm(
     return _functional().batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
-def find(name: str) -> Callable | None:
+def find(name: str) -> Callable[..., Any] | None:
     """The function torch has under this name, or None."""
     if name in TRANSLATED:
         return TRANSLATED[name]

@@ -38,7 +38,9 @@ def has_torch_function_variadic(*args: Any) -> bool:
     return has_torch_function(args)
 
 
-def handle_torch_function(public_api: Callable, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
     """Ask the arguments that want to take over, subclasses first, until one of them answers."""
     takers: list[Any] = []
     for value in relevant_args:
@@ -55,7 +57,7 @@ def handle_torch_function(public_api: Callable, relevant_args: Iterable[Any], *a
     )
 
 
-def wrap_torch_function(dispatcher: Callable) -> Callable:
+def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a function so that arguments with a `__torch_function__` can take over."""
     import functools
 
@@ -78,7 +80,7 @@ def resolve_name(f: Any) -> str | None:
     return f"torch{module.removeprefix('pullback')}.{f.__name__}" if hasattr(f, "__name__") else None
 
 
-def get_overridable_functions() -> dict[Any, list[Callable]]:
+def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """The functions of the package and of Tensor."""
     import pullback
 

@@ -33,7 +33,7 @@ except ImportError:  # pragma: no cover - another NumPy
         np.seterr(**token)
 
 
-def quiet(function: Callable) -> Callable:
+def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function whose floating point warnings nobody hears."""
 
     def quietly(*args: Any, **kwargs: Any) -> Any:

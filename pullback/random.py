@@ -56,7 +56,7 @@ class Generator(_engine.Generator):
         """Only generators of graphics cards have an offset."""
         raise RuntimeError("CPU Generator does not use offset")
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.state_bytes(),)
 
 

@@ -31,7 +31,7 @@ _FROM_SCIPY = {
 }  # fmt: skip
 
 
-def special_functions_of(ufunc: Any) -> Callable | None:
+def special_functions_of(ufunc: Any) -> Callable[..., Any] | None:
     """The differentiable function that stands for a ufunc of scipy.special, or None."""
     name = ufunc.__name__
     if name == "log_expit":

@@ -16,7 +16,7 @@ next_order = count(1).__next__  # one clock for nodes and writes: what came afte
 class LastWrite:
     """When anything was last written in place: nodes recorded later need no check."""
 
-    order = 0
+    order: int = 0
 
 
 class Storage:
@@ -25,10 +25,10 @@ class Storage:
     __slots__ = ("version", "history", "written", "recent", "writer", "__weakref__")
 
     def __init__(self) -> None:
-        self.version = 0
-        self.history = 0
-        self.written = 0  # when it was last written, on the clock that numbers nodes
-        self.recent: deque | None = None  # times of the last few writes, for error messages
+        self.version: int = 0
+        self.history: int = 0
+        self.written: int = 0  # when it was last written, on the clock that numbers nodes
+        self.recent: deque[Any] | None = None  # times of the last few writes, for error messages
         self.writer: str | None = None  # in anomaly mode: the line that last wrote here
 
     def bump(self) -> None:

@@ -41,7 +41,7 @@ class Tensor:
     _detached: bool = False  # by `detach_`, so that graphs made before can no longer follow it
     _name: str | None = None
 
-    is_node = False
+    is_node: bool = False
     __array_priority__ = 1000
 
     def __hash__(self) -> int:

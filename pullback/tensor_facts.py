@@ -81,7 +81,7 @@ def no_sparse(name: str) -> Any:
     return method
 
 
-def as_subclass(self: Tensor, cls: type) -> Any:
+def as_subclass(self: Tensor, cls: type[Any]) -> Any:
     """The same memory and history as an object of a subclass of Tensor."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"cls must be a subclass of torch.Tensor, not {cls!r}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-COVERAGE_PAGE = "docs/coverage.md"
+COVERAGE_PAGE: str = "docs/coverage.md"
 
 # Where people look for a function that lives next door (torch.nn.relu, torch.functional.softmax), most likely first.
 _NEIGHBOURS = (

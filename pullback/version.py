@@ -7,10 +7,10 @@ pure Python, so there is no accelerator toolkit to name and no build to identify
 from __future__ import annotations
 
 __version__ = "0.1.0"
-torch_version = "2.13.0"
+torch_version: str = "2.13.0"
 
 cuda: str | None = None
 hip: str | None = None
 xpu: str | None = None
-debug = False
-git_version = "unknown"
+debug: bool = False
+git_version: str = "unknown"

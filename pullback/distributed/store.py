@@ -54,7 +54,7 @@ class HashStore(Store):
     """A store of its own."""
 
 
-_shared: dict[tuple, dict[str, bytes]] = {}
+_shared: dict[tuple[Any, ...], dict[str, bytes]] = {}
 
 
 class TCPStore(Store):
@@ -73,5 +73,5 @@ class FileStore(Store):
     """The store of a path, within this process."""
 
     def __init__(self, file_name: str, world_size: int = -1) -> None:
-        self.path = file_name
+        self.path: str = file_name
         self._values = _shared.setdefault((file_name,), {})

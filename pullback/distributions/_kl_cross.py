@@ -39,7 +39,7 @@ def _mean_log_interval(low: Tensor, high: Tensor) -> Tensor:
     return (pullback.xlogy(high, high) - pullback.xlogy(low, low)) / (high - low) - 1
 
 
-MEAN_LOG: dict[type, Callable[[Any], Tensor]] = {
+MEAN_LOG: dict[type[Any], Callable[[Any], Tensor]] = {
     Beta: lambda p: p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma(),
     Gamma: lambda p: p.concentration.digamma() - p.rate.log(),
     Exponential: lambda p: -euler_constant - p.rate.log(),
@@ -47,7 +47,7 @@ MEAN_LOG: dict[type, Callable[[Any], Tensor]] = {
     Uniform: lambda p: _mean_log_interval(p.low, p.high),
 }
 
-MEAN_EXP: dict[type, Callable[[Any, Tensor], Tensor]] = {
+MEAN_EXP: dict[type[Any], Callable[[Any, Tensor], Tensor]] = {
     Normal: lambda p, s: (-p.loc / s + 0.5 * (p.scale / s).pow(2)).exp(),
     Gamma: lambda p, s: (1 + (p.rate * s).reciprocal()).pow(-p.concentration),
     Exponential: lambda p, s: p.rate * s / (p.rate * s + 1),
@@ -132,7 +132,7 @@ def _no_exception(p: Any, q: Any) -> Any:
     return None
 
 
-PAIRS: list[tuple[type, type, Callable[[Any, Any], Tensor], Callable[[Any, Any], Any]]] = [
+PAIRS: list[tuple[type[Any], type[Any], Callable[[Any, Any], Tensor], Callable[[Any, Any], Any]]] = [
     (Bernoulli, Poisson, _in_poisson, _no_exception),
     (Beta, ContinuousBernoulli, _in_continuous_bernoulli, _no_exception),
     (Beta, Exponential, _in_exponential, _no_exception),
@@ -165,7 +165,7 @@ PAIRS: list[tuple[type, type, Callable[[Any, Any], Tensor], Callable[[Any, Any],
 ]
 """p, q, the mean of log q over p, and where that is minus infinity."""
 
-INFINITE: dict[type, tuple[type, ...]] = {
+INFINITE: dict[type[Any], tuple[type[Any], ...]] = {
     Beta: (Pareto,),
     ContinuousBernoulli: (Pareto,),
     Exponential: (Beta, ContinuousBernoulli, Pareto, Uniform),

@@ -19,14 +19,14 @@ class Transform:
     With `cache_size=1` the last pair of input and output is kept, so that inverting an output is exact and free.
     """
 
-    bijective = False
+    bijective: bool = False
     domain: Any
     codomain: Any
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
-        self._cache_size = cache_size
+        self._cache_size: int = cache_size
         self._inv: Any = None
         self._cached_x_y: tuple[Any, Any] = (None, None)
 
@@ -108,7 +108,7 @@ class _InverseTransform(Transform):
 
     def __init__(self, transform: Transform) -> None:
         super().__init__(cache_size=transform._cache_size)
-        self._inv = transform
+        self._inv: Transform = transform
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:  # type: ignore[override]
@@ -168,7 +168,7 @@ class ComposeTransform(Transform):
         if cache_size:
             parts = [part.with_cache(cache_size) for part in parts]
         super().__init__(cache_size=cache_size)
-        self.parts = parts
+        self.parts: list[Any] = parts
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
@@ -269,7 +269,7 @@ class IndependentTransform(Transform):
     def __init__(self, base_transform: Any, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.base_transform = base_transform.with_cache(cache_size)
-        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        self.reinterpreted_batch_ndims: int = reinterpreted_batch_ndims
 
     def with_cache(self, cache_size: int = 1) -> Any:
         """The same transform with another cache size."""

@@ -30,7 +30,7 @@ class ExpTransform(_Parameterless):
 
     domain = constraints.real
     codomain = constraints.positive
-    bijective = True
+    bijective: bool = True
     sign = +1
 
     def _call(self, x: Tensor) -> Tensor:
@@ -49,7 +49,7 @@ class PowerTransform(Transform):
 
     domain = constraints.positive
     codomain = constraints.positive
-    bijective = True
+    bijective: bool = True
 
     def __init__(self, exponent: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -97,7 +97,7 @@ class SigmoidTransform(_Parameterless):
 
     domain = constraints.real
     codomain = constraints.unit_interval
-    bijective = True
+    bijective: bool = True
     sign = +1
 
     def _call(self, x: Tensor) -> Tensor:
@@ -118,7 +118,7 @@ class SoftplusTransform(_Parameterless):
 
     domain = constraints.real
     codomain = constraints.positive
-    bijective = True
+    bijective: bool = True
     sign = +1
 
     def _call(self, x: Tensor) -> Tensor:
@@ -137,7 +137,7 @@ class TanhTransform(_Parameterless):
 
     domain = constraints.real
     codomain = constraints.interval(-1.0, 1.0)
-    bijective = True
+    bijective: bool = True
     sign = +1
 
     def _call(self, x: Tensor) -> Tensor:
@@ -167,13 +167,13 @@ class AbsTransform(_Parameterless):
 class AffineTransform(Transform):
     """y = loc + scale * x, for numbers or tensors."""
 
-    bijective = True
+    bijective: bool = True
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
-        self.loc = loc
-        self.scale = scale
-        self._event_dim = event_dim
+        self.loc: Any = loc
+        self.scale: Any = scale
+        self._event_dim: int = event_dim
 
     @property
     def event_dim(self) -> int:

@@ -25,7 +25,7 @@ def _need_dims(shape: Sequence[int], count: int) -> None:
 class ReshapeTransform(Transform):
     """Another shape for the last axes."""
 
-    bijective = True
+    bijective: bool = True
 
     def __init__(self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size: int = 0) -> None:
         self.in_shape = pullback.Size(in_shape)
@@ -80,7 +80,7 @@ class CorrCholeskyTransform(_Parameterless):
 
     domain = constraints.real_vector
     codomain = constraints.corr_cholesky
-    bijective = True
+    bijective: bool = True
 
     def _call(self, x: Tensor) -> Tensor:
         eps = pullback.finfo(x.dtype).eps
@@ -143,7 +143,7 @@ class StickBreakingTransform(_Parameterless):
 
     domain = constraints.real_vector
     codomain = constraints.simplex
-    bijective = True
+    bijective: bool = True
 
     @staticmethod
     def _offset(x: Tensor) -> Tensor:
@@ -210,7 +210,7 @@ class _PartsTransform(Transform):
             raise AssertionError("All elements of tseq must be Transform instances")
         super().__init__(cache_size=cache_size)
         self.transforms = [t.with_cache(cache_size) for t in tseq] if cache_size else list(tseq)
-        self.dim = dim
+        self.dim: int = dim
 
     @property
     def bijective(self) -> bool:  # type: ignore[override]
@@ -315,13 +315,13 @@ class StackTransform(_PartsTransform):
 class CumulativeDistributionTransform(Transform):
     """The distribution function of a distribution: from its support to the unit interval."""
 
-    bijective = True
+    bijective: bool = True
     codomain = constraints.unit_interval
     sign = +1
 
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
-        self.distribution = distribution
+        self.distribution: Any = distribution
 
     @property
     def domain(self) -> Any:  # type: ignore[override]

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 class Bernoulli(BinaryParameter, ExponentialFamily):
     """One with probability `probs` (log-odds `logits`), else zero."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: dict[Any, Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
-    has_enumerate_support = True
-    _mean_carrier_measure = 0
-    _parameters = {"probs": 0, "logits": 0}
+    has_enumerate_support: bool = True
+    _mean_carrier_measure: int = 0
+    _parameters: dict[Any, Any] = {"probs": 0, "logits": 0}
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(self._set_binary(probs, logits), validate_args=validate_args)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Beta(ExponentialFamily):
     """Random probabilities: a Dirichlet distribution of two categories, of which the first is kept."""
 
-    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    arg_constraints: dict[Any, Any] = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
-    has_rsample = True
+    has_rsample: bool = True
     _parameters: dict[str, int] = {}
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:

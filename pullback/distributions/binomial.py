@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 class Binomial(BinaryParameter, Distribution):
     """The number of successes in `total_count` trials."""
 
-    arg_constraints = {
+    arg_constraints: dict[Any, Any] = {
         "total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval, "logits": constraints.real,
     }  # fmt: skip
-    has_enumerate_support = True
-    _parameters = {"total_count": 0, "probs": 0, "logits": 0}
+    has_enumerate_support: bool = True
+    _parameters: dict[Any, Any] = {"total_count": 0, "probs": 0, "logits": 0}
     total_count: Tensor
 
     def __init__(

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class Categorical(Distribution):
     """One of several categories, by probabilities or log-probabilities along the last axis (normalized here)."""
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    has_enumerate_support = True
-    _parameters = {"probs": 1, "logits": 1}
+    arg_constraints: dict[Any, Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    has_enumerate_support: bool = True
+    _parameters: dict[Any, Any] = {"probs": 1, "logits": 1}
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 class Cauchy(Distribution):
     """Heavy tails around `loc`: no mean, no variance."""
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints: dict[Any, Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
-    has_rsample = True
-    _parameters = {"loc": 0, "scale": 0}
+    has_rsample: bool = True
+    _parameters: dict[Any, Any] = {"loc": 0, "scale": 0}
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)

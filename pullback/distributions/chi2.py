@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Chi2(Gamma):
     """The sum of `df` squared standard normals."""
 
-    arg_constraints = {"df": constraints.positive}
-    _parameters = {"concentration": 0, "rate": 0}
+    arg_constraints: dict[Any, Any] = {"df": constraints.positive}
+    _parameters: dict[Any, Any] = {"concentration": 0, "rate": 0}
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)

@@ -18,7 +18,7 @@ class ConstraintRegistry:
     """A table of functions that make a transform for a constraint."""
 
     def __init__(self) -> None:
-        self._registry: dict[type, Callable[[Any], Any]] = {}
+        self._registry: dict[type[Any], Callable[[Any], Any]] = {}
 
     def register(self, constraint: Any, factory: Callable[[Any], Any] | None = None) -> Any:
         """Add a function for a type of constraint, which may be given by an example; usable as a decorator."""

@@ -26,8 +26,8 @@ __all__ = [
 class Constraint:
     """A region of values; `check` says which events lie inside."""
 
-    is_discrete = False
-    event_dim = 0
+    is_discrete: bool = False
+    event_dim: int = 0
     _shown: tuple[str, ...] = ()
 
     def check(self, value: Tensor) -> Tensor:
@@ -43,8 +43,8 @@ class _Dependent(Constraint):
     """A constraint that is only known once other parameters are."""
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
-        self._is_discrete = is_discrete
-        self._event_dim = event_dim
+        self._is_discrete: Any = is_discrete
+        self._event_dim: Any = event_dim
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]
@@ -86,8 +86,8 @@ class _DependentProperty(property, _Dependent):
         event_dim: Any = NotImplemented,
     ) -> None:
         property.__init__(self, fn)
-        self._is_discrete = is_discrete
-        self._event_dim = event_dim
+        self._is_discrete: Any = is_discrete
+        self._event_dim: Any = event_dim
 
     def __call__(self, fn: Callable[..., Any]) -> _DependentProperty:  # type: ignore[override]
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
@@ -101,8 +101,8 @@ class _IndependentConstraint(Constraint):
             raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
         if not isinstance(reinterpreted_batch_ndims, int) or reinterpreted_batch_ndims < 0:
             raise AssertionError(f"reinterpreted_batch_ndims must be an int >= 0, got {reinterpreted_batch_ndims}")
-        self.base_constraint = base_constraint
-        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        self.base_constraint: Constraint = base_constraint
+        self.reinterpreted_batch_ndims: int = reinterpreted_batch_ndims
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]
@@ -131,7 +131,7 @@ class MixtureSameFamilyConstraint(Constraint):
     def __init__(self, base_constraint: Constraint) -> None:
         if not isinstance(base_constraint, Constraint):
             raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
-        self.base_constraint = base_constraint
+        self.base_constraint: Constraint = base_constraint
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]
@@ -155,15 +155,15 @@ class MixtureSameFamilyConstraint(Constraint):
 
 
 class _Boolean(Constraint):
-    is_discrete = True
+    is_discrete: bool = True
 
     def check(self, value: Tensor) -> Tensor:
         return (value == 0) | (value == 1)
 
 
 class _OneHot(Constraint):
-    is_discrete = True
-    event_dim = 1
+    is_discrete: bool = True
+    event_dim: int = 1
 
     def check(self, value: Tensor) -> Tensor:
         return ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1)
@@ -173,42 +173,42 @@ class _Bounded(Constraint):
     """A constraint with bounds, which are numbers or tensors."""
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
-        self.lower_bound = lower_bound
-        self.upper_bound = upper_bound
+        self.lower_bound: Any = lower_bound
+        self.upper_bound: Any = upper_bound
 
-    _shown = ("lower_bound", "upper_bound")
+    _shown: tuple[Any, ...] = ("lower_bound", "upper_bound")
 
 
 class _BoundedBelow(Constraint):
     def __init__(self, lower_bound: Any) -> None:
-        self.lower_bound = lower_bound
+        self.lower_bound: Any = lower_bound
 
-    _shown = ("lower_bound",)
+    _shown: tuple[Any, ...] = ("lower_bound",)
 
 
 class _BoundedAbove(Constraint):
     def __init__(self, upper_bound: Any) -> None:
-        self.upper_bound = upper_bound
+        self.upper_bound: Any = upper_bound
 
-    _shown = ("upper_bound",)
+    _shown: tuple[Any, ...] = ("upper_bound",)
 
 
 class _IntegerInterval(_Bounded):
-    is_discrete = True
+    is_discrete: bool = True
 
     def check(self, value: Tensor) -> Tensor:
         return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _IntegerLessThan(_BoundedAbove):
-    is_discrete = True
+    is_discrete: bool = True
 
     def check(self, value: Tensor) -> Tensor:
         return (value % 1 == 0) & (value <= self.upper_bound)
 
 
 class _IntegerGreaterThan(_BoundedBelow):
-    is_discrete = True
+    is_discrete: bool = True
 
     def check(self, value: Tensor) -> Tensor:
         return (value % 1 == 0) & (value >= self.lower_bound)
@@ -246,18 +246,18 @@ class _HalfOpenInterval(_Bounded):
 
 
 class _Simplex(Constraint):
-    event_dim = 1
+    event_dim: int = 1
 
     def check(self, value: Tensor) -> Tensor:
         return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
 
 
 class _Multinomial(Constraint):
-    is_discrete = True
-    event_dim = 1
+    is_discrete: bool = True
+    event_dim: int = 1
 
     def __init__(self, upper_bound: Any) -> None:
-        self.upper_bound = upper_bound
+        self.upper_bound: Any = upper_bound
 
     def check(self, value: Tensor) -> Tensor:
         return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
@@ -268,21 +268,21 @@ def _every_element(condition: Tensor) -> Tensor:
 
 
 class _LowerTriangular(Constraint):
-    event_dim = 2
+    event_dim: int = 2
 
     def check(self, value: Tensor) -> Tensor:
         return _every_element(value.tril() == value)
 
 
 class _LowerCholesky(Constraint):
-    event_dim = 2
+    event_dim: int = 2
 
     def check(self, value: Tensor) -> Tensor:
         return _every_element(value.tril() == value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
 class _CorrCholesky(Constraint):
-    event_dim = 2
+    event_dim: int = 2
 
     def check(self, value: Tensor) -> Tensor:
         tolerance = pullback.finfo(value.dtype).eps * value.size(-1) * 10
@@ -291,7 +291,7 @@ class _CorrCholesky(Constraint):
 
 
 class _Square(Constraint):
-    event_dim = 2
+    event_dim: int = 2
 
     def check(self, value: Tensor) -> Tensor:
         is_square = value.shape[-2] == value.shape[-1]
@@ -329,7 +329,7 @@ class _Sequence(Constraint):
         if not all(isinstance(constraint, Constraint) for constraint in cseq):
             raise AssertionError("All elements of cseq must be Constraint instances")
         self.cseq = list(cseq)
-        self.dim = dim
+        self.dim: int = dim
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]

@@ -24,11 +24,11 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
     Near probs = 1/2 the closed forms are 0/0, so inside `lims` their Taylor series are used.
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: dict[Any, Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
-    _mean_carrier_measure = 0
-    has_rsample = True
-    _parameters = {"probs": 0, "logits": 0}
+    _mean_carrier_measure: int = 0
+    has_rsample: bool = True
+    _parameters: dict[Any, Any] = {"probs": 0, "logits": 0}
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
             if validate_args is not None and not self.arg_constraints["probs"].check(self.probs).all():
                 raise ValueError("The parameter probs has invalid values")
             self.__dict__["probs"] = clamp_probs(self.probs)
-        self._lims = lims
+        self._lims: tuple[float, float] = lims
         super().__init__(batch_shape, validate_args=validate_args)
 
     def _expand_members(self, new: Any, batch_shape: Sequence[int]) -> None:

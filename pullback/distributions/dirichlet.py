@@ -37,15 +37,15 @@ class _DirichletSample(pullback.autograd.Function):
 class Dirichlet(ExponentialFamily):
     """Random probabilities of several categories, along the last axis."""
 
-    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
+    arg_constraints: dict[Any, Any] = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
-    has_rsample = True
-    _parameters = {"concentration": 1}
+    has_rsample: bool = True
+    _parameters: dict[Any, Any] = {"concentration": 1}
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
-        self.concentration = concentration
+        self.concentration: Tensor = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
     @property

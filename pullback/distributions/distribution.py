@@ -23,8 +23,8 @@ EMPTY: tuple[int, ...] = ()
 class Distribution:
     """A probability distribution, or a batch of them: samples have shape sample + batch + event."""
 
-    has_rsample = False
-    has_enumerate_support = False
+    has_rsample: bool = False
+    has_enumerate_support: bool = False
     _validate_args = __debug__
     _parameters: dict[str, int] = {}
 

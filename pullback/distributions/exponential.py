@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 class Exponential(ExponentialFamily):
     """Waiting times with a given rate."""
 
-    arg_constraints = {"rate": constraints.positive}
+    arg_constraints: dict[Any, Any] = {"rate": constraints.positive}
     support = constraints.nonnegative
-    has_rsample = True
-    _mean_carrier_measure = 0
-    _parameters = {"rate": 0}
+    has_rsample: bool = True
+    _mean_carrier_measure: int = 0
+    _parameters: dict[Any, Any] = {"rate": 0}
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 class Gamma(ExponentialFamily):
     """Gamma variables of shape `concentration` and inverse scale `rate`."""
 
-    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    arg_constraints: dict[Any, Any] = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
-    has_rsample = True
-    _mean_carrier_measure = 0
-    _parameters = {"concentration": 0, "rate": 0}
+    has_rsample: bool = True
+    _mean_carrier_measure: int = 0
+    _parameters: dict[Any, Any] = {"concentration": 0, "rate": 0}
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)

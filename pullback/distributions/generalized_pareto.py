@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 class GeneralizedPareto(Distribution):
     """Excesses over a threshold: exponential at concentration zero, heavy tails above, bounded below."""
 
-    arg_constraints = {
+    arg_constraints: dict[Any, Any] = {
         "loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real,
     }  # fmt: skip
-    has_rsample = True
-    _parameters = {"loc": 0, "scale": 0, "concentration": 0}
+    has_rsample: bool = True
+    _parameters: dict[Any, Any] = {"loc": 0, "scale": 0, "concentration": 0}
 
     def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Geometric(BinaryParameter, Distribution):
     """The number of failures before the first success."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: dict[Any, Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
-    _parameters = {"probs": 0, "logits": 0}
+    _parameters: dict[Any, Any] = {"probs": 0, "logits": 0}
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(self._set_binary(probs, logits), validate_args=validate_args)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Gumbel(TransformedDistribution):
     """The distribution of maxima: minus the log of minus the log of a uniform variable."""
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints: dict[Any, Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
-    _parameters = {"loc": 0, "scale": 0}
+    _parameters: dict[Any, Any] = {"loc": 0, "scale": 0}
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class HalfCauchy(TransformedDistribution):
     """The absolute value of a Cauchy variable around zero."""
 
-    arg_constraints = {"scale": constraints.positive}
+    arg_constraints: dict[Any, Any] = {"scale": constraints.positive}
     support = constraints.nonnegative
-    has_rsample = True
+    has_rsample: bool = True
     _parameters: dict[str, int] = {}
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:

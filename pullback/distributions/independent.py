@@ -29,8 +29,8 @@ class Independent(Distribution):
             )
         shape = base_distribution.batch_shape + base_distribution.event_shape
         cut = len(base_distribution.batch_shape) - reinterpreted_batch_ndims
-        self.base_dist = base_distribution
-        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        self.base_dist: Any = base_distribution
+        self.reinterpreted_batch_ndims: int = reinterpreted_batch_ndims
         super().__init__(shape[:cut], shape[cut:], validate_args=validate_args)
 
     def _expand_members(self, new: Any, batch_shape: Sequence[int]) -> None:

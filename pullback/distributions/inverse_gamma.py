@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class InverseGamma(TransformedDistribution):
     """One over a gamma variable."""
 
-    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    arg_constraints: dict[Any, Any] = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
-    has_rsample = True
+    has_rsample: bool = True
     _parameters: dict[str, int] = {}
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["kl_divergence", "register_kl"]
 
-_KL_REGISTRY: dict[tuple[type, type], Callable[..., Any]] = {}
-_KL_MEMOIZE: dict[tuple[type, type], Callable[..., Any] | None] = {}
+_KL_REGISTRY: dict[tuple[type[Any], type[Any]], Callable[..., Any]] = {}
+_KL_MEMOIZE: dict[tuple[type[Any], type[Any]], Callable[..., Any] | None] = {}
 
 
-def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def register_kl(type_p: type[Any], type_q: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function of `(p, q)` for a pair of distribution classes and their subclasses."""
     for name, kind in (("type_p", type_p), ("type_q", type_q)):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 class Kumaraswamy(TransformedDistribution):
     """Much like a beta distribution, with a simple distribution function."""
 
-    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    arg_constraints: dict[Any, Any] = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
-    has_rsample = True
-    _parameters = {"concentration1": 0, "concentration0": 0}
+    has_rsample: bool = True
+    _parameters: dict[Any, Any] = {"concentration1": 0, "concentration0": 0}
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 class LKJCholesky(Distribution):
     """Cholesky factors of correlation matrices; concentration one is uniform over the matrices."""
 
-    arg_constraints = {"concentration": constraints.positive}
+    arg_constraints: dict[Any, Any] = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
-    _parameters = {"concentration": 0}
+    _parameters: dict[Any, Any] = {"concentration": 0}
 
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
-        self.dim = dim
+        self.dim: int = dim
         (self.concentration,) = broadcast_all(concentration)
         rows = pullback.arange(dim - 1, dtype=self.concentration.dtype, device=self.concentration.device)
         offset = pullback.cat([rows.new_zeros((1,)), rows])

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class LogisticNormal(TransformedDistribution):
     """Normal variables as logits of the shares of a broken stick."""
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints: dict[Any, Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex
-    has_rsample = True
+    has_rsample: bool = True
     _parameters: dict[str, int] = {}
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:

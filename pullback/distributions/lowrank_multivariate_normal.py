@@ -34,13 +34,13 @@ def _batch_lowrank_mahalanobis(factor: Tensor, diagonal: Tensor, x: Tensor, capa
 class LowRankMultivariateNormal(Distribution):
     """Gaussian vectors with covariance `cov_factor @ cov_factor.T + diag(cov_diag)`."""
 
-    arg_constraints = {
+    arg_constraints: dict[Any, Any] = {
         "loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),
     }  # fmt: skip
     support = constraints.real_vector
-    has_rsample = True
-    _parameters = {"loc": 1, "cov_diag": 1, "cov_factor": 2}
+    has_rsample: bool = True
+    _parameters: dict[Any, Any] = {"loc": 1, "cov_diag": 1, "cov_factor": 2}
 
     def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
@@ -61,8 +61,8 @@ class LowRankMultivariateNormal(Distribution):
         self.loc = loc.expand((*batch_shape, -1))
         self.cov_diag = cov_diag.expand((*batch_shape, -1))
         self.cov_factor = cov_factor.expand((*batch_shape, -1, -1))
-        self._unbroadcasted_cov_factor = cov_factor
-        self._unbroadcasted_cov_diag = cov_diag
+        self._unbroadcasted_cov_factor: Tensor = cov_factor
+        self._unbroadcasted_cov_diag: Tensor = cov_diag
         scaled = cov_factor.mT / cov_diag.unsqueeze(-2)
         self._capacitance_tril = pullback.linalg.cholesky(_identity_plus(scaled @ cov_factor))
         super().__init__(batch_shape, event_shape, validate_args=validate_args)

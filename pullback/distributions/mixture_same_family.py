@@ -40,8 +40,8 @@ class MixtureSameFamily(Distribution):
                 f"`mixture_distribution component` ({count}) does not equal "
                 f"`component_distribution.batch_shape[-1]` ({available})"
             )
-        self._mixture_distribution = mixture_distribution
-        self._component_distribution = component_distribution
+        self._mixture_distribution: Any = mixture_distribution
+        self._component_distribution: Any = component_distribution
         self._num_component = count
         self._event_ndims = len(component_distribution.event_shape)
         super().__init__(components, component_distribution.event_shape, validate_args=validate_args)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Multinomial(Distribution):
     """How often each category comes up in `total_count` draws."""
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints: dict[Any, Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     total_count: int
     _parameters: dict[str, int] = {}
 

@@ -42,13 +42,13 @@ def _precision_to_scale_tril(precision: Tensor) -> Tensor:
 class MultivariateNormal(Distribution):
     """Gaussian vectors, by a covariance matrix, its inverse, or its Cholesky factor."""
 
-    arg_constraints = {
+    arg_constraints: dict[Any, Any] = {
         "loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
         "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky,
     }  # fmt: skip
     support = constraints.real_vector
-    has_rsample = True
-    _parameters = {"loc": 1, "covariance_matrix": 2, "precision_matrix": 2, "scale_tril": 2}
+    has_rsample: bool = True
+    _parameters: dict[Any, Any] = {"loc": 1, "covariance_matrix": 2, "precision_matrix": 2, "scale_tril": 2}
 
     def __init__(
         self,

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 class NegativeBinomial(BinaryParameter, Distribution):
     """The number of successes before `total_count` failures."""
 
-    arg_constraints = {
+    arg_constraints: dict[Any, Any] = {
         "total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0),
         "logits": constraints.real,
     }  # fmt: skip
     support = constraints.nonnegative_integer
-    _parameters = {"total_count": 0, "probs": 0, "logits": 0}
+    _parameters: dict[Any, Any] = {"total_count": 0, "probs": 0, "logits": 0}
     total_count: Tensor
 
     def __init__(

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 class Normal(ExponentialFamily):
     """Gaussians with mean `loc` and standard deviation `scale`."""
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints: dict[Any, Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
-    has_rsample = True
-    _mean_carrier_measure = 0
-    _parameters = {"loc": 0, "scale": 0}
+    has_rsample: bool = True
+    _mean_carrier_measure: int = 0
+    _parameters: dict[Any, Any] = {"loc": 0, "scale": 0}
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)

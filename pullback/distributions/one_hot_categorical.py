@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class OneHotCategorical(Distribution):
     """A vector with a single one, at a category drawn by `probs` or `logits`."""
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints: dict[Any, Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
-    has_enumerate_support = True
+    has_enumerate_support: bool = True
     _parameters: dict[str, int] = {}
 
     def __init__(
@@ -85,7 +85,7 @@ class OneHotCategorical(Distribution):
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """One-hot draws whose gradient is taken to be that of the probabilities."""
 
-    has_rsample = True
+    has_rsample: bool = True
 
     def rsample(self, sample_shape: Sequence[int] = EMPTY) -> Tensor:
         return self.sample(sample_shape) + (self.probs - self.probs.detach())

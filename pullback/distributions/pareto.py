@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Pareto(TransformedDistribution):
     """A power law above `scale`, with exponent `alpha`."""
 
-    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
-    _parameters = {"scale": 0, "alpha": 0}
+    arg_constraints: dict[Any, Any] = {"alpha": constraints.positive, "scale": constraints.positive}
+    _parameters: dict[Any, Any] = {"scale": 0, "alpha": 0}
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Poisson(ExponentialFamily):
     """Counts of independent events at a given rate."""
 
-    arg_constraints = {"rate": constraints.nonnegative}
+    arg_constraints: dict[Any, Any] = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
-    _parameters = {"rate": 0}
+    _parameters: dict[Any, Any] = {"rate": 0}
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)

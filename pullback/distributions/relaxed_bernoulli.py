@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 class LogitRelaxedBernoulli(BinaryParameter, Distribution):
     """Log-odds of a relaxed Bernoulli variable: logistic noise around `logits`, divided by the temperature."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: dict[Any, Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
-    _parameters = {"probs": 0, "logits": 0}
+    _parameters: dict[Any, Any] = {"probs": 0, "logits": 0}
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        self.temperature = temperature
+        self.temperature: Any = temperature
         super().__init__(self._set_binary(probs, logits), validate_args=validate_args)
 
     def _expand_members(self, new: Any, batch_shape: Sequence[int]) -> None:
@@ -51,9 +51,9 @@ class LogitRelaxedBernoulli(BinaryParameter, Distribution):
 class RelaxedBernoulli(TransformedDistribution):
     """Numbers in the unit interval that come near zero and one as the temperature falls."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: dict[Any, Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
-    has_rsample = True
+    has_rsample: bool = True
     _parameters: dict[str, int] = {}
 
     def __init__(

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class ExpRelaxedCategorical(Distribution):
     """The logarithm of a relaxed one-hot vector (Gumbel softmax)."""
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints: dict[Any, Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.real_vector
-    has_rsample = True
+    has_rsample: bool = True
     _parameters: dict[str, int] = {}
 
     def __init__(
@@ -34,7 +34,7 @@ class ExpRelaxedCategorical(Distribution):
         validate_args: bool | None = None,
     ) -> None:
         self._categorical = Categorical(probs, logits)
-        self.temperature = temperature
+        self.temperature: Any = temperature
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
 
     def _expand_members(self, new: Any, batch_shape: Sequence[int]) -> None:
@@ -75,9 +75,9 @@ class ExpRelaxedCategorical(Distribution):
 class RelaxedOneHotCategorical(TransformedDistribution):
     """Points of the simplex that come near its corners as the temperature falls."""
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints: dict[Any, Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
-    has_rsample = True
+    has_rsample: bool = True
     _parameters: dict[str, int] = {}
 
     def __init__(

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 class StudentT(Distribution):
     """A normal divided by the root of a chi-squared variable with `df` degrees of freedom."""
 
-    arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
+    arg_constraints: dict[Any, Any] = {
+        "df": constraints.positive,
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.real
-    has_rsample = True
-    _parameters = {"df": 0, "loc": 0, "scale": 0}
+    has_rsample: bool = True
+    _parameters: dict[Any, Any] = {"df": 0, "loc": 0, "scale": 0}
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)

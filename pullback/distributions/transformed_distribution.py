@@ -29,7 +29,7 @@ class TransformedDistribution(Distribution):
             raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
         elif not all(isinstance(transform, Transform) for transform in transforms):
             raise ValueError("transforms must be a Transform or a list of Transforms")
-        self.transforms = transforms
+        self.transforms: Any = transforms
         whole = ComposeTransform(transforms)
         shape = base_distribution.batch_shape + base_distribution.event_shape
         base_event_dim = len(base_distribution.event_shape)
@@ -45,7 +45,7 @@ class TransformedDistribution(Distribution):
         extra = whole.domain.event_dim - base_event_dim
         if extra > 0:
             base_distribution = Independent(base_distribution, extra)
-        self.base_dist = base_distribution
+        self.base_dist: Any = base_distribution
         change = whole.codomain.event_dim - whole.domain.event_dim
         cut = len(forward_shape) - max(whole.codomain.event_dim, base_event_dim + change)
         super().__init__(forward_shape[:cut], forward_shape[cut:], validate_args=validate_args)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Uniform(Distribution):
     """Constant density on [low, high)."""
 
-    has_rsample = True
-    _parameters = {"low": 0, "high": 0}
+    has_rsample: bool = True
+    _parameters: dict[Any, Any] = {"low": 0, "high": 0}
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast_all(low, high)

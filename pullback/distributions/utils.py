@@ -12,9 +12,9 @@ from pullback.nn.functional import softmax
 if TYPE_CHECKING:
     from pullback import Tensor
 
-euler_constant = 0.57721566490153286060
+euler_constant: float = 0.57721566490153286060
 
-NUMBER = (bool, int, float)
+NUMBER: tuple[Any, ...] = (bool, int, float)
 """What counts as a plain number among parameters."""
 
 
@@ -70,7 +70,7 @@ class lazy_property:
     """An attribute that is computed on first use and then kept on the instance."""
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
-        self.wrapped = wrapped
+        self.wrapped: Callable[[Any], Any] = wrapped
         update_wrapper(self, wrapped)  # type: ignore[arg-type]
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class VonMises(Distribution):
     """Angles around `loc`: the circular analogue of a normal with precision `concentration`."""
 
-    arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
+    arg_constraints: dict[Any, Any] = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
-    _parameters = {"loc": 0, "concentration": 0}
+    _parameters: dict[Any, Any] = {"loc": 0, "concentration": 0}
 
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.loc, self.concentration = broadcast_all(loc, concentration)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Weibull(TransformedDistribution):
     """A power of an exponential variable, times `scale`."""
 
-    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
+    arg_constraints: dict[Any, Any] = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
-    _parameters = {"scale": 0, "concentration": 0, "concentration_reciprocal": 0}
+    _parameters: dict[Any, Any] = {"scale": 0, "concentration": 0, "concentration_reciprocal": 0}
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)

@@ -23,9 +23,9 @@ class Wishart(ExponentialFamily):
     """The sum of `df` outer products of normal vectors, by their covariance, its inverse or its Cholesky factor."""
 
     support = constraints.positive_definite
-    has_rsample = True
-    _mean_carrier_measure = 0
-    _parameters = {
+    has_rsample: bool = True
+    _mean_carrier_measure: int = 0
+    _parameters: dict[Any, Any] = {
         "df": 0, "covariance_matrix": 2, "precision_matrix": 2, "scale_tril": 2, "_unbroadcasted_scale_tril": 2,
     }  # fmt: skip
 

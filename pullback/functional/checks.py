@@ -69,7 +69,7 @@ def array_of(value: Any) -> Any:
     return value._array if isinstance(value, Tensor) else value
 
 
-def shape_of(value: Any) -> tuple:
+def shape_of(value: Any) -> tuple[Any, ...]:
     """The shape of a tensor, an array or a number."""
     return tuple(np.shape(array_of(value)))
 

@@ -31,7 +31,7 @@ def _values(a: Any, b: Any) -> tuple | None:
     return x, y
 
 
-def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callable:
+def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callable[..., Any]:
     """A comparison as function, method, operator and in-place method."""
     ordered = name not in ("eq", "ne")
 
@@ -61,7 +61,7 @@ def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callabl
     return operator
 
 
-def in_dtype_of_input(function: Callable) -> Callable:
+def in_dtype_of_input(function: Callable[..., Any]) -> Callable[..., Any]:
     """In-place comparisons keep the tensor's dtype: True becomes 1."""
 
     def compare(input: Tensor, other: Any) -> Tensor:
@@ -70,7 +70,7 @@ def in_dtype_of_input(function: Callable) -> Callable:
     return compare
 
 
-OPERATORS = {
+OPERATORS: dict[Any, Any] = {
     "__eq__": comparison("eq", "equal to", np.equal),
     "__ne__": comparison("ne", "not equal to", np.not_equal, "not_equal"),
     "__lt__": comparison("lt", "less than", np.less, "less"),
@@ -98,9 +98,9 @@ def _logical(name: str, ufunc: np.ufunc) -> Callable:
     return public(out=True)(function)
 
 
-logical_and = _logical("logical_and", np.logical_and)
-logical_or = _logical("logical_or", np.logical_or)
-logical_xor = _logical("logical_xor", np.logical_xor)
+logical_and: Callable[..., Any] = _logical("logical_and", np.logical_and)
+logical_or: Callable[..., Any] = _logical("logical_or", np.logical_or)
+logical_xor: Callable[..., Any] = _logical("logical_xor", np.logical_xor)
 
 
 @public(out=True)
@@ -130,12 +130,16 @@ def _test(
     return public(out=out)(function)
 
 
-isnan = _test("isnan", "NaN", np.isnan, integers=False)
-isinf = _test("isinf", "infinite", np.isinf, integers=False)
-isfinite = _test("isfinite", "neither infinite nor NaN", np.isfinite, integers=True)
-isreal = _test("isreal", "a real number (has no imaginary part)", np.isreal, integers=True)
-isposinf = _test("isposinf", "plus infinity", np.isposinf, integers=False, complex_ok=False, out=True)
-isneginf = _test("isneginf", "minus infinity", np.isneginf, integers=False, complex_ok=False, out=True)
+isnan: Callable[..., Any] = _test("isnan", "NaN", np.isnan, integers=False)
+isinf: Callable[..., Any] = _test("isinf", "infinite", np.isinf, integers=False)
+isfinite: Callable[..., Any] = _test("isfinite", "neither infinite nor NaN", np.isfinite, integers=True)
+isreal: Callable[..., Any] = _test("isreal", "a real number (has no imaginary part)", np.isreal, integers=True)
+isposinf: Callable[..., Any] = _test(
+    "isposinf", "plus infinity", np.isposinf, integers=False, complex_ok=False, out=True
+)
+isneginf: Callable[..., Any] = _test(
+    "isneginf", "minus infinity", np.isneginf, integers=False, complex_ok=False, out=True
+)
 
 
 def _close(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
@@ -190,11 +194,11 @@ def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
     return operator
 
 
-bitwise_and = _bitwise("bitwise_and", np.bitwise_and)
-bitwise_or = _bitwise("bitwise_or", np.bitwise_or)
-bitwise_xor = _bitwise("bitwise_xor", np.bitwise_xor)
-bitwise_left_shift = _bitwise("bitwise_left_shift", np.left_shift)
-bitwise_right_shift = _bitwise("bitwise_right_shift", np.right_shift)
+bitwise_and: Callable[..., Any] = _bitwise("bitwise_and", np.bitwise_and)
+bitwise_or: Callable[..., Any] = _bitwise("bitwise_or", np.bitwise_or)
+bitwise_xor: Callable[..., Any] = _bitwise("bitwise_xor", np.bitwise_xor)
+bitwise_left_shift: Callable[..., Any] = _bitwise("bitwise_left_shift", np.left_shift)
+bitwise_right_shift: Callable[..., Any] = _bitwise("bitwise_right_shift", np.right_shift)
 
 
 @public(in_place=True, out=True)

@@ -19,7 +19,7 @@ from .reductions import CummaxResult, CumminResult, sum_operand
 from .registry import FUNCTIONS, public
 
 
-def cat(pieces: list, dim: int) -> Tensor:
+def cat(pieces: list[Any], dim: int) -> Tensor:
     """`torch.cat`, looked up when called."""
     return FUNCTIONS["cat"](pieces, dim)
 

@@ -77,7 +77,7 @@ def _operator_remainder(a: Tensor, b: Any) -> Any:
     return _divided(ops.remainder if isinstance(b, Tensor) else ops.remainder_scalar, a, b)
 
 
-OPERATORS = {
+OPERATORS: dict[Any, Any] = {
     "__floordiv__": lambda a, b: _divided(ops.floor_divide, a, b),
     "__rfloordiv__": lambda a, b: _divided(ops.floor_divide, b, a),
     "__mod__": _operator_remainder,

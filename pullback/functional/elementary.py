@@ -20,7 +20,7 @@ from .operands import as_tensor, float_operand
 from .registry import FUNCTIONS, IN_PLACE, METHODS, public, store
 
 
-def unary(name: str, op: Op, *aliases: str, floating: bool = True, in_place: bool = True, doc: str) -> Callable:
+def unary(name: str, op: Op, *aliases: str, floating: bool = True, in_place: bool = True, doc: str) -> Callable[..., Any]:
     """A torch function of one tensor. `floating`: integers become floats first."""
     def function(input: Any, *, out: Tensor | None = None) -> Tensor:
         if out is not None:
@@ -38,32 +38,32 @@ def unary(name: str, op: Op, *aliases: str, floating: bool = True, in_place: boo
     return function
 
 
-exp = unary("exp", ops.exp, doc="e to the power of each element.")
-exp2 = unary("exp2", ops.exp2, doc="2 to the power of each element.")
-expm1 = unary("expm1", ops.expm1, doc="`exp(x) - 1` of each element, exact near 0.")
-log = unary("log", ops.log, doc="The natural logarithm of each element.")
-log2 = unary("log2", ops.log2, doc="The logarithm to base 2 of each element.")
-log10 = unary("log10", ops.log10, doc="The logarithm to base 10 of each element.")
-log1p = unary("log1p", ops.log1p, doc="`log(1 + x)` of each element, exact near 0.")
-sin = unary("sin", ops.sin, doc="The sine of each element, in radians.")
-cos = unary("cos", ops.cos, doc="The cosine of each element, in radians.")
-tan = unary("tan", ops.tan, doc="The tangent of each element, in radians.")
-asin = unary("asin", ops.asin, "arcsin", doc="The angle, in radians, whose sine each element is.")
-acos = unary("acos", ops.acos, "arccos", doc="The angle, in radians, whose cosine each element is.")
-atan = unary("atan", ops.atan, "arctan", doc="The angle, in radians, whose tangent each element is.")
-sinh = unary("sinh", ops.sinh, doc="The hyperbolic sine of each element.")
-cosh = unary("cosh", ops.cosh, doc="The hyperbolic cosine of each element.")
-tanh = unary("tanh", ops.tanh, doc="The hyperbolic tangent of each element.")
-asinh = unary("asinh", ops.asinh, "arcsinh", doc="The inverse hyperbolic sine of each element.")
-acosh = unary("acosh", ops.acosh, "arccosh", doc="The inverse hyperbolic cosine of each element.")
-atanh = unary("atanh", ops.atanh, "arctanh", doc="The inverse hyperbolic tangent of each element.")
-sqrt = unary("sqrt", ops.sqrt, doc="The square root of each element.")
-rsqrt = unary("rsqrt", ops.rsqrt, doc="One over the square root of each element.")
-reciprocal = unary("reciprocal", ops.reciprocal, doc="One over each element.")
-sigmoid = unary("sigmoid", ops.sigmoid, doc="`1 / (1 + exp(-x))` of each element.")
-sgn = unary("sgn", ops.sgn, floating=False, doc="The sign of each element; of complex z, `z / |z|`.")
-sign = unary("sign", ops.sign, floating=False, doc="-1, 0 or 1: the sign of each element.")
-relu = unary("relu", ops.relu, floating=False, doc="Each element, or 0 where that is larger.")
+exp: Callable[..., Any] = unary("exp", ops.exp, doc="e to the power of each element.")
+exp2: Callable[..., Any] = unary("exp2", ops.exp2, doc="2 to the power of each element.")
+expm1: Callable[..., Any] = unary("expm1", ops.expm1, doc="`exp(x) - 1` of each element, exact near 0.")
+log: Callable[..., Any] = unary("log", ops.log, doc="The natural logarithm of each element.")
+log2: Callable[..., Any] = unary("log2", ops.log2, doc="The logarithm to base 2 of each element.")
+log10: Callable[..., Any] = unary("log10", ops.log10, doc="The logarithm to base 10 of each element.")
+log1p: Callable[..., Any] = unary("log1p", ops.log1p, doc="`log(1 + x)` of each element, exact near 0.")
+sin: Callable[..., Any] = unary("sin", ops.sin, doc="The sine of each element, in radians.")
+cos: Callable[..., Any] = unary("cos", ops.cos, doc="The cosine of each element, in radians.")
+tan: Callable[..., Any] = unary("tan", ops.tan, doc="The tangent of each element, in radians.")
+asin: Callable[..., Any] = unary("asin", ops.asin, "arcsin", doc="The angle, in radians, whose sine each element is.")
+acos: Callable[..., Any] = unary("acos", ops.acos, "arccos", doc="The angle, in radians, whose cosine each element is.")
+atan: Callable[..., Any] = unary("atan", ops.atan, "arctan", doc="The angle, in radians, whose tangent each element is.")
+sinh: Callable[..., Any] = unary("sinh", ops.sinh, doc="The hyperbolic sine of each element.")
+cosh: Callable[..., Any] = unary("cosh", ops.cosh, doc="The hyperbolic cosine of each element.")
+tanh: Callable[..., Any] = unary("tanh", ops.tanh, doc="The hyperbolic tangent of each element.")
+asinh: Callable[..., Any] = unary("asinh", ops.asinh, "arcsinh", doc="The inverse hyperbolic sine of each element.")
+acosh: Callable[..., Any] = unary("acosh", ops.acosh, "arccosh", doc="The inverse hyperbolic cosine of each element.")
+atanh: Callable[..., Any] = unary("atanh", ops.atanh, "arctanh", doc="The inverse hyperbolic tangent of each element.")
+sqrt: Callable[..., Any] = unary("sqrt", ops.sqrt, doc="The square root of each element.")
+rsqrt: Callable[..., Any] = unary("rsqrt", ops.rsqrt, doc="One over the square root of each element.")
+reciprocal: Callable[..., Any] = unary("reciprocal", ops.reciprocal, doc="One over each element.")
+sigmoid: Callable[..., Any] = unary("sigmoid", ops.sigmoid, doc="`1 / (1 + exp(-x))` of each element.")
+sgn: Callable[..., Any] = unary("sgn", ops.sgn, floating=False, doc="The sign of each element; of complex z, `z / |z|`.")
+sign: Callable[..., Any] = unary("sign", ops.sign, floating=False, doc="-1, 0 or 1: the sign of each element.")
+relu: Callable[..., Any] = unary("relu", ops.relu, floating=False, doc="Each element, or 0 where that is larger.")
 @public(in_place=True, out=True)
 def square(input: Any) -> Tensor:
     """`input * input`; booleans become integers."""
@@ -123,9 +123,9 @@ def frac(input: Any) -> Tensor:
     return apply_unary(ops.frac, x)
 
 
-floor = _rounding("floor", ops.floor, doc="The largest integer that is not above each element.")
-ceil = _rounding("ceil", ops.ceil, doc="The smallest integer that is not below each element.")
-trunc = _rounding("trunc", ops.trunc, "fix", doc="Each element without its fractional part.")
+floor: Callable[..., Any] = _rounding("floor", ops.floor, doc="The largest integer that is not above each element.")
+ceil: Callable[..., Any] = _rounding("ceil", ops.ceil, doc="The smallest integer that is not below each element.")
+trunc: Callable[..., Any] = _rounding("trunc", ops.trunc, "fix", doc="Each element without its fractional part.")
 
 
 @public(in_place=True, out=True)
@@ -143,9 +143,9 @@ def round(input: Any, *, decimals: int = 0) -> Tensor:
 
 # --- angles and parts of complex numbers ---
 
-deg2rad = unary("deg2rad", ops.deg2rad, doc="Angles in degrees, as radians.")
-rad2deg = unary("rad2deg", ops.rad2deg, doc="Angles in radians, as degrees.")
-angle = unary("angle", ops.angle, in_place=False, doc="The angle of each number, in radians; pi for negative reals.")
+deg2rad: Callable[..., Any] = unary("deg2rad", ops.deg2rad, doc="Angles in degrees, as radians.")
+rad2deg: Callable[..., Any] = unary("rad2deg", ops.rad2deg, doc="Angles in radians, as degrees.")
+angle: Callable[..., Any] = unary("angle", ops.angle, in_place=False, doc="The angle of each number, in radians; pi for negative reals.")
 
 
 @public(in_place=False)

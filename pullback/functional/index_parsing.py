@@ -18,7 +18,7 @@ FULL = slice(None)
 _NOT_NUMBERS = (slice, list, tuple, Tensor, np.ndarray)
 
 
-def out_of_bounds(index: int, shape: tuple, dim: int = 0) -> IndexError:
+def out_of_bounds(index: int, shape: tuple[Any, ...], dim: int = 0) -> IndexError:
     """Torch's complaint about an integer that is no place in a dim."""
     if not shape:
         return IndexError(
@@ -29,7 +29,7 @@ def out_of_bounds(index: int, shape: tuple, dim: int = 0) -> IndexError:
     return IndexError(f"index {index} is out of bounds for dimension {dim} with size {shape[dim]}")
 
 
-def parse_basic(index: tuple, shape: tuple) -> tuple | None:
+def parse_basic(index: tuple[Any, ...], shape: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """An index of integers, plain slices, None and Ellipsis, without the Ellipsis. None if there is anything else."""
     parts: list[Any] = []
     ndim = len(shape)
@@ -68,7 +68,7 @@ def parse_basic(index: tuple, shape: tuple) -> tuple | None:
     return tuple(parts)
 
 
-def parse(index: Any, array: Any) -> tuple[tuple, tuple]:
+def parse(index: Any, array: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Split an index into a view (ints, slices, None) and what picks elements from that view.
 
     The second is empty for a pure view; otherwise its entries are slices and arrays, one for each dim of the view (a

@@ -67,7 +67,7 @@ def picked_by_batch(x: Tensor, index: Any, error: NotBatchable) -> Tensor:
     return pick_by_batch(x, index, error)
 
 
-def view(x: Tensor, index: tuple) -> Tensor:
+def view(x: Tensor, index: tuple[Any, ...]) -> Tensor:
     """The view that integers, slices and None give. Its node is named after the last step, as in torch."""
     for part in reversed(index):
         if part is not FULL:
@@ -165,7 +165,7 @@ def _check_broadcast(have: tuple, want: tuple) -> None:
         )
 
 
-def put_in_place(target: Tensor, value: Tensor, index: tuple, accumulate: bool) -> Tensor:
+def put_in_place(target: Tensor, value: Tensor, index: tuple[Any, ...], accumulate: bool) -> Tensor:
     """`target[index] = value` (or `+=`, repeats added up) on memory, recorded."""
     check_fits(value._array.shape, target._array.shape, index)
     params = {"index": index, "accumulate": accumulate}
@@ -200,7 +200,7 @@ def _drop_leading(value: Tensor, shape: tuple) -> Tensor:
     return value
 
 
-def check_fits(have: tuple, shape: tuple, index: tuple) -> None:
+def check_fits(have: tuple[Any, ...], shape: tuple[Any, ...], index: tuple[Any, ...]) -> None:
     """What is written must broadcast to what the index picks."""
     result = np.broadcast_to(np.int8(0), shape)[index].shape
     try:

@@ -7,9 +7,10 @@ write that table again after announcing a new function; a test fails while it is
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 # Loaded with the package.
-EARLY = frozenset(
+EARLY: frozenset[Any] = frozenset(
     {
         "arithmetic", "comparison", "copying", "division", "elementary", "indexing", "joining", "matmul", "reductions",
         "shape",

@@ -121,7 +121,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
 
 @public()
-def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple:
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Any, ...]:
     """L and U in one matrix, and pivots (and info)."""
     from ..linalg.checks import raise_on
     from ..linalg.factorizations import LUFactor, lu_factor_ex
@@ -239,7 +239,7 @@ def triangular_solve(
 
 
 @public(method=False)
-def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple:
+def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Any, ...]:
     """An approximate singular value decomposition of rank q."""
     from ..linalg.eigenvalues import svd_lowrank
 
@@ -261,7 +261,7 @@ def lobpcg(
 
 
 @public(method=False)
-def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple:
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Any, ...]:
     """Principal components, approximately."""
     from ..linalg.eigenvalues import pca_lowrank
 

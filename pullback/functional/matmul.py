@@ -95,7 +95,7 @@ def reverse_multiply(a: Tensor, b: Any) -> Any:
     return multiply(b, a)
 
 
-OPERATORS = {"__matmul__": multiply, "__rmatmul__": reverse_multiply}
+OPERATORS: dict[Any, Any] = {"__matmul__": multiply, "__rmatmul__": reverse_multiply}
 
 
 # --- products of given ranks ---

@@ -14,7 +14,7 @@ from ..dtypes import default_dtype, dtype, from_numpy_dtype, result_dtype, scala
 from ..ops.casting import cast
 from ..tensor import Tensor
 
-NUMBERS = (int, float, complex)  # bool is an int
+NUMBERS: tuple[Any, ...] = (int, float, complex)  # bool is an int
 
 
 def as_tensor(value: Any, name: str = "input", function: str = "operation") -> Tensor:
@@ -59,7 +59,7 @@ def result_type(*values: Any) -> dtype:
     return result_dtype(*[_strength(value) for value in values])
 
 
-def promote(*values: Any, floating: bool = False) -> tuple:
+def promote(*values: Any, floating: bool = False) -> tuple[Any, ...]:
     """Tensors cast to the common dtype; Python numbers stay weak where that dtype can hold them."""
     common = result_type(*values)
     if floating and common.category < 2:
@@ -132,7 +132,7 @@ def _repeated(dims: tuple) -> int:
     return next(d for i, d in enumerate(dims) if d in dims[:i])
 
 
-def sizes_of(args: tuple) -> tuple[int, ...]:
+def sizes_of(args: tuple[Any, ...]) -> tuple[int, ...]:
     """Sizes given as separate numbers or as one sequence."""
     if len(args) == 1 and isinstance(args[0], (tuple, list, np.ndarray)):
         args = tuple(args[0])
@@ -145,7 +145,7 @@ def sizes_of(args: tuple) -> tuple[int, ...]:
         raise TypeError(f"sizes must be ints, but got {type(bad).__name__}") from None
 
 
-def broadcast_error(a: tuple, b: tuple) -> RuntimeError:
+def broadcast_error(a: tuple[Any, ...], b: tuple[Any, ...]) -> RuntimeError:
     """Torch's complaint about two shapes that do not broadcast."""
     for back in range(1, min(len(a), len(b)) + 1):
         x, y = a[-back], b[-back]

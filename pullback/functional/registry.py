@@ -21,15 +21,15 @@ class Table(dict):
 
     def __init__(self, homes: dict[str, str]) -> None:
         super().__init__()
-        self.homes = homes  # name -> module of functional/, from names.py
+        self.homes: dict[str, str] = homes  # name -> module of functional/, from names.py
 
-    def __missing__(self, name: str) -> Callable:
+    def __missing__(self, name: str) -> Callable[..., Any]:
         load(self.homes[name])
         if name not in self:
             raise KeyError(f"{name} is not in functional.{self.homes[name]}: run python -m pullback.functional.late")
         return dict.__getitem__(self, name)
 
-    def find(self, name: str) -> Callable | None:
+    def find(self, name: str) -> Callable[..., Any] | None:
         """The function of this name, None if there is none."""
         return self[name] if name in self or name in self.homes else None
 
@@ -77,7 +77,7 @@ def public(
     return announce
 
 
-def with_numpy_names(f: Callable) -> Callable:
+def with_numpy_names(f: Callable[..., Any]) -> Callable[..., Any]:
     """Accept `axis=` for `dim=`, `keepdims=` for `keepdim=`, and so on."""
 
     @functools.wraps(f)
@@ -92,14 +92,14 @@ def with_numpy_names(f: Callable) -> Callable:
     return function
 
 
-def looped(f: Callable, args: tuple, kwargs: dict, error: NotBatchable) -> Any:
+def looped(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any], error: NotBatchable) -> Any:
     """Inside vmap, a function that asks for the values of a batch runs example by example."""
     from ..arrays.fallback import call_example_by_example
 
     return call_example_by_example(f, args, kwargs, error)
 
 
-def renamed(f: Callable, kwargs: dict) -> dict:
+def renamed(f: Callable[..., Any], kwargs: dict[Any, Any]) -> dict[Any, Any]:
     """Keyword arguments under torch's names where NumPy's were given."""
     names = f.__code__.co_varnames[: f.__code__.co_argcount + f.__code__.co_kwonlyargcount]
     return {
@@ -108,7 +108,7 @@ def renamed(f: Callable, kwargs: dict) -> dict:
     }
 
 
-def with_out(f: Callable) -> Callable:
+def with_out(f: Callable[..., Any]) -> Callable[..., Any]:
     """Add `out=` to a function: the result is written there, with torch's checks."""
 
     @functools.wraps(f)
@@ -125,7 +125,7 @@ def with_out(f: Callable) -> Callable:
     return function
 
 
-def store(name: str, f: Callable, args: tuple, kwargs: dict, out: Any) -> Any:
+def store(name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any], out: Any) -> Any:
     """Compute without recording and write the result(s) into `out`."""
     from ..autograd.grad_mode import no_grad
     from ..autograd.mode import current_mode
@@ -196,7 +196,7 @@ def write_out(name: str, target: Any, value: Tensor) -> None:
     bump(storage_of(target))
 
 
-def alias(function: Callable, *names: str, method: bool = True, in_place: bool = False) -> None:
+def alias(function: Callable[..., Any], *names: str, method: bool = True, in_place: bool = False) -> None:
     """Further names for a function that is already announced."""
     for name in names:
         FUNCTIONS[name] = function

@@ -18,7 +18,7 @@ from .checks import apply_to_both, need_one_tensor, need_tensor, not_implemented
 from .operands import NUMBERS, as_operand, float_operand, promote
 from .registry import FUNCTIONS, IN_PLACE, METHODS, public, with_out
 
-SPECIAL: dict[str, Callable] = {}
+SPECIAL: dict[str, Callable[..., Any]] = {}
 
 # What the functions of the tables below are.
 _SENTENCES = {

@@ -72,7 +72,7 @@ def std(
 @public(method=False)
 def var_mean(
     input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False
-) -> tuple:
+) -> tuple[Any, ...]:
     """Variance and mean over dims."""
     return _spread(ops.variance_mean, "var_mean", (input, *args), dim, unbiased, correction, keepdim)
 
@@ -80,7 +80,7 @@ def var_mean(
 @public(method=False)
 def std_mean(
     input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False
-) -> tuple:
+) -> tuple[Any, ...]:
     """Standard deviation and mean over dims."""
     return _spread(ops.deviation_mean, "std_mean", (input, *args), dim, unbiased, correction, keepdim)
 

@@ -19,10 +19,10 @@ Table = tuple[Coefficients, Coefficients]
 
 # A core keeps about six temporaries alive: 6 x 256 KB of float64 stays inside the L2 cache of current cores. Smaller
 # blocks lose more than they win, because threads queue for the interpreter between NumPy calls.
-BLOCK = 32768
+BLOCK: int = 32768
 # A core makes thirty to a hundred NumPy calls of half a microsecond; below this size the C library's function for one
 # number, where Python offers it, is faster element by element (ten numbers: 2 microseconds against 25).
-FEW = 256
+FEW: int = 256
 
 _DOUBLE = np.dtype(np.float64)
 _SINGLE = np.dtype(np.float32)

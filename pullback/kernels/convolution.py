@@ -25,7 +25,7 @@ Ints = tuple[int, ...]
 COLUMN_BYTES = 1 << 21
 """Columns unrolled at a time by one thread; smaller pieces hand the interpreter over too often."""
 
-SMALL_PRODUCT = 1_000_000
+SMALL_PRODUCT: int = 1_000_000
 """OpenBLAS multiplies matrices of at most this many multiply-adds directly, half as fast again as larger ones."""
 
 INLINE_PRODUCTS = 1 << 22

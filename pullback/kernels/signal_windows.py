@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -69,14 +70,14 @@ def _kaiser(length: int, beta: float, sym: bool) -> np.ndarray:
     return i0(beta * np.sqrt(inside)) / i0(np.array(float(beta)))
 
 
-def bartlett(length: int, *, sym: bool = True, dtype: np.dtype | type = np.float32) -> np.ndarray:
+def bartlett(length: int, *, sym: bool = True, dtype: np.dtype | type[Any] = np.float32) -> np.ndarray:
     """Triangle that starts at zero."""
     _check("bartlett", length, dtype)
     return _bartlett(length, sym).astype(dtype, copy=False)
 
 
 def general_cosine(
-    length: int, a: Sequence[float], *, sym: bool = True, dtype: np.dtype | type = np.float32
+    length: int, a: Sequence[float], *, sym: bool = True, dtype: np.dtype | type[Any] = np.float32
 ) -> np.ndarray:
     """Sum of cosines with coefficients a, of alternating sign."""
     _check("general_cosine", length, dtype)
@@ -87,34 +88,34 @@ def general_cosine(
     return _cosines(length, a, sym).astype(dtype, copy=False)
 
 
-def blackman(length: int, *, sym: bool = True, dtype: np.dtype | type = np.float32) -> np.ndarray:
+def blackman(length: int, *, sym: bool = True, dtype: np.dtype | type[Any] = np.float32) -> np.ndarray:
     """Three-term cosine window that is zero at its ends."""
     return general_cosine(length, _BLACKMAN, sym=sym, dtype=dtype)
 
 
-def nuttall(length: int, *, sym: bool = True, dtype: np.dtype | type = np.float32) -> np.ndarray:
+def nuttall(length: int, *, sym: bool = True, dtype: np.dtype | type[Any] = np.float32) -> np.ndarray:
     """Four-term cosine window with the lowest side lobes."""
     return general_cosine(length, _NUTTALL, sym=sym, dtype=dtype)
 
 
 def general_hamming(
-    length: int, *, alpha: float = 0.54, sym: bool = True, dtype: np.dtype | type = np.float32
+    length: int, *, alpha: float = 0.54, sym: bool = True, dtype: np.dtype | type[Any] = np.float32
 ) -> np.ndarray:
     """Raised cosine ``alpha - (1 - alpha) cos``."""
     return general_cosine(length, (alpha, 1.0 - alpha), sym=sym, dtype=dtype)
 
 
-def hamming(length: int, *, sym: bool = True, dtype: np.dtype | type = np.float32) -> np.ndarray:
+def hamming(length: int, *, sym: bool = True, dtype: np.dtype | type[Any] = np.float32) -> np.ndarray:
     """Raised cosine that cancels the first side lobe."""
     return general_hamming(length, sym=sym, dtype=dtype)
 
 
-def hann(length: int, *, sym: bool = True, dtype: np.dtype | type = np.float32) -> np.ndarray:
+def hann(length: int, *, sym: bool = True, dtype: np.dtype | type[Any] = np.float32) -> np.ndarray:
     """Raised cosine that starts at zero."""
     return general_hamming(length, alpha=0.5, sym=sym, dtype=dtype)
 
 
-def cosine(length: int, *, sym: bool = True, dtype: np.dtype | type = np.float32) -> np.ndarray:
+def cosine(length: int, *, sym: bool = True, dtype: np.dtype | type[Any] = np.float32) -> np.ndarray:
     """Half a period of the sine, sampled at the middle of each step."""
     _check("cosine", length, dtype)
     if length == 1:
@@ -128,7 +129,7 @@ def exponential(
     center: float | None = None,
     tau: float = 1.0,
     sym: bool = True,
-    dtype: np.dtype | type = np.float32,
+    dtype: np.dtype | type[Any] = np.float32,
 ) -> np.ndarray:
     """Two-sided exponential decay with time constant tau around the centre."""
     _check("exponential", length, dtype)
@@ -141,7 +142,9 @@ def exponential(
     return np.exp(-np.abs(np.arange(length) - center) / tau).astype(dtype, copy=False)
 
 
-def gaussian(length: int, *, std: float = 1.0, sym: bool = True, dtype: np.dtype | type = np.float32) -> np.ndarray:
+def gaussian(
+    length: int, *, std: float = 1.0, sym: bool = True, dtype: np.dtype | type[Any] = np.float32
+) -> np.ndarray:
     """Bell curve with the given standard deviation, in samples."""
     _check("gaussian", length, dtype)
     if std <= 0:
@@ -151,7 +154,9 @@ def gaussian(length: int, *, std: float = 1.0, sym: bool = True, dtype: np.dtype
     return np.exp(-0.5 * offset * offset).astype(dtype, copy=False)
 
 
-def kaiser(length: int, *, beta: float = 12.0, sym: bool = True, dtype: np.dtype | type = np.float32) -> np.ndarray:
+def kaiser(
+    length: int, *, beta: float = 12.0, sym: bool = True, dtype: np.dtype | type[Any] = np.float32
+) -> np.ndarray:
     """Window of (nearly) maximal energy in its main lobe, of width beta."""
     _check("kaiser", length, dtype)
     if beta < 0:
@@ -159,13 +164,13 @@ def kaiser(length: int, *, beta: float = 12.0, sym: bool = True, dtype: np.dtype
     return _kaiser(length, beta, sym).astype(dtype, copy=False)
 
 
-def bartlett_window(length: int, periodic: bool = True, dtype: np.dtype | type = np.float32) -> np.ndarray:
+def bartlett_window(length: int, periodic: bool = True, dtype: np.dtype | type[Any] = np.float32) -> np.ndarray:
     """Triangle that starts at zero."""
     _check_older("bartlett_window", length, dtype)
     return _bartlett(length, not periodic).astype(dtype, copy=False)
 
 
-def blackman_window(length: int, periodic: bool = True, dtype: np.dtype | type = np.float32) -> np.ndarray:
+def blackman_window(length: int, periodic: bool = True, dtype: np.dtype | type[Any] = np.float32) -> np.ndarray:
     """Three-term cosine window that is zero at its ends."""
     _check_older("blackman_window", length, dtype)
     return _cosines(length, _BLACKMAN, not periodic).astype(dtype, copy=False)
@@ -176,21 +181,21 @@ def hamming_window(
     periodic: bool = True,
     alpha: float = 0.54,
     beta: float = 0.46,
-    dtype: np.dtype | type = np.float32,
+    dtype: np.dtype | type[Any] = np.float32,
 ) -> np.ndarray:
     """Raised cosine ``alpha - beta cos``."""
     _check_older("hamming_window", length, dtype)
     return _cosines(length, (alpha, beta), not periodic).astype(dtype, copy=False)
 
 
-def hann_window(length: int, periodic: bool = True, dtype: np.dtype | type = np.float32) -> np.ndarray:
+def hann_window(length: int, periodic: bool = True, dtype: np.dtype | type[Any] = np.float32) -> np.ndarray:
     """Raised cosine that starts at zero."""
     _check_older("hann_window", length, dtype)
     return _cosines(length, (0.5, 0.5), not periodic).astype(dtype, copy=False)
 
 
 def kaiser_window(
-    length: int, periodic: bool = True, beta: float = 12.0, dtype: np.dtype | type = np.float32
+    length: int, periodic: bool = True, beta: float = 12.0, dtype: np.dtype | type[Any] = np.float32
 ) -> np.ndarray:
     """Window of (nearly) maximal energy in its main lobe, of width beta."""
     _check_older("kaiser_window", length, dtype)

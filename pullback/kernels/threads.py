@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,16 +56,16 @@ def set_num_threads(count: int) -> None:
 class _Job:
     """Blocks of one call, taken one after another by whichever thread is free."""
 
-    def __init__(self, function: Callable[..., object], items: Sequence[tuple]) -> None:
+    def __init__(self, function: Callable[..., object], items: Sequence[tuple[Any, ...]]) -> None:
         self.function: Callable[..., object] | None = function
-        self.items = items
+        self.items: Sequence[tuple[Any, ...]] = items
         # itertools.count is advanced in one step of the interpreter, so no lock is needed to share it.
         self.next_index = itertools.count().__next__
         self.failure: BaseException | None = None
         self.gate = threading.Lock()
         self.left = threading.Semaphore(0)
-        self.helpers = 0
-        self.closed = False
+        self.helpers: int = 0
+        self.closed: bool = False
 
     def work(self) -> None:
         """Run blocks until none is left or a thread has failed."""
@@ -114,7 +114,7 @@ class _Pool:
         from queue import SimpleQueue
 
         self.process = os.getpid()
-        self.size = 0
+        self.size: int = 0
         self.jobs: SimpleQueue[_Job] = SimpleQueue()
 
     def grow(self, size: int) -> None:
@@ -164,11 +164,11 @@ class _SingleThreadedBlas:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.depth = 0
-        self.saved = 1
-        self.functions: tuple | None = None
+        self.depth: int = 0
+        self.saved: int = 1
+        self.functions: tuple[Any, ...] | None = None
 
-    def find(self) -> tuple:
+    def find(self) -> tuple[Any, ...]:
         """(getter, setter) of the library's thread count, found through NumPy's own extension module."""
         try:
             import ctypes
@@ -200,7 +200,9 @@ class _SingleThreadedBlas:
 _single_threaded_blas = _SingleThreadedBlas()
 
 
-def parallel_tasks(function: Callable[..., object], arguments: Sequence[tuple], *, products: bool = False) -> None:
+def parallel_tasks(
+    function: Callable[..., object], arguments: Sequence[tuple[Any, ...]], *, products: bool = False
+) -> None:
     """Call `function(*item)` for each item of `arguments`, on all threads; the first exception is raised here.
 
     `products` says that the calls spend their time in matrix products, whose library then must not thread as well.

@@ -49,7 +49,7 @@ class Windows:
         self.spatial, self.kernel, self.stride, self.padding, self.dilation = spatial, kernel, stride, padding, dilation
         if output is None:
             output = tuple(map(window_count, spatial, kernel, stride, padding, dilation))
-        self.output = output
+        self.output: tuple[int, ...] | None = output
         self.padded = tuple(
             max(size + 2 * pad, (count - 1) * step + spread * (taps - 1) + 1)
             for size, pad, count, step, spread, taps in zip(spatial, padding, output, stride, dilation, kernel)

@@ -108,7 +108,7 @@ def same_dtype(a: Tensor, b: Tensor, function: str, names: str = "A and B") -> N
         )
 
 
-def broadcast_batches(a: tuple, b: tuple) -> tuple:
+def broadcast_batches(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
     """The common batch shape of two shapes of batches; an error in torch's words if there is none."""
     from ..functional.operands import broadcast_error
 
@@ -140,7 +140,7 @@ def raise_on(info: Tensor, function: str, explain: Any) -> None:
     raise LinAlgError(f"{function}: {where}{explain(int(values.reshape(-1)[position]))}")
 
 
-def converged(name: str, function: Callable, *args: Any, **kwargs: Any) -> Any:
+def converged(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function; when LAPACK gives up in it, say so in torch's way."""
     try:
         return function(*args, **kwargs)

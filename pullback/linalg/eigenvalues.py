@@ -185,7 +185,7 @@ def extreme_eigenpairs(A: Tensor, B: Tensor | None, count: int, largest: bool) -
     return values[..., size - count :].flip(-1), vectors[..., size - count :].flip(-1)
 
 
-def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple:
+def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Any, ...]:
     """An approximate singular value decomposition of rank q, from random projections (Halko, Martinsson and Tropp)."""
     matrix = as_tensor(A)
     mean = None if M is None else M.broadcast_to(matrix.shape)
@@ -211,7 +211,7 @@ def _range_basis(A: Tensor, q: int, niter: int | None) -> Tensor:
     return Q
 
 
-def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple:
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Any, ...]:
     """Principal components of the rows of A, approximately."""
     rows, columns = A._array.shape[-2:]
     q = min(6, rows, columns) if q is None else q

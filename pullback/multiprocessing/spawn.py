@@ -14,9 +14,9 @@ class ProcessException(Exception):
 
     def __init__(self, message: str, error_index: int, pid: int | None) -> None:
         super().__init__(message)
-        self.msg = message
-        self.error_index = error_index
-        self.error_pid = pid
+        self.msg: str = message
+        self.error_index: int = error_index
+        self.error_pid: int | None = pid
 
 
 class ProcessRaisedException(ProcessException):
@@ -28,7 +28,7 @@ class ProcessExitedException(ProcessException):
 
     def __init__(self, message: str, error_index: int, pid: int | None, exit_code: int) -> None:
         super().__init__(message, error_index, pid)
-        self.exit_code = exit_code
+        self.exit_code: int = exit_code
 
 
 def _run(function: Callable, index: int, args: tuple, errors: Any) -> None:
@@ -45,8 +45,8 @@ class ProcessContext:
     """The processes of one `spawn(..., join=False)`."""
 
     def __init__(self, processes: list[Any], errors: list[Any]) -> None:
-        self.processes = processes
-        self._errors = errors
+        self.processes: list[Any] = processes
+        self._errors: list[Any] = errors
 
     def pids(self) -> list[int]:
         return [process.pid for process in self.processes]
@@ -79,8 +79,8 @@ class ProcessContext:
 
 
 def start_processes(
-    fn: Callable,
-    args: tuple = (),
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
     nprocs: int = 1,
     join: bool = True,
     daemon: bool = False,
@@ -104,8 +104,8 @@ def start_processes(
 
 
 def spawn(
-    fn: Callable,
-    args: tuple = (),
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
     nprocs: int = 1,
     join: bool = True,
     daemon: bool = False,

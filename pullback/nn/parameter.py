@@ -55,7 +55,7 @@ class Buffer(Tensor):
 class UninitializedTensorMixin:
     """A tensor whose shape is not known yet (lazy modules); it has none of a tensor's uses until `materialize`."""
 
-    cls_to_become: type = Tensor
+    cls_to_become: type[Any] = Tensor
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give the tensor a shape, and turn it into an ordinary one."""
@@ -112,7 +112,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
         pass
 
-    def __deepcopy__(self, memo: dict) -> UninitializedParameter:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> UninitializedParameter:
         if id(self) in memo:
             return memo[id(self)]
         result = type(self)(self._requires_grad)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import elementwise, op
+from ..autograd.op import Op, elementwise, op
 from ..kernels import activations as kernels
 from ..kernels import special as special_kernels
 from .fusing import in_single, keep, plain
@@ -44,7 +44,7 @@ def _gelu_pullback(g: Any, x: Any, approximate: str) -> Any:
     return g * _gelu_slope(x, approximate)
 
 
-gelu = op("GeluBackward0", in_single(_gelu), kind="elementwise_pull", inputs=("x",), x=_gelu_pullback)
+gelu: Op = op("GeluBackward0", in_single(_gelu), kind="elementwise_pull", inputs=("x",), x=_gelu_pullback)
 
 
 def _silu(x: Any) -> Any:
@@ -63,7 +63,7 @@ def _silu_pullback(g: Any, x: Any) -> Any:
     return g * (np.conj(slope) if x.dtype.kind == "c" else slope)
 
 
-silu = op("SiluBackward0", in_single(_silu), kind="elementwise_pull", x=_silu_pullback)
+silu: Op = op("SiluBackward0", in_single(_silu), kind="elementwise_pull", x=_silu_pullback)
 
 
 def _softplus(x: Any, beta: float, threshold: float) -> Any:
@@ -74,8 +74,8 @@ def _softplus_pullback(g: Any, x: Any, beta: float, threshold: float) -> Any:
     return g * np.where(x * beta > threshold, 1, sigmoid(x * beta))
 
 
-softplus = op("SoftplusBackward0", in_single(_softplus), kind="elementwise_pull", x=_softplus_pullback)
-log_sigmoid = op(
+softplus: Op = op("SoftplusBackward0", in_single(_softplus), kind="elementwise_pull", x=_softplus_pullback)
+log_sigmoid: Op = op(
     "LogSigmoidBackward0",
     in_single(special_kernels.log_sigmoid),
     kind="elementwise_pull",
@@ -93,7 +93,7 @@ def _mish_pullback(g: Any, x: Any) -> Any:
     return g * (t + x * sigmoid(x) * (1 - t * t))
 
 
-mish = op("MishBackward0", in_single(_mish), kind="elementwise_pull", x=_mish_pullback)
+mish: Op = op("MishBackward0", in_single(_mish), kind="elementwise_pull", x=_mish_pullback)
 
 # --- exponential below zero ---
 
@@ -108,8 +108,8 @@ def _elu_pullback(g: Any, x: Any, alpha: float, scale: float, input_scale: float
     return np.where(x <= 0, g * below, g * scale)
 
 
-elu = op("EluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_pullback)
-celu = op("CeluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_pullback)
+elu: Op = op("EluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_pullback)
+celu: Op = op("CeluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_pullback)
 
 # --- piecewise linear ---
 
@@ -126,54 +126,54 @@ def _leaky_relu_pullback(g: Any, x: Any, slope: float) -> Any:
     return np.where(x > 0, g, g * slope)
 
 
-leaky_relu = op("LeakyReluBackward0", _leaky_relu, kind="elementwise_pull", x=_leaky_relu_pullback)
-rrelu = op("RreluWithNoiseBackward0", _leaky_relu, kind="elementwise_pull", x=_leaky_relu_pullback)
-rrelu_with_noise = elementwise(
+leaky_relu: Op = op("LeakyReluBackward0", _leaky_relu, kind="elementwise_pull", x=_leaky_relu_pullback)
+rrelu: Op = op("RreluWithNoiseBackward0", _leaky_relu, kind="elementwise_pull", x=_leaky_relu_pullback)
+rrelu_with_noise: Op = elementwise(
     "RreluWithNoiseBackward0",
     lambda x, noise: (x * noise).astype(x.dtype, copy=False),
     x=lambda noise: noise,
     noise=None,
 )
-prelu = op(
+prelu: Op = op(
     "PreluKernelBackward0",
     lambda x, weight: np.where(x > 0, x, x * weight),
     kind="elementwise_pull",
     x=lambda g, x, weight: np.where(x > 0, g, g * weight),
     weight=lambda g, x: np.where(x > 0, 0, g * x),
 )
-hardtanh = op(
+hardtanh: Op = op(
     "HardtanhBackward0",
     lambda x, low, high: np.minimum(np.maximum(x, low), high),
     kind="elementwise_pull",
     x=lambda g, x, low, high: keep(~((x <= low) | (x >= high)), g),
 )
-hardsigmoid = op(
+hardsigmoid: Op = op(
     "HardsigmoidBackward0",
     in_single(lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6),
     kind="elementwise_pull",
     inputs=("x",),
     x=lambda g, x: keep((x > -3) & (x < 3), g / 6),
 )
-hardswish = op(
+hardswish: Op = op(
     "HardswishBackward0",
     in_single(lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6),
     kind="elementwise_pull",
     inputs=("x",),
     x=lambda g, x: np.where(x <= -3, 0, np.where(x < 3, g * (x / 3 + 0.5), g)),
 )
-hardshrink = op(
+hardshrink: Op = op(
     "HardshrinkBackward0",
     lambda x, lambd: np.where((x >= -lambd) & (x <= lambd), 0, x),
     kind="elementwise_pull",
     x=lambda g, x, lambd: keep(~((x >= -lambd) & (x <= lambd)), g),
 )
-softshrink = op(
+softshrink: Op = op(
     "SoftshrinkBackward0",
     lambda x, lambd: np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0)),
     kind="elementwise_pull",
     x=lambda g, x, lambd: keep(~((x >= -lambd) & (x <= lambd)), g),
 )
-threshold = op(
+threshold: Op = op(
     "ThresholdBackward0",
     lambda x, limit, value: np.where(x <= limit, value, x).astype(x.dtype, copy=False),
     kind="elementwise_pull",
@@ -200,4 +200,4 @@ def _glu_pullback(g: Any, x: Any, axis: int) -> Any:
     return np.concatenate((g * s, g * values * s * (1 - s)), axis=axis)
 
 
-glu = op("GluBackward0", in_single(_glu), x=_glu_pullback)
+glu: Op = op("GluBackward0", in_single(_glu), x=_glu_pullback)

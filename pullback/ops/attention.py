@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import op
+from ..autograd.op import Op, op
 from ..kernels import attention as kernels
 from .batching import attended
 from .fusing import in_single, is_half, plain
@@ -58,7 +58,7 @@ def _attention_pullback(
     )
 
 
-attention = op(
+attention: Op = op(
     "ScaledDotProductFlashAttentionForCpuBackward0",
     in_single(_attention),
     inputs=("query", "key", "value", "mask", "dropout"),

@@ -32,17 +32,17 @@ def _unfold(value: Any, size: int) -> Any:
     return np.reshape(value, (size, value.shape[0] // size, *value.shape[1:]))
 
 
-def leading(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def leading(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Operations that leave all leading axes alone: the batch is one more of them."""
     return op(*[_full(value, flag, size) for value, flag in zip(values, flags, strict=True)], **params)
 
 
-def samples(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def samples(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Operations on one array of samples: more examples are more samples."""
     return _unfold(op(_fold(values[0]), **params), size)
 
 
-def resampled(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def resampled(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     return op(values[0], **{**params, "axes": tuple(axis + 1 for axis in params["axes"])})
 
 
@@ -60,7 +60,7 @@ def _from_channels(value: Any, size: int) -> Any:
     return np.swapaxes(np.reshape(value, shape), 0, 1)
 
 
-def convolved(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def convolved(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """`convolution` and its transpose: samples join the batch where the weight is shared, groups do where it is not."""
     x, weight = values[:2]
     if not flags[1]:
@@ -90,7 +90,7 @@ def _plus_bias(out: Any, values: list, flags: list) -> Any:
     return out + np.reshape(bias, shape)
 
 
-def convolved_weight(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def convolved_weight(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Gradients of weights, one for each example: groups of channels again."""
     g, x = (_full(value, flag, size) for value, flag in zip(values, flags, strict=True))
     out = op(_into_channels(g), _into_channels(x), **{**params, "groups": params["groups"] * size})
@@ -100,7 +100,7 @@ def convolved_weight(op: Any, values: list, flags: list, params: dict, size: int
 # --- normalization ---
 
 
-def normalized(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def normalized(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Norms over trailing axes: parameters that differ between examples are applied afterwards."""
     x, *parameters = values
     x = _full(x, flags[0], size)
@@ -120,7 +120,7 @@ def normalized(op: Any, values: list, flags: list, params: dict, size: int) -> A
 # --- losses ---
 
 
-def elementwise_loss(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def elementwise_loss(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Each example's losses reduced on their own."""
     full = [_full(value, flag, size) for value, flag in zip(values, flags, strict=True)]
     losses = op(*full, **{**params, "reduction": "none"})
@@ -134,7 +134,7 @@ def _reduced(losses: Any, reduction: str) -> Any:
     return np.sum(losses, axis=axes) if reduction == "sum" else np.mean(losses, axis=axes)
 
 
-def class_loss(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def class_loss(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Losses of classes, where a mean counts every target alike and none is ignored; else example by example."""
     x, target, weight = values
     plain_target = target if isinstance(target, np.ndarray) else None
@@ -152,7 +152,7 @@ def class_loss(op: Any, values: list, flags: list, params: dict, size: int) -> A
     return (losses, *(_unfold(value, size) for value in rest)) if rest else losses
 
 
-def placed_classes(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def placed_classes(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """The transpose of `class_loss`, under the same conditions."""
     g, target, weight = values
     plain_target = target if isinstance(target, np.ndarray) else None
@@ -174,7 +174,7 @@ def placed_classes(op: Any, values: list, flags: list, params: dict, size: int) 
 # --- tables and attention ---
 
 
-def collected(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def collected(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """A table of gradients for each example: their rows lie one table after another."""
     if params["by_frequency"] or params["padding"] is not None or not isinstance(values[1], np.ndarray):
         return _loop(op, values, flags, params, size)
@@ -184,13 +184,13 @@ def collected(op: Any, values: list, flags: list, params: dict, size: int) -> An
     return _unfold(op(g, shifted, **{**params, "size": rows * size}), size)
 
 
-def looked_up(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def looked_up(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     if flags[0]:
         return _loop(op, values, flags, params, size)
     return op(*values, **params)
 
 
-def attended(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def attended(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Attention leaves leading axes alone; a mask with fewer of them gets the missing ones behind the batch."""
     query, key, value, mask, dropout = values
     operands = [_full(v, f, size) for v, f in zip((query, key, value), flags[:3], strict=True)]

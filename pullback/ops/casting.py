@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import linear, op
+from ..autograd.op import Op, linear, op
 
 
 def _order(x: Any) -> str:
@@ -21,11 +21,11 @@ def _cast(x: Any, dtype: Any) -> Any:
 
 
 # The tape's edge casts cotangents back, so the pullback of a cast is the identity.
-cast = linear("ToCopyBackward0", _cast, x=lambda g: g)
-clone = linear("CloneBackward0", lambda x: np.array(x, order=_order(x)), x=lambda g: g)
-clone_contiguous = linear("CloneBackward0", lambda x: np.array(x, order="C"), x=lambda g: g)
+cast: Op = linear("ToCopyBackward0", _cast, x=lambda g: g)
+clone: Op = linear("CloneBackward0", lambda x: np.array(x, order=_order(x)), x=lambda g: g)
+clone_contiguous: Op = linear("CloneBackward0", lambda x: np.array(x, order="C"), x=lambda g: g)
 # Torch shows the copy's target, which has no gradient, as the first of two inputs.
-copied = linear("CopyBackwards", lambda target, x: np.array(x), target=None, x=lambda g: g)
+copied: Op = linear("CopyBackwards", lambda target, x: np.array(x), target=None, x=lambda g: g)
 
 
 def copy_over(x: Any, source: Any) -> None:
@@ -42,8 +42,8 @@ def _copy_into(x: Any, source: Any) -> Any:
 
 
 # The transpose of an operation that does not look at its input.
-nothing = linear("ZeroBackward0", np.zeros_like, x=lambda g: nothing(g))
-copy_into = linear("CopyBackwards", _copy_into, x=lambda g: nothing(g), source=lambda g: g)
+nothing: Op = linear("ZeroBackward0", np.zeros_like, x=lambda g: nothing(g))
+copy_into: Op = linear("CopyBackwards", _copy_into, x=lambda g: nothing(g), source=lambda g: g)
 
 # Real and imaginary parts. These are linear over the real numbers only.
 
@@ -59,26 +59,15 @@ def _as_complex(x: Any) -> Any:
     return x.view(kind)[..., 0]
 
 
-view_as_real = op(
+view_as_real: Op = op(
     "ViewAsRealBackward0", _as_real, kind="real_linear", view=True, x=lambda g: complex_pairs(g)
 )
-view_as_complex = op(
+view_as_complex: Op = op(
     "ViewAsComplexBackward0", _as_complex, kind="real_linear", view=True, x=lambda g: real_pairs(g)
 )
 # The same for cotangents, which need not be views.
-complex_pairs = op("ViewAsComplexBackward0", _as_complex, kind="real_linear", x=lambda g: real_pairs(g))
-real_pairs = op("ViewAsRealBackward0", _as_real, kind="real_linear", x=lambda g: complex_pairs(g))
-
-
-real = op(
-    "ViewAsRealBackward0", _as_real, kind="real_linear", view=True, x=lambda g: complex_pairs(g)
-)
-view_as_complex = op(
-    "ViewAsComplexBackward0", _as_complex, kind="real_linear", view=True, x=lambda g: real_pairs(g)
-)
-# The same for cotangents, which need not be views.
-complex_pairs = op("ViewAsComplexBackward0", _as_complex, kind="real_linear", x=lambda g: real_pairs(g))
-real_pairs = op("ViewAsRealBackward0", _as_real, kind="real_linear", x=lambda g: complex_pairs(g))
+complex_pairs: Op = op("ViewAsComplexBackward0", _as_complex, kind="real_linear", x=lambda g: real_pairs(g))
+real_pairs: Op = op("ViewAsRealBackward0", _as_real, kind="real_linear", x=lambda g: complex_pairs(g))
 
 
 def _to_complex(real: Any, imag: Any) -> Any:
@@ -88,9 +77,9 @@ def _to_complex(real: Any, imag: Any) -> Any:
     return out
 
 
-complex_from_parts = op(
+complex_from_parts: Op = op(
     "ComplexBackward0", _to_complex, kind="real_linear", real=lambda g: np.real(g), imag=lambda g: np.imag(g)
 )
-real = op("SelectBackward0", lambda x: x.real, kind="real_linear", view=True, x=lambda g: g)
-imag = op("SelectBackward0", lambda x: x.imag, kind="real_linear", view=True, x=lambda g: g * 1j)
-conj = op("ConjBackward0", np.conj, kind="real_linear", x=lambda g: np.conj(g))
+real: Op = op("SelectBackward0", lambda x: x.real, kind="real_linear", view=True, x=lambda g: g)
+imag: Op = op("SelectBackward0", lambda x: x.imag, kind="real_linear", view=True, x=lambda g: g * 1j)
+conj: Op = op("ConjBackward0", np.conj, kind="real_linear", x=lambda g: np.conj(g))

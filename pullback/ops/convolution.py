@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import conjugate, linear, op
+from ..autograd.op import Op, conjugate, linear, op
 from ..kernels import convolution as kernels
 from ..kernels import unfold as columns
 from .batching import convolved, convolved_weight, samples
@@ -70,7 +70,7 @@ def _bias_rule(g: Any) -> Any:
     return np.sum(g, axis=(0, *range(2, len(g.shape))))
 
 
-convolution = op(
+convolution: Op = op(
     "ConvolutionBackward0",
     in_single(_convolution),
     kind="bilinear",
@@ -78,7 +78,7 @@ convolution = op(
     x=_input_rule,
     weight=_weight_rule,
 )
-convolution_biased = op(
+convolution_biased: Op = op(
     "ConvolutionBackward0", in_single(_biased), batch=convolved, x=_input_rule, weight=_weight_rule, bias=_bias_rule
 )
 
@@ -106,7 +106,7 @@ def _transposed_weight_rule(
     )
 
 
-convolution_input = op(
+convolution_input: Op = op(
     "ConvolutionBackward0",
     in_single(_transposed),
     kind="bilinear",
@@ -114,7 +114,7 @@ convolution_input = op(
     g=_transposed_input_rule,
     weight=_transposed_weight_rule,
 )
-convolution_input_biased = op(
+convolution_input_biased: Op = op(
     "ConvolutionBackward0",
     in_single(_transposed_biased),
     batch=convolved,
@@ -139,7 +139,7 @@ def _weight_map_right(
     )
 
 
-convolution_weight = op(
+convolution_weight: Op = op(
     "ConvolutionBackward0", in_single(_weight_map), kind="bilinear", batch=convolved_weight, g=_weight_map_left,
     x=_weight_map_right
 )
@@ -155,7 +155,7 @@ def _fold(x: Any, spatial: tuple, kernel: tuple, stride: tuple, padding: tuple, 
     return columns.fold(x, spatial=spatial, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
 
 
-unfold = linear(
+unfold: Op = linear(
     "Im2ColBackward0",
     _unfold,
     batch=samples,
@@ -163,7 +163,7 @@ unfold = linear(
         g, spatial=tuple(x_shape[2:]), kernel=kernel, stride=stride, padding=padding, dilation=dilation
     ),
 )
-fold = linear(
+fold: Op = linear(
     "Col2ImBackward0",
     in_single(_fold),
     inputs=("x",),

@@ -107,7 +107,7 @@ def _counts(place: Any, keep: Any, bins: list, weight: Any, kind: np.dtype) -> n
     return np.bincount(place[keep], weights, int(np.prod(bins))).astype(kind).reshape(bins)
 
 
-def uniform_counts(columns: list, limits: list, bins: list, weight: Any, kind: np.dtype) -> np.ndarray:
+def uniform_counts(columns: list[Any], limits: list[Any], bins: list[Any], weight: Any, kind: np.dtype) -> np.ndarray:
     """Counts of points in a grid of equal bins; the last bin of each axis includes its end."""
     keep = np.ones(columns[0].shape, bool)
     place = np.zeros(columns[0].shape, np.int64)
@@ -131,7 +131,7 @@ def _first_above(edges: np.ndarray, values: np.ndarray) -> np.ndarray:
     return first
 
 
-def edge_counts(columns: list, edges: list, weight: Any, kind: np.dtype) -> np.ndarray:
+def edge_counts(columns: list[Any], edges: list[Any], weight: Any, kind: np.dtype) -> np.ndarray:
     """Counts of points in a grid of given edges; the last bin of each axis includes its end."""
     keep = np.ones(columns[0].shape, bool)
     place = np.zeros(columns[0].shape, np.int64)
@@ -174,4 +174,4 @@ def _histogram(x: Any, weight: Any, *edges: Any, counts: Any, limits: Any, densi
     return (_density(found, list(edges)) if density else found, *edges)
 
 
-histogram = op("HistogramBackward0", _histogram, inputs=(), outputs=0, variadic=True)
+histogram: Op = op("HistogramBackward0", _histogram, inputs=(), outputs=0, variadic=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import op
+from ..autograd.op import Op, op
 from ..quiet import quiet
 
 
@@ -119,7 +119,7 @@ def _no_second_derivative(g: Any) -> Any:
     raise RuntimeError("derivative for aten::_ctc_loss_backward is not implemented")
 
 
-ctc_gradient = op(
+ctc_gradient: Op = op(
     "CtcLossBackward0", quiet(_ctc_gradient), g=_no_second_derivative, x=_no_second_derivative, loss=None, alpha=None
 )
-ctc = op("CtcLossBackward0", quiet(_ctc), inputs=("x",), outputs=0, joint=_ctc_pullback)
+ctc: Op = op("CtcLossBackward0", quiet(_ctc), inputs=("x",), outputs=0, joint=_ctc_pullback)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import linear, op
+from ..autograd.op import Op, linear, op
 from ..kernels.embedding import embedding_backward, scatter_add_rows
 from .batching import collected, looked_up
 from .fusing import in_single
@@ -63,8 +63,8 @@ def _lookup_transpose(g: Any, weight_shape: tuple, indices: Any, padding: int | 
     return collect(g, indices, size=weight_shape[0], padding=padding, by_frequency=by_frequency)
 
 
-lookup = linear("EmbeddingBackward0", _lookup, batch=looked_up, weight=_lookup_transpose, indices=None)
-collect = linear("EmbeddingDenseBackwardBackward0", _collect, batch=collected, x=_collect_transpose, indices=None)
+lookup: Op = linear("EmbeddingBackward0", _lookup, batch=looked_up, weight=_lookup_transpose, indices=None)
+collect: Op = linear("EmbeddingDenseBackwardBackward0", _collect, batch=collected, x=_collect_transpose, indices=None)
 
 # --- bags: `bags` numbers the bag of each row, in ascending order ---
 
@@ -79,7 +79,9 @@ def _sum_bags_transpose(g: Any, bags: Any) -> Any:
     return lookup(g, bags, padding=None, by_frequency=False)
 
 
-sum_bags = linear("EmbeddingBagBackward0", in_single(_sum_bags), inputs=("x", "bags"), x=_sum_bags_transpose, bags=None)
+sum_bags: Op = linear(
+    "EmbeddingBagBackward0", in_single(_sum_bags), inputs=("x", "bags"), x=_sum_bags_transpose, bags=None
+)
 
 
 def _max_bags(x: Any, bags: Any, count: int) -> tuple:
@@ -101,4 +103,4 @@ def _max_bags_pullback(g: Any, x_shape: tuple, bags: Any, extras: Any, count: in
     return np.swapaxes(scatter_planes(by_column, extras[0], spatial=(x_shape[0],)), 0, 1), None
 
 
-max_bags = op("EmbeddingBagBackward0", _max_bags, inputs=("x", "bags"), outputs=0, joint=_max_bags_pullback)
+max_bags: Op = op("EmbeddingBagBackward0", _max_bags, inputs=("x", "bags"), outputs=0, joint=_max_bags_pullback)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import linear
+from ..autograd.op import Op, linear
 
 
 def _complex_of(dtype: Any) -> Any:
@@ -56,7 +56,7 @@ def _transform_adjoint(g: Any, axes: tuple, scale: float, forward: bool) -> Any:
     return transform(g, axes=axes, scale=scale, forward=not forward)
 
 
-transform = linear("FftC2CBackward0", _transform, x=_transform_adjoint)
+transform: Op = linear("FftC2CBackward0", _transform, x=_transform_adjoint)
 
 
 def _real_transform(x: Any, axes: tuple, scale: float) -> Any:
@@ -77,7 +77,7 @@ def _real_transform_adjoint(g: Any, x_shape: tuple, axes: tuple, scale: float) -
     return real_inverse(half, axes=axes, size=x_shape[last], scale=scale)
 
 
-real_transform = linear("FftR2CBackward0", _real_transform, x=_real_transform_adjoint)
+real_transform: Op = linear("FftR2CBackward0", _real_transform, x=_real_transform_adjoint)
 
 
 def _real_inverse(x: Any, axes: tuple, size: int, scale: float) -> Any:
@@ -95,7 +95,7 @@ def _real_inverse_adjoint(g: Any, axes: tuple, size: int, scale: float) -> Any:
     return scale_inner(real_transform(g, axes=axes, scale=scale), axis=axes[-1], size=size, factor=2)
 
 
-real_inverse = linear("FftC2RBackward0", _real_inverse, x=_real_inverse_adjoint)
+real_inverse: Op = linear("FftC2RBackward0", _real_inverse, x=_real_inverse_adjoint)
 
 
 def _scale_inner(x: Any, axis: int, size: int, factor: float) -> Any:
@@ -109,7 +109,7 @@ def _scale_inner_adjoint(g: Any, axis: int, size: int, factor: float) -> Any:
     return scale_inner(g, axis=axis, size=size, factor=factor)
 
 
-scale_inner = linear("FftC2RBackward0", _scale_inner, x=_scale_inner_adjoint)
+scale_inner: Op = linear("FftC2RBackward0", _scale_inner, x=_scale_inner_adjoint)
 
 
 def _resize(x: Any, axes: tuple, sizes: tuple) -> Any:
@@ -127,7 +127,7 @@ def _resize_adjoint(g: Any, x_shape: tuple, axes: tuple) -> Any:
     return resize(g, axes=axes, sizes=tuple(x_shape[axis] for axis in axes))
 
 
-resize = linear("ResizeBackward0", _resize, x=_resize_adjoint)
+resize: Op = linear("ResizeBackward0", _resize, x=_resize_adjoint)
 
 # --- windows along the last axis ---
 
@@ -159,5 +159,5 @@ def _overlap_add_adjoint(g: Any, x_shape: tuple, step: int) -> Any:
     return frames(g, size=x_shape[-1], step=step)
 
 
-frames = linear("UnfoldBackward0", _frames, x=_frames_adjoint)
-overlap_add = linear("UnfoldBackward1", _overlap_add, x=_overlap_add_adjoint)
+frames: Op = linear("UnfoldBackward0", _frames, x=_frames_adjoint)
+overlap_add: Op = linear("UnfoldBackward1", _overlap_add, x=_overlap_add_adjoint)

@@ -46,7 +46,7 @@ def _widened(value: Any) -> Any:
     return value.astype(np.float32) if hasattr(value, "dtype") and is_half(value.dtype) else value
 
 
-def in_single(kernel: Callable) -> Callable:
+def in_single(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel on real arrays, without NumPy's warnings, that computes half precision in float32 and casts back."""
 
     @functools.wraps(kernel)

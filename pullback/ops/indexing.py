@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import linear, op
+from ..autograd.op import Op, linear, op
 
 
 def _pick(x: Any, index: tuple) -> Any:
@@ -25,7 +25,7 @@ def _add_back(x: Any, shape: tuple, index: tuple) -> Any:
     return out
 
 
-def add_at_index(out: Any, index: tuple, values: Any, fresh: bool = False) -> None:
+def add_at_index(out: Any, index: tuple[Any, ...], values: Any, fresh: bool = False) -> None:
     """`out[index] += values`, repeats added up. `fresh`: out is all zeros."""
     arrays = [(axis, part) for axis, part in enumerate(index) if type(part) is np.ndarray]
     if len(arrays) == 1 and arrays[0][1].dtype.kind == "b":  # a mask: no repeats
@@ -92,8 +92,8 @@ def _add_rounds(
         _add_sums(out, ordered[left], firsts, values[order[left]])
 
 
-pick = linear("IndexBackward0", _pick, x=lambda g, x_shape, index: add_back(g, shape=x_shape, index=index))
-add_back = linear("IndexPutBackward0", _add_back, x=lambda g, index: pick(g, index=index))
+pick: Op = linear("IndexBackward0", _pick, x=lambda g, x_shape, index: add_back(g, shape=x_shape, index=index))
+add_back: Op = linear("IndexPutBackward0", _add_back, x=lambda g, index: pick(g, index=index))
 
 
 def _put(x: Any, value: Any, index: tuple, accumulate: bool) -> Any:
@@ -102,7 +102,7 @@ def _put(x: Any, value: Any, index: tuple, accumulate: bool) -> Any:
     return out
 
 
-def write(out: Any, value: Any, index: tuple, accumulate: bool) -> None:
+def write(out: Any, value: Any, index: tuple[Any, ...], accumulate: bool) -> None:
     """`put` on memory as it is."""
     if accumulate:
         add_at_index(out, index, value)
@@ -116,8 +116,8 @@ def _zero_at(x: Any, index: tuple) -> Any:
     return out
 
 
-zero_at = linear("IndexPutBackward0", _zero_at, x=lambda g, index: zero_at(g, index=index))
-put = linear(
+zero_at: Op = linear("IndexPutBackward0", _zero_at, x=lambda g, index: zero_at(g, index=index))
+put: Op = linear(
     "IndexPutBackward0",
     _put,
     x=lambda g, index, accumulate: g if accumulate else zero_at(g, index=index),
@@ -139,8 +139,8 @@ def _unmasked(g: Any, mask: Any) -> Any:
     return np.where(mask, 0, g)
 
 
-masked_fill = op("MaskedFillBackward0", _masked_fill, kind="elementwise_pull", x=_unmasked, mask=None, value=None)
-masked_fill_from = op(
+masked_fill: Op = op("MaskedFillBackward0", _masked_fill, kind="elementwise_pull", x=_unmasked, mask=None, value=None)
+masked_fill_from: Op = op(
     "MaskedFillBackward1",
     _masked_fill,
     kind="elementwise_pull",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import conjugate, op
+from ..autograd.op import Op, conjugate, op
 from . import linalg_kernels as kernels
 from .matmul import adjoint, diagonal_of
 from .rearranging import tril, triu
@@ -24,7 +24,7 @@ def _set_diagonal(x: Any, value: Any) -> Any:
     return out
 
 
-set_diagonal = op("FillDiagonalBackward0", _set_diagonal, x=lambda g: set_diagonal(g, value=0))
+set_diagonal: Op = op("FillDiagonalBackward0", _set_diagonal, x=lambda g: set_diagonal(g, value=0))
 
 
 def trace_of(x: Any) -> Any:
@@ -40,7 +40,7 @@ def _inverse_pullback(g: Any, outs: Any) -> list:
     return [-(inverted @ g[0] @ inverted)]
 
 
-inverse = op("LinalgInvExBackward0", kernels.inverse, outputs=0, inputs=("x",), joint=_inverse_pullback)
+inverse: Op = op("LinalgInvExBackward0", kernels.inverse, outputs=0, inputs=("x",), joint=_inverse_pullback)
 
 
 def _solve_pullback(g: Any, a: Any, outs: Any, needs: tuple) -> list:
@@ -48,7 +48,7 @@ def _solve_pullback(g: Any, a: Any, outs: Any, needs: tuple) -> list:
     return [-(right @ adjoint(outs[0])) if needs[0] else None, right]
 
 
-solve = op("LinalgSolveExBackward0", kernels.solve, outputs=0, inputs=("a", "b"), joint=_solve_pullback)
+solve: Op = op("LinalgSolveExBackward0", kernels.solve, outputs=0, inputs=("a", "b"), joint=_solve_pullback)
 
 
 def _triangular_right(g: Any, a: Any, left: bool, upper: bool, unit: bool) -> Any:
@@ -61,7 +61,7 @@ def _triangular_left(g: Any, a: Any, out: Any, left: bool, upper: bool, unit: bo
     return triu(full, diagonal=int(unit)) if upper else tril(full, diagonal=-int(unit))
 
 
-solve_triangular = op(
+solve_triangular: Op = op(
     "LinalgSolveTriangularBackward0", kernels.solve_triangular, a=_triangular_left, b=_triangular_right
 )
 
@@ -89,7 +89,7 @@ def _pinv_pullback(g: Any, x: Any, out: Any) -> Any:
     return spread - back @ g @ back - x @ out @ spread + back @ out @ (cotangent - cotangent @ out @ x)
 
 
-pinv = op("LinalgPinvBackward0", _pinv, x=_pinv_pullback)
+pinv: Op = op("LinalgPinvBackward0", _pinv, x=_pinv_pullback)
 
 # --- determinants ---
 
@@ -102,7 +102,7 @@ def _det(x: Any) -> Any:
         return np.linalg.det(x)
 
 
-det = op("LinalgDetBackward0", _det, x=lambda g, x: g[..., None, None] * conjugate(cofactors(x)))
+det: Op = op("LinalgDetBackward0", _det, x=lambda g, x: g[..., None, None] * conjugate(cofactors(x)))
 
 
 def _leave_one_out(values: Any) -> Any:
@@ -153,8 +153,8 @@ def _cofactor_second_change(x: Any, m: Any, n: Any) -> Any:
     return det(x)[..., None, None] * np.swapaxes(whole, -1, -2)
 
 
-cofactors = op("LinalgDetBackward0", _cofactors, x=lambda g, x: conjugate(cofactor_change(x, conjugate(g))))
-cofactor_change = op(
+cofactors: Op = op("LinalgDetBackward0", _cofactors, x=lambda g, x: conjugate(cofactor_change(x, conjugate(g))))
+cofactor_change: Op = op(
     "LinalgDetBackward0",
     _cofactor_change,
     x=lambda g, x, m: conjugate(_cofactor_second_change(x, m, conjugate(g))),
@@ -175,7 +175,7 @@ def _slogdet_pullback(g: Any, x: Any, outs: Any) -> list:
     return [scale[..., None, None] * adjoint(inverse(x)[0])]
 
 
-slogdet = op("LinalgSlogdetBackward0", _slogdet, outputs=0, inputs=("x",), joint=_slogdet_pullback)
+slogdet: Op = op("LinalgSlogdetBackward0", _slogdet, outputs=0, inputs=("x",), joint=_slogdet_pullback)
 
 # --- Cholesky ---
 
@@ -188,7 +188,7 @@ def _cholesky_pullback(g: Any, outs: Any) -> list:
     return [solve_triangular(lower, inner, left=False, upper=False, unit=False)]
 
 
-cholesky = op("LinalgCholeskyExBackward0", kernels.cholesky, outputs=0, inputs=("x",), joint=_cholesky_pullback)
+cholesky: Op = op("LinalgCholeskyExBackward0", kernels.cholesky, outputs=0, inputs=("x",), joint=_cholesky_pullback)
 
 # --- LU ---
 
@@ -197,7 +197,7 @@ def _permutation(pivots: Any, like: Any) -> Any:
     return kernels.permutation_matrix(pivots, like.shape[-2], like.dtype)
 
 
-permutation = op("LuUnpackBackward0", _permutation, pivots=None, like=None)
+permutation: Op = op("LuUnpackBackward0", _permutation, pivots=None, like=None)
 
 
 def unpack_lower(lu: Any) -> Any:
@@ -215,7 +215,7 @@ def _unit_diagonal(x: Any) -> Any:
     return out
 
 
-unit_diagonal = op("TrilBackward0", _unit_diagonal, x=lambda g: tril(g, diagonal=-1))
+unit_diagonal: Op = op("TrilBackward0", _unit_diagonal, x=lambda g: tril(g, diagonal=-1))
 
 
 def _lu_pullback(g: Any, outs: Any) -> list:
@@ -243,7 +243,7 @@ def _lu_pullback(g: Any, outs: Any) -> list:
     return [permutation(pivots, lu) @ result]
 
 
-lu_factor = op("LinalgLuFactorExBackward0", kernels.lu_factor, outputs=0, inputs=("x",), joint=_lu_pullback)
+lu_factor: Op = op("LinalgLuFactorExBackward0", kernels.lu_factor, outputs=0, inputs=("x",), joint=_lu_pullback)
 
 # --- the exponential ---
 
@@ -257,4 +257,4 @@ def _matrix_exp_pullback(g: Any, x: Any) -> Any:
     return matrix_exp(np.concatenate((above, below), axis=-2))[..., :size, size:]
 
 
-matrix_exp = op("LinalgMatrixExpBackward0", kernels.matrix_exp, x=_matrix_exp_pullback)
+matrix_exp: Op = op("LinalgMatrixExpBackward0", kernels.matrix_exp, x=_matrix_exp_pullback)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import linear, op
+from ..autograd.op import Op, linear, op
 from ..kernels import activations
 from ..kernels import softmax as kernels
 from ..quiet import quiet
@@ -142,7 +142,7 @@ pick_classes, pick_classes_2d = (
     linear(name, _pick_classes, batch=class_loss, x=_pick_transpose, target=None, weight=None)
     for name in ("NllLossBackward0", "NllLoss2DBackward0")
 )
-place_classes = linear(
+place_classes: Op = linear(
     "NllLossBackward0", _place_classes, batch=placed_classes, x=_place_transpose, target=None, weight=None
 )
 
@@ -193,7 +193,7 @@ cross_entropy, cross_entropy_2d = (
 
 # --- two arrays of one shape ---
 
-mse = op(
+mse: Op = op(
     "MseLossBackward0",
     quiet(lambda x, y, reduction: reduce_losses((x - y) ** 2, reduction)),
     batch=elementwise_loss,
@@ -216,7 +216,7 @@ def _smooth_l1_pullback(g: Any, x: Any, y: Any, beta: float, reduction: str) -> 
     return spread(g, x, reduction) * slope
 
 
-smooth_l1 = op(
+smooth_l1: Op = op(
     "SmoothL1LossBackward0",
     _smooth_l1,
     batch=elementwise_loss,
@@ -239,7 +239,7 @@ def _huber_pullback(g: Any, x: Any, y: Any, delta: float, reduction: str) -> Any
     return spread(g, x, reduction) * slope
 
 
-huber = op(
+huber: Op = op(
     "HuberLossBackward0",
     _huber,
     batch=elementwise_loss,
@@ -253,7 +253,7 @@ def _soft_margin(x: Any, y: Any, reduction: str) -> Any:
     return reduce_losses(np.logaddexp(np.zeros((), x.dtype), -y * x).astype(x.dtype, copy=False), reduction)
 
 
-soft_margin = op(
+soft_margin: Op = op(
     "SoftMarginLossBackward0",
     _soft_margin,
     batch=elementwise_loss,
@@ -282,7 +282,7 @@ def _bce_pullback(g: Any, x: Any, target: Any, weight: Any, reduction: str) -> A
     return spread(g, x, reduction) * _scaled_by(slope, weight)
 
 
-bce = op(
+bce: Op = op(
     "BinaryCrossEntropyBackward0",
     in_single(_bce),
     batch=elementwise_loss,
@@ -318,7 +318,7 @@ def _bce_logits_target(g: Any, x: Any, weight: Any, pos_weight: Any, reduction: 
     return g * (log_sigmoid(-x) - pos_weight * log_sigmoid(x))
 
 
-bce_with_logits = op(
+bce_with_logits: Op = op(
     "BinaryCrossEntropyWithLogitsBackward0",
     in_single(_bce_logits),
     batch=elementwise_loss,

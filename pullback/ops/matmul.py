@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import conjugate, linear, op
+from ..autograd.op import Op, conjugate, linear, op
 from .shape import diagonal, expand, place_diagonal
 
 
@@ -58,13 +58,13 @@ def _right_of_batches(g: Any, a: Any, b_shape: tuple) -> Any:
     return matmul(adjoint(a), g)
 
 
-mm = op("MmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
+mm: Op = op("MmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
 mm.real_rules = {  # plain matrices, the commonest case of all, without detours
     "a": lambda g, b: g @ b.T if type(b) is np.ndarray is type(g) and g.itemsize > 2 else _left(g, b),
     "b": lambda g, a: a.T @ g if type(a) is np.ndarray is type(g) and g.itemsize > 2 else _right(g, a),
 }
-bmm = op("BmmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
-matmul = op("UnsafeViewBackward0", _matmul, kind="bilinear", a=_left, b=_right_of_batches)
+bmm: Op = op("BmmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
+matmul: Op = op("UnsafeViewBackward0", _matmul, kind="bilinear", a=_left, b=_right_of_batches)
 
 
 def column(x: Any) -> Any:
@@ -77,9 +77,9 @@ def _mv_vector(g: Any, a: Any) -> Any:
     return np.reshape(matmul(adjoint(rows(a)), np.reshape(g, (-1, 1))), (-1,))
 
 
-mv = op("MvBackward0", _matmul, kind="bilinear", a=lambda g, b: column(g) * conjugate(b), b=_mv_vector)
-dot = op("DotBackward0", _matmul, kind="bilinear", a=lambda g, b: g * conjugate(b), b=lambda g, a: g * conjugate(a))
-vdot = op(
+mv: Op = op("MvBackward0", _matmul, kind="bilinear", a=lambda g, b: column(g) * conjugate(b), b=_mv_vector)
+dot: Op = op("DotBackward0", _matmul, kind="bilinear", a=lambda g, b: g * conjugate(b), b=lambda g, a: g * conjugate(a))
+vdot: Op = op(
     "VdotBackward0",
     lambda a, b: _matmul(conjugate(a), b),
     a=lambda g, b: conjugate(g) * b,
@@ -118,21 +118,21 @@ def _addmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     return _combine(x, _matmul(a, b), beta, alpha)
 
 
-addmm = op(
+addmm: Op = op(
     "AddmmBackward0",
     _addmm,
     x=lambda g, beta: _scaled(g, beta),
     a=lambda g, b, alpha: _scaled(matmul(g, adjoint(b)), alpha),
     b=lambda g, a, alpha: _scaled(matmul(adjoint(a), g), alpha),
 )
-baddbmm = op(
+baddbmm: Op = op(
     "BaddbmmBackward0",
     _addmm,
     x=lambda g, beta: _scaled(g, beta),
     a=lambda g, b, alpha: _scaled(matmul(g, adjoint(b)), alpha),
     b=lambda g, a, alpha: _scaled(matmul(adjoint(a), g), alpha),
 )
-addmv = op(
+addmv: Op = op(
     "AddmvBackward0",
     _addmm,
     x=lambda g, beta: _scaled(g, beta),
@@ -146,7 +146,7 @@ def _addbmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     return _addmm(x, np.swapaxes(a, 0, 1).reshape(a.shape[1], -1), b.reshape(-1, b.shape[2]), beta, alpha)
 
 
-addbmm = op(
+addbmm: Op = op(
     "AddbmmBackward0",
     _addbmm,
     x=lambda g, beta: _scaled(g, beta),
@@ -162,7 +162,7 @@ def _addr(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     return _combine(x, a[:, None] * b, beta, alpha)
 
 
-addr = op(
+addr: Op = op(
     "AddrBackward0",
     _addr,
     x=lambda g, beta: _scaled(g, beta),
@@ -201,8 +201,8 @@ def _layer_weight(g: Any, x: Any, weight_shape: tuple) -> Any:
     return np.sum(column(g) * conjugate(x), axis=tuple(range(len(x.shape) - 1)))
 
 
-linear_layer = op("AddmmBackward0", _linear_layer, x=_layer_input, weight=_layer_weight, bias=lambda g: g)
-linear_map = op("MmBackward0", _weigh, kind="bilinear", x=_layer_input, weight=_layer_weight)
+linear_layer: Op = op("AddmmBackward0", _linear_layer, x=_layer_input, weight=_layer_weight, bias=lambda g: g)
+linear_map: Op = op("MmBackward0", _weigh, kind="bilinear", x=_layer_input, weight=_layer_weight)
 
 # --- contraction of two arrays over labelled axes ---
 
@@ -247,7 +247,7 @@ def _contract(a: Any, b: Any, labels: tuple) -> Any:
     return product if last is None else product.transpose(last)
 
 
-contract = op(
+contract: Op = op(
     "BmmBackward0",
     _contract,
     kind="bilinear",
@@ -268,7 +268,7 @@ def _cross(a: Any, b: Any, axis: int) -> Any:
     return rolled(a, -1) * rolled(b, 1) - rolled(a, 1) * rolled(b, -1)
 
 
-cross = op(
+cross: Op = op(
     "LinalgCrossBackward0",
     _cross,
     kind="bilinear",
@@ -281,7 +281,7 @@ def _trace(x: Any) -> Any:
     return np.trace(x)
 
 
-trace = linear(
+trace: Op = linear(
     "TraceBackward0",
     _trace,
     x=lambda g, x_shape: place_diagonal(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import op
+from ..autograd.op import Op, op
 from ..kernels import normalization as kernels
 from ..quiet import quiet
 from .batching import normalized
@@ -92,7 +92,7 @@ def _layer_norm_pullback(
     )
 
 
-layer_norm = op(
+layer_norm: Op = op(
     "NativeLayerNormBackward0",
     in_single(_layer_norm),
     inputs=("x", "weight", "bias"),
@@ -126,7 +126,7 @@ def _rms_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, a
     )
 
 
-rms_norm = op(
+rms_norm: Op = op(
     "MulBackward0", in_single(_rms_norm), inputs=("x", "weight"), outputs=0, batch=normalized, joint=_rms_norm_pullback
 )
 
@@ -181,7 +181,7 @@ def _batch_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple,
     return gradient, projected, total
 
 
-batch_norm = op(
+batch_norm: Op = op(
     "NativeBatchNormBackward0", _batch_norm, inputs=("x", "weight", "bias"), outputs=0, joint=_batch_norm_pullback
 )
 
@@ -212,7 +212,7 @@ def _fixed_norm_pullback(
     )
 
 
-fixed_norm = op(
+fixed_norm: Op = op(
     "NativeBatchNormBackward0",
     _fixed_norm,
     inputs=("x", "mean", "variance", "weight", "bias"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import op
+from ..autograd.op import Op, op
 from .matmul import adjoint, matmul
 from .reductions import unkeep
 
@@ -65,7 +65,7 @@ def _vector_norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple, k
     return x * size ** (order - 2) * _divided(g, norm ** (order - 1))
 
 
-vector_norm = op("LinalgVectorNormBackward0", _vector_norm, x=_vector_norm_pullback)
+vector_norm: Op = op("LinalgVectorNormBackward0", _vector_norm, x=_vector_norm_pullback)
 
 
 def _euclidean(a: Any, b: Any) -> Any:
@@ -79,7 +79,7 @@ def _euclidean_left(g: Any, a: Any, b: Any, out: Any) -> Any:
     return a * np.sum(ratio, axis=-1, keepdims=True) - matmul(ratio, b)
 
 
-euclidean_distances = op(
+euclidean_distances: Op = op(
     "CdistBackward0",
     _euclidean,
     a=_euclidean_left,

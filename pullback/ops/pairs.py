@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import conjugate, linear, op
+from ..autograd.op import Op, conjugate, linear, op
 
 
 def _zero(g: Any) -> Any:
@@ -18,16 +18,16 @@ def _zero(g: Any) -> Any:
 
 # --- division with rounding ---
 
-remainder = op(
+remainder: Op = op(
     "RemainderBackward1",
     np.remainder,
     kind="elementwise_pull",
     a=lambda g: g,
     b=lambda g, a, b: -g * np.floor(a / b),
 )
-remainder_scalar = op("RemainderBackward0", np.remainder, kind="elementwise_pull", a=lambda g: g, b=None)
-fmod = op("FmodBackward1", np.fmod, kind="elementwise_pull", a=lambda g: g, b=lambda g, a, b: -g * np.trunc(a / b))
-fmod_scalar = op("FmodBackward0", np.fmod, kind="elementwise_pull", a=lambda g: g, b=None)
+remainder_scalar: Op = op("RemainderBackward0", np.remainder, kind="elementwise_pull", a=lambda g: g, b=None)
+fmod: Op = op("FmodBackward1", np.fmod, kind="elementwise_pull", a=lambda g: g, b=lambda g, a, b: -g * np.trunc(a / b))
+fmod_scalar: Op = op("FmodBackward0", np.fmod, kind="elementwise_pull", a=lambda g: g, b=None)
 
 
 def _truncated_quotient(a: Any, b: Any) -> Any:
@@ -45,9 +45,9 @@ def _floor_quotient(a: Any, b: Any) -> Any:
     return np.where(np.equal(b, 0), np.true_divide(a, b), quotient)[()]
 
 
-divide_floor = op("DivBackward2", _floor_quotient, kind="elementwise_pull", a=_zero, b=_zero)
-divide_trunc = op("DivBackward2", _truncated_quotient, kind="elementwise_pull", a=_zero, b=_zero)
-floor_divide = op("NotImplemented", _floor_quotient, kind="elementwise_pull", a=_zero, b=_zero)
+divide_floor: Op = op("DivBackward2", _floor_quotient, kind="elementwise_pull", a=_zero, b=_zero)
+divide_trunc: Op = op("DivBackward2", _truncated_quotient, kind="elementwise_pull", a=_zero, b=_zero)
+floor_divide: Op = op("NotImplemented", _floor_quotient, kind="elementwise_pull", a=_zero, b=_zero)
 
 # --- angles, lengths, signs ---
 
@@ -57,37 +57,37 @@ def _over_square_length(g: Any, top: Any, a: Any, b: Any) -> Any:
     return g * (top * np.where(square == 0, 0, 1 / np.where(square == 0, 1, square)))
 
 
-atan2 = op(
+atan2: Op = op(
     "Atan2Backward0",
     np.arctan2,
     kind="elementwise_pull",
     a=lambda g, a, b: _over_square_length(g, b, a, b),
     b=lambda g, a, b: _over_square_length(g, -a, a, b),
 )
-hypot = op(
+hypot: Op = op(
     "HypotBackward0",
     np.hypot,
     kind="elementwise_pull",
     a=lambda g, a, out: g * (a / out),
     b=lambda g, b, out: g * (b / out),
 )
-copysign = op(
+copysign: Op = op(
     "CopysignBackward0",
     np.copysign,
     kind="elementwise_pull",
     a=lambda g, a, out: np.where(a == 0, 0, g * (out / np.where(a == 0, 1, a))),
     b=_zero,
 )
-copysign_scalar = op("CopysignBackward1", np.copysign, kind="elementwise_pull", a=copysign.rules["a"], b=None)
-nextafter = op("NextafterBackward0", np.nextafter, kind="elementwise_pull", a=lambda g: g, b=_zero)
-heaviside = op(
+copysign_scalar: Op = op("CopysignBackward1", np.copysign, kind="elementwise_pull", a=copysign.rules["a"], b=None)
+nextafter: Op = op("NextafterBackward0", np.nextafter, kind="elementwise_pull", a=lambda g: g, b=_zero)
+heaviside: Op = op(
     "NotImplemented",
     lambda x, values: np.where(x == 0, values, (x > 0).astype(x.dtype)),
     kind="elementwise_pull",
     x=_zero,
     values=lambda g, x: np.where(x == 0, g, 0),
 )
-ldexp = op(
+ldexp: Op = op(
     "LdexpBackward0",
     lambda a, b: a * np.exp2(b),
     kind="elementwise_pull",
@@ -110,14 +110,14 @@ def complex_logaddexp(a: Any, b: Any) -> Any:
     return np.where(same, high, high + np.log1p(np.exp(low - np.where(same, 0, high))))
 
 
-logaddexp = op(
+logaddexp: Op = op(
     "LogaddexpBackward0",
     _logaddexp,
     kind="elementwise_pull",
     a=lambda g, a, b: g / conjugate(1 + np.exp(b - a)),
     b=lambda g, a, b: g / conjugate(1 + np.exp(a - b)),
 )
-logaddexp2 = op(
+logaddexp2: Op = op(
     "Logaddexp2Backward0",
     np.logaddexp2,
     kind="elementwise_pull",
@@ -137,13 +137,13 @@ def _lerp(a: Any, b: Any, weight: Any) -> Any:
     return np.where(near_start, a + weight * (b - a), b - (b - a) * (1 - weight))
 
 
-lerp_scalar = linear(
+lerp_scalar: Op = linear(
     "LerpBackward0",
     _lerp,
     a=lambda g, weight: g * np.conj(1 - weight),
     b=lambda g, weight: g * np.conj(weight),
 )
-lerp = op(
+lerp: Op = op(
     "LerpBackward1",
     _lerp,
     kind="elementwise_pull",
@@ -151,7 +151,7 @@ lerp = op(
     b=lambda g, weight: g * conjugate(weight),
     weight=lambda g, a, b: g * conjugate(b - a),
 )
-addcmul = op(
+addcmul: Op = op(
     "AddcmulBackward0",
     lambda x, a, b, value: (x + value * (a * b)).astype(x.dtype, copy=False) if value != 1 else x + a * b,
     kind="elementwise_pull",
@@ -159,7 +159,7 @@ addcmul = op(
     a=lambda g, b, value: g * conjugate(b * value),
     b=lambda g, a, value: g * conjugate(a * value),
 )
-addcdiv = op(
+addcdiv: Op = op(
     "AddcdivBackward0",
     lambda x, a, b, value: (x + value * (a / b)).astype(x.dtype, copy=False),
     kind="elementwise_pull",

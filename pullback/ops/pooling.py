@@ -35,8 +35,8 @@ def _scatter_rule(g: Any, indices: Any, spatial: tuple) -> Any:
     return gather_planes(g, indices, axes=len(spatial))
 
 
-gather_planes = linear("GatherBackward0", _gather, batch=leading, x=_gather_rule, indices=None)
-scatter_planes = linear(
+gather_planes: Op = linear("GatherBackward0", _gather, batch=leading, x=_gather_rule, indices=None)
+scatter_planes: Op = linear(
     "MaxPool2DWithIndicesBackwardBackward0", in_single(_scatter), batch=leading, x=_scatter_rule, indices=None
 )
 
@@ -45,8 +45,8 @@ def _unpool(x: Any, indices: Any, spatial: tuple) -> Any:
     return kernels.max_unpool(x, indices, spatial=spatial)
 
 
-max_unpool2d = linear("MaxUnpool2DBackward0", _unpool, batch=leading, x=_scatter_rule, indices=None)
-max_unpool3d = linear("MaxUnpool3DBackward0", _unpool, batch=leading, x=_scatter_rule, indices=None)
+max_unpool2d: Op = linear("MaxUnpool2DBackward0", _unpool, batch=leading, x=_scatter_rule, indices=None)
+max_unpool3d: Op = linear("MaxUnpool3DBackward0", _unpool, batch=leading, x=_scatter_rule, indices=None)
 
 # --- maxima ---
 
@@ -69,7 +69,7 @@ def _max_pool_op(name: str) -> Op:
     return op(name, in_single(_max_pool), inputs=("x",), outputs=0, batch=leading, joint=_max_pool_rule)
 
 
-max_pool = {
+max_pool: dict[Any, Any] = {
     1: _max_pool_op("SqueezeBackward1"),
     2: _max_pool_op("MaxPool2DWithIndicesBackward0"),
     3: _max_pool_op("MaxPool3DWithIndicesBackward0"),
@@ -82,7 +82,7 @@ def _max_values(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: 
     )[0]
 
 
-max_values = op("MaxPool2DBackward0", in_single(_max_values), batch=leading, x=None)  # where no gradient is asked for
+max_values: Op = op("MaxPool2DBackward0", in_single(_max_values), batch=leading, x=None)  # where no gradient is asked for
 
 
 def _adaptive_max(x: Any, output: tuple) -> tuple:
@@ -159,7 +159,7 @@ avg_pool = {
     axes: linear(name, in_single(_average), inputs=("x",), batch=leading, x=_average_rule)
     for axes, name in ((1, "SqueezeBackward1"), (2, "AvgPool2DBackward0"), (3, "AvgPool3DBackward0"))
 }
-avg_pool_transpose = linear(
+avg_pool_transpose: Op = linear(
     "AvgPool2DBackwardBackward0", in_single(_spread_average), inputs=("x",), batch=leading, x=_spread_average_rule
 )
 
@@ -188,7 +188,7 @@ def _spread_adaptive_rule(g: Any, x_shape: tuple, spatial: tuple) -> Any:
     return adaptive_avg_pool[len(spatial)](g, output=_spatial(x_shape, len(spatial)))
 
 
-adaptive_avg_transpose = linear(
+adaptive_avg_transpose: Op = linear(
     "AdaptiveAvgPool2DBackwardBackward0", in_single(_spread_adaptive), inputs=("x",), batch=leading,
     x=_spread_adaptive_rule
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import linear, op
+from ..autograd.op import Op, linear, op
 
 # --- joining ---
 
@@ -39,8 +39,8 @@ def _stack(*arrays: Any, axis: int) -> Any:
     return np.stack(arrays, axis, out=out)
 
 
-concatenate = linear("CatBackward0", _concatenate, variadic=True, joint=_cut, inputs=())
-stack = linear(
+concatenate: Op = linear("CatBackward0", _concatenate, variadic=True, joint=_cut, inputs=())
+stack: Op = linear(
     "StackBackward0",
     _stack,
     variadic=True,
@@ -69,7 +69,7 @@ def _block_diagonal(*arrays: Any) -> Any:
     return out
 
 
-block_diagonal = linear(
+block_diagonal: Op = linear(
     "BlockDiagBackward0",
     _block_diagonal,
     variadic=True,
@@ -81,13 +81,13 @@ block_diagonal = linear(
 
 # --- another order ---
 
-flip = linear("FlipBackward0", lambda x, axes: np.flip(x, axes).copy(), x=lambda g, axes: flip(g, axes=axes))
-roll = linear(
+flip: Op = linear("FlipBackward0", lambda x, axes: np.flip(x, axes).copy(), x=lambda g, axes: flip(g, axes=axes))
+roll: Op = linear(
     "RollBackward0",
     lambda x, shifts, axes: np.roll(x, shifts, axes),
     x=lambda g, shifts, axes: roll(g, shifts=tuple(-s for s in shifts), axes=axes),
 )
-rotate = linear(
+rotate: Op = linear(
     "Rot90Backward0",
     lambda x, k, axes: np.rot90(x, k, axes).copy(),
     x=lambda g, k, axes: rotate(g, k=-k, axes=axes),
@@ -95,10 +95,10 @@ rotate = linear(
 
 # --- parts set to zero, parts added ---
 
-tril = linear(
+tril: Op = linear(
     "TrilBackward0", lambda x, diagonal: np.tril(x, diagonal), x=lambda g, diagonal: tril(g, diagonal=diagonal)
 )
-triu = linear(
+triu: Op = linear(
     "TriuBackward0", lambda x, diagonal: np.triu(x, diagonal), x=lambda g, diagonal: triu(g, diagonal=diagonal)
 )
 
@@ -117,8 +117,8 @@ def _pad_transpose(g: Any, before: tuple, after: tuple) -> Any:
     return pad(g, before=tuple(-b for b in before), after=tuple(-a for a in after), value=0)
 
 
-pad = linear("ConstantPadNdBackward0", _pad, x=_pad_transpose)
-pad_with = op("ConstantPadNdBackward0", _pad, x=_pad_transpose)  # not linear: the padding is not zero
+pad: Op = linear("ConstantPadNdBackward0", _pad, x=_pad_transpose)
+pad_with: Op = op("ConstantPadNdBackward0", _pad, x=_pad_transpose)  # not linear: the padding is not zero
 
 # --- copies ---
 
@@ -141,7 +141,7 @@ def _no_elements(x: Any, shape: tuple) -> Any:
 
 
 # The transpose of an operation without any output elements: zeros, and back to nothing.
-empty_sum = linear(
+empty_sum: Op = linear(
     "RepeatBackward0", _no_elements, x=lambda g, x_shape: empty_sum(g, shape=x_shape)
 )
-repeat = linear("RepeatBackward0", _repeat, x=_repeat_transpose)
+repeat: Op = linear("RepeatBackward0", _repeat, x=_repeat_transpose)

@@ -14,11 +14,11 @@ from ..autograd.op import Op, linear, op
 from .shape import _expand, expand, reshape
 
 
-def kept_shape(shape: tuple, axis: tuple) -> tuple:
+def kept_shape(shape: tuple[Any, ...], axis: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(1 if i in axis else n for i, n in enumerate(shape))
 
 
-def spread(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
+def spread(g: Any, x_shape: tuple[Any, ...], axis: tuple[Any, ...], keepdims: Any) -> Any:
     """The cotangent of a reduction, repeated over what was reduced."""
     if type(g) is np.ndarray or isinstance(g, np.generic):
         g = np.asarray(g)
@@ -28,7 +28,7 @@ def spread(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
     return expand(g, shape=x_shape)
 
 
-def unkeep(value: Any, axis: tuple, keepdims: Any) -> Any:
+def unkeep(value: Any, axis: tuple[Any, ...], keepdims: Any) -> Any:
     """Give a reduced value its size-1 axes (back), so that it broadcasts against the input."""
     if keepdims:
         return value
@@ -47,11 +47,11 @@ def _sum_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
     return spread(g, x_shape, axis, keepdims)
 
 
-sum_axes = linear("SumBackward1", _sum, x=_sum_transpose)
-sum_all = linear("SumBackward0", _sum, x=_sum_transpose)
+sum_axes: Op = linear("SumBackward1", _sum, x=_sum_transpose)
+sum_all: Op = linear("SumBackward0", _sum, x=_sum_transpose)
 
 
-def count_of(shape: tuple, axis: tuple) -> int:
+def count_of(shape: tuple[Any, ...], axis: tuple[Any, ...]) -> int:
     return math.prod(shape) if len(axis) == len(shape) else math.prod([shape[i] for i in axis])
 
 
@@ -66,8 +66,8 @@ def _mean_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
     return spread(g / max(count_of(x_shape, axis), 1), x_shape, axis, keepdims)
 
 
-mean_axes = linear("MeanBackward1", _mean, x=_mean_transpose)
-mean_all = linear("MeanBackward0", _mean, x=_mean_transpose)
+mean_axes: Op = linear("MeanBackward1", _mean, x=_mean_transpose)
+mean_all: Op = linear("MeanBackward0", _mean, x=_mean_transpose)
 
 # --- softmax ---
 
@@ -81,7 +81,7 @@ def _kernels() -> Any:
 
 
 
-def each_along(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def each_along(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """A batching rule: every operand gets the batch axis in front, so the axis moves by one."""
     from ..arrays.batching_rules import with_batch_axis
 
@@ -111,7 +111,7 @@ softmax_pull: Op = op(
         h * (g - np.sum(g * out, axis=axis, keepdims=True)) - g * np.sum(h * out, axis=axis, keepdims=True)
     ),
 )
-softmax = op("SoftmaxBackward0", _softmax, x=lambda g, out, axis: softmax_pull(g, out, axis=axis))
+softmax: Op = op("SoftmaxBackward0", _softmax, x=lambda g, out, axis: softmax_pull(g, out, axis=axis))
 
 
 def _log_softmax(x: Any, axis: int) -> Any:
@@ -134,7 +134,7 @@ log_softmax_pull: Op = op(
     g=lambda h, out, axis: h - np.sum(h * np.exp(out), axis=axis, keepdims=True),
     out=lambda h, g, out, axis: -h * np.exp(out) * np.sum(g, axis=axis, keepdims=True),
 )
-log_softmax = op("LogSoftmaxBackward0", _log_softmax, x=lambda g, out, axis: log_softmax_pull(g, out, axis=axis))
+log_softmax: Op = op("LogSoftmaxBackward0", _log_softmax, x=lambda g, out, axis: log_softmax_pull(g, out, axis=axis))
 
 # --- extrema ---
 
@@ -153,12 +153,12 @@ def _amin(x: Any, axis: tuple, keepdims: Any) -> Any:
     return np.minimum.reduce(x, axis=axis, keepdims=keepdims)
 
 
-amax = op("AmaxBackward0", _amax, x=_extreme_pullback)
-amin = op("AminBackward0", _amin, x=_extreme_pullback)
-max_all = op("MaxBackward1", _amax, x=_extreme_pullback)
-min_all = op("MinBackward1", _amin, x=_extreme_pullback)
+amax: Op = op("AmaxBackward0", _amax, x=_extreme_pullback)
+amin: Op = op("AminBackward0", _amin, x=_extreme_pullback)
+max_all: Op = op("MaxBackward1", _amax, x=_extreme_pullback)
+min_all: Op = op("MinBackward1", _amin, x=_extreme_pullback)
 
-aminmax = op(
+aminmax: Op = op(
     "AminmaxBackward0",
     lambda x, axis, keepdims: (_amin(x, axis, keepdims), _amax(x, axis, keepdims)),
     inputs=("x",),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import linear, op
+from ..autograd.op import Op, linear, op
 from .indexing import add_rows
 
 
@@ -24,7 +24,7 @@ def _grid(index: Any, axis: int) -> tuple:
     return tuple(parts)
 
 
-def add_at(out: Any, places: tuple, values: Any) -> None:
+def add_at(out: Any, places: tuple[Any, ...], values: Any) -> None:
     """`out[places] += values`, repeats added up, for a full set of index arrays. `out` is contiguous."""
     flat = np.zeros((), np.intp)
     for n, place in zip(out.shape, places, strict=True):
@@ -73,9 +73,9 @@ def _back(g: Any, src_shape: tuple, index: Any, axis: int) -> Any:
     return pad(picked, before=(0,) * len(after), after=after, value=0)
 
 
-gather = linear("GatherBackward0", _gather, x=_gather_transpose, index=None)
-spread = linear("ScatterAddBackward0", _spread, x=lambda g, index, axis: gather(g, index, axis=axis), index=None)
-scatter_add = linear("ScatterAddBackward0", _scatter_add, x=lambda g: g, index=None, src=_back)
+gather: Op = linear("GatherBackward0", _gather, x=_gather_transpose, index=None)
+spread: Op = linear("ScatterAddBackward0", _spread, x=lambda g, index, axis: gather(g, index, axis=axis), index=None)
+scatter_add: Op = linear("ScatterAddBackward0", _scatter_add, x=lambda g: g, index=None, src=_back)
 
 
 def _scatter(x: Any, index: Any, src: Any, axis: int) -> Any:
@@ -91,16 +91,16 @@ def _scatter_value(x: Any, index: Any, axis: int, value: Any) -> Any:
     return _scatter(x, index, x.dtype.type(value), axis)
 
 
-scatter_zero = linear(
+scatter_zero: Op = linear(
     "ScatterBackward1",
     lambda x, index, axis: _scatter(x, index, x.dtype.type(0), axis),
     x=lambda g, index, axis: scatter_zero(g, index, axis=axis),
     index=None,
 )
-scatter_src = linear(
+scatter_src: Op = linear(
     "ScatterBackward0", _scatter, x=lambda g, index, axis: scatter_zero(g, index, axis=axis), index=None, src=_back
 )
-scatter_value = op(
+scatter_value: Op = op(
     "ScatterBackward1", _scatter_value, x=lambda g, index, axis: scatter_zero(g, index, axis=axis), index=None
 )
 
@@ -139,13 +139,13 @@ def _place_slices(x: Any, index: Any, shape: tuple, axis: int) -> Any:
     return out
 
 
-index_select = linear(
+index_select: Op = linear(
     "IndexSelectBackward0",
     _index_select,
     x=lambda g, x_shape, index, axis: place_slices(g, index, shape=x_shape, axis=axis),
     index=None,
 )
-place_slices = linear(
+place_slices: Op = linear(
     "IndexAddBackward0", _place_slices, x=lambda g, index, axis: index_select(g, index, axis=axis), index=None
 )
 
@@ -156,7 +156,7 @@ def _index_add_source(g: Any, index: Any, source_shape: tuple, axis: int, alpha:
     return np.reshape(picked, source_shape)
 
 
-index_add = linear("IndexAddBackward0", _index_add, x=lambda g: g, index=None, source=_index_add_source)
+index_add: Op = linear("IndexAddBackward0", _index_add, x=lambda g: g, index=None, source=_index_add_source)
 
 
 def _index_copy(x: Any, index: Any, source: Any, axis: int) -> Any:
@@ -180,10 +180,10 @@ def _index_copy_source(g: Any, index: Any, source_shape: tuple, axis: int) -> An
     return np.reshape(index_select(g, index, axis=axis), source_shape)
 
 
-index_clear = linear(
+index_clear: Op = linear(
     "IndexFillBackward0", _index_clear, x=lambda g, index, axis: index_clear(g, index, axis=axis), index=None
 )
-index_copy = linear(
+index_copy: Op = linear(
     "IndexCopyBackward0",
     _index_copy,
     x=lambda g, index, axis: index_clear(g, index, axis=axis),
@@ -210,8 +210,8 @@ def _kept(g: Any, index: Any, axis: int) -> Any:
     return index_clear(g, index, axis=axis)
 
 
-index_fill = op("IndexFillBackward0", _index_fill, x=_kept, index=None, value=None)
-index_fill_from = linear(
+index_fill: Op = op("IndexFillBackward0", _index_fill, x=_kept, index=None, value=None)
+index_fill_from: Op = linear(
     "IndexFillBackward1",
     _index_fill,
     x=_kept,
@@ -236,10 +236,10 @@ def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
     return out
 
 
-take = linear(
+take: Op = linear(
     "TakeBackward0", _take, x=lambda g, x_shape, index: place_flat(g, index, shape=x_shape), index=None
 )
-place_flat = linear(
+place_flat: Op = linear(
     "PutBackward0",
     lambda x, index, shape: _put(np.zeros(shape, x.dtype), index, x, True),
     x=lambda g, index: take(g, index),
@@ -253,8 +253,8 @@ def _clear_flat(x: Any, index: Any) -> Any:
     return out
 
 
-clear_flat = linear("PutBackward0", _clear_flat, x=lambda g, index: clear_flat(g, index), index=None)
-put = linear(
+clear_flat: Op = linear("PutBackward0", _clear_flat, x=lambda g, index: clear_flat(g, index), index=None)
+put: Op = linear(
     "PutBackward0",
     _put,
     x=lambda g, index, accumulate: g if accumulate else clear_flat(g, index),
@@ -278,13 +278,13 @@ def _place_masked(x: Any, mask: Any, shape: tuple) -> Any:
 
 
 # The cotangent has the broadcast shape; the tape's edge sums it to the tensor's own.
-masked_select = linear(
+masked_select: Op = linear(
     "MaskedSelectBackward0",
     _masked_select,
     x=lambda g, x_shape, mask: place_masked(g, mask, shape=x_shape),
     mask=None,
 )
-place_masked = linear("MaskedScatterBackward0", _place_masked, x=lambda g, mask: masked_select(g, mask), mask=None)
+place_masked: Op = linear("MaskedScatterBackward0", _place_masked, x=lambda g, mask: masked_select(g, mask), mask=None)
 
 
 def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
@@ -304,6 +304,6 @@ def _masked_source(g: Any, mask: Any, source_shape: tuple) -> Any:
     return np.reshape(pad(picked, before=(0,), after=(missing,), value=0), source_shape)
 
 
-masked_scatter = linear(
+masked_scatter: Op = linear(
     "MaskedScatterBackward0", _masked_scatter, x=lambda g, mask: np.where(mask, 0, g), mask=None, source=_masked_source
 )

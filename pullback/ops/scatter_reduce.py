@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import op
+from ..autograd.op import Op, op
 from .scatter import _grid, gather, scatter_zero, spread
 
 _UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
@@ -59,7 +59,7 @@ def _count(x: Any, index: Any, axis: int, include_self: bool) -> Any:
     return np.maximum(spread(one, index, shape=x.shape, axis=axis) + include_self, 1)
 
 
-count = op("ScatterReduceBackward0", _count, x=None, index=None)
+count: Op = op("ScatterReduceBackward0", _count, x=None, index=None)
 
 
 def _rule(
@@ -105,10 +105,10 @@ def _tie_count(x: Any, mine: Any, theirs: Any, index: Any, axis: int) -> Any:
     return np.maximum(ties, 1)
 
 
-tie_count = op("ScatterReduceBackward0", _tie_count, x=None, mine=None, theirs=None, index=None)
+tie_count: Op = op("ScatterReduceBackward0", _tie_count, x=None, mine=None, theirs=None, index=None)
 
 
-ones_of = op("OnesLikeBackward0", np.ones_like, x=None)
+ones_of: Op = op("OnesLikeBackward0", np.ones_like, x=None)
 
 
 def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, include_self: bool) -> tuple:
@@ -130,5 +130,5 @@ def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, inc
     return for_x, for_src
 
 
-scatter_reduce = op("ScatterReduceBackward0", _reduced, inputs=("x", "index", "src"), joint=_rule)
-index_reduce = op("IndexReduceBackward0", _reduced, inputs=("x", "index", "src"), joint=_rule)
+scatter_reduce: Op = op("ScatterReduceBackward0", _reduced, inputs=("x", "index", "src"), joint=_rule)
+index_reduce: Op = op("IndexReduceBackward0", _reduced, inputs=("x", "index", "src"), joint=_rule)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.fit import sum_to
-from ..autograd.op import linear
+from ..autograd.op import Op, linear
 from .striding import view_at
 
 
@@ -31,17 +31,17 @@ def _squeeze(x: Any, axes: tuple) -> Any:
     return x.squeeze(axes)
 
 
-reshape = linear("ViewBackward0", _reshape, view=True, x=_reshape_transpose)
-unsafe_reshape = linear("UnsafeViewBackward0", _reshape, x=_reshape_transpose)
-unsqueeze = linear("UnsqueezeBackward0", _unsqueeze, view=True, x=_reshape_transpose)
-unsqueeze_in_place = linear("UnsqueezeBackward1", _unsqueeze, view=True, x=_reshape_transpose)
-squeeze_all = linear("SqueezeBackward0", _squeeze, view=True, x=_reshape_transpose)
-squeeze = linear("SqueezeBackward1", _squeeze, view=True, x=_reshape_transpose)
-squeeze_several = linear("SqueezeBackward2", _squeeze, view=True, x=_reshape_transpose)
-squeeze_all_in_place = linear("SqueezeBackward3", _squeeze, view=True, x=_reshape_transpose)
-squeeze_in_place = linear("SqueezeBackward4", _squeeze, view=True, x=_reshape_transpose)
-squeeze_several_in_place = linear("SqueezeBackward5", _squeeze, view=True, x=_reshape_transpose)
-alias = linear("AliasBackward0", lambda x: x[...], view=True, x=lambda g: g)
+reshape: Op = linear("ViewBackward0", _reshape, view=True, x=_reshape_transpose)
+unsafe_reshape: Op = linear("UnsafeViewBackward0", _reshape, x=_reshape_transpose)
+unsqueeze: Op = linear("UnsqueezeBackward0", _unsqueeze, view=True, x=_reshape_transpose)
+unsqueeze_in_place: Op = linear("UnsqueezeBackward1", _unsqueeze, view=True, x=_reshape_transpose)
+squeeze_all: Op = linear("SqueezeBackward0", _squeeze, view=True, x=_reshape_transpose)
+squeeze: Op = linear("SqueezeBackward1", _squeeze, view=True, x=_reshape_transpose)
+squeeze_several: Op = linear("SqueezeBackward2", _squeeze, view=True, x=_reshape_transpose)
+squeeze_all_in_place: Op = linear("SqueezeBackward3", _squeeze, view=True, x=_reshape_transpose)
+squeeze_in_place: Op = linear("SqueezeBackward4", _squeeze, view=True, x=_reshape_transpose)
+squeeze_several_in_place: Op = linear("SqueezeBackward5", _squeeze, view=True, x=_reshape_transpose)
+alias: Op = linear("AliasBackward0", lambda x: x[...], view=True, x=lambda g: g)
 
 
 def _inverse(axes: tuple) -> tuple:
@@ -59,11 +59,11 @@ def _permute_transpose(g: Any, axes: tuple) -> Any:
     return permute(g, axes=_inverse(axes))
 
 
-permute = linear("PermuteBackward0", _permute, view=True, x=_permute_transpose)
-transpose = linear("TransposeBackward0", _permute, view=True, x=_permute_transpose)
-transpose_in_place = linear("TransposeBackward1", _permute, view=True, x=_permute_transpose)
-matrix_transpose = linear("TBackward0", _permute, view=True, x=_permute_transpose)
-matrix_transpose_in_place = linear("TBackward1", _permute, view=True, x=_permute_transpose)
+permute: Op = linear("PermuteBackward0", _permute, view=True, x=_permute_transpose)
+transpose: Op = linear("TransposeBackward0", _permute, view=True, x=_permute_transpose)
+transpose_in_place: Op = linear("TransposeBackward1", _permute, view=True, x=_permute_transpose)
+matrix_transpose: Op = linear("TBackward0", _permute, view=True, x=_permute_transpose)
+matrix_transpose_in_place: Op = linear("TBackward1", _permute, view=True, x=_permute_transpose)
 
 
 def _expand(x: Any, shape: tuple) -> Any:
@@ -77,7 +77,7 @@ def _expand(x: Any, shape: tuple) -> Any:
     return view_at(x, shape, strides)
 
 
-expand = linear("ExpandBackward0", _expand, view=True, x=lambda g, x_shape: sum_to(g, x_shape))
+expand: Op = linear("ExpandBackward0", _expand, view=True, x=lambda g, x_shape: sum_to(g, x_shape))
 
 # --- basic indexing: integers, slices, None ---
 
@@ -96,10 +96,10 @@ def _place(x: Any, shape: tuple, index: tuple) -> Any:
     return out
 
 
-place = linear("SliceBackward0", _place, x=lambda g, index: g[(*index, ...)])
-slice_ = linear("SliceBackward0", _index, view=True, x=_index_transpose)
-select = linear("SelectBackward0", _index, view=True, x=_index_transpose)
-insert = linear("UnsqueezeBackward0", _index, view=True, x=_index_transpose)  # an index that ends with None
+place: Op = linear("SliceBackward0", _place, x=lambda g, index: g[(*index, ...)])
+slice_: Op = linear("SliceBackward0", _index, view=True, x=_index_transpose)
+select: Op = linear("SelectBackward0", _index, view=True, x=_index_transpose)
+insert: Op = linear("UnsqueezeBackward0", _index, view=True, x=_index_transpose)  # an index that ends with None
 
 
 def _replace(x: Any, source: Any, index: tuple) -> Any:
@@ -112,7 +112,7 @@ def _clear(x: Any, index: tuple) -> Any:
     return _replace(x, 0, index)
 
 
-clear = linear("SliceBackward0", _clear, x=lambda g, index: clear(g, index=index))
+clear: Op = linear("SliceBackward0", _clear, x=lambda g, index: clear(g, index=index))
 replace_slice, replace_selected = (
     linear(
         name,
@@ -147,8 +147,8 @@ def _place_diagonal_transpose(g: Any, offset: int, axis1: int, axis2: int) -> An
     return diagonal(g, offset=offset, axis1=axis1, axis2=axis2)
 
 
-place_diagonal = linear("DiagEmbedBackward0", _place_diagonal, x=_place_diagonal_transpose)
-diagonal = linear("DiagonalBackward0", _diagonal, view=True, x=_diagonal_transpose)
+place_diagonal: Op = linear("DiagEmbedBackward0", _place_diagonal, x=_place_diagonal_transpose)
+diagonal: Op = linear("DiagonalBackward0", _diagonal, view=True, x=_diagonal_transpose)
 
 
 def _replace_diagonal(x: Any, source: Any, offset: int, axis1: int, axis2: int) -> Any:
@@ -165,8 +165,8 @@ def _clear_diagonal_transpose(g: Any, offset: int, axis1: int, axis2: int) -> An
     return clear_diagonal(g, offset=offset, axis1=axis1, axis2=axis2)
 
 
-clear_diagonal = linear("DiagonalScatterBackward0", _clear_diagonal, x=_clear_diagonal_transpose)
-replace_diagonal = linear(
+clear_diagonal: Op = linear("DiagonalScatterBackward0", _clear_diagonal, x=_clear_diagonal_transpose)
+replace_diagonal: Op = linear(
     "DiagonalScatterBackward0", _replace_diagonal, x=_clear_diagonal_transpose, source=_place_diagonal_transpose
 )
 
@@ -195,8 +195,8 @@ def _fold(x: Any, shape: tuple, axis: int, size: int, step: int) -> Any:
     return out
 
 
-fold = linear("UnfoldBackward0", _fold, x=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step))
-unfold = linear(
+fold: Op = linear("UnfoldBackward0", _fold, x=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step))
+unfold: Op = linear(
     "UnfoldBackward0",
     _unfold,
     view=True,
@@ -222,8 +222,8 @@ def _piece_step(params: dict, number: int, shape: tuple) -> tuple:
     return slice_, {"index": (*lead, slice(*params["bounds"][number]))}
 
 
-split = linear("SplitBackward0", _pieces, view=True, outputs=0, inputs=("x",), joint=_join)
-split_sizes = linear("SplitWithSizesBackward0", _pieces, view=True, outputs=0, inputs=("x",), joint=_join)
+split: Op = linear("SplitBackward0", _pieces, view=True, outputs=0, inputs=("x",), joint=_join)
+split_sizes: Op = linear("SplitWithSizesBackward0", _pieces, view=True, outputs=0, inputs=("x",), joint=_join)
 split.output_step = split_sizes.output_step = _piece_step  # type: ignore[attr-defined]
 
 
@@ -238,7 +238,7 @@ def _bind(g: tuple, axis: int) -> tuple:
     return (stack(*g, axis=axis),)
 
 
-unbind = linear("UnbindBackward0", _unbind, view=True, outputs=0, inputs=("x",), joint=_bind)
+unbind: Op = linear("UnbindBackward0", _unbind, view=True, outputs=0, inputs=("x",), joint=_bind)
 unbind.output_step = lambda params, number, shape: (  # type: ignore[attr-defined]
     select, {"index": (*(slice(None),) * params["axis"], number)},
 )  # fmt: skip

@@ -63,7 +63,7 @@ def _selection(node_name: str, forward: Any) -> Op:
     return op(node_name, forward, inputs=("x",), outputs=0, joint=back)
 
 
-def picked(x: Any, index: Any, axis: int, keepdims: Any) -> tuple:
+def picked(x: Any, index: Any, axis: int, keepdims: Any) -> tuple[Any, ...]:
     """(values, indices) for an index array that has the axis with size 1."""
     values = _take_along(x, index, axis)
     if not keepdims:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import conjugate, op
+from ..autograd.op import Op, conjugate, op
 from .cumulative import has_zeros, products_before
 from .pointwise import fill, sgn
 from .reductions import count_of, spread, unkeep
@@ -50,8 +50,8 @@ def _deviation(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     return np.sqrt(_variance(x, axis, keepdims, correction))
 
 
-variance = op("VarBackward0", _variance, x=_variance_pullback)
-deviation = op("StdBackward0", _deviation, x=_deviation_pullback)
+variance: Op = op("VarBackward0", _variance, x=_variance_pullback)
+deviation: Op = op("StdBackward0", _deviation, x=_deviation_pullback)
 
 
 def _mean(x: Any, axis: tuple, keepdims: Any) -> Any:
@@ -64,7 +64,7 @@ def _mean_pullback(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
     return spread(g / max(count_of(x_shape, axis), 1), x_shape, axis, keepdims)
 
 
-variance_mean = op(
+variance_mean: Op = op(
     "VarMeanBackward0",
     lambda x, axis, keepdims, correction: (_variance(x, axis, keepdims, correction), _mean(x, axis, keepdims)),
     inputs=("x",),
@@ -73,7 +73,7 @@ variance_mean = op(
         _variance_pullback(g[0], x, axis, keepdims, correction) + _mean_pullback(g[1], x_shape, axis, keepdims),
     ),
 )
-deviation_mean = op(
+deviation_mean: Op = op(
     "StdMeanBackward0",
     lambda x, axis, keepdims, correction: (_deviation(x, axis, keepdims, correction), _mean(x, axis, keepdims)),
     inputs=("x",),
@@ -107,7 +107,7 @@ def _vector_norm(x: Any, order: float, axis: tuple, keepdims: Any) -> Any:
     return out.astype(kind, copy=False)
 
 
-def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple, keepdims: Any) -> Any:
+def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple[Any, ...], keepdims: Any) -> Any:
     """Torch's subgradients: 0 where the norm, or for small orders the element, is 0; shared among equal maxima."""
     g, out = unkeep(g, axis, keepdims), unkeep(out, axis, keepdims)
     if order == 0:
@@ -130,7 +130,7 @@ def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple, keepdims:
     return x * np.where(size == 0, 0, safe ** (order - 2)) * scale
 
 
-vector_norm = op("LinalgVectorNormBackward0", _vector_norm, x=norm_pullback)
+vector_norm: Op = op("LinalgVectorNormBackward0", _vector_norm, x=norm_pullback)
 
 
 def _difference_norm_pullback(g: Any, a: Any, b: Any, out: Any, order: float) -> Any:
@@ -138,7 +138,7 @@ def _difference_norm_pullback(g: Any, a: Any, b: Any, out: Any, order: float) ->
     return norm_pullback(g, a - b, out, order, axis, False)
 
 
-distance = op(
+distance: Op = op(
     "DistBackward0",
     lambda a, b, order: _vector_norm(np.asarray(a - b), order, tuple(range(np.ndim(a - b))), False),
     a=_difference_norm_pullback,
@@ -158,7 +158,7 @@ def _logsumexp(x: Any, axis: tuple, keepdims: Any) -> Any:
     return out if keepdims else out.reshape(tuple(n for i, n in enumerate(out.shape) if i not in axis))
 
 
-logsumexp = op(
+logsumexp: Op = op(
     "LogsumexpBackward0",
     _logsumexp,
     x=lambda g, x, out, axis, keepdims: unkeep(g, axis, keepdims) * np.exp(
@@ -195,8 +195,8 @@ def _product_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any) -> A
     return g * conjugate(permute(others, axes=tuple(order.index(i) for i in range(len(order)))))
 
 
-product_all = op("ProdBackward0", _product, x=_product_pullback)
-product_axes = op("ProdBackward1", _product, x=_product_pullback)
+product_all: Op = op("ProdBackward0", _product, x=_product_pullback)
+product_axes: Op = op("ProdBackward1", _product, x=_product_pullback)
 
 # --- sums that leave NaN out ---
 
@@ -208,7 +208,7 @@ def _nansum(x: Any, axis: tuple, keepdims: Any) -> Any:
     return sum_axes.forward(kept, axis, keepdims)
 
 
-nansum = op(
+nansum: Op = op(
     "NansumBackward0",
     _nansum,
     x=lambda g, x, axis, keepdims: spread(g, x.shape, axis, keepdims) * ~np.isnan(x),
@@ -238,5 +238,5 @@ def _shared(g: Any, x: Any, out: Any) -> Any:
     return np.where(chosen, g / np.sum(chosen), 0)
 
 
-median_of_all = op("MedianBackward0", _median_of_all, x=_shared)
-nanmedian_of_all = op("NanmedianBackward0", _nanmedian_of_all, x=_shared)
+median_of_all: Op = op("MedianBackward0", _median_of_all, x=_shared)
+nanmedian_of_all: Op = op("NanmedianBackward0", _nanmedian_of_all, x=_shared)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import linear
+from ..autograd.op import Op, linear
 
 Geometry = tuple  # (shape, strides, offset)
 
@@ -34,7 +34,7 @@ def geometry_of(array: np.ndarray) -> Geometry:
     return array.shape, tuple(step // size for step in array.strides), offset
 
 
-def contiguous_geometry(shape: tuple) -> Geometry:
+def contiguous_geometry(shape: tuple[Any, ...]) -> Geometry:
     """The geometry of a tensor of this shape with memory of its own."""
     return shape, tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape))), 0
 
@@ -47,7 +47,7 @@ def extent_of(array: np.ndarray) -> int:
     return sum((n - 1) * abs(step) for n, step in zip(owner.shape, owner.strides, strict=True)) + owner.itemsize
 
 
-def view_at(array: np.ndarray, shape: tuple, strides: tuple, start: int = 0) -> np.ndarray:
+def view_at(array: np.ndarray, shape: tuple[Any, ...], strides: tuple[Any, ...], start: int = 0) -> np.ndarray:
     """A view with the given shape and strides (in bytes) that begins `start` bytes into `array`.
 
     ValueError if it would reach outside the memory of the array's owner.
@@ -129,7 +129,7 @@ def _places(*lists: np.ndarray) -> int:
     return max((int(places.max()) for places in lists if places.size), default=-1) + 1
 
 
-def over_memory(x: np.ndarray, size: tuple, stride: tuple, offset: int) -> np.ndarray:
+def over_memory(x: np.ndarray, size: tuple[Any, ...], stride: tuple[Any, ...], offset: int) -> np.ndarray:
     """The view of `x`'s memory with sizes, strides and offset in elements."""
     bytes_each = x.itemsize
     begin = address(owner_of(x)) - address(x) + offset * bytes_each
@@ -154,12 +154,12 @@ def _restride(x: Any, source: Geometry, target: Geometry, shared: Geometry) -> A
     return memory[into]
 
 
-restride = linear(
+restride: Op = linear(
     "AsStridedBackward0",
     _restride,
     x=lambda g, source, target, shared: restride(g, source=target, target=source, shared=shared),
 )
-as_strided = linear(
+as_strided: Op = linear(
     "AsStridedBackward0",
     _as_strided,
     view=True,
@@ -185,14 +185,14 @@ def _clear_strided(x: Any, size: tuple, stride: tuple, offset: int, geometry: Ge
     return _replace_strided(x, 0, size, stride, offset, geometry)
 
 
-clear_strided = linear(
+clear_strided: Op = linear(
     "AsStridedScatterBackward0",
     _clear_strided,
     x=lambda g, size, stride, offset, geometry: clear_strided(
         g, size=size, stride=stride, offset=offset, geometry=geometry
     ),
 )
-replace_strided = linear(
+replace_strided: Op = linear(
     "AsStridedScatterBackward0",
     _replace_strided,
     x=lambda g, size, stride, offset, geometry: clear_strided(

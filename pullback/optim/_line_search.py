@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-SUFFICIENT_DECREASE = 1e-4
-CURVATURE = 0.9
+SUFFICIENT_DECREASE: float = 1e-4
+CURVATURE: float = 0.9
 
 
 class Point(NamedTuple):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Muon(ArrayOptimizer):
     """Momentum, orthogonalized, for matrices; use another optimizer for vectors and embeddings."""
 
-    _counts_steps = False
-    _tensor_state = ()
+    _counts_steps: bool = False
+    _tensor_state: tuple[Any, ...] = ()
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from pullback.optim.optimizer import Optimizer
 if TYPE_CHECKING:
     from pullback import Tensor
 
-EPOCH_DEPRECATION_WARNING = (
+EPOCH_DEPRECATION_WARNING: str = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
     "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
     "form is used instead of the new chainable form, where available."
@@ -32,7 +32,7 @@ class LRScheduler:
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
-        self.optimizer = optimizer
+        self.optimizer: Optimizer = optimizer
         for index, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 lr = group["lr"]
@@ -44,7 +44,7 @@ class LRScheduler:
                     "at -1 for a new run."
                 )
         self.base_lrs: list[Any] = option_values(optimizer, "initial_lr")
-        self.last_epoch = last_epoch
+        self.last_epoch: int = last_epoch
         _notice_steps(optimizer)
         self._initial_step()
 

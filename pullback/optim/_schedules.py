@@ -21,7 +21,7 @@ class _FunctionSchedule(LRScheduler):
         lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
         last_epoch: int = -1,
     ) -> None:
-        self.optimizer = optimizer
+        self.optimizer: Optimizer = optimizer
         count = len(optimizer.param_groups)
         if not isinstance(lr_lambda, (list, tuple)):
             lr_lambda = [lr_lambda] * count
@@ -81,8 +81,8 @@ class StepLR(LRScheduler):
     """Times `gamma` every `step_size` epochs."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.step_size = step_size
-        self.gamma = gamma
+        self.step_size: int = step_size
+        self.gamma: float = gamma
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -103,7 +103,7 @@ class MultiStepLR(LRScheduler):
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
         self.milestones = Counter(milestones)
-        self.gamma = gamma
+        self.gamma: float = gamma
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -126,8 +126,8 @@ class ConstantLR(LRScheduler):
     ) -> None:
         if factor > 1.0 or factor < 0:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
-        self.factor = factor
-        self.total_iters = total_iters
+        self.factor: float = factor
+        self.total_iters: int = total_iters
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -159,9 +159,9 @@ class LinearLR(LRScheduler):
             raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
         if end_factor > 1.0 or end_factor < 0:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
-        self.start_factor = start_factor
-        self.end_factor = end_factor
-        self.total_iters = total_iters
+        self.start_factor: float = start_factor
+        self.end_factor: float = end_factor
+        self.total_iters: int = total_iters
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -184,7 +184,7 @@ class ExponentialLR(LRScheduler):
     """Times `gamma` every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
-        self.gamma = gamma
+        self.gamma: float = gamma
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -200,8 +200,8 @@ class PolynomialLR(LRScheduler):
     """Down to zero along a power of the remaining share of `total_iters`."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
-        self.total_iters = total_iters
-        self.power = power
+        self.total_iters: int = total_iters
+        self.power: float = power
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -222,8 +222,8 @@ class CosineAnnealingLR(LRScheduler):
     """Along half a cosine from the initial rate to `eta_min` in `T_max` epochs, and back."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
-        self.T_max = T_max
-        self.eta_min = eta_min
+        self.T_max: int = T_max
+        self.eta_min: float = eta_min
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -261,11 +261,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
         if not isinstance(eta_min, (float, int)):
             raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
-        self.T_0 = T_0
-        self.T_i = T_0
-        self.T_mult = T_mult
-        self.eta_min = eta_min
-        self.T_cur = last_epoch
+        self.T_0: int = T_0
+        self.T_i: int = T_0
+        self.T_mult: int = T_mult
+        self.eta_min: float = eta_min
+        self.T_cur: int = last_epoch
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:

@@ -68,10 +68,10 @@ class SequentialLR(_Composed):
                 f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to "
                 f"be equal to {len(milestones)}"
             )
-        self._schedulers = schedulers
-        self._milestones = milestones
+        self._schedulers: list[LRScheduler] = schedulers
+        self._milestones: list[int] = milestones
         self.last_epoch = last_epoch + 1
-        self.optimizer = optimizer
+        self.optimizer: Optimizer = optimizer
         # The members each took their first step when they were made: undo that and let the first one begin.
         for group in optimizer.param_groups:
             set_option(group, "lr", group["initial_lr"])
@@ -111,8 +111,8 @@ class ChainedScheduler(_Composed):
             )
         optimizer = optimizer or schedulers[0].optimizer
         self._check_members(schedulers, optimizer)
-        self._schedulers = schedulers
-        self.optimizer = optimizer
+        self._schedulers: Sequence[LRScheduler] = schedulers
+        self.optimizer: Optimizer | None = optimizer
         self._last_lr = option_values(schedulers[-1].optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
@@ -139,9 +139,9 @@ class ReduceLROnPlateau(LRScheduler):
     ) -> None:
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
-        self.factor = factor
+        self.factor: float = factor
         check_optimizer(optimizer)
-        self.optimizer = optimizer
+        self.optimizer: Optimizer = optimizer
         count = len(optimizer.param_groups)
         if isinstance(min_lr, (list, tuple)):
             if len(min_lr) != count:
@@ -151,10 +151,10 @@ class ReduceLROnPlateau(LRScheduler):
         else:
             self.default_min_lr = min_lr
             self.min_lrs = [min_lr] * count
-        self.patience = patience
-        self.cooldown = cooldown
-        self.eps = eps
-        self.last_epoch = 0
+        self.patience: int = patience
+        self.cooldown: int = cooldown
+        self.eps: float = eps
+        self.last_epoch: int = 0
         self._last_lr = option_values(optimizer, "lr")
         self._init_is_better(mode, threshold, threshold_mode)
         self._reset()

@@ -57,7 +57,7 @@ class CyclicLR(_MomentumSchedule):
         last_epoch: int = -1,
     ) -> None:
         check_optimizer(optimizer)
-        self.optimizer = optimizer
+        self.optimizer: Optimizer = optimizer
         base_lrs = per_group("base_lr", optimizer, base_lr)
         if last_epoch == -1:
             for rate, group in zip(base_lrs, optimizer.param_groups, strict=True):
@@ -69,13 +69,13 @@ class CyclicLR(_MomentumSchedule):
         self.step_ratio = up / self.total_size
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError("mode is invalid and scale_fn is None")
-        self.mode = mode
-        self.gamma = gamma
-        self._scale_fn_custom = scale_fn
-        self.scale_mode = scale_mode
+        self.mode: Literal["triangular", "triangular2", "exp_range"] = mode
+        self.gamma: float = gamma
+        self._scale_fn_custom: Callable[[float], float] | None = scale_fn
+        self.scale_mode: Literal["cycle", "iterations"] = scale_mode
         if scale_fn is None:
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
-        self.cycle_momentum = cycle_momentum
+        self.cycle_momentum: bool = cycle_momentum
         if cycle_momentum:
             self.base_momentums, self.max_momentums = self._prepare_momentum(base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
@@ -145,21 +145,21 @@ class OneCycleLR(_MomentumSchedule):
         last_epoch: int = -1,
     ) -> None:
         check_optimizer(optimizer)
-        self.optimizer = optimizer
+        self.optimizer: Optimizer = optimizer
         self.total_steps = _total_steps(total_steps, epochs, steps_per_epoch)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
-        self._anneal_func_type = anneal_strategy
+        self._anneal_func_type: Literal["cos", "linear"] = anneal_strategy
         largest = per_group("max_lr", optimizer, max_lr)
         if last_epoch == -1:
             for rate, group in zip(largest, optimizer.param_groups):
                 group["initial_lr"] = rate / div_factor
                 group["max_lr"] = rate
                 group["min_lr"] = group["initial_lr"] / final_div_factor
-        self.cycle_momentum = cycle_momentum
+        self.cycle_momentum: bool = cycle_momentum
         if cycle_momentum:
             self._prepare_momentum(base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)

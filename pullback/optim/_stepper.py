@@ -28,7 +28,7 @@ class ArrayOptimizer(Optimizer):
     """An optimizer given by a kernel, the names of its state buffers and the constants of a step."""
 
     _kernel: Callable[..., None]
-    _counts_steps = True
+    _counts_steps: bool = True
     _group_defaults: dict[str, Any] = {}
     """Options that older checkpoints may lack."""
     _tensor_state: tuple[str, ...] = ("step",)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Array = np.ndarray
     Kernel = Callable[..., None]
 
-SMALL_SIZE = 16384
+SMALL_SIZE: int = 16384
 """Arrays up to this many elements are updated in one go: they fit the cache anyway."""
 
 

@@ -18,7 +18,7 @@ class Adadelta(ArrayOptimizer):
     """Steps scaled by the ratio of running averages of past steps and gradients."""
 
     _kernel = _updates.adadelta
-    _group_defaults = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+    _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ class Adagrad(ArrayOptimizer):
     """Each element's step shrinks with the sum of its squared gradients."""
 
     _kernel = _updates.adagrad
-    _group_defaults = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
+    _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ class Adam(ArrayOptimizer):
     """Adam, with AMSGrad, and with decoupled weight decay where that is asked for."""
 
     _kernel = _updates.adam
-    _group_defaults = {
+    _group_defaults: dict[Any, Any] = {
         "amsgrad": False, "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
         "decoupled_weight_decay": False, "fused": None,
     }  # fmt: skip

@@ -19,7 +19,7 @@ class Adamax(ArrayOptimizer):
     """Adam in the infinity norm."""
 
     _kernel = _updates.adamax
-    _group_defaults = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+    _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
         self,

@@ -19,8 +19,8 @@ class ASGD(ArrayOptimizer):
     """Gradient descent with a decaying rate; the average of the iterates is kept in the state as `ax`."""
 
     _kernel = _updates.asgd
-    _tensor_state = ("step", "eta", "mu")
-    _group_defaults = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+    _tensor_state: tuple[Any, ...] = ("step", "eta", "mu")
+    _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
         self,

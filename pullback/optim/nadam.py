@@ -19,8 +19,8 @@ class NAdam(ArrayOptimizer):
     """Adam whose first average looks one step ahead."""
 
     _kernel = _updates.nadam
-    _tensor_state = ("step", "mu_product")
-    _group_defaults = {
+    _tensor_state: tuple[Any, ...] = ("step", "mu_product")
+    _group_defaults: dict[Any, Any] = {
         "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
         "decoupled_weight_decay": False,
     }  # fmt: skip

@@ -50,7 +50,7 @@ class Optimizer:
     """
 
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
-        self.defaults = defaults
+        self.defaults: dict[str, Any] = defaults
         for table in _HOOK_TABLES:
             setattr(self, table, OrderedDict())
         self._patch_step_function()

@@ -18,7 +18,7 @@ class RAdam(ArrayOptimizer):
     """Adam with rectified variance: plain momentum first, adaptive steps later."""
 
     _kernel = _updates.radam
-    _group_defaults = {
+    _group_defaults: dict[Any, Any] = {
         "foreach": None, "maximize": False, "differentiable": False, "decoupled_weight_decay": False,
         "capturable": False,
     }  # fmt: skip

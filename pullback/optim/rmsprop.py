@@ -18,7 +18,7 @@ class RMSprop(ArrayOptimizer):
     """RMSprop, centered and with momentum where that is asked for."""
 
     _kernel = _updates.rmsprop
-    _group_defaults = {
+    _group_defaults: dict[Any, Any] = {
         "momentum": 0, "centered": False, "foreach": None, "maximize": False, "differentiable": False,
         "capturable": False,
     }  # fmt: skip

@@ -19,7 +19,7 @@ class Rprop(ArrayOptimizer):
     """Resilient backpropagation: only the signs of the gradients count."""
 
     _kernel = _updates.rprop
-    _group_defaults = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+    _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
         self,

@@ -19,9 +19,9 @@ class SGD(ArrayOptimizer):
     """p -= lr * d, where d is the gradient or, with momentum, its running sum."""
 
     _kernel = _updates.sgd
-    _counts_steps = False
-    _tensor_state = ()
-    _group_defaults = {
+    _counts_steps: bool = False
+    _tensor_state: tuple[Any, ...] = ()
+    _group_defaults: dict[Any, Any] = {
         "nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False,
     }  # fmt: skip
 

@@ -100,9 +100,9 @@ class AveragedModel(Module):
         if device is not None:
             self.module = self.module.to(device)
         self.register_buffer("n_averaged", pullback.tensor(0, dtype=pullback.long, device=device))
-        self.avg_fn = avg_fn
-        self.multi_avg_fn = multi_avg_fn
-        self.use_buffers = use_buffers
+        self.avg_fn: Callable[..., Tensor] | None = avg_fn
+        self.multi_avg_fn: Callable[..., None] | None = multi_avg_fn
+        self.use_buffers: bool = use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the averaged model."""
@@ -176,10 +176,10 @@ class SWALR(LRScheduler):
             group["swa_lr"] = rate
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
-        self._anneal_strategy = anneal_strategy
+        self._anneal_strategy: Literal["cos", "linear"] = anneal_strategy
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
-        self.anneal_epochs = anneal_epochs
+        self.anneal_epochs: int = anneal_epochs
         super().__init__(optimizer, last_epoch)
 
     def anneal_func(self, share: float) -> float:

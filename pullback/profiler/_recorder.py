@@ -22,17 +22,17 @@ class profile:
         profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False, with_modules: bool = False,
         enabled: bool = True, **others: Any,
     ) -> None:  # fmt: skip
-        self._schedule = schedule
-        self._on_trace_ready = on_trace_ready
-        self._enabled = enabled
-        self._record_shapes = record_shapes
+        self._schedule: Callable[[int], Any] | None = schedule
+        self._on_trace_ready: Callable[[profile], Any] | None = on_trace_ready
+        self._enabled: bool = enabled
+        self._record_shapes: bool = record_shapes
         self._events: list[FunctionEvent] = []
-        self.step_num = 0
+        self.step_num: int = 0
 
     # --- the tape's side ---
 
     @contextmanager
-    def operation(self, name: str, inputs: tuple) -> Iterator[None]:
+    def operation(self, name: str, inputs: tuple[Any, ...]) -> Iterator[None]:
         """Called by the tape around each operation."""
         shapes = [list(getattr(value, "shape", ())) for value in inputs] if self._record_shapes else None
         with self.block(f"aten::{_snake(name)}", shapes):
@@ -45,7 +45,7 @@ class profile:
             yield
 
     @contextmanager
-    def block(self, name: str, shapes: list | None = None) -> Iterator[None]:
+    def block(self, name: str, shapes: list[Any] | None = None) -> Iterator[None]:
         start = perf_counter() * 1e6
         event = FunctionEvent(len(self._events), name, get_ident(), start, start, input_shapes=shapes)
         self._events.append(event)
@@ -135,7 +135,7 @@ class record_function:
     """A named block in the profile; also a decorator."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
-        self.name = name
+        self.name: str = name
         self._block: Any = None
 
     def __enter__(self) -> record_function:
@@ -150,7 +150,7 @@ class record_function:
             self._block.__exit__(*exc)
             self._block = None
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with record_function(self.name):

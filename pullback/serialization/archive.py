@@ -18,8 +18,8 @@ import numpy as np
 from .errors import CheckpointError, TruncatedCheckpointError
 from .source import Source
 
-ALIGNMENT = 64
-MARKER = ".data/pullback"  # its presence promises the layout of `ArchiveWriter`, byte for byte
+ALIGNMENT: int = 64
+MARKER: str = ".data/pullback"  # its presence promises the layout of `ArchiveWriter`, byte for byte
 MARKER_CONTENT = b"1\n"
 
 _LOCAL = struct.Struct("<4s5H3I2H")
@@ -41,20 +41,20 @@ class Record:
     __slots__ = ("name", "size", "crc", "header_offset", "data_offset")
 
     def __init__(self, name: bytes, size: int, crc: int, header_offset: int) -> None:
-        self.name = name
-        self.size = size
-        self.crc = crc
-        self.header_offset = header_offset
-        self.data_offset = 0
+        self.name: bytes = name
+        self.size: int = size
+        self.crc: int = crc
+        self.header_offset: int = header_offset
+        self.data_offset: int = 0
 
 
 class ArchiveWriter:
     """Writes records one after the other to a function that takes bytes."""
 
     def __init__(self, write: Callable[[Any], Any], prefix: str = "archive") -> None:
-        self.write = write
-        self.prefix = prefix
-        self.position = 0
+        self.write: Callable[[Any], Any] = write
+        self.prefix: str = prefix
+        self.position: int = 0
         self.records: list[Record] = []
 
     def add(self, name: str, data: bytes | bytearray | memoryview) -> None:
@@ -76,7 +76,7 @@ class ArchiveReader:
     """The records of a zip archive; raises `CheckpointError` unless all of it is well formed."""
 
     def __init__(self, source: Source) -> None:
-        self.source = source
+        self.source: Source = source
         start, size, count = _find_directory(source)
         self.records = _read_directory(source.read(start, size), count)
         _locate_data(source, self.records, start)

@@ -30,13 +30,13 @@ class TensorParts:
         requires_grad: bool,
         is_parameter: bool,
     ) -> None:
-        self.storage = storage
-        self.dtype = dtype
-        self.offset = offset
-        self.size = size
-        self.stride = stride
-        self.requires_grad = requires_grad
-        self.is_parameter = is_parameter
+        self.storage: np.ndarray = storage
+        self.dtype: str = dtype
+        self.offset: int = offset
+        self.size: tuple[int, ...] = size
+        self.stride: tuple[int, ...] = stride
+        self.requires_grad: bool = requires_grad
+        self.is_parameter: bool = is_parameter
 
 
 def storage_from_array(array: np.ndarray, location: str) -> Any:

@@ -53,7 +53,7 @@ class safe_globals:
     """Context in which these classes and functions may be loaded."""
 
     def __init__(self, safe_globals: list[Any]) -> None:
-        self.safe_globals = safe_globals
+        self.safe_globals: list[Any] = safe_globals
 
     def __enter__(self) -> None:
         add_safe_globals(self.safe_globals)

@@ -19,8 +19,8 @@ from .errors import CheckpointError, TruncatedCheckpointError
 if TYPE_CHECKING:
     from .constructors import Resolver
 
-MAX_DEPTH = 1000  # deeper than what Python's own pickler writes before it gives up
-MAX_KEY_ITEMS = 1000  # hashing a tuple visits all items of all inner tuples, recursively and in C
+MAX_DEPTH: int = 1000  # deeper than what Python's own pickler writes before it gives up
+MAX_KEY_ITEMS: int = 1000  # hashing a tuple visits all items of all inner tuples, recursively and in C
 
 _PLAIN_KEYS = frozenset((str, bytes, float, bool, type(None)))
 _DICTIONARIES = frozenset((dict, OrderedDict, Counter))
@@ -33,9 +33,9 @@ class Constructor:
     __slots__ = ("name", "call", "new")
 
     def __init__(self, name: str, call: Callable[..., Any], new: Callable[..., Any] | None = None) -> None:
-        self.name = name
-        self.call = call
-        self.new = new  # for NEWOBJ, which makes an instance without initialising it
+        self.name: str = name
+        self.call: Callable[..., Any] = call
+        self.new: Callable[..., Any] | None = new  # for NEWOBJ, which makes an instance without initialising it
 
     def __repr__(self) -> str:
         return f"<global {self.name} of a checkpoint>"
@@ -63,14 +63,14 @@ class Interpreter:
         storage: Callable[[tuple[Any, ...]], Any],
         position: int = 0,
     ) -> None:
-        self.data = data
-        self.position = position
-        self.resolver = resolver
-        self.storage = storage
+        self.data: bytes = data
+        self.position: int = position
+        self.resolver: Resolver = resolver
+        self.storage: Callable[[tuple[Any, ...]], Any] = storage
         self.stack: list[Any] = []
         self.outer: list[list[Any]] = []
         self.memo: dict[int, Any] = {}
-        self.finished = False
+        self.finished: bool = False
 
     def run(self) -> Any:
         """The object the pickle describes."""
@@ -129,7 +129,7 @@ class Interpreter:
         self.stack = self.outer.pop()
         return values
 
-    def top(self, *kinds: type) -> Any:
+    def top(self, *kinds: type[Any]) -> Any:
         """The value on top of the stack, whose type must be exactly one of `kinds`."""
         value = self.stack[-1]
         if type(value) not in kinds:

@@ -31,10 +31,10 @@ class Loader:
     """One load: where storages come from and where they go. `unpickle` is replaced for trusted files."""
 
     def __init__(self, source: Source, map_location: Any) -> None:
-        self.source = source
+        self.source: Source = source
         self.place = location_mapper(map_location)
         self.storages: dict[str, Storage] = {}
-        self.is_swapped = False
+        self.is_swapped: bool = False
 
     def load(self) -> Any:
         """The object in the file."""

@@ -26,7 +26,7 @@ class StorageType:
     __slots__ = ("dtype",)
 
     def __init__(self, dtype: str) -> None:
-        self.dtype = dtype
+        self.dtype: str = dtype
 
 
 class Storage:
@@ -42,11 +42,11 @@ class Storage:
         is_swapped: bool,
         is_late: bool = False,
     ) -> None:
-        self.data = data
-        self.dtype = dtype
-        self.place = place
-        self.is_swapped = is_swapped
-        self.is_late = is_late  # the data come with `fill`, after the tensors
+        self.data: np.ndarray = data
+        self.dtype: str = dtype
+        self.place: Callable[[np.ndarray], Any] = place
+        self.is_swapped: bool = is_swapped
+        self.is_late: bool = is_late  # the data come with `fill`, after the tensors
         self.arrays: dict[str, np.ndarray] = {}
         self.typed: dict[str, Any] = {}
 

@@ -17,7 +17,7 @@ class Source:
     """The bytes of a seekable binary file from its current position to its end."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
+        self.file: IO[bytes] = file
         try:
             self.start = file.tell()
             self.size = file.seek(0, os.SEEK_END) - self.start

@@ -86,8 +86,8 @@ class Call:
     __slots__ = ("function", "arguments")
 
     def __init__(self, function: Global, arguments: tuple[Any, ...]) -> None:
-        self.function = function
-        self.arguments = arguments
+        self.function: Global = function
+        self.arguments: tuple[Any, ...] = arguments
 
 
 class Pickler:
@@ -95,7 +95,7 @@ class Pickler:
 
     def __init__(self, storages: Storages) -> None:
         self.out = bytearray(b"\x80\x02")
-        self.storages = storages
+        self.storages: Storages = storages
         # The objects are kept with their numbers: a freed object's id could come back as another's.
         self.memo: dict[int, tuple[int, Any]] = {}
         self.globals: dict[tuple[str, str], int] = {}
@@ -297,7 +297,7 @@ def _append(code: bytes) -> Callable[[Pickler, Any], None]:
 
 
 _FUNCTIONS = frozenset((type(_batches), type(len)))
-_WRITERS: dict[type, Callable[[Pickler, Any], None]] = {
+_WRITERS: dict[type[Any], Callable[[Pickler, Any], None]] = {
     type(None): _append(b"N"),
     bool: lambda pickler, value: pickler.out.append(0x88 if value else 0x89),
     int: Pickler._integer,

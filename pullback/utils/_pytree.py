@@ -24,15 +24,15 @@ Context = Any
 class NodeDef(NamedTuple):
     """How one kind of container is taken apart and put together."""
 
-    flatten: Callable[[Any], tuple[list, Context]]
-    unflatten: Callable[[Iterable, Context], Any]
+    flatten: Callable[[Any], tuple[list[Any], Context]]
+    unflatten: Callable[[Iterable[Any], Context], Any]
 
 
 def _of_mapping(mapping: Any) -> tuple[list, Context]:
     return list(mapping.values()), list(mapping)
 
 
-SUPPORTED_NODES: dict[type, NodeDef] = {
+SUPPORTED_NODES: dict[type[Any], NodeDef] = {
     dict: NodeDef(_of_mapping, lambda values, keys: dict(zip(keys, values, strict=True))),
     list: NodeDef(lambda values: (values, None), lambda values, _: list(values)),
     tuple: NodeDef(lambda values: (list(values), None), lambda values, _: tuple(values)),
@@ -47,9 +47,9 @@ _NAMED = NodeDef(lambda values: (list(values), type(values)), lambda values, kin
 
 
 def register_pytree_node(
-    cls: type,
-    flatten_fn: Callable[[Any], tuple[list, Context]],
-    unflatten_fn: Callable[[Iterable, Context], Any],
+    cls: type[Any],
+    flatten_fn: Callable[[Any], tuple[list[Any], Context]],
+    unflatten_fn: Callable[[Iterable[Any], Context], Any],
     **_: Any,
 ) -> None:
     """Make a class a kind of node: how it is flattened into (children, context) and made from them again."""
@@ -79,9 +79,9 @@ class TreeSpec:
     __slots__ = ("type", "context", "children_specs", "num_leaves", "num_nodes", "num_children")
 
     def __init__(self, type: Any, context: Context, children_specs: list[TreeSpec]) -> None:
-        self.type = type
-        self.context = context
-        self.children_specs = children_specs
+        self.type: Any = type
+        self.context: Context = context
+        self.children_specs: list[TreeSpec] = children_specs
         self.num_children = len(children_specs)
         self.num_leaves = 1 if type is None else sum(child.num_leaves for child in children_specs)
         self.num_nodes = 1 + sum(child.num_nodes for child in children_specs)
@@ -204,14 +204,18 @@ def tree_structure(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
     return tree_flatten(tree, is_leaf)[1]
 
 
-def tree_map(func: Callable, tree: PyTree, *rests: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> PyTree:
+def tree_map(
+    func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
+) -> PyTree:
     """The tree with `func` called on its leaves (and on what the other trees have in these places)."""
     leaves, spec = tree_flatten(tree, is_leaf)
     others = [spec.flatten_up_to(rest) for rest in rests]
     return spec.unflatten(map(func, leaves, *others))
 
 
-def tree_map_(func: Callable, tree: PyTree, *rests: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> PyTree:
+def tree_map_(
+    func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
+) -> PyTree:
     """Call `func` on the leaves for its effects; returns the tree itself."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
@@ -221,13 +225,17 @@ def _matches(kinds: Any) -> Callable[[Any], bool]:
     return kinds if callable(kinds) and not isinstance(kinds, type) else lambda leaf: isinstance(leaf, kinds)
 
 
-def tree_map_only(kind: Any, func: Callable, tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> PyTree:
+def tree_map_only(
+    kind: Any, func: Callable[..., Any], tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
+) -> PyTree:
     """`tree_map` on the leaves of a type (or types, or for which a test holds)."""
     matches = _matches(kind)
     return tree_map(lambda leaf: func(leaf) if matches(leaf) else leaf, tree, is_leaf=is_leaf)
 
 
-def tree_map_only_(kind: Any, func: Callable, tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> PyTree:
+def tree_map_only_(
+    kind: Any, func: Callable[..., Any], tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
+) -> PyTree:
     """`tree_map_only` for its effects."""
     tree_map_only(kind, func, tree, is_leaf)
     return tree

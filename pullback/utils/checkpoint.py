@@ -110,8 +110,8 @@ def noop_context_fn() -> tuple[Any, Any]:
 
 
 def checkpoint(
-    function: Callable, *args: Any, use_reentrant: bool | None = None,
-    context_fn: Callable[[], tuple] = noop_context_fn,
+    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[Any, ...]] = noop_context_fn,
     determinism_check: str = "default", debug: bool = False, early_stop: bool = True, **kwargs: Any,
 ) -> Any:  # fmt: skip
     """Call `function` without keeping what its backward pass needs; it runs again when that is needed."""
@@ -153,7 +153,7 @@ def checkpoint(
 class _Rerun:
     """The function with its arguments and the state of the random numbers, to be run again."""
 
-    def __init__(self, function: Callable, args: tuple, kwargs: dict, preserve: bool, context: Any) -> None:
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any], preserve: bool, context: Any) -> None:
         self.function, self.args, self.kwargs, self.context = function, args, kwargs, context
         self.state = _random_state() if preserve else None
 
@@ -192,7 +192,7 @@ class _Holder:
     __slots__ = ("number",)
 
     def __init__(self, number: int) -> None:
-        self.number = number
+        self.number: int = number
 
 
 def _metadata(x: Tensor) -> dict:
@@ -206,8 +206,8 @@ class _Frame:
         self.again, self.early_stop, self.check = again, early_stop, determinism_check != "none"
         chosen = _debug.get()
         self.debug = debug if chosen is None else chosen
-        self.finished = False  # a function may differentiate inside itself, and so run again before it has ended
-        self.metadata: list[dict] = []
+        self.finished: bool = False  # a function may differentiate inside itself, and so run again before it has ended
+        self.metadata: list[dict[Any, Any]] = []
         self.values: dict[Any, dict[int, Tensor]] = {}  # for each pass that ran the function again: what is left to take
 
     def hooks(self) -> Any:
@@ -312,7 +312,7 @@ class CheckpointFunction(Function):
     """Forward without recording; backward runs the function again, recorded, and a pass through that."""
 
     @staticmethod
-    def forward(ctx: Any, run_function: Callable, preserve_rng_state: bool, *args: Any) -> Any:
+    def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         Hooks.in_use = True  # from now on passes say what they are, which `backward` asks
         ctx.run_function = run_function
         ctx.state = _random_state() if preserve_rng_state else None

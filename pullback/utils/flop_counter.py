@@ -13,5 +13,5 @@ class FlopCounterMode(TorchDispatchMode):
     """Can be made, so that programs that offer it as an option run; entering it is refused."""
 
     def __init__(self, mods: Any = None, depth: int = 2, display: bool = True, custom_mapping: Any = None) -> None:
-        self.depth = depth
-        self.display = display
+        self.depth: int = depth
+        self.display: bool = display

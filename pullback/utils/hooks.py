@@ -25,7 +25,7 @@ class HookDict(dict[int, Any]):
         self[key] = value
         self.update(rest)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return HookDict, (dict(self),)
 
 

@@ -14,7 +14,7 @@ from ...functional.checks import need_tensor
 from ...tensor import Tensor
 from .. import _reduction
 
-REDUCTIONS = ("none", "mean", "sum")
+REDUCTIONS: tuple[Any, ...] = ("none", "mean", "sum")
 
 
 def float_tensor(value: Any, function: str, kernel: str, complex_ok: bool = False) -> Tensor:
@@ -28,12 +28,12 @@ def float_tensor(value: Any, function: str, kernel: str, complex_ok: bool = Fals
     return x
 
 
-def maybe_in_place(input: Tensor, wanted: bool, function: Callable, *args: Any) -> Tensor:
+def maybe_in_place(input: Tensor, wanted: bool, function: Callable[..., Any], *args: Any) -> Tensor:
     """`function(input, ...)`, written over the input if wanted."""
     return in_place(input, function, *args) if wanted else function(input, *args)
 
 
-def in_place_variant(function: Callable, name: str) -> Callable:
+def in_place_variant(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The function called `name` that overwrites its first argument."""
 
     def variant(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:

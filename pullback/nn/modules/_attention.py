@@ -31,13 +31,13 @@ class MultiheadAttention(Module):
             raise ValueError("embed_dim and num_heads must be greater than 0, got "
                              f"embed_dim={embed_dim} and num_heads={num_heads} instead")
         super().__init__()
-        self.embed_dim = embed_dim
+        self.embed_dim: int = embed_dim
         self.kdim = embed_dim if kdim is None else kdim
         self.vdim = embed_dim if vdim is None else vdim
         self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
-        self.num_heads = num_heads
-        self.dropout = dropout
-        self.batch_first = batch_first
+        self.num_heads: int = num_heads
+        self.dropout: float = dropout
+        self.batch_first: bool = batch_first
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
@@ -58,7 +58,7 @@ class MultiheadAttention(Module):
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
         self.bias_k = parameter(1, 1, embed_dim) if add_bias_kv else None
         self.bias_v = parameter(1, 1, embed_dim) if add_bias_kv else None
-        self.add_zero_attn = add_zero_attn
+        self.add_zero_attn: bool = add_zero_attn
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:

@@ -20,29 +20,29 @@ class _Tap(pullback.autograd.Function):
     """Identity on tensors whose backward passes the gradients through `on_gradients`."""
 
     @staticmethod
-    def forward(ctx: Any, on_gradients: Callable[[tuple], tuple], *tensors: Any) -> tuple:
+    def forward(ctx: Any, on_gradients: Callable[[tuple[Any, ...]], tuple[Any, ...]], *tensors: Any) -> tuple[Any, ...]:
         ctx.set_materialize_grads(False)
         ctx.on_gradients = on_gradients
         ctx.mark_non_differentiable(*[tensor for tensor in tensors if not tensor.requires_grad])
         return tensors
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> tuple:
+    def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
         return None, *ctx.on_gradients(gradients)
 
 
 class BackwardProbe:
     """One call of one module: remembers where its tensors stand and runs the user's hooks on their gradients."""
 
-    def __init__(self, module: Any, hooks: Sequence[Callable], pre_hooks: Sequence[Callable]) -> None:
-        self.module = module
-        self.hooks = hooks
-        self.pre_hooks = pre_hooks
+    def __init__(self, module: Any, hooks: Sequence[Callable[..., Any]], pre_hooks: Sequence[Callable[..., Any]]) -> None:
+        self.module: Any = module
+        self.hooks: Sequence[Callable[..., Any]] = hooks
+        self.pre_hooks: Sequence[Callable[..., Any]] = pre_hooks
         self.input_positions: list[int] | None = None
-        self.input_count = 0
-        self.grad_outputs: tuple | None = None
+        self.input_count: int = 0
+        self.grad_outputs: tuple[Any, ...] | None = None
 
-    def tap_inputs(self, inputs: tuple) -> tuple:
+    def tap_inputs(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         self.input_count = len(inputs)
         self.inputs_like = [(one.shape, one.dtype, one.device) for one in inputs if isinstance(one, pullback.Tensor)]
         inputs, self.input_positions = _tap(inputs, self._on_input_gradients)
@@ -121,7 +121,7 @@ def _spread(positions: list[int] | None, gradients: Sequence, count: int) -> tup
     return tuple(spread)
 
 
-def register_legacy_hooks(module: Any, hooks: Sequence[Callable], inputs: tuple, result: Any) -> None:
+def register_legacy_hooks(module: Any, hooks: Sequence[Callable[..., Any]], inputs: tuple[Any, ...], result: Any) -> None:
     """Put non-full hooks on the node that made the first tensor of `result`, with torch's warnings."""
     first = result
     while not isinstance(first, pullback.Tensor):

@@ -47,7 +47,7 @@ class _CrossMap(pullback.autograd.Function):
         return output
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
         input, output, scale = ctx.saved_tensors
         size, alpha, beta = ctx.arguments
         first = int(size - (size - 1) / 2)

@@ -109,7 +109,7 @@ class HookMixin:
             raise
 
 
-HOOK_REGISTRIES = (
+HOOK_REGISTRIES: tuple[Any, ...] = (
     "_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs",
     "_forward_hooks_always_called", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_state_dict_hooks",
     "_state_dict_hooks_public", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
@@ -123,8 +123,8 @@ class _LoadHook:
     """
 
     def __init__(self, hook: Callable[..., Any], module: Any) -> None:
-        self.hook = hook
-        self.module = module
+        self.hook: Callable[..., Any] = hook
+        self.module: Any = module
 
     def __call__(self, *args: Any) -> Any:
         return self.hook(*args) if self.module is None else self.hook(self.module, *args)
@@ -133,10 +133,10 @@ class _LoadHook:
 class _HookedCall:
     """One call of one module that has hooks."""
 
-    def __init__(self, module: Any, args: tuple, kwargs: dict[str, Any]) -> None:
-        self.module = module
-        self.args = args
-        self.kwargs = kwargs
+    def __init__(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.module: Any = module
+        self.args: tuple[Any, ...] = args
+        self.kwargs: dict[str, Any] = kwargs
         self.result: Any = None
         self.done: set[int] = set()
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ._hooks import HookDict
 
-EXTRA_STATE_KEY = "_extra_state"
+EXTRA_STATE_KEY: str = "_extra_state"
 
 
 class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -46,7 +46,7 @@ class Undo:
         old = tensor.detach().clone()
         self._actions.append(lambda: tensor.detach().copy_(old))
 
-    def will_replace(self, registry: dict, name: str) -> None:
+    def will_replace(self, registry: dict[Any, Any], name: str) -> None:
         old = registry[name]
         self._actions.append(lambda: registry.__setitem__(name, old))
 
@@ -87,7 +87,7 @@ class StateDictMixin:
         raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called. "
                            "Define get_extra_state() and set_extra_state() in your module to store extra state.")
 
-    def state_dict(self, *args: Any, destination: dict | None = None, prefix: str = "",
+    def state_dict(self, *args: Any, destination: dict[Any, Any] | None = None, prefix: str = "",
                    keep_vars: bool = False) -> dict[str, Any]:
         """All parameters and persistent buffers by dotted name, detached unless `keep_vars`."""
         if args:

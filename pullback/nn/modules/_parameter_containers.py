@@ -49,7 +49,7 @@ class ParameterList(Module):
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
-        self._size = 0
+        self._size: int = 0
         if values is not None:
             self.extend(values)
 

@@ -30,7 +30,7 @@ class _Inplace(Module):
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
-        self.inplace = inplace
+        self.inplace: bool = inplace
 
     def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
@@ -94,8 +94,8 @@ class Threshold(_Inplace):
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(inplace)
-        self.threshold = threshold
-        self.value = value
+        self.threshold: float = threshold
+        self.value: float = value
 
     def forward(self, input: Tensor) -> Tensor:
         return F.threshold(input, self.threshold, self.value, self.inplace)
@@ -111,8 +111,8 @@ class RReLU(_Inplace):
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__(inplace)
-        self.lower = lower
-        self.upper = upper
+        self.lower: float = lower
+        self.upper: float = upper
 
     def forward(self, input: Tensor) -> Tensor:
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
@@ -162,7 +162,7 @@ class LeakyReLU(_Inplace):
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__(inplace)
-        self.negative_slope = negative_slope
+        self.negative_slope: float = negative_slope
 
     def forward(self, input: Tensor) -> Tensor:
         return F.leaky_relu(input, self.negative_slope, self.inplace)
@@ -178,7 +178,7 @@ class ELU(_Inplace):
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__(inplace)
-        self.alpha = alpha
+        self.alpha: float = alpha
 
     def forward(self, input: Tensor) -> Tensor:
         return F.elu(input, self.alpha, self.inplace)
@@ -236,7 +236,7 @@ class GELU(Module):
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
-        self.approximate = approximate
+        self.approximate: str = approximate
 
     def forward(self, input: Tensor) -> Tensor:
         return F.gelu(input, approximate=self.approximate)
@@ -252,7 +252,7 @@ class GLU(Module):
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
-        self.dim = dim
+        self.dim: int = dim
 
     def forward(self, input: Tensor) -> Tensor:
         return F.glu(input, self.dim)
@@ -268,8 +268,8 @@ class Softplus(Module):
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
-        self.beta = beta
-        self.threshold = threshold
+        self.beta: float = beta
+        self.threshold: float = threshold
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softplus(input, self.beta, self.threshold)
@@ -285,7 +285,7 @@ class Hardshrink(Module):
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
-        self.lambd = lambd
+        self.lambd: float = lambd
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardshrink(input, self.lambd)
@@ -308,8 +308,8 @@ class PReLU(Module):
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
-        self.num_parameters = num_parameters
-        self.init = init
+        self.num_parameters: int = num_parameters
+        self.init: float = init
         self.weight = Parameter(pullback.empty(num_parameters, device=device, dtype=dtype))
         self.reset_parameters()
 
@@ -329,7 +329,7 @@ class _AlongDim(Module):
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
-        self.dim = dim
+        self.dim: int | None = dim
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"

@@ -39,11 +39,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 or any(int(cutoff) != cutoff for cutoff in cutoffs)):
             raise ValueError("cutoffs should be a sequence of unique, positive integers sorted in an increasing "
                              "order, where each value is between 1 and n_classes-1")
-        self.in_features = in_features
-        self.n_classes = n_classes
+        self.in_features: int = in_features
+        self.n_classes: int = n_classes
         self.cutoffs = [*cutoffs, n_classes]
-        self.div_value = div_value
-        self.head_bias = head_bias
+        self.div_value: float = div_value
+        self.head_bias: bool = head_bias
         self.shortlist_size = self.cutoffs[0]
         self.n_clusters = len(self.cutoffs) - 1
         self.head_size = self.shortlist_size + self.n_clusters

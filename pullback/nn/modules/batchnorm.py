@@ -25,7 +25,7 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "Lazy
 class _NormBase(Module):
     """Scale, shift and running statistics for each channel."""
 
-    _version = 2  # version 1 had no num_batches_tracked
+    _version: int = 2  # version 1 had no num_batches_tracked
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
     _input_dims: tuple[int, ...] = ()
 
@@ -33,11 +33,11 @@ class _NormBase(Module):
                  track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
                  bias: bool = True) -> None:
         super().__init__()
-        self.num_features = num_features
-        self.eps = eps
-        self.momentum = momentum
-        self.affine = affine
-        self.track_running_stats = track_running_stats
+        self.num_features: int = num_features
+        self.eps: float = eps
+        self.momentum: float | None = momentum
+        self.affine: bool = affine
+        self.track_running_stats: bool = track_running_stats
         for name, wanted in (("weight", affine), ("bias", affine and bias)):
             shape_of = pullback.empty(num_features, device=device, dtype=dtype) if wanted else None
             self.register_parameter(name, None if shape_of is None else Parameter(shape_of))
@@ -103,19 +103,19 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm):
     """Batch normalisation of `(batch, channels)` or `(batch, channels, length)`."""
 
-    _input_dims = (2, 3)
+    _input_dims: tuple[Any, ...] = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
     """Batch normalisation of images `(batch, channels, height, width)`."""
 
-    _input_dims = (4,)
+    _input_dims: tuple[Any, ...] = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
     """Batch normalisation of volumes `(batch, channels, depth, height, width)`."""
 
-    _input_dims = (5,)
+    _input_dims: tuple[Any, ...] = (5,)
 
 
 class _LazyNormBase(LazyModuleMixin, _NormBase):
@@ -125,8 +125,8 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
                  track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
                  bias: bool = True) -> None:
         super().__init__(0, eps, momentum, False, False, device=device, dtype=dtype, bias=False)
-        self.affine = affine
-        self.track_running_stats = track_running_stats
+        self.affine: bool = affine
+        self.track_running_stats: bool = track_running_stats
         if affine:
             self.weight = UninitializedParameter(device=device, dtype=dtype)
             if bias:
@@ -158,21 +158,21 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
     """A `BatchNorm1d` that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm1d
-    _input_dims = (2, 3)
+    _input_dims: tuple[Any, ...] = (2, 3)
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
     """A `BatchNorm2d` that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm2d
-    _input_dims = (4,)
+    _input_dims: tuple[Any, ...] = (4,)
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
     """A `BatchNorm3d` that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm3d
-    _input_dims = (5,)
+    _input_dims: tuple[Any, ...] = (5,)
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -183,7 +183,7 @@ class SyncBatchNorm(_BatchNorm):
                  *, bias: bool = True) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype,
                          bias=bias)
-        self.process_group = process_group
+        self.process_group: Any = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:

@@ -20,7 +20,7 @@ class ChannelShuffle(Module):
 
     def __init__(self, groups: int) -> None:
         super().__init__()
-        self.groups = groups
+        self.groups: int = groups
 
     def forward(self, input: Tensor) -> Tensor:
         return F.channel_shuffle(input, self.groups)

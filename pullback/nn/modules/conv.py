@@ -49,16 +49,16 @@ class _ConvNd(Module):
             raise ValueError("in_channels must be divisible by groups")
         if out_channels % groups != 0:
             raise ValueError("out_channels must be divisible by groups")
-        self.in_channels = in_channels
-        self.out_channels = out_channels
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.padding = padding
-        self.dilation = dilation
-        self.transposed = transposed
-        self.output_padding = output_padding
-        self.groups = groups
-        self.padding_mode = padding_mode
+        self.in_channels: int = in_channels
+        self.out_channels: int = out_channels
+        self.kernel_size: Any = kernel_size
+        self.stride: Any = stride
+        self.padding: Any = padding
+        self.dilation: Any = dilation
+        self.transposed: bool = transposed
+        self.output_padding: Any = output_padding
+        self.groups: int = groups
+        self.padding_mode: str = padding_mode
         self._check_padding()
         self._reversed_padding_repeated_twice = self._explicit_padding()
         self.weight = Parameter(pullback.empty(self._weight_shape(), device=device, dtype=dtype))
@@ -146,7 +146,7 @@ class _PlainConv(_ConvNd):
 class Conv1d(_PlainConv):
     """Convolution of signals `(batch, channels, length)`."""
 
-    spatial_dims = 1
+    spatial_dims: int = 1
 
     def _convolve(self, *args: Any) -> Tensor:
         return F.conv1d(*args)
@@ -155,7 +155,7 @@ class Conv1d(_PlainConv):
 class Conv2d(_PlainConv):
     """Convolution of images `(batch, channels, height, width)`."""
 
-    spatial_dims = 2
+    spatial_dims: int = 2
 
     def _convolve(self, *args: Any) -> Tensor:
         return F.conv2d(*args)
@@ -164,7 +164,7 @@ class Conv2d(_PlainConv):
 class Conv3d(_PlainConv):
     """Convolution of volumes `(batch, channels, depth, height, width)`."""
 
-    spatial_dims = 3
+    spatial_dims: int = 3
 
     def _convolve(self, *args: Any) -> Tensor:
         return F.conv3d(*args)
@@ -210,7 +210,7 @@ class _ConvTransposeNd(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """Transposed convolution (the gradient of `Conv1d`) of signals."""
 
-    spatial_dims = 1
+    spatial_dims: int = 1
 
     def _convolve(self, *args: Any) -> Tensor:
         return F.conv_transpose1d(*args)
@@ -219,7 +219,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 class ConvTranspose2d(_ConvTransposeNd):
     """Transposed convolution (the gradient of `Conv2d`) of images."""
 
-    spatial_dims = 2
+    spatial_dims: int = 2
 
     def _convolve(self, *args: Any) -> Tensor:
         return F.conv_transpose2d(*args)
@@ -228,7 +228,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 class ConvTranspose3d(_ConvTransposeNd):
     """Transposed convolution (the gradient of `Conv3d`) of volumes."""
 
-    spatial_dims = 3
+    spatial_dims: int = 3
 
     def _convolve(self, *args: Any) -> Tensor:
         return F.conv_transpose3d(*args)

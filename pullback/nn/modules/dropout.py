@@ -20,8 +20,8 @@ class _DropoutNd(Module):
         super().__init__()
         if p < 0 or p > 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p = p
-        self.inplace = inplace
+        self.p: float = p
+        self.inplace: bool = inplace
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"

@@ -21,8 +21,8 @@ class Flatten(Module):
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
-        self.start_dim = start_dim
-        self.end_dim = end_dim
+        self.start_dim: int = start_dim
+        self.end_dim: int = end_dim
 
     def forward(self, input: Tensor) -> Tensor:
         return input.flatten(self.start_dim, self.end_dim)
@@ -45,8 +45,8 @@ class Unflatten(Module):
             if not isinstance(extent, int):
                 raise TypeError("unflattened_size must be tuple of ints, but found element of type "
                                 f"{type(extent).__name__} at pos {position}")
-        self.dim = dim
-        self.unflattened_size = unflattened_size
+        self.dim: int = dim
+        self.unflattened_size: Sequence[int] = unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
         return input.unflatten(self.dim, self.unflattened_size)

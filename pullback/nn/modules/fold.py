@@ -23,10 +23,10 @@ class Unfold(Module):
     def __init__(self, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1,
                  padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1) -> None:
         super().__init__()
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
+        self.kernel_size: int | Sequence[int] = kernel_size
+        self.dilation: int | Sequence[int] = dilation
+        self.padding: int | Sequence[int] = padding
+        self.stride: int | Sequence[int] = stride
 
     def forward(self, input: Tensor) -> Tensor:
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
@@ -45,11 +45,11 @@ class Fold(Module):
                  dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0,
                  stride: int | Sequence[int] = 1) -> None:
         super().__init__()
-        self.output_size = output_size
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
+        self.output_size: int | Sequence[int] = output_size
+        self.kernel_size: int | Sequence[int] = kernel_size
+        self.dilation: int | Sequence[int] = dilation
+        self.padding: int | Sequence[int] = padding
+        self.stride: int | Sequence[int] = stride
 
     def forward(self, input: Tensor) -> Tensor:
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)

@@ -63,37 +63,37 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """Instance normalisation of signals `([batch,] channels, length)`."""
 
-    _input_dims = (2, 3)
+    _input_dims: tuple[Any, ...] = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
     """Instance normalisation of images `([batch,] channels, height, width)`."""
 
-    _input_dims = (3, 4)
+    _input_dims: tuple[Any, ...] = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
     """Instance normalisation of volumes `([batch,] channels, depth, height, width)`."""
 
-    _input_dims = (4, 5)
+    _input_dims: tuple[Any, ...] = (4, 5)
 
 
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
     """An `InstanceNorm1d` that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm1d
-    _input_dims = (2, 3)
+    _input_dims: tuple[Any, ...] = (2, 3)
 
 
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
     """An `InstanceNorm2d` that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm2d
-    _input_dims = (3, 4)
+    _input_dims: tuple[Any, ...] = (3, 4)
 
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
     """An `InstanceNorm3d` that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm3d
-    _input_dims = (4, 5)
+    _input_dims: tuple[Any, ...] = (4, 5)

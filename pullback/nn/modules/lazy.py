@@ -23,7 +23,7 @@ class LazyModuleMixin(_Mixed):
     first inputs and materializes them; the object then becomes an instance of `cls_to_become`.
     """
 
-    cls_to_become: type | None = None
+    cls_to_become: type[Any] | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

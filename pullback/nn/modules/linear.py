@@ -37,8 +37,8 @@ class Linear(Module):
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:
         super().__init__()
-        self.in_features = in_features
-        self.out_features = out_features
+        self.in_features: int = in_features
+        self.out_features: int = out_features
         self.weight = Parameter(pullback.empty((out_features, in_features), device=device, dtype=dtype))
         if bias:
             self.bias = Parameter(pullback.empty(out_features, device=device, dtype=dtype))
@@ -75,9 +75,9 @@ class Bilinear(Module):
         super().__init__()
         if in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
-        self.in1_features = in1_features
-        self.in2_features = in2_features
-        self.out_features = out_features
+        self.in1_features: int = in1_features
+        self.in2_features: int = in2_features
+        self.out_features: int = out_features
         self.weight = Parameter(pullback.empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
         if bias:
             self.bias = Parameter(pullback.empty(out_features, device=device, dtype=dtype))
@@ -108,7 +108,7 @@ class LazyLinear(LazyModuleMixin, Linear):
     def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(0, 0, False)
         register_uninitialized(self, bias, device, dtype)
-        self.out_features = out_features
+        self.out_features: int = out_features
 
     def reset_parameters(self) -> None:
         """Draw the parameters anew, once there are any."""

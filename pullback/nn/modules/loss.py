@@ -64,7 +64,7 @@ class SmoothL1Loss(_Loss):
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
                  beta: float = 1.0) -> None:
         super().__init__(size_average, reduce, reduction)
-        self.beta = beta
+        self.beta: float = beta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
@@ -79,7 +79,7 @@ class HuberLoss(_Loss):
         if not isinstance(delta, (float, int)):
             raise TypeError(f"delta must be a float or int, got: {type(delta)}")
         super().__init__(reduction=reduction)
-        self.delta = delta
+        self.delta: float = delta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
@@ -93,7 +93,7 @@ class NLLLoss(_WeightedLoss):
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
+        self.ignore_index: int = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index,
@@ -118,8 +118,8 @@ class CrossEntropyLoss(_WeightedLoss):
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
         super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
-        self.label_smoothing = label_smoothing
+        self.ignore_index: int = ignore_index
+        self.label_smoothing: float = label_smoothing
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.cross_entropy(input, target, weight=self.weight, ignore_index=self.ignore_index,
@@ -139,13 +139,13 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
         super().__init__(weight=weight, reduction=reduction)
-        self.num_classes = num_classes
-        self.out_features = out_features
-        self.ignore_index = ignore_index
-        self.label_smoothing = label_smoothing
+        self.num_classes: int = num_classes
+        self.out_features: tuple[int, ...] = out_features
+        self.ignore_index: int | None = ignore_index
+        self.label_smoothing: float = label_smoothing
         self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias=bias, device=device,
                              dtype=dtype)
-        self.options = options
+        self.options: Any = options
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         shape = (self.num_classes, *self.out_features)
@@ -169,9 +169,9 @@ class PoissonNLLLoss(_Loss):
     def __init__(self, log_input: bool = True, full: bool = False, size_average: bool | None = None,
                  eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
-        self.log_input = log_input
-        self.full = full
-        self.eps = eps
+        self.log_input: bool = log_input
+        self.full: bool = full
+        self.eps: float = eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         return F.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps,
@@ -185,8 +185,8 @@ class GaussianNLLLoss(_Loss):
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
-        self.full = full
-        self.eps = eps
+        self.full: bool = full
+        self.eps: float = eps
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
         return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
@@ -198,7 +198,7 @@ class KLDivLoss(_Loss):
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
                  log_target: bool = False) -> None:
         super().__init__(size_average, reduce, reduction)
-        self.log_target = log_target
+        self.log_target: bool = log_target
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
@@ -259,8 +259,8 @@ class MultiMarginLoss(_WeightedLoss):
         if weight is not None and weight.dim() != 1:
             raise ValueError("MultiMarginLoss: expected weight to be None or 1D tensor, got "
                              f"{weight.dim()}D instead")
-        self.p = p
-        self.margin = margin
+        self.p: int = p
+        self.margin: float = margin
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight,
@@ -273,7 +273,7 @@ class _MarginLoss(_Loss):
     def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
-        self.margin = margin
+        self.margin: float = margin
 
 
 class HingeEmbeddingLoss(_MarginLoss):
@@ -310,10 +310,10 @@ class TripletMarginLoss(_Loss):
                  size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         _require_positive_margin(self, margin)
-        self.margin = margin
-        self.p = p
-        self.eps = eps
-        self.swap = swap
+        self.margin: float = margin
+        self.p: float = p
+        self.eps: float = eps
+        self.swap: bool = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return F.triplet_margin_loss(anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps,
@@ -330,8 +330,8 @@ class TripletMarginWithDistanceLoss(_Loss):
         super().__init__(reduction=reduction)
         _require_positive_margin(self, margin)
         self.distance_function = PairwiseDistance() if distance_function is None else distance_function
-        self.margin = margin
-        self.swap = swap
+        self.margin: float = margin
+        self.swap: bool = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return F.triplet_margin_with_distance_loss(anchor, positive, negative,
@@ -351,8 +351,8 @@ class CTCLoss(_Loss):
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)
-        self.blank = blank
-        self.zero_infinity = zero_infinity
+        self.blank: int = blank
+        self.zero_infinity: bool = zero_infinity
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
         return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,

@@ -45,8 +45,8 @@ class LayerNorm(_Affine):
                  bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
+        self.eps: float = eps
+        self.elementwise_affine: bool = elementwise_affine
         self._register(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -67,10 +67,10 @@ class GroupNorm(_Affine):
         super().__init__()
         if num_channels % num_groups != 0:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
-        self.num_groups = num_groups
-        self.num_channels = num_channels
-        self.eps = eps
-        self.affine = affine
+        self.num_groups: int = num_groups
+        self.num_channels: int = num_channels
+        self.eps: float = eps
+        self.affine: bool = affine
         self._register(num_channels, affine, affine and bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -90,8 +90,8 @@ class RMSNorm(Module):
                  elementwise_affine: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
+        self.eps: float | None = eps
+        self.elementwise_affine: bool = elementwise_affine
         weight = pullback.empty(self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None
         self.register_parameter("weight", None if weight is None else Parameter(weight))
         self.reset_parameters()
@@ -115,10 +115,10 @@ class LocalResponseNorm(Module):
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
+        self.size: int = size
+        self.alpha: float = alpha
+        self.beta: float = beta
+        self.k: float = k
 
     def forward(self, input: Tensor) -> Tensor:
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)

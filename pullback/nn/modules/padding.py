@@ -39,15 +39,15 @@ class _Pad(Module):
 
 
 class _ReflectionPadNd(_Pad):
-    mode = "reflect"
+    mode: str = "reflect"
 
 
 class _ReplicationPadNd(_Pad):
-    mode = "replicate"
+    mode: str = "replicate"
 
 
 class _CircularPadNd(_Pad):
-    mode = "circular"
+    mode: str = "circular"
 
     def forward(self, input: Tensor) -> Tensor:
         unbatched = self.spatial_dims + 1
@@ -58,11 +58,11 @@ class _CircularPadNd(_Pad):
 
 class _ConstantPadNd(_Pad):
     __constants__ = ["padding", "value"]
-    mode = "constant"
+    mode: str = "constant"
 
     def __init__(self, padding: int | Sequence[int], value: float) -> None:
         super().__init__(padding)
-        self.value = value
+        self.value: float = value
 
     def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "constant", self.value)
@@ -82,88 +82,88 @@ class _ZeroPad(_ConstantPadNd):
 class ConstantPad1d(_ConstantPadNd):
     """Pads signals with a value."""
 
-    spatial_dims = 1
+    spatial_dims: int = 1
 
 
 class ConstantPad2d(_ConstantPadNd):
     """Pads images with a value."""
 
-    spatial_dims = 2
+    spatial_dims: int = 2
 
 
 class ConstantPad3d(_ConstantPadNd):
     """Pads volumes with a value."""
 
-    spatial_dims = 3
+    spatial_dims: int = 3
 
 
 class ZeroPad1d(_ZeroPad, ConstantPad1d):
     """Pads signals with zeros."""
 
-    spatial_dims = 1
+    spatial_dims: int = 1
 
 
 class ZeroPad2d(_ZeroPad, ConstantPad2d):
     """Pads images with zeros."""
 
-    spatial_dims = 2
+    spatial_dims: int = 2
 
 
 class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """Pads volumes with zeros."""
 
-    spatial_dims = 3
+    spatial_dims: int = 3
 
 
 class ReflectionPad1d(_ReflectionPadNd):
     """Pads signals with their mirror image."""
 
-    spatial_dims = 1
+    spatial_dims: int = 1
 
 
 class ReflectionPad2d(_ReflectionPadNd):
     """Pads images with their mirror image."""
 
-    spatial_dims = 2
+    spatial_dims: int = 2
 
 
 class ReflectionPad3d(_ReflectionPadNd):
     """Pads volumes with their mirror image."""
 
-    spatial_dims = 3
+    spatial_dims: int = 3
 
 
 class ReplicationPad1d(_ReplicationPadNd):
     """Pads signals with their edge values."""
 
-    spatial_dims = 1
+    spatial_dims: int = 1
 
 
 class ReplicationPad2d(_ReplicationPadNd):
     """Pads images with their edge values."""
 
-    spatial_dims = 2
+    spatial_dims: int = 2
 
 
 class ReplicationPad3d(_ReplicationPadNd):
     """Pads volumes with their edge values."""
 
-    spatial_dims = 3
+    spatial_dims: int = 3
 
 
 class CircularPad1d(_CircularPadNd):
     """Pads signals as if they were periodic."""
 
-    spatial_dims = 1
+    spatial_dims: int = 1
 
 
 class CircularPad2d(_CircularPadNd):
     """Pads images as if they were periodic."""
 
-    spatial_dims = 2
+    spatial_dims: int = 2
 
 
 class CircularPad3d(_CircularPadNd):
     """Pads volumes as if they were periodic."""
 
-    spatial_dims = 3
+    spatial_dims: int = 3

@@ -20,7 +20,7 @@ class PixelShuffle(Module):
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
-        self.upscale_factor = upscale_factor
+        self.upscale_factor: int = upscale_factor
 
     def forward(self, input: Tensor) -> Tensor:
         return F.pixel_shuffle(input, self.upscale_factor)
@@ -36,7 +36,7 @@ class PixelUnshuffle(Module):
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
-        self.downscale_factor = downscale_factor
+        self.downscale_factor: int = downscale_factor
 
     def forward(self, input: Tensor) -> Tensor:
         return F.pixel_unshuffle(input, self.downscale_factor)

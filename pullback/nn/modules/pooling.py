@@ -31,12 +31,12 @@ class _MaxPoolNd(Module):
                  padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, return_indices: bool = False,
                  ceil_mode: bool = False) -> None:
         super().__init__()
-        self.kernel_size = kernel_size
+        self.kernel_size: int | Sequence[int] = kernel_size
         self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.dilation = dilation
-        self.return_indices = return_indices
-        self.ceil_mode = ceil_mode
+        self.padding: int | Sequence[int] = padding
+        self.dilation: int | Sequence[int] = dilation
+        self.return_indices: bool = return_indices
+        self.ceil_mode: bool = ceil_mode
 
     def _options(self) -> dict[str, Any]:
         return {"ceil_mode": self.ceil_mode, "return_indices": self.return_indices}
@@ -85,7 +85,7 @@ class _MaxUnpoolNd(Module):
 class MaxUnpool1d(_MaxUnpoolNd):
     """Puts the values `MaxPool1d` found back at their indices, zeros elsewhere."""
 
-    spatial_dims = 1
+    spatial_dims: int = 1
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
@@ -94,7 +94,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 class MaxUnpool2d(_MaxUnpoolNd):
     """Puts the values `MaxPool2d` found back at their indices, zeros elsewhere."""
 
-    spatial_dims = 2
+    spatial_dims: int = 2
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
@@ -103,7 +103,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 class MaxUnpool3d(_MaxUnpoolNd):
     """Puts the values `MaxPool3d` found back at their indices, zeros elsewhere."""
 
-    spatial_dims = 3
+    spatial_dims: int = 3
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
@@ -116,12 +116,12 @@ class _AvgPoolNd(Module):
                  padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True,
                  divisor_override: int | None = None) -> None:
         super().__init__()
-        self.kernel_size = kernel_size
+        self.kernel_size: int | Sequence[int] = kernel_size
         self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-        self.divisor_override = divisor_override
+        self.padding: int | Sequence[int] = padding
+        self.ceil_mode: bool = ceil_mode
+        self.count_include_pad: bool = count_include_pad
+        self.divisor_override: int | None = divisor_override
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -168,7 +168,7 @@ class _FractionalMaxPoolNd(Module):
         self.kernel_size = each(kernel_size)
         if self.spatial_dims == 3 and any(extent <= 0 for extent in self.kernel_size):
             raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
-        self.return_indices = return_indices
+        self.return_indices: bool = return_indices
         self.register_buffer("_random_samples", _random_samples)
         self.output_size = None if output_size is None else each(output_size)
         self.output_ratio = None if output_ratio is None else each(output_ratio)
@@ -183,7 +183,7 @@ class _FractionalMaxPoolNd(Module):
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """Maximum over windows of an image placed at random, for an output of any size."""
 
-    spatial_dims = 2
+    spatial_dims: int = 2
 
     def forward(self, input: Tensor) -> Any:
         return F.fractional_max_pool2d(input, self.kernel_size, self.output_size, self.output_ratio,
@@ -193,7 +193,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """Maximum over windows of a volume placed at random, for an output of any size."""
 
-    spatial_dims = 3
+    spatial_dims: int = 3
 
     def forward(self, input: Tensor) -> Any:
         return F.fractional_max_pool3d(input, self.kernel_size, self.output_size, self.output_ratio,
@@ -206,10 +206,10 @@ class _LPPoolNd(Module):
     def __init__(self, norm_type: float, kernel_size: int | Sequence[int],
                  stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> None:
         super().__init__()
-        self.norm_type = norm_type
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.ceil_mode = ceil_mode
+        self.norm_type: float = norm_type
+        self.kernel_size: int | Sequence[int] = kernel_size
+        self.stride: int | Sequence[int] | None = stride
+        self.ceil_mode: bool = ceil_mode
 
     def extra_repr(self) -> str:
         return (f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
@@ -242,8 +242,8 @@ class _AdaptiveMaxPoolNd(Module):
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
-        self.output_size = output_size
-        self.return_indices = return_indices
+        self.output_size: Any = output_size
+        self.return_indices: bool = return_indices
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -275,7 +275,7 @@ class _AdaptiveAvgPoolNd(Module):
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
-        self.output_size = output_size
+        self.output_size: Any = output_size
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"

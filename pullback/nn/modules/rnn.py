@@ -36,15 +36,15 @@ class RNNBase(Module):
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
                  device: Any = None, dtype: Any = None) -> None:
         super().__init__()
-        self.mode = mode
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.num_layers = num_layers
-        self.bias = bias
-        self.batch_first = batch_first
-        self.dropout = float(dropout)
-        self.bidirectional = bidirectional
-        self.proj_size = proj_size
+        self.mode: str = mode
+        self.input_size: int = input_size
+        self.hidden_size: int = hidden_size
+        self.num_layers: int = num_layers
+        self.bias: bool = bias
+        self.batch_first: bool = batch_first
+        self.dropout: float = float(dropout)
+        self.bidirectional: bool = bidirectional
+        self.proj_size: int = proj_size
         self._check_arguments(dropout)
         self._all_weights: list[list[str]] = []
         gate_size = _GATES[mode] * hidden_size
@@ -270,9 +270,9 @@ class RNNCellBase(Module):
     def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None,
                  dtype: Any = None) -> None:
         super().__init__()
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.bias = bias
+        self.input_size: int = input_size
+        self.hidden_size: int = hidden_size
+        self.bias: bool = bias
         gate_size = num_chunks * hidden_size
         self.weight_ih = Parameter(pullback.empty((gate_size, input_size), device=device, dtype=dtype))
         self.weight_hh = Parameter(pullback.empty((gate_size, hidden_size), device=device, dtype=dtype))
@@ -337,7 +337,7 @@ class RNNCell(RNNCellBase):
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
                  device: Any = None, dtype: Any = None) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
-        self.nonlinearity = nonlinearity
+        self.nonlinearity: str = nonlinearity
 
     def _mode(self) -> str:
         if self.nonlinearity not in ("tanh", "relu"):

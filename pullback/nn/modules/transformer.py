@@ -46,14 +46,14 @@ class Transformer(Module):
 
         if custom_encoder is None:
             custom_encoder = TransformerEncoder(TransformerEncoderLayer(*options), num_encoder_layers, norm())
-        self.encoder = custom_encoder
+        self.encoder: Any = custom_encoder
         if custom_decoder is None:
             custom_decoder = TransformerDecoder(TransformerDecoderLayer(*options), num_decoder_layers, norm())
-        self.decoder = custom_decoder
+        self.decoder: Any = custom_decoder
         self._reset_parameters()
-        self.d_model = d_model
-        self.nhead = nhead
-        self.batch_first = batch_first
+        self.d_model: int = d_model
+        self.nhead: int = nhead
+        self.batch_first: bool = batch_first
 
     def _reset_parameters(self) -> None:
         for parameter in self.parameters():
@@ -91,11 +91,11 @@ class TransformerEncoder(Module):
                  enable_nested_tensor: bool = True, mask_check: bool = True) -> None:
         super().__init__()
         self.layers = _get_clones(encoder_layer, num_layers)
-        self.num_layers = num_layers
-        self.norm = norm
-        self.enable_nested_tensor = enable_nested_tensor
-        self.use_nested_tensor = enable_nested_tensor
-        self.mask_check = mask_check
+        self.num_layers: int = num_layers
+        self.norm: Module | None = norm
+        self.enable_nested_tensor: bool = enable_nested_tensor
+        self.use_nested_tensor: bool = enable_nested_tensor
+        self.mask_check: bool = mask_check
         obstacle = _why_not_nested(encoder_layer) if enable_nested_tensor else ""
         if obstacle:
             warnings.warn("enable_nested_tensor is True, but self.use_nested_tensor is False because "
@@ -134,8 +134,8 @@ class TransformerDecoder(Module):
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
         self.layers = _get_clones(decoder_layer, num_layers)
-        self.num_layers = num_layers
-        self.norm = norm
+        self.num_layers: int = num_layers
+        self.norm: Module | None = norm
 
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None,
                 memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None,
@@ -166,7 +166,7 @@ class TransformerEncoderLayer(Module):
         self.linear1 = Linear(d_model, dim_feedforward, **made)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, **made)
-        self.norm_first = norm_first
+        self.norm_first: bool = norm_first
         self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **made)
         self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **made)
         self.dropout1 = Dropout(dropout)
@@ -212,7 +212,7 @@ class TransformerDecoderLayer(Module):
         self.linear1 = Linear(d_model, dim_feedforward, **made)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, **made)
-        self.norm_first = norm_first
+        self.norm_first: bool = norm_first
         self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **made)
         self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **made)
         self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, **made)

@@ -25,15 +25,15 @@ class Upsample(Module):
                  recompute_scale_factor: bool | None = None) -> None:
         super().__init__()
         self.name = type(self).__name__
-        self.size = size
+        self.size: int | Sequence[int] | None = size
         self.scale_factor: Any = None
         if isinstance(scale_factor, (tuple, list)):
             self.scale_factor = tuple(float(factor) for factor in scale_factor)
         elif scale_factor:
             self.scale_factor = float(scale_factor)
-        self.mode = mode
-        self.align_corners = align_corners
-        self.recompute_scale_factor = recompute_scale_factor
+        self.mode: str = mode
+        self.align_corners: bool | None = align_corners
+        self.recompute_scale_factor: bool | None = recompute_scale_factor
 
     def forward(self, input: Tensor) -> Tensor:
         return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners,

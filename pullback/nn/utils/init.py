@@ -9,7 +9,7 @@ import pullback
 __all__ = ["skip_init"]
 
 
-def skip_init(module_cls: type, *args: Any, **kwargs: Any) -> Any:
+def skip_init(module_cls: type[Any], *args: Any, **kwargs: Any) -> Any:
     """Construct a module without drawing random numbers for its parameters, whose values are then arbitrary."""
     import inspect
 

@@ -36,7 +36,7 @@ class _Orthogonal(Module):
         if weight.is_complex() and orthogonal_map is _OrthMaps.householder:
             raise ValueError("The householder parametrization does not support complex tensors.")
         self.shape = weight.shape
-        self.orthogonal_map = orthogonal_map
+        self.orthogonal_map: _OrthMaps = orthogonal_map
         if use_trivialization:
             self.register_buffer("base", None)
 
@@ -144,7 +144,7 @@ class _ReadsOldKeys:
     """Lets a state dict of the older `weight_norm` be loaded."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name: str = name
 
     def __call__(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         old = [f"{prefix}{self.name}_g", f"{prefix}{self.name}_v"]
@@ -173,7 +173,7 @@ class _SpectralNorm(Module):
             raise ValueError("Expected n_power_iterations to be positive, but got "
                              f"n_power_iterations={n_power_iterations}")
         self.dim = dim if dim >= 0 else dim + count
-        self.eps = eps
+        self.eps: float = eps
         if count > 1:
             self.n_power_iterations = n_power_iterations
             with pullback.no_grad():

@@ -49,7 +49,7 @@ class ParametrizationList(ModuleList):
         if len(modules) == 0:
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
-        self.unsafe = unsafe
+        self.unsafe: bool = unsafe
         shape, dtype = original.shape, original.dtype
         start = self._invert(original)
         self.is_tensor = isinstance(start, pullback.Tensor)
@@ -272,7 +272,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     return module
 
 
-def type_before_parametrizations(module: Module) -> type:
+def type_before_parametrizations(module: Module) -> type[Any]:
     """The class the module was made with."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 

@@ -161,7 +161,7 @@ def _left_by(mask: Tensor, method: BasePruningMethod) -> Any:
 class Identity(BasePruningMethod):
     """Prunes nothing, but sets up mask and original."""
 
-    PRUNING_TYPE = "unstructured"
+    PRUNING_TYPE: str = "unstructured"
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         return default_mask
@@ -172,7 +172,7 @@ class _ByAmount(BasePruningMethod):
 
     def __init__(self, amount: float) -> None:
         _validate_pruning_amount_init(amount)
-        self.amount = amount
+        self.amount: float = amount
 
     def _count(self, size: int) -> int:
         count = self.amount if isinstance(self.amount, int) else round(self.amount * size)
@@ -182,7 +182,7 @@ class _ByAmount(BasePruningMethod):
 
 
 class _Unstructured(_ByAmount):
-    PRUNING_TYPE = "unstructured"
+    PRUNING_TYPE: str = "unstructured"
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         count = self._count(t.numel())
@@ -210,11 +210,11 @@ class L1Unstructured(_Unstructured):
 
 
 class _Structured(_ByAmount):
-    PRUNING_TYPE = "structured"
+    PRUNING_TYPE: str = "structured"
 
     def __init__(self, amount: float, dim: int = -1) -> None:
         super().__init__(amount)
-        self.dim = dim
+        self.dim: int = dim
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         if t.dim() <= 1:
@@ -249,7 +249,7 @@ class LnStructured(_Structured):
 
     def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
         super().__init__(amount, dim)
-        self.n = n
+        self.n: Any = n
 
     def _kept(self, t: Tensor, size: int, count: int) -> Tensor:
         dims = list(range(t.dim()))
@@ -261,10 +261,10 @@ class LnStructured(_Structured):
 class CustomFromMask(BasePruningMethod):
     """Prunes by a given mask."""
 
-    PRUNING_TYPE = "global"
+    PRUNING_TYPE: str = "global"
 
     def __init__(self, mask: Tensor) -> None:
-        self.mask = mask
+        self.mask: Tensor = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         if default_mask.shape != self.mask.shape:
@@ -311,7 +311,7 @@ def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
 
 
 def global_unstructured(parameters: Any, pruning_method: type[BasePruningMethod],
-                        importance_scores: dict | None = None, **kwargs: Any) -> None:
+                        importance_scores: dict[Any, Any] | None = None, **kwargs: Any) -> None:
     """Prune several parameters, given as pairs of module and name, as if they were one."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")

@@ -40,10 +40,10 @@ class SpectralNorm:
         if n_power_iterations <= 0:
             raise ValueError("Expected n_power_iterations to be positive, but got "
                              f"n_power_iterations={n_power_iterations}")
-        self.name = name
-        self.dim = dim
-        self.n_power_iterations = n_power_iterations
-        self.eps = eps
+        self.name: str = name
+        self.dim: int = dim
+        self.n_power_iterations: int = n_power_iterations
+        self.eps: float = eps
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Tensor:
         """The normalised weight, the estimate refined first if asked for."""
@@ -100,9 +100,9 @@ class _VersionHook:
     """Notes the format's version in the state dict's metadata, where torch looks for it."""
 
     def __init__(self, hook: SpectralNorm) -> None:
-        self.hook = hook
+        self.hook: SpectralNorm = hook
 
-    def __call__(self, module: Any, state_dict: dict, prefix: str, local_metadata: dict) -> None:
+    def __call__(self, module: Any, state_dict: dict[Any, Any], prefix: str, local_metadata: dict[Any, Any]) -> None:
         local_metadata.setdefault("spectral_norm", {})[f"{self.hook.name}.version"] = self.hook._version
 
 

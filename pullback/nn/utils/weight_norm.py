@@ -35,7 +35,7 @@ class WeightNorm:
     """The hook: sets the weight from its magnitude `<name>_g` and direction `<name>_v`."""
 
     def __init__(self, name: str, dim: int | None) -> None:
-        self.name = name
+        self.name: str = name
         self.dim = -1 if dim is None else dim
 
     def compute_weight(self, module: Any) -> Tensor:

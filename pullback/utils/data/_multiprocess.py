@@ -18,7 +18,7 @@ from typing import Any
 from pullback.utils.data._utils.worker import EndOfStream, ExceptionWrapper, NewEpoch, worker_loop
 from pullback.utils.data.dataloader import DataLoader, _BaseDataLoaderIter
 
-JOIN_SECONDS = 2.0
+JOIN_SECONDS: float = 2.0
 """How long a worker may take to end by itself before it is stopped."""
 
 

@@ -26,8 +26,8 @@ _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "per
 class _DatasetKind:
     """Whether samples are looked up or streamed."""
 
-    Map = 0
-    Iterable = 1
+    Map: int = 0
+    Iterable: int = 1
 
 
 class _InfiniteConstantSampler(Sampler[None]):
@@ -65,15 +65,15 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
-        self.dataset = dataset
-        self.num_workers = num_workers
+        self.dataset: Any = dataset
+        self.num_workers: int = num_workers
         self.prefetch_factor = 2 if num_workers > 0 and prefetch_factor is None else prefetch_factor
-        self.pin_memory = pin_memory
-        self.pin_memory_device = pin_memory_device
-        self.timeout = timeout
-        self.worker_init_fn = worker_init_fn
-        self.multiprocessing_context = multiprocessing_context
-        self.in_order = in_order
+        self.pin_memory: bool = pin_memory
+        self.pin_memory_device: str = pin_memory_device
+        self.timeout: float = timeout
+        self.worker_init_fn: Callable[[int], None] | None = worker_init_fn
+        self.multiprocessing_context: Any = multiprocessing_context
+        self.in_order: bool = in_order
         is_stream = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if is_stream else _DatasetKind.Map
         if is_stream:
@@ -90,15 +90,15 @@ class DataLoader(Generic[T_co]):
                 sampler = SequentialSampler(dataset)
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-        self.batch_size = batch_size
-        self.drop_last = drop_last
-        self.sampler = sampler
-        self.batch_sampler = batch_sampler
-        self.generator = generator
+        self.batch_size: int | None = batch_size
+        self.drop_last: bool = drop_last
+        self.sampler: Sampler[Any] | Iterable[Any] | None = sampler
+        self.batch_sampler: Sampler[list[Any]] | Iterable[list[Any]] | None = batch_sampler
+        self.generator: Any = generator
         if collate_fn is None:
             collate_fn = default_collate if self._auto_collation else default_convert
-        self.collate_fn = collate_fn
-        self.persistent_workers = persistent_workers
+        self.collate_fn: Callable[[Any], Any] | None = collate_fn
+        self.persistent_workers: bool = persistent_workers
         self._IterableDataset_len_called: int | None = None
         self._iterator: Any = None
         self.__initialized = True
@@ -261,7 +261,7 @@ class _BaseDataLoaderIter:
             )
         self._sampler_iter = iter(self._index_sampler)
         self._base_seed = draw_seed(loader.generator)
-        self._num_yielded = 0
+        self._num_yielded: int = 0
 
     def __iter__(self) -> Any:
         return self

@@ -133,7 +133,7 @@ class ChainDataset(IterableDataset[Any]):
     """Streams one after the other."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
-        self.datasets = datasets
+        self.datasets: Iterable[Any] = datasets
 
     def _streams(self) -> Iterator[Any]:
         for dataset in self.datasets:

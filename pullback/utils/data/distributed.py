@@ -28,18 +28,18 @@ class DistributedSampler(Sampler[int]):
             )
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
-        self.dataset = dataset
-        self.num_replicas = num_replicas
-        self.rank = rank
-        self.epoch = 0
-        self.drop_last = drop_last
+        self.dataset: Any = dataset
+        self.num_replicas: int | None = num_replicas
+        self.rank: int | None = rank
+        self.epoch: int = 0
+        self.drop_last: bool = drop_last
         size = len(dataset)
         if drop_last and size % num_replicas != 0:
             size -= num_replicas
         self.num_samples = math.ceil(size / num_replicas)
         self.total_size = self.num_samples * num_replicas
-        self.shuffle = shuffle
-        self.seed = seed
+        self.shuffle: bool = shuffle
+        self.seed: int = seed
 
     def __iter__(self) -> Iterator[int]:
         size = len(self.dataset)

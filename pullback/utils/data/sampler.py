@@ -28,7 +28,7 @@ class SequentialSampler(Sampler[int]):
     """From the first sample to the last."""
 
     def __init__(self, data_source: Sized) -> None:
-        self.data_source = data_source
+        self.data_source: Sized = data_source
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(len(self.data_source)))
@@ -48,10 +48,10 @@ class RandomSampler(Sampler[int]):
     def __init__(
         self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Any = None
     ) -> None:
-        self.data_source = data_source
-        self.replacement = replacement
-        self._num_samples = num_samples
-        self.generator = generator
+        self.data_source: Sized = data_source
+        self.replacement: bool = replacement
+        self._num_samples: int | None = num_samples
+        self.generator: Any = generator
         if not isinstance(replacement, bool):
             raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
         if not isinstance(self.num_samples, int) or self.num_samples <= 0:
@@ -90,8 +90,8 @@ class SubsetRandomSampler(Sampler[int]):
     """The given indices in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
-        self.indices = indices
-        self.generator = generator
+        self.indices: Sequence[int] = indices
+        self.generator: Any = generator
 
     def __iter__(self) -> Iterator[int]:
         for position in pullback.randperm(len(self.indices), generator=self.generator).tolist():
@@ -118,9 +118,9 @@ class WeightedRandomSampler(Sampler[int]):
             raise ValueError(
                 f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
             )
-        self.num_samples = num_samples
-        self.replacement = replacement
-        self.generator = generator
+        self.num_samples: int = num_samples
+        self.replacement: bool = replacement
+        self.generator: Any = generator
 
     def __iter__(self) -> Iterator[int]:
         drawn = pullback.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
@@ -138,9 +138,9 @@ class BatchSampler(Sampler[list[int]]):
             raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
         if not isinstance(drop_last, bool):
             raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
-        self.sampler = sampler
-        self.batch_size = batch_size
-        self.drop_last = drop_last
+        self.sampler: Sampler[int] | Iterable[int] = sampler
+        self.batch_size: int = batch_size
+        self.drop_last: bool = drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
         indices = iter(self.sampler)

@@ -28,9 +28,9 @@ class MapFetcher:
     """Looks samples up by index."""
 
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[..., Any], drop_last: bool) -> None:
-        self.dataset = dataset
-        self.auto_collation = auto_collation
-        self.collate_fn = collate_fn
+        self.dataset: Any = dataset
+        self.auto_collation: bool = auto_collation
+        self.collate_fn: Callable[..., Any] = collate_fn
 
     def fetch(self, index: Any) -> Any:
         """The batch of a list of indices, or the one sample of a single index."""
@@ -50,10 +50,10 @@ class IterableFetcher:
 
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[..., Any], drop_last: bool) -> None:
         self.stream = iter(dataset)
-        self.auto_collation = auto_collation
-        self.collate_fn = collate_fn
-        self.drop_last = drop_last
-        self.ended = False
+        self.auto_collation: bool = auto_collation
+        self.collate_fn: Callable[..., Any] = collate_fn
+        self.drop_last: bool = drop_last
+        self.ended: bool = False
 
     def fetch(self, index: Any) -> Any:
         """As many samples as `index` is long, or one; raises StopIteration at the end."""

@@ -58,7 +58,7 @@ class ExceptionWrapper:
     def __init__(self, error: BaseException, where: str) -> None:
         self.kind = type(error)
         self.text = "".join(traceback.format_exception(error))
-        self.where = where
+        self.where: str = where
 
     def reraise(self) -> None:
         """Raise an exception of the same type that shows the original traceback."""

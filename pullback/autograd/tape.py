@@ -102,6 +102,8 @@ def apply_unary(op: Op, x: Tensor, params: dict | None = None) -> Tensor:
             if form:
                 if form == 4:
                     node.saved = node.arrays = (out,)
+                elif form == 5:
+                    node.saved = node.arrays = (array.shape,)
                 else:
                     node.saved, node.arrays = (edge if source is None else x,), (x._array,)
             elif form is None:
@@ -163,8 +165,10 @@ def record_binary(op: Op, mask: int, a: Tensor, b: Any, out: Any, result: Tensor
             node.saved, node.arrays = (b,), (b._array if isinstance(b, Tensor) else b,)
         elif form == 1:
             node.saved, node.arrays = (a,), (a._array,)
-        else:
+        elif form == 4:
             node.saved = node.arrays = (out,)
+        else:
+            node.saved = node.arrays = (a._array.shape,)
     elif form is None:
         node.saved = save(plan, (a, b), (out,))
     if form != 0 and (a._inference or isinstance(b, Tensor) and b._inference):

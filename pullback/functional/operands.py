@@ -33,10 +33,12 @@ def as_tensor(value: Any, name: str = "input", function: str = "operation") -> T
 
 def as_operand(value: Any) -> Any:
     """A tensor or a Python number; None if it can be neither."""
-    if isinstance(value, (Tensor, *NUMBERS)):
+    if isinstance(value, Tensor):
         return value
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic):  # before numbers: np.float64 is a float, and would widen a float32 array
         return value.item() if value.dtype.kind in "biufc" else None
+    if isinstance(value, NUMBERS):
+        return value
     if isinstance(value, (np.ndarray, list, tuple)):
         from ..creation import tensor
 

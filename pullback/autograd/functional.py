@@ -104,6 +104,20 @@ def _zeros_like(x: Tensor, requires_grad: bool) -> Tensor:
 # --- Jacobians ---
 
 
+def _construct_standard_basis_for(tensors: tuple[Tensor, ...], tensor_numels: tuple[int, ...]) -> tuple[Tensor, ...]:
+    """The rows of one identity matrix over all elements, cut into the columns that belong to each tensor."""
+    import numpy as np
+
+    from .tape import wrap
+
+    rows = np.eye(sum(tensor_numels))
+    cuts = np.cumsum((0, *tensor_numels))
+    return tuple(
+        wrap(rows[:, start:stop].astype(x._array.dtype))
+        for x, start, stop in zip(tensors, cuts[:-1], cuts[1:], strict=True)
+    )
+
+
 def jacobian(
     func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     strategy: str = "reverse-mode",

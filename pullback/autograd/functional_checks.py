@@ -112,7 +112,7 @@ def zeros_for(gradients: tuple, like: tuple, create_graph: bool, strict: bool, s
             gradient = wrap(np.zeros(value._array.shape, value._array.dtype))
         elif strict and create_graph and not gradient.requires_grad:
             raise RuntimeError(
-                f"The {'jacobian' if stage.startswith('double') else 'gradient'} of the user-provided function is "
+                f"The {'hessian' if stage.startswith('double') else 'jacobian'} of the user-provided function is "
                 "independent of input "
                 f"{position}. This is not allowed in strict mode when create_graph=True."
             )

@@ -124,7 +124,7 @@ def _scaled(op: Op, a: Any, b: Any, alpha: Any, function: str) -> Tensor:
     first, second = promote(as_tensor(a), as_operand(b))
     if isinstance(alpha, Tensor):
         alpha = alpha.item()
-    if isinstance(alpha, float) and first._array.dtype.kind in "iu":
+    if isinstance(alpha, float) and first._array.dtype.kind in "iub":
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, bool) and first._array.dtype.kind != "b":
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
@@ -136,7 +136,7 @@ def add(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
     """`input + alpha * other`."""
     if legacy:  # the old form: add(alpha, other)
         other, alpha = legacy[0], other
-    if alpha == 1:
+    if alpha == 1 and alpha is not True:
         return _needed(_add(input if isinstance(input, Tensor) else as_tensor(input), other), "add", other)
     return _scaled(ops.add_scaled, input, other, alpha, "add")
 
@@ -146,7 +146,7 @@ def sub(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
     """`input - alpha * other`."""
     if legacy:  # the old form: add(alpha, other)
         other, alpha = legacy[0], other
-    if alpha == 1:
+    if alpha == 1 and alpha is not True:
         return _needed(_subtract(input if isinstance(input, Tensor) else as_tensor(input), other), "sub", other)
     return _scaled(ops.subtract_scaled, input, other, alpha, "sub")
 

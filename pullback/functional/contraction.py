@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd import autocast
 from ..autograd.tape import apply, wrap
 from ..ops import matmul as ops
 from ..ops import norms, pointwise
@@ -44,7 +45,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
 def _check_dtypes(tensors: list[Tensor]) -> None:
     for x in tensors[1:]:
-        if x._array.dtype != tensors[0]._array.dtype:
+        if x._array.dtype != tensors[0]._array.dtype and not autocast.is_active():
             raise RuntimeError(
                 f"expected scalar type {tensors[0].dtype.type_name} but found {x.dtype.type_name}. einsum() takes "
                 "operands of one "

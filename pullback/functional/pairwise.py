@@ -224,8 +224,8 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1
     x, a, b = promote(*(as_tensor(each) for each in (input, tensor1, tensor2)))
     if isinstance(value, Tensor):
         value = value.item()
-    if x._array.dtype.kind in "iu" and isinstance(value, float):
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if x._array.dtype.kind in "iu":
+        value = int(value)
     return broadcasting(pairs.addcmul, x, a, b, value=value)
 
 

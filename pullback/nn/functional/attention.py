@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...autograd import autocast
 from ...autograd.tape import apply
 from ...functional.matmul import bmm, linear
 from ...functional.operands import broadcast_error
@@ -28,7 +29,7 @@ def _c_name(x: Tensor) -> str:
 
 
 def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> None:
-    if not query.dtype == key.dtype == value.dtype:
+    if not query.dtype == key.dtype == value.dtype and not autocast.is_active():
         raise RuntimeError(
             f"Expected query, key, and value to have the same dtype, but got query.dtype: {_c_name(query)} key.dtype: "
             f"{_c_name(key)} and value.dtype: {_c_name(value)} instead."

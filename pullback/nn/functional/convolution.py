@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...autograd import autocast
 from ...autograd.tape import apply
 from ...functional.checks import need_tensor
 from ...kernels.convolution import check_convolution, transposed_shape
@@ -44,11 +45,11 @@ def _no_such_form(function: str, name: str, value: Any) -> TypeError:
 def _check_operands(
     x: Tensor, weight: Tensor, bias: Tensor | None, outputs: int, function: str, transposed: bool
 ) -> None:
-    if x.dtype != weight.dtype:
+    if x.dtype != weight.dtype and not autocast.is_active():
         raise RuntimeError(f"expected scalar type {x.dtype.type_name} but found {weight.dtype.type_name}")
     if bias is None:
         return
-    if bias.dtype != x.dtype:
+    if bias.dtype != x.dtype and not autocast.is_active():
         raise RuntimeError(
             f"Input type ({_c_name(x)}) and bias type ({_c_name(bias)}) should be the same"
         )

@@ -246,7 +246,7 @@ def _newton(f: Callable, x: Tensor, params: tuple, tol: float | None, max_iters:
         x, residual, length = ahead, following, improved
     if length <= limit**0.5 * max(1.0, start):  # rounding keeps it from getting any better
         return x
-    raise RuntimeError(f"root() did not converge: |f(x)| is {length:.3g} after {max_iters} steps of Newton's method or fewer")
+    raise RuntimeError(f"root() did not converge: |f(x)| is still {length:.3g} (at most {max_iters} Newton steps)")
 
 
 def _newton_step(f: Callable, x: Tensor, params: tuple, residual: Tensor, method: str) -> Tensor:

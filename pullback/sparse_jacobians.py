@@ -116,7 +116,7 @@ def sparse_hessian(f: Callable[[Tensor], Tensor], x: Tensor, *, pattern: Pattern
         result = f(leaf)
         _check(result, "sparse_hessian")
         if result._array.size != 1:
-            raise RuntimeError(f"sparse_hessian() needs a function whose result is one number, got {tuple(result.shape)}")
+            raise RuntimeError(f"sparse_hessian() needs a result of one number, got the shape {tuple(result.shape)}")
         if result.requires_grad:
             (slope,) = roots.grad(result, [leaf], create_graph=True, allow_unused=True, materialize_grads=True)
         else:

@@ -1,0 +1,125 @@
+"""Taylor mode against nested forward mode and against known series."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import pullback as P
+from pullback import series
+
+
+def _x(*shape):
+    return P.tensor(np.random.default_rng(0).random(shape) * 0.6 + 0.2)
+
+
+def _d(*shape):
+    return P.tensor(np.random.default_rng(1).standard_normal(shape))
+
+
+W = P.tensor(np.random.default_rng(2).standard_normal((4, 4)))
+ONE_PASS = {
+    name: getattr(P, name)
+    for name in (
+        "sin cos tan exp log sqrt rsqrt reciprocal tanh sinh cosh atan asin sigmoid square erf log1p expm1 neg abs "
+        "relu lgamma digamma exp2 log2 asinh atanh"
+    ).split()
+} | {
+    "power": lambda x: x**3.5,
+    "cube": lambda x: x**3,
+    "quotient": lambda x: x.sin() / (1 + x * x),
+    "power of itself": lambda x: x**x,
+    "tensor over": lambda x: W[0] / x.exp(),
+    "over one number": lambda x: x / x[0],
+    "number over": lambda x: 2 / x,
+    "softplus": P.nn.functional.softplus,
+    "silu": P.nn.functional.silu,
+    "gelu": P.nn.functional.gelu,
+    "slices": lambda x: (x[1:] * x[:-1]).cumsum(0),
+    "joined": lambda x: P.cat([x.sin(), x.flip(0)]).reshape(2, -1).sum(0),
+    "matrix": lambda x: (W @ x).tanh() @ W,
+    "quadratic": lambda x: x @ W @ x,
+    "mean and variance": lambda x: P.stack([x.mean(), x.var()]),
+    "softmax": lambda x: x.softmax(0),
+    "log softmax": lambda x: x.log_softmax(0),
+    "norm": lambda x: x.norm(),
+    "logsumexp": lambda x: x.logsumexp(0),
+    "product": lambda x: x.prod(),
+    "where": lambda x: P.where(x > 0.4, x.exp(), x**2),
+    "network": lambda x: P.nn.functional.linear(P.nn.functional.linear(x, W, W[0]).tanh(), W).exp().sum(),
+    "constant": lambda x: P.ones(3, dtype=x.dtype),
+    "largest": lambda x: x.max() ** 2,
+}
+
+
+def _ours_and_nested(f, x, d, order):
+    return P.taylor(f, x, d, order), series._nested(f, x, d, order)
+
+
+@pytest.mark.parametrize("name", ONE_PASS)
+def test_derivatives_are_those_of_nested_forward_mode(name, monkeypatch):
+    f, x, d = ONE_PASS[name], _x(4), _d(4)
+    expected = series._nested(f, x, d, 4)
+    monkeypatch.setattr(series, "_nested", None)  # one pass, or it fails
+    found = P.taylor(f, x, d, 4)
+    assert len(found) == 5
+    for got, want in zip(found, expected, strict=True):
+        np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-8, atol=1e-9)
+
+
+def test_known_series_to_high_order():
+    x, d = P.tensor(0.0, dtype=P.float64), P.tensor(1.0, dtype=P.float64)
+    cases = {
+        "exp": (P.exp, [1.0] * 13),
+        "sin": (P.sin, [0.0, 1.0, 0.0, -1.0] * 3 + [0.0]),
+        "geometric": (lambda x: 1 / (1 - x), [float(math.factorial(k)) for k in range(13)]),
+    }
+    for f, expected in cases.values():
+        found = [float(value) for value in P.taylor(f, x, d, 12)]
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_broadcasting_structures_and_order_zero():
+    x, d = {"a": _x(3), "b": [_x(2, 1)]}, {"a": _d(3), "b": [_d(2, 1)]}
+
+    def f(x):
+        product = x["a"] * x["b"][0]
+        return product.sin(), [product / x["a"]]
+
+    found, expected = _ours_and_nested(f, x, d, 3)
+    for got, want in zip(found, expected, strict=True):
+        np.testing.assert_allclose(got[0].numpy(), want[0].numpy(), atol=1e-10)
+        np.testing.assert_allclose(got[1][0].numpy(), want[1][0].numpy(), atol=1e-10)
+    assert len(P.taylor(P.sin, _x(2), _d(2), 0)) == 1
+
+
+class Cube(P.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * g
+
+    @staticmethod
+    def jvp(ctx, t):
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * t
+
+
+def test_what_cannot_be_followed_is_nested(monkeypatch):
+    asked = []
+    monkeypatch.setattr(series, "_nested", lambda *args: asked.append(args) or ["fallback"])
+    assert P.taylor(Cube.apply, _x(2), _d(2), 2) == ["fallback"] and len(asked) == 1
+
+
+def test_wrong_arguments_are_refused():
+    with pytest.raises(ValueError, match="direction"):
+        P.taylor(P.sin, _x(3), _d(2), 2)
+    with pytest.raises(ValueError, match="order"):
+        P.taylor(P.sin, _x(3), _d(3), -1)

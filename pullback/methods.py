@@ -222,7 +222,7 @@ def formatted(self: Tensor, specification: str) -> str:
     return object.__format__(self, specification)
 
 
-def deepcopy(self: Tensor, memo: dict) -> Tensor:
+def deepcopy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
     if id(self) in memo:
         return memo[id(self)]
     if not self.is_leaf:
@@ -245,15 +245,15 @@ def deepcopy(self: Tensor, memo: dict) -> Tensor:
     return result
 
 
-def reduce_(self: Tensor, protocol: int) -> tuple:
+def reduce_(self: Tensor, protocol: int) -> tuple[Any, ...]:
     return rebuild, (type(self), np.array(self._array), self.requires_grad, self._user_attributes())
 
 
-def user_attributes(self: Tensor) -> dict:
+def user_attributes(self: Tensor) -> dict[Any, Any]:
     return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
 
-def rebuild(cls: type, array: np.ndarray, requires_grad: bool, attributes: dict | None = None) -> Tensor:
+def rebuild(cls: type[Any], array: np.ndarray, requires_grad: bool, attributes: dict[Any, Any] | None = None) -> Tensor:
     """A pickled tensor again."""
     result = object.__new__(cls)
     result._array = array
@@ -289,7 +289,7 @@ def transposed(self: Tensor) -> Tensor:
             UserWarning,
             stacklevel=2,
         )
-    return shape.permute(self, tuple(range(ndim - 1, -1, -1)))
+    return shape.permuted(shape.ops.permute, self, tuple(range(ndim - 1, -1, -1)))
 
 
 def matrix_transposed(self: Tensor) -> Tensor:
@@ -309,7 +309,8 @@ def adjoint(self: Tensor) -> Tensor:
 
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     """The legacy name of the tensor's type, or the tensor in another type."""
-    from .dtypes import ALL_DTYPES, dtype as dtype_type
+    from .dtypes import ALL_DTYPES
+    from .dtypes import dtype as dtype_type
 
     if dtype is None:
         return f"torch.{self.dtype.type_name}Tensor"

@@ -288,7 +288,7 @@ def refuse_inference() -> None:
 
 def finish_many(op: Op, inputs: tuple, params: dict | None, outs: Any, recording: bool) -> tuple:
     """Wrap and record the results of an operation with several outputs."""
-    results = tuple(wrap(out) for out in outs)
+    results = tuple([wrap(out) for out in outs])
     mask = needs_gradient(op, inputs) if recording else 0
     if op.view:
         for number, result in enumerate(results):
@@ -300,12 +300,12 @@ def finish_many(op: Op, inputs: tuple, params: dict | None, outs: Any, recording
 
 def record_many(op: Op, inputs: tuple, params: dict | None, mask: int, results: tuple) -> Node:
     """Record an operation with several results."""
-    outs = tuple(result._array for result in results)
+    outs = tuple([result._array for result in results])
     node = make_node(op, inputs, params, mask, outs)
-    node.outputs = tuple((out.shape, out.dtype) for out in outs)
+    node.outputs = outputs = tuple([(out.shape, out.dtype) for out in outs])
     node.general = True
     for number, result in enumerate(results):
-        if result._array.dtype.kind in "fcV":
+        if outputs[number][1].kind in "fcV":
             result._node = node
             result._output_nr = number
             result._requires_grad = True

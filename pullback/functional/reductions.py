@@ -72,7 +72,7 @@ def softmax(input: Any, dim: int, dtype: dtype_type | None = None) -> Tensor:
     """exp(x) / sum(exp(x)) along a dim."""
     x = in_dtype(as_tensor(input), dtype)
     _needs_float(x, "softmax_lastdim_kernel_impl")
-    return apply(ops.softmax, (x,), {"axis": wrap_dim(dim, x._array.ndim)}) if x._array.ndim else x * 0 + 1
+    return apply_unary(ops.softmax, x, {"axis": wrap_dim(dim, x._array.ndim)}) if x._array.ndim else x * 0 + 1
 
 
 @public()
@@ -80,7 +80,7 @@ def log_softmax(input: Any, dim: int, dtype: dtype_type | None = None) -> Tensor
     """log(softmax(x)) along a dim, computed without overflow."""
     x = in_dtype(as_tensor(input), dtype)
     _needs_float(x, "log_softmax_lastdim_kernel_impl")
-    return apply(ops.log_softmax, (x,), {"axis": wrap_dim(dim, x._array.ndim)}) if x._array.ndim else x * 0
+    return apply_unary(ops.log_softmax, x, {"axis": wrap_dim(dim, x._array.ndim)}) if x._array.ndim else x * 0
 
 
 def _needs_float(x: Tensor, kernel: str) -> None:

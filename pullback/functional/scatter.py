@@ -288,6 +288,8 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 def _broadcast_mask(input: Tensor, mask: Tensor, function: str) -> None:
     if mask._array.dtype.kind != "b":
         raise RuntimeError(f"{function} only supports boolean masks, but got mask with dtype {mask.dtype!r}")
+    if input._array.shape == mask._array.shape:
+        return
     try:
         np.broadcast_shapes(input._array.shape, mask._array.shape)
     except ValueError:

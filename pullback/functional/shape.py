@@ -29,7 +29,7 @@ reshape_op = ops.reshape
 _RANGES = [set(range(ndim)) for ndim in range(65)]
 
 
-def infer_shape(sizes: tuple, count: int) -> tuple:
+def infer_shape(sizes: tuple[Any, ...], count: int) -> tuple[Any, ...]:
     """Fill in a -1, and check that the number of elements is right."""
     known = math.prod(sizes)
     if known == count and (known > 0 or min(sizes) >= 0):
@@ -51,7 +51,7 @@ def infer_shape(sizes: tuple, count: int) -> tuple:
     raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {count}")
 
 
-def shares_memory(array: Any, shape: tuple) -> bool:
+def shares_memory(array: Any, shape: tuple[Any, ...]) -> bool:
     """Whether reshaping to `shape` needs no copy."""
     if array.flags.c_contiguous:
         return True
@@ -216,7 +216,7 @@ def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     order = sizes_of((named["dims"],) if named else dims)
     ndim = input._array.ndim
     if set(order) == _RANGES[ndim] and len(order) == ndim:
-        return _permuted(ops.permute, input, order)
+        return permuted(ops.permute, input, order)
     if len(order) != ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
@@ -225,17 +225,18 @@ def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     axes = tuple([wrap_dim(d, ndim) for d in order])
     if len(set(axes)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return _permuted(ops.permute, input, axes)
+    return permuted(ops.permute, input, axes)
 
 
-def _permuted(op: Any, input: Tensor, axes: tuple) -> Tensor:
+def permuted(op: Any, input: Tensor, axes: tuple) -> Tensor:
+    """The view an operation such as `permute` makes with the axes in this order."""
     array = input._array
     if type(array) is ndarray:
         return view_of(op, input, {"axes": axes}, array.transpose(axes))
     return apply(op, (input,), {"axes": axes})
 
 
-def swapped_axes(ndim: int, dim0: Any, dim1: Any) -> tuple:
+def swapped_axes(ndim: int, dim0: Any, dim1: Any) -> tuple[Any, ...]:
     """All axes in order, but for two that are exchanged."""
     first, second = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
     axes = list(range(ndim))
@@ -254,10 +255,10 @@ def transpose(
         if isinstance(first, (tuple, list)):
             return permute(input, first)
         raise TypeError("transpose() received an invalid combination of arguments: give two dims to exchange")
-    return _permuted(ops.transpose, input, swapped_axes(input._array.ndim, first, second))
+    return permuted(ops.transpose, input, swapped_axes(input._array.ndim, first, second))
 
 
-def matrix_axes(input: Tensor, name: str) -> tuple:
+def matrix_axes(input: Tensor, name: str) -> tuple[Any, ...]:
     """The axes of the transposed matrix; up to one dim, as they are."""
     ndim = input._array.ndim
     if ndim > 2:
@@ -268,7 +269,7 @@ def matrix_axes(input: Tensor, name: str) -> tuple:
 @public(wrap=False)
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix (vectors as they are)."""
-    return _permuted(ops.matrix_transpose, input, matrix_axes(input, "t"))
+    return permuted(ops.matrix_transpose, input, matrix_axes(input, "t"))
 
 
 @public()
@@ -308,7 +309,7 @@ def _moved(ndim: int, source: Any, destination: Any) -> tuple:
 @public("moveaxis")
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dims moved to other places, the rest in order."""
-    return _permuted(ops.permute, input, _moved(input._array.ndim, source, destination))
+    return permuted(ops.permute, input, _moved(input._array.ndim, source, destination))
 
 
 # --- repeating without copying ---
@@ -412,7 +413,7 @@ def unsqueeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     return apply(ops.unsqueeze, (input,), {"axis": place})
 
 
-def ones(shape: tuple, dim: Any) -> tuple:
+def ones(shape: tuple[Any, ...], dim: Any) -> tuple[Any, ...]:
     """The dims of size 1 among those given (None: all)."""
     dims = range(len(shape)) if dim is None else () if dim == () else wrap_dims(dim, len(shape))
     return tuple([i for i in dims if shape[i] == 1])

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from ..quiet import quiet
 from .threads import parallel_rows, prepare_broadcast
 
 
@@ -35,23 +36,23 @@ def _is_small(x: np.ndarray, axes: int) -> bool:
     return axes == 1 and 0 < x.size <= 4096 and x.dtype != np.float16
 
 
+@quiet
 def _small_layer_norm(
     x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     columns = x.shape[-1]
-    with np.errstate(all="ignore"):
-        mean = np.add.reduce(x, axis=-1, keepdims=True)
-        mean /= columns
-        out = x - mean
-        deviation = np.vecdot(out, out)[..., None]
-        deviation /= columns
-        deviation += eps
-        np.reciprocal(np.sqrt(deviation, out=deviation), out=deviation)
-        out *= deviation
-        if weight is not None:
-            out *= weight
-        if bias is not None:
-            out += bias
+    mean = np.add.reduce(x, axis=-1, keepdims=True)
+    mean /= columns
+    out = x - mean
+    deviation = np.vecdot(out, out)[..., None]
+    deviation /= columns
+    deviation += eps
+    np.reciprocal(np.sqrt(deviation, out=deviation), out=deviation)
+    out *= deviation
+    if weight is not None:
+        out *= weight
+    if bias is not None:
+        out += bias
     return out, mean, deviation
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..quiet import quiet
 from .threads import get_num_threads, parallel_rows, prepare_broadcast
 
 if TYPE_CHECKING:
@@ -174,17 +175,19 @@ def check_targets(target: np.ndarray, classes: int, ignore_index: int) -> np.nda
 def _all_classes(target: np.ndarray, classes: int) -> bool:
     if target.size == 0:
         return False
+    if target.dtype == np.int64:  # negative numbers are huge without their sign
+        return bool(np.maximum.reduce(target.view(np.uint64), axis=None) < classes)
     return bool(np.minimum.reduce(target, axis=None) >= 0 and np.maximum.reduce(target, axis=None) < classes)
 
 
+@quiet
 def _small_cross_entropy(x: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The plain formula for (n, classes) and targets that are all classes."""
-    with np.errstate(all="ignore"):
-        top = np.maximum.reduce(x, axis=1, keepdims=True)
-        shifted = x - top
-        total = np.log(np.add.reduce(np.exp(shifted), axis=1))
-        losses = total - shifted[np.arange(len(target)), target]
-        return losses, np.add(top[:, 0], total, dtype=np.float64)
+    top = np.maximum.reduce(x, axis=1, keepdims=True)
+    shifted = x - top
+    total = np.log(np.add.reduce(np.exp(shifted), axis=1))
+    losses = total - shifted[np.arange(len(target)), target]
+    return losses, np.add(top[:, 0], total, dtype=np.float64)
 
 
 def cross_entropy(

@@ -112,7 +112,7 @@ def _slices(index: Any, axis: int) -> tuple:
 
 
 def _index_select(x: Any, index: Any, axis: int) -> Any:
-    return np.take(x, index, axis) if x.ndim else np.array(x)
+    return x.take(index, axis) if x.ndim else np.array(x)
 
 
 def _index_add(x: Any, index: Any, source: Any, axis: int, alpha: Any = 1) -> Any:

@@ -79,9 +79,9 @@ def order_of(x: Any, axis: int, descending: bool) -> Any:
     if x.dtype.kind == "V":
         x = x.astype(np.float32)
     if not descending:
-        return np.argsort(x, axis=axis, kind="stable")
-    backwards = np.flip(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
-    return x.shape[axis] - 1 - backwards
+        return x.argsort(axis, kind="stable")
+    turned = (*(slice(None),) * axis, slice(None, None, -1))
+    return x.shape[axis] - 1 - x[turned].argsort(axis, kind="stable")[turned]
 
 
 def _sort(x: Any, axis: int, descending: bool, keepdims: Any) -> tuple:
@@ -153,11 +153,11 @@ mode = _selection("ModeBackward0", _mode)
 
 
 def _max_index(x: Any, axis: int, keepdims: Any) -> tuple:
-    return np.maximum.reduce(x, axis=axis, keepdims=keepdims), np.argmax(x, axis=axis, keepdims=keepdims)
+    return np.maximum.reduce(x, axis=axis, keepdims=keepdims), x.argmax(axis, keepdims=keepdims)
 
 
 def _min_index(x: Any, axis: int, keepdims: Any) -> tuple:
-    return np.minimum.reduce(x, axis=axis, keepdims=keepdims), np.argmin(x, axis=axis, keepdims=keepdims)
+    return np.minimum.reduce(x, axis=axis, keepdims=keepdims), x.argmin(axis, keepdims=keepdims)
 
 
 max_index = _selection("MaxBackward0", _max_index)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 DEFAULT_SEED = 67280421310721
 STATE_SIZE = 5056
 _WORDS = 624
+_SMALL = 4 * _WORDS  # up to this many words the bit generator's own call beats RandomState's argument checking
 _LOW_32_BITS, _LOW_53_BITS, _HALF = np.uint64(2**32 - 1), np.uint64(2**53 - 1), np.uint64(32)
 _DEVICE_TYPES = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, "
@@ -167,7 +168,11 @@ class Generator:
         if start + count > self.words.size:
             missing = start + count - self.words.size
             whole = -(-missing // _WORDS) * _WORDS
-            drawn = self._started()[1].randint(0, 2**32, size=whole, dtype=np.uint32)
+            bits, engine = self._started()
+            if whole <= _SMALL:
+                drawn = bits.random_raw(whole).astype(np.uint32)
+            else:
+                drawn = engine.randint(0, 2**32, size=whole, dtype=np.uint32)
             self.words = np.concatenate((self.words[start:], drawn))
             start = 0
         self._next = start + count
@@ -185,7 +190,7 @@ class Generator:
     def bits64(self, count: int) -> np.ndarray:
         """``count`` pairs of words, uint64; the first word of a pair is the high half."""
         waiting = self.words.size - self._next
-        if 2 * count <= waiting or waiting % 2:
+        if 2 * count <= max(waiting, _SMALL) or waiting % 2:
             words = self.bits32(2 * count)
             return (words[0::2].astype(np.uint64) << _HALF) | words[1::2]
         head = self.bits64(waiting // 2)
@@ -236,7 +241,7 @@ class Generator:
         self._started()[0].state, self.words, self._next = position
 
     def _started(self) -> tuple[MT19937, RandomState]:
-        """The bit generator, which has the state, and the RandomState on top of it, which draws words of 32 bits."""
+        """The bit generator, which has the state, and the RandomState on top of it, which draws many words faster."""
         if self._engines is None:
             from numpy.random import MT19937, RandomState
 

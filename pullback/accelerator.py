@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -26,7 +27,12 @@ def _refuse(*args: Any, **kwargs: Any) -> Any:
     )
 
 
+current_device_idx: Callable[..., Any]
+current_device_index: Callable[..., Any]
+set_device_idx: Callable[..., Any]
 set_device_index = set_device_idx = current_device_index = current_device_idx = _refuse
+current_stream: Callable[..., Any]
+synchronize: Callable[..., Any]
 set_stream = current_stream = synchronize = _refuse
 
 

@@ -28,6 +28,7 @@ def is_compiling() -> bool:
     return False
 
 
+is_exporting: Callable[..., bool]
 is_dynamo_compiling = is_exporting = is_compiling
 
 
@@ -36,6 +37,9 @@ def _decorator(fn: Callable | None = None, *args: Any, **kwargs: Any) -> Any:
     return fn if callable(fn) else lambda wrapped: wrapped
 
 
+allow_in_graph: Callable[..., Any]
+assume_constant_result: Callable[..., Any]
+substitute_in_graph: Callable[..., Any]
 disable = allow_in_graph = assume_constant_result = substitute_in_graph = _decorator
 
 

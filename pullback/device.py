@@ -61,7 +61,7 @@ class device:
         return None
 
 
-cpu = device("cpu")
+cpu: device = device("cpu")
 
 
 def require_cpu(value: Any) -> device:

@@ -69,23 +69,23 @@ class dtype:
 
 _FROM_ML_DTYPES = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
 
-bool_ = dtype("bool", "Bool", "bool", _BOOL, 1, False)
-uint8 = dtype("uint8", "Byte", "unsigned char", _INTEGER, 1, False)
-uint16 = dtype("uint16", "UInt16", "uint16_t", _INTEGER, 2, False)
-uint32 = dtype("uint32", "UInt32", "uint32_t", _INTEGER, 4, False)
-uint64 = dtype("uint64", "UInt64", "uint64_t", _INTEGER, 8, False)
-int8 = dtype("int8", "Char", "signed char", _INTEGER, 1, True)
-int16 = dtype("int16", "Short", "short int", _INTEGER, 2, True)
-int32 = dtype("int32", "Int", "int", _INTEGER, 4, True)
-int64 = dtype("int64", "Long", "long int", _INTEGER, 8, True)
-float16 = dtype("float16", "Half", "c10::Half", _FLOAT, 2, True)
-bfloat16 = dtype("bfloat16", "BFloat16", "c10::BFloat16", _FLOAT, 2, True)
-float32 = dtype("float32", "Float", "float", _FLOAT, 4, True)
-float64 = dtype("float64", "Double", "double", _FLOAT, 8, True)
-complex64 = dtype("complex64", "ComplexFloat", "c10::complex<float>", _COMPLEX, 8, True)
-complex128 = dtype("complex128", "ComplexDouble", "c10::complex<double>", _COMPLEX, 16, True)
-float8_e4m3fn = dtype("float8_e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", _FLOAT, 1, True)
-float8_e5m2 = dtype("float8_e5m2", "Float8_e5m2", "c10::Float8_e5m2", _FLOAT, 1, True)
+bool_: dtype = dtype("bool", "Bool", "bool", _BOOL, 1, False)
+uint8: dtype = dtype("uint8", "Byte", "unsigned char", _INTEGER, 1, False)
+uint16: dtype = dtype("uint16", "UInt16", "uint16_t", _INTEGER, 2, False)
+uint32: dtype = dtype("uint32", "UInt32", "uint32_t", _INTEGER, 4, False)
+uint64: dtype = dtype("uint64", "UInt64", "uint64_t", _INTEGER, 8, False)
+int8: dtype = dtype("int8", "Char", "signed char", _INTEGER, 1, True)
+int16: dtype = dtype("int16", "Short", "short int", _INTEGER, 2, True)
+int32: dtype = dtype("int32", "Int", "int", _INTEGER, 4, True)
+int64: dtype = dtype("int64", "Long", "long int", _INTEGER, 8, True)
+float16: dtype = dtype("float16", "Half", "c10::Half", _FLOAT, 2, True)
+bfloat16: dtype = dtype("bfloat16", "BFloat16", "c10::BFloat16", _FLOAT, 2, True)
+float32: dtype = dtype("float32", "Float", "float", _FLOAT, 4, True)
+float64: dtype = dtype("float64", "Double", "double", _FLOAT, 8, True)
+complex64: dtype = dtype("complex64", "ComplexFloat", "c10::complex<float>", _COMPLEX, 8, True)
+complex128: dtype = dtype("complex128", "ComplexDouble", "c10::complex<double>", _COMPLEX, 16, True)
+float8_e4m3fn: dtype = dtype("float8_e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", _FLOAT, 1, True)
+float8_e5m2: dtype = dtype("float8_e5m2", "Float8_e5m2", "c10::Float8_e5m2", _FLOAT, 1, True)
 
 ALL_DTYPES: tuple[Any, ...] = (
     bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32, float64,
@@ -276,7 +276,7 @@ class finfo:
         self.max: float = float(numbers.max)
         self.min: float = float(numbers.min)
         self.tiny: float = float(numbers.tiny)
-        self.smallest_normal = self.tiny
+        self.smallest_normal: float = self.tiny
         self.resolution: float = float(numbers.resolution)
         self.dtype: str = real.name
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, NoReturn
 from urllib.parse import urlparse
 
@@ -47,4 +48,7 @@ def _refuse(*args: Any, **kwargs: Any) -> NoReturn:
     )
 
 
+download_url_to_file: Callable[..., Any]
+help: Callable[..., Any]
+list: Callable[..., Any]
 load = list = help = download_url_to_file = _refuse

@@ -39,19 +39,19 @@ class memory_format:
         return self.name
 
 
-strided = layout("strided")
-sparse_coo = layout("sparse_coo")
-sparse_csr = layout("sparse_csr")
-sparse_csc = layout("sparse_csc")
-sparse_bsr = layout("sparse_bsr")
-sparse_bsc = layout("sparse_bsc")
-jagged = layout("jagged")
+strided: layout = layout("strided")
+sparse_coo: layout = layout("sparse_coo")
+sparse_csr: layout = layout("sparse_csr")
+sparse_csc: layout = layout("sparse_csc")
+sparse_bsr: layout = layout("sparse_bsr")
+sparse_bsc: layout = layout("sparse_bsc")
+jagged: layout = layout("jagged")
 
-preserve_format = memory_format("preserve_format")
-contiguous_format = memory_format("contiguous_format")
+preserve_format: memory_format = memory_format("preserve_format")
+contiguous_format: memory_format = memory_format("contiguous_format")
 legacy_contiguous_format = contiguous_format
-channels_last = memory_format("channels_last")
-channels_last_3d = memory_format("channels_last_3d")
+channels_last: memory_format = memory_format("channels_last")
+channels_last_3d: memory_format = memory_format("channels_last_3d")
 
 
 def require_strided(value: Any) -> None:

@@ -37,7 +37,7 @@ class PrintOptions:
         self.sci_mode: bool | None = None
 
 
-options = PrintOptions()
+options: PrintOptions = PrintOptions()
 
 
 def set_printoptions(

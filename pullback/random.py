@@ -29,7 +29,7 @@ class Generator(_engine.Generator):
 
     def __init__(self, device: Any = "cpu") -> None:
         super().__init__(device)
-        self.device = cpu
+        self.device: Any = cpu
 
     def get_state(self) -> Tensor:
         """The whole state as a tensor of bytes."""

@@ -7,10 +7,11 @@ was recorded). A tensor gets one when its memory is first shared or written; unt
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-next_order = count(1).__next__  # one clock for nodes and writes: what came after what
+next_order: Callable[..., int] = count(1).__next__  # one clock for nodes and writes: what came after what
 
 
 class LastWrite:

@@ -7,6 +7,7 @@ numbers and whether the version is a pre-release take part in the comparison; lo
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 
 def _sort_key(version: object) -> tuple[tuple[int, ...], bool]:
@@ -27,7 +28,7 @@ class TorchVersion(str):
     """A `str` whose order is that of versions; the other side may be a string or a tuple of numbers."""
 
     __slots__ = ()
-    __hash__ = str.__hash__
+    __hash__: Callable[..., int] = str.__hash__
 
     def __eq__(self, other: object) -> bool:
         try:

@@ -7,6 +7,7 @@ More processes are refused when the group is made.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .store import FileStore, HashStore, Store, TCPStore
@@ -61,6 +62,8 @@ def is_gloo_available() -> bool:
     return False
 
 
+is_mpi_available: Callable[..., bool]
+is_ucc_available: Callable[..., bool]
 is_nccl_available = is_mpi_available = is_ucc_available = is_gloo_available
 
 
@@ -208,4 +211,7 @@ def _nobody(*args: Any, **kwargs: Any) -> NoReturn:
     raise ValueError("Invalid destination rank: there is no other process to talk to.")
 
 
+irecv: Callable[..., Any]
+isend: Callable[..., Any]
+recv: Callable[..., Any]
 send = recv = isend = irecv = _nobody

@@ -60,6 +60,9 @@ _shared: dict[tuple[Any, ...], dict[str, bytes]] = {}
 class TCPStore(Store):
     """The store of a host and port, within this process."""
 
+    host: str
+    port: int
+
     def __init__(
         self, host_name: str, port: int = 0, world_size: int | None = None, is_master: bool = False, **_: Any
     ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pullback
@@ -63,7 +63,7 @@ class Transform:
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: Callable[..., int] = None  # type: ignore[assignment]
 
     def __call__(self, x: Tensor) -> Tensor:
         if self._cache_size and x is self._cached_x_y[0]:
@@ -173,7 +173,7 @@ class ComposeTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: Any = None  # type: ignore[assignment]
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:  # type: ignore[override]
@@ -268,7 +268,7 @@ class IndependentTransform(Transform):
 
     def __init__(self, base_transform: Any, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
-        self.base_transform = base_transform.with_cache(cache_size)
+        self.base_transform: Any = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims: int = reinterpreted_batch_ndims
 
     def with_cache(self, cache_size: int = 1) -> Any:

@@ -22,7 +22,7 @@ class _Parameterless(Transform):
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: Any = None  # type: ignore[assignment]
 
 
 class ExpTransform(_Parameterless):
@@ -50,6 +50,7 @@ class PowerTransform(Transform):
     domain = constraints.positive
     codomain = constraints.positive
     bijective: bool = True
+    exponent: Tensor
 
     def __init__(self, exponent: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -67,7 +68,7 @@ class PowerTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all().item())
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: Any = None  # type: ignore[assignment]
 
     def _call(self, x: Tensor) -> Tensor:
         return x.pow(self.exponent)
@@ -136,7 +137,7 @@ class TanhTransform(_Parameterless):
     """y = tanh(x)."""
 
     domain = constraints.real
-    codomain = constraints.interval(-1.0, 1.0)
+    codomain: Any = constraints.interval(-1.0, 1.0)
     bijective: bool = True
     sign = +1
 
@@ -197,7 +198,7 @@ class AffineTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AffineTransform) and _same(self.loc, other.loc) and _same(self.scale, other.scale)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: Any = None  # type: ignore[assignment]
 
     @property
     def sign(self) -> Any:

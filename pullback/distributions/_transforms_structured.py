@@ -28,8 +28,8 @@ class ReshapeTransform(Transform):
     bijective: bool = True
 
     def __init__(self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size: int = 0) -> None:
-        self.in_shape = pullback.Size(in_shape)
-        self.out_shape = pullback.Size(out_shape)
+        self.in_shape: Any = pullback.Size(in_shape)
+        self.out_shape: Any = pullback.Size(out_shape)
         if self.in_shape.numel() != self.out_shape.numel():
             raise ValueError("in_shape, out_shape have different numbers of elements")
         super().__init__(cache_size=cache_size)
@@ -178,7 +178,7 @@ class StickBreakingTransform(_Parameterless):
 class LowerCholeskyTransform(_Parameterless):
     """The lower triangle of a matrix with its diagonal exponentiated."""
 
-    domain = constraints.independent(constraints.real, 2)
+    domain: Any = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
 
     def _call(self, x: Tensor) -> Tensor:
@@ -191,7 +191,7 @@ class LowerCholeskyTransform(_Parameterless):
 class PositiveDefiniteTransform(_Parameterless):
     """A lower Cholesky factor times its transpose."""
 
-    domain = constraints.independent(constraints.real, 2)
+    domain: Any = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
 
     def _call(self, x: Tensor) -> Tensor:
@@ -209,7 +209,7 @@ class _PartsTransform(Transform):
         if not all(isinstance(transform, Transform) for transform in tseq):
             raise AssertionError("All elements of tseq must be Transform instances")
         super().__init__(cache_size=cache_size)
-        self.transforms = [t.with_cache(cache_size) for t in tseq] if cache_size else list(tseq)
+        self.transforms: list[Any] = [t.with_cache(cache_size) for t in tseq] if cache_size else list(tseq)
         self.dim: int = dim
 
     @property
@@ -231,7 +231,7 @@ class CatTransform(_PartsTransform):
         self, tseq: Sequence[Any], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
     ) -> None:
         super().__init__(tseq, dim, cache_size)
-        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        self.lengths: list[int] = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
 

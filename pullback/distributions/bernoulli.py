@@ -21,7 +21,7 @@ class Bernoulli(BinaryParameter, ExponentialFamily):
     """One with probability `probs` (log-odds `logits`), else zero."""
 
     arg_constraints: dict[Any, Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
-    support = constraints.boolean
+    support: Any = constraints.boolean
     has_enumerate_support: bool = True
     _mean_carrier_measure: int = 0
     _parameters: dict[Any, Any] = {"probs": 0, "logits": 0}

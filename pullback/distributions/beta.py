@@ -20,7 +20,7 @@ class Beta(ExponentialFamily):
     """Random probabilities: a Dirichlet distribution of two categories, of which the first is kept."""
 
     arg_constraints: dict[Any, Any] = {"concentration1": constraints.positive, "concentration0": constraints.positive}
-    support = constraints.unit_interval
+    support: Any = constraints.unit_interval
     has_rsample: bool = True
     _parameters: dict[str, int] = {}
 

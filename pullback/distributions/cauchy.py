@@ -19,9 +19,11 @@ class Cauchy(Distribution):
     """Heavy tails around `loc`: no mean, no variance."""
 
     arg_constraints: dict[Any, Any] = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
+    support: Any = constraints.real
     has_rsample: bool = True
     _parameters: dict[Any, Any] = {"loc": 0, "scale": 0}
+    loc: Tensor
+    scale: Tensor
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)

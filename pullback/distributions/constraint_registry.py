@@ -38,8 +38,8 @@ class ConstraintRegistry:
         return factory(constraint)
 
 
-biject_to = ConstraintRegistry()
-transform_to = ConstraintRegistry()
+biject_to: ConstraintRegistry = ConstraintRegistry()
+transform_to: ConstraintRegistry = ConstraintRegistry()
 
 
 def _for_both(*kinds: Any) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:

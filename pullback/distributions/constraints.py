@@ -328,7 +328,7 @@ class _Sequence(Constraint):
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         if not all(isinstance(constraint, Constraint) for constraint in cseq):
             raise AssertionError("All elements of cseq must be Constraint instances")
-        self.cseq = list(cseq)
+        self.cseq: list[Constraint] = list(cseq)
         self.dim: int = dim
 
     @property
@@ -351,7 +351,7 @@ class _Cat(_Sequence):
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
-        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        self.lengths: list[int] = [1] * len(self.cseq) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.cseq):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
 
@@ -380,32 +380,32 @@ class _Stack(_Sequence):
         return pullback.stack([c.check(v) for v, c in zip(slices, self.cseq)], self.dim)
 
 
-dependent = _Dependent()
+dependent: _Dependent = _Dependent()
 dependent_property = _DependentProperty
 independent = _IndependentConstraint
-boolean = _Boolean()
-one_hot = _OneHot()
-nonnegative_integer = _IntegerGreaterThan(0)
-positive_integer = _IntegerGreaterThan(1)
+boolean: _Boolean = _Boolean()
+one_hot: _OneHot = _OneHot()
+nonnegative_integer: _IntegerGreaterThan = _IntegerGreaterThan(0)
+positive_integer: _IntegerGreaterThan = _IntegerGreaterThan(1)
 integer_interval = _IntegerInterval
-real = _Real()
-real_vector = independent(real, 1)
-positive = _GreaterThan(0.0)
-nonnegative = _GreaterThanEq(0.0)
+real: _Real = _Real()
+real_vector: Any = independent(real, 1)
+positive: _GreaterThan = _GreaterThan(0.0)
+nonnegative: _GreaterThanEq = _GreaterThanEq(0.0)
 greater_than = _GreaterThan
 greater_than_eq = _GreaterThanEq
 less_than = _LessThan
 multinomial = _Multinomial
-unit_interval = _Interval(0.0, 1.0)
+unit_interval: _Interval = _Interval(0.0, 1.0)
 interval = _Interval
 half_open_interval = _HalfOpenInterval
-simplex = _Simplex()
-lower_triangular = _LowerTriangular()
-lower_cholesky = _LowerCholesky()
-corr_cholesky = _CorrCholesky()
-square = _Square()
-symmetric = _Symmetric()
-positive_semidefinite = _PositiveSemidefinite()
-positive_definite = _PositiveDefinite()
+simplex: _Simplex = _Simplex()
+lower_triangular: _LowerTriangular = _LowerTriangular()
+lower_cholesky: _LowerCholesky = _LowerCholesky()
+corr_cholesky: _CorrCholesky = _CorrCholesky()
+square: _Square = _Square()
+symmetric: _Symmetric = _Symmetric()
+positive_semidefinite: _PositiveSemidefinite = _PositiveSemidefinite()
+positive_definite: _PositiveDefinite = _PositiveDefinite()
 cat = _Cat
 stack = _Stack

@@ -25,7 +25,7 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
     """
 
     arg_constraints: dict[Any, Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
-    support = constraints.unit_interval
+    support: Any = constraints.unit_interval
     _mean_carrier_measure: int = 0
     has_rsample: bool = True
     _parameters: dict[Any, Any] = {"probs": 0, "logits": 0}

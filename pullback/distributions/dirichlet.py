@@ -38,7 +38,7 @@ class Dirichlet(ExponentialFamily):
     """Random probabilities of several categories, along the last axis."""
 
     arg_constraints: dict[Any, Any] = {"concentration": constraints.independent(constraints.positive, 1)}
-    support = constraints.simplex
+    support: Any = constraints.simplex
     has_rsample: bool = True
     _parameters: dict[Any, Any] = {"concentration": 1}
 

@@ -19,10 +19,11 @@ class Exponential(ExponentialFamily):
     """Waiting times with a given rate."""
 
     arg_constraints: dict[Any, Any] = {"rate": constraints.positive}
-    support = constraints.nonnegative
+    support: Any = constraints.nonnegative
     has_rsample: bool = True
     _mean_carrier_measure: int = 0
     _parameters: dict[Any, Any] = {"rate": 0}
+    rate: Tensor
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)

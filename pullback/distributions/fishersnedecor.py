@@ -20,9 +20,11 @@ class FisherSnedecor(Distribution):
     """The ratio of two chi-squared variables, each divided by its degrees of freedom."""
 
     arg_constraints: dict[Any, Any] = {"df1": constraints.positive, "df2": constraints.positive}
-    support = constraints.positive
+    support: Any = constraints.positive
     has_rsample: bool = True
     _parameters: dict[Any, Any] = {"df1": 0, "df2": 0}
+    df1: Tensor
+    df2: Tensor
 
     def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
         self.df1, self.df2 = broadcast_all(df1, df2)

@@ -19,10 +19,12 @@ class Gamma(ExponentialFamily):
     """Gamma variables of shape `concentration` and inverse scale `rate`."""
 
     arg_constraints: dict[Any, Any] = {"concentration": constraints.positive, "rate": constraints.positive}
-    support = constraints.nonnegative
+    support: Any = constraints.nonnegative
     has_rsample: bool = True
     _mean_carrier_measure: int = 0
     _parameters: dict[Any, Any] = {"concentration": 0, "rate": 0}
+    concentration: Tensor
+    rate: Tensor
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)

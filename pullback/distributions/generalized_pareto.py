@@ -23,6 +23,9 @@ class GeneralizedPareto(Distribution):
     }  # fmt: skip
     has_rsample: bool = True
     _parameters: dict[Any, Any] = {"loc": 0, "scale": 0, "concentration": 0}
+    loc: Tensor
+    scale: Tensor
+    concentration: Tensor
 
     def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)

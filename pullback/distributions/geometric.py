@@ -20,7 +20,7 @@ class Geometric(BinaryParameter, Distribution):
     """The number of failures before the first success."""
 
     arg_constraints: dict[Any, Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
-    support = constraints.nonnegative_integer
+    support: Any = constraints.nonnegative_integer
     _parameters: dict[Any, Any] = {"probs": 0, "logits": 0}
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:

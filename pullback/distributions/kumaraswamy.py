@@ -22,6 +22,8 @@ class Kumaraswamy(TransformedDistribution):
     support = constraints.unit_interval
     has_rsample: bool = True
     _parameters: dict[Any, Any] = {"concentration1": 0, "concentration0": 0}
+    concentration1: Tensor
+    concentration0: Tensor
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)

@@ -20,8 +20,9 @@ class LKJCholesky(Distribution):
     """Cholesky factors of correlation matrices; concentration one is uniform over the matrices."""
 
     arg_constraints: dict[Any, Any] = {"concentration": constraints.positive}
-    support = constraints.corr_cholesky
+    support: Any = constraints.corr_cholesky
     _parameters: dict[Any, Any] = {"concentration": 0}
+    concentration: Tensor
 
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:

@@ -38,7 +38,7 @@ class LowRankMultivariateNormal(Distribution):
         "loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),
     }  # fmt: skip
-    support = constraints.real_vector
+    support: Any = constraints.real_vector
     has_rsample: bool = True
     _parameters: dict[Any, Any] = {"loc": 1, "cov_diag": 1, "cov_factor": 2}
 
@@ -58,9 +58,9 @@ class LowRankMultivariateNormal(Distribution):
             raise ValueError(
                 f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag {cov_diag.shape}"
             ) from error
-        self.loc = loc.expand((*batch_shape, -1))
-        self.cov_diag = cov_diag.expand((*batch_shape, -1))
-        self.cov_factor = cov_factor.expand((*batch_shape, -1, -1))
+        self.loc: Tensor = loc.expand((*batch_shape, -1))
+        self.cov_diag: Tensor = cov_diag.expand((*batch_shape, -1))
+        self.cov_factor: Tensor = cov_factor.expand((*batch_shape, -1, -1))
         self._unbroadcasted_cov_factor: Tensor = cov_factor
         self._unbroadcasted_cov_diag: Tensor = cov_diag
         scaled = cov_factor.mT / cov_diag.unsqueeze(-2)

@@ -46,7 +46,7 @@ class MultivariateNormal(Distribution):
         "loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
         "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky,
     }  # fmt: skip
-    support = constraints.real_vector
+    support: Any = constraints.real_vector
     has_rsample: bool = True
     _parameters: dict[Any, Any] = {"loc": 1, "covariance_matrix": 2, "precision_matrix": 2, "scale_tril": 2}
 
@@ -72,7 +72,7 @@ class MultivariateNormal(Distribution):
             raise ValueError(f"{what} must be at least two-dimensional, with optional leading batch dimensions")
         batch_shape = pullback.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         self.__dict__[name] = matrix.expand((*batch_shape, -1, -1))
-        self.loc = loc.expand((*batch_shape, -1))
+        self.loc: Tensor = loc.expand((*batch_shape, -1))
         super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
         if name == "scale_tril":
             self._unbroadcasted_scale_tril = matrix

@@ -24,7 +24,7 @@ class NegativeBinomial(BinaryParameter, Distribution):
         "total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0),
         "logits": constraints.real,
     }  # fmt: skip
-    support = constraints.nonnegative_integer
+    support: Any = constraints.nonnegative_integer
     _parameters: dict[Any, Any] = {"total_count": 0, "probs": 0, "logits": 0}
     total_count: Tensor
 

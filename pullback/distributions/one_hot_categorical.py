@@ -19,7 +19,7 @@ class OneHotCategorical(Distribution):
     """A vector with a single one, at a category drawn by `probs` or `logits`."""
 
     arg_constraints: dict[Any, Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    support = constraints.one_hot
+    support: Any = constraints.one_hot
     has_enumerate_support: bool = True
     _parameters: dict[str, int] = {}
 

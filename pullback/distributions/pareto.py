@@ -19,6 +19,8 @@ class Pareto(TransformedDistribution):
 
     arg_constraints: dict[Any, Any] = {"alpha": constraints.positive, "scale": constraints.positive}
     _parameters: dict[Any, Any] = {"scale": 0, "alpha": 0}
+    scale: Tensor
+    alpha: Tensor
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)

@@ -19,8 +19,9 @@ class Poisson(ExponentialFamily):
     """Counts of independent events at a given rate."""
 
     arg_constraints: dict[Any, Any] = {"rate": constraints.nonnegative}
-    support = constraints.nonnegative_integer
+    support: Any = constraints.nonnegative_integer
     _parameters: dict[Any, Any] = {"rate": 0}
+    rate: Tensor
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)

@@ -21,7 +21,7 @@ class LogitRelaxedBernoulli(BinaryParameter, Distribution):
     """Log-odds of a relaxed Bernoulli variable: logistic noise around `logits`, divided by the temperature."""
 
     arg_constraints: dict[Any, Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
-    support = constraints.real
+    support: Any = constraints.real
     _parameters: dict[Any, Any] = {"probs": 0, "logits": 0}
 
     def __init__(

@@ -22,7 +22,7 @@ class ExpRelaxedCategorical(Distribution):
     """The logarithm of a relaxed one-hot vector (Gumbel softmax)."""
 
     arg_constraints: dict[Any, Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    support = constraints.real_vector
+    support: Any = constraints.real_vector
     has_rsample: bool = True
     _parameters: dict[str, int] = {}
 

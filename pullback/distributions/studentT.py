@@ -24,9 +24,12 @@ class StudentT(Distribution):
         "loc": constraints.real,
         "scale": constraints.positive,
     }
-    support = constraints.real
+    support: Any = constraints.real
     has_rsample: bool = True
     _parameters: dict[Any, Any] = {"df": 0, "loc": 0, "scale": 0}
+    df: Tensor
+    loc: Tensor
+    scale: Tensor
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)

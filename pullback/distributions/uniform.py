@@ -19,6 +19,8 @@ class Uniform(Distribution):
 
     has_rsample: bool = True
     _parameters: dict[Any, Any] = {"low": 0, "high": 0}
+    low: Tensor
+    high: Tensor
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast_all(low, high)

@@ -19,8 +19,10 @@ class VonMises(Distribution):
     """Angles around `loc`: the circular analogue of a normal with precision `concentration`."""
 
     arg_constraints: dict[Any, Any] = {"loc": constraints.real, "concentration": constraints.positive}
-    support = constraints.real
+    support: Any = constraints.real
     _parameters: dict[Any, Any] = {"loc": 0, "concentration": 0}
+    loc: Tensor
+    concentration: Tensor
 
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.loc, self.concentration = broadcast_all(loc, concentration)

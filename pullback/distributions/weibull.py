@@ -21,10 +21,12 @@ class Weibull(TransformedDistribution):
     arg_constraints: dict[Any, Any] = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
     _parameters: dict[Any, Any] = {"scale": 0, "concentration": 0, "concentration_reciprocal": 0}
+    scale: Tensor
+    concentration: Tensor
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
-        self.concentration_reciprocal = self.concentration.reciprocal()
+        self.concentration_reciprocal: Tensor = self.concentration.reciprocal()
         base = Exponential(pullback.ones_like(self.scale), validate_args=validate_args)
         transforms = [PowerTransform(self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
         super().__init__(base, transforms, validate_args=validate_args)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Wishart(ExponentialFamily):
     """The sum of `df` outer products of normal vectors, by their covariance, its inverse or its Cholesky factor."""
 
-    support = constraints.positive_definite
+    support: Any = constraints.positive_definite
     has_rsample: bool = True
     _mean_carrier_measure: int = 0
     _parameters: dict[Any, Any] = {

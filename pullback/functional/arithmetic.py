@@ -281,10 +281,10 @@ def in_place_operator(op: Op, function: Callable, floating: bool = False) -> Cal
     return operator
 
 
-add_in_place = in_place_operator(ops.add, add)
-subtract_in_place = in_place_operator(ops.subtract, sub)
-multiply_in_place = in_place_operator(ops.multiply, mul)
-divide_in_place = in_place_operator(ops.divide, div)
+add_in_place: Callable[..., Any] = in_place_operator(ops.add, add)
+subtract_in_place: Callable[..., Any] = in_place_operator(ops.subtract, sub)
+multiply_in_place: Callable[..., Any] = in_place_operator(ops.multiply, mul)
+divide_in_place: Callable[..., Any] = in_place_operator(ops.divide, div)
 
 OPERATORS: dict[str, Callable] = {
     "__add__": _add,

@@ -22,6 +22,8 @@ from ..tensor import Tensor
 from .index_parsing import FULL, check_bounds, out_of_bounds, parse, parse_basic
 
 ndarray = np.ndarray
+select: Any
+slice_: Any
 select, slice_ = shapes.select, shapes.slice_
 _OPS = {int: select, slice: slice_, type(None): shapes.insert}
 

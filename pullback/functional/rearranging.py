@@ -91,8 +91,8 @@ def _triangle(name: str, op: Any, words: str) -> Any:
     return public(in_place=True, out=True)(function)
 
 
-tril = _triangle("tril", ops.tril, "on and below")
-triu = _triangle("triu", ops.triu, "on and above")
+tril: Any = _triangle("tril", ops.tril, "on and below")
+triu: Any = _triangle("triu", ops.triu, "on and above")
 
 # --- copies ---
 

@@ -72,12 +72,12 @@ def _one(name: str, op: Op, *special_names: str, top: bool = False, in_place: bo
     return function
 
 
-erf = _one("erf", ops.erf, top=True)
-erfc = _one("erfc", ops.erfc, top=True)
-erfinv = _one("erfinv", ops.erfinv, top=True)
-lgamma = _one("lgamma", ops.lgamma, "gammaln", top=True)
-digamma = _one("digamma", ops.digamma, "digamma", "psi", top=True)
-i0 = _one("i0", ops.i0, top=True)
+erf: Callable[..., Any] = _one("erf", ops.erf, top=True)
+erfc: Callable[..., Any] = _one("erfc", ops.erfc, top=True)
+erfinv: Callable[..., Any] = _one("erfinv", ops.erfinv, top=True)
+lgamma: Callable[..., Any] = _one("lgamma", ops.lgamma, "gammaln", top=True)
+digamma: Callable[..., Any] = _one("digamma", ops.digamma, "digamma", "psi", top=True)
+i0: Callable[..., Any] = _one("i0", ops.i0, top=True)
 for _name in (
     "erfcx", "ndtr", "ndtri", "log_ndtr", "entr", "i0e", "i1", "i1e", "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0",
     "bessel_y1", "modified_bessel_i0", "modified_bessel_i1", "spherical_bessel_j0",
@@ -162,7 +162,7 @@ def _of_either(name: str, op: Op, shown: str) -> Callable:
     return function
 
 
-xlogy = public(in_place=True, out=True)(_of_either("xlogy", ops.xlogy, "xlogy"))
+xlogy: Callable[..., Any] = public(in_place=True, out=True)(_of_either("xlogy", ops.xlogy, "xlogy"))
 SPECIAL["xlog1py"] = with_out(_of_either("xlog1py", ops.xlog1py, "special_xlog1py"))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +34,11 @@ class Windows:
 
     __slots__ = ("spatial", "kernel", "stride", "padding", "dilation", "padded", "output", "steps", "flat", "span",
                  "positions", "offsets", "wide_shape")
+    spatial: tuple[int, ...]
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
 
     def __init__(
         self,
@@ -50,20 +55,20 @@ class Windows:
         if output is None:
             output = tuple(map(window_count, spatial, kernel, stride, padding, dilation))
         self.output: tuple[int, ...] | None = output
-        self.padded = tuple(
+        self.padded: tuple[Any, ...] = tuple(
             max(size + 2 * pad, (count - 1) * step + spread * (taps - 1) + 1)
             for size, pad, count, step, spread, taps in zip(spatial, padding, output, stride, dilation, kernel)
         )
         steps = [1]
         for size in self.padded[:0:-1]:
             steps.append(steps[-1] * size)
-        self.steps = tuple(reversed(steps))
-        self.flat = flat and all(step == 1 for step in stride)
-        self.span = sum((count - 1) * step for count, step in zip(output, self.steps)) + 1
-        self.positions = (self.span,) if self.flat else output
-        self.wide_shape = (output[0], *self.padded[1:]) if self.flat else output
+        self.steps: tuple[int, ...] = tuple(reversed(steps))
+        self.flat: bool = flat and all(step == 1 for step in stride)
+        self.span: int = sum((count - 1) * step for count, step in zip(output, self.steps)) + 1
+        self.positions: tuple[int] | tuple[int, ...] = (self.span,) if self.flat else output
+        self.wide_shape: tuple[Any, ...] | tuple[int, ...] = (output[0], *self.padded[1:]) if self.flat else output
         distances = [[tap * d * step for tap in range(k)] for k, d, step in zip(kernel, dilation, self.steps)]
-        self.offsets = [sum(taps) for taps in itertools.product(*distances)]
+        self.offsets: list[int] = [sum(taps) for taps in itertools.product(*distances)]
 
     @property
     def taps(self) -> int:

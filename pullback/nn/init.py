@@ -237,17 +237,17 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return alias
 
 
-uniform = _deprecated(uniform_)
-normal = _deprecated(normal_)
-constant = _deprecated(constant_)
-eye = _deprecated(eye_)
-dirac = _deprecated(dirac_)
-xavier_uniform = _deprecated(xavier_uniform_)
-xavier_normal = _deprecated(xavier_normal_)
-kaiming_uniform = _deprecated(kaiming_uniform_)
-kaiming_normal = _deprecated(kaiming_normal_)
-orthogonal = _deprecated(orthogonal_)
-sparse = _deprecated(sparse_)
+uniform: Callable[..., Tensor] = _deprecated(uniform_)
+normal: Callable[..., Tensor] = _deprecated(normal_)
+constant: Callable[..., Tensor] = _deprecated(constant_)
+eye: Callable[..., Tensor] = _deprecated(eye_)
+dirac: Callable[..., Tensor] = _deprecated(dirac_)
+xavier_uniform: Callable[..., Tensor] = _deprecated(xavier_uniform_)
+xavier_normal: Callable[..., Tensor] = _deprecated(xavier_normal_)
+kaiming_uniform: Callable[..., Tensor] = _deprecated(kaiming_uniform_)
+kaiming_normal: Callable[..., Tensor] = _deprecated(kaiming_normal_)
+orthogonal: Callable[..., Tensor] = _deprecated(orthogonal_)
+sparse: Callable[..., Tensor] = _deprecated(sparse_)
 
 # Names under which older programs reach the same functions.
 _no_grad_uniform_ = uniform_

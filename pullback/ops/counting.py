@@ -27,13 +27,13 @@ def _truth(ufunc: np.ufunc) -> Any:
     return forward
 
 
-all_axes = _counting("All", _truth(np.logical_and))
-any_axes = _counting("Any", _truth(np.logical_or))
-count_nonzero = _counting(
+all_axes: Op = _counting("All", _truth(np.logical_and))
+any_axes: Op = _counting("Any", _truth(np.logical_or))
+count_nonzero: Op = _counting(
     "CountNonzero", lambda x, axis: np.asarray(np.add.reduce(np.asarray(x) != 0, axis=axis, dtype=np.int64))
 )
-argmax = _counting("Argmax", lambda x, axis, keepdims: np.asarray(np.argmax(x, axis=axis, keepdims=keepdims)))
-argmin = _counting("Argmin", lambda x, axis, keepdims: np.asarray(np.argmin(x, axis=axis, keepdims=keepdims)))
+argmax: Op = _counting("Argmax", lambda x, axis, keepdims: np.asarray(x.argmax(axis, keepdims=keepdims)))
+argmin: Op = _counting("Argmin", lambda x, axis, keepdims: np.asarray(x.argmin(axis, keepdims=keepdims)))
 
 
 def _hash(x: Any, axis: tuple, keepdims: Any) -> Any:
@@ -42,15 +42,15 @@ def _hash(x: Any, axis: tuple, keepdims: Any) -> Any:
     return np.asarray(np.bitwise_xor.reduce(wide, axis=axis, keepdims=keepdims))
 
 
-hash_bits = _counting("HashTensor", _hash)
+hash_bits: Op = _counting("HashTensor", _hash)
 
 # --- positions ---
 
-nonzero_rows = _counting("Nonzero", lambda x: np.argwhere(x).astype(np.int64))
+nonzero_rows: Op = _counting("Nonzero", lambda x: np.argwhere(x).astype(np.int64))
 
 
 # Like `nonzero`, but torch lets vmap run it where all examples have equally many rows.
-argwhere = _counting("Argwhere", lambda x: np.argwhere(x).astype(np.int64))
+argwhere: Op = _counting("Argwhere", lambda x: np.argwhere(x).astype(np.int64))
 
 
 def _nonzero_static(x: Any, count: int, fill_value: int) -> Any:
@@ -60,7 +60,7 @@ def _nonzero_static(x: Any, count: int, fill_value: int) -> Any:
     return out
 
 
-nonzero_static = _counting("NonzeroStatic", _nonzero_static)
+nonzero_static: Op = _counting("NonzeroStatic", _nonzero_static)
 
 
 def _searchsorted(rows: Any, values: Any, side: Any, kind: Any) -> Any:
@@ -73,8 +73,8 @@ def _searchsorted(rows: Any, values: Any, side: Any, kind: Any) -> Any:
     return out
 
 
-searchsorted = _counting("Searchsorted", _searchsorted, ("rows", "values"))
-isin = _counting("Isin", lambda x, among, invert: np.asarray(np.isin(x, among, invert=invert)), ("x", "among"))
+searchsorted: Op = _counting("Searchsorted", _searchsorted, ("rows", "values"))
+isin: Op = _counting("Isin", lambda x, among, invert: np.asarray(np.isin(x, among, invert=invert)), ("x", "among"))
 
 # --- histograms ---
 
@@ -86,7 +86,7 @@ def _bincount(x: Any, weights: Any, minlength: int) -> Any:
     return counted.astype(np.float32 if weights.dtype == np.float32 else np.float64)
 
 
-bincount = _counting("Bincount", _bincount, ("x", "weights"))
+bincount: Op = _counting("Bincount", _bincount, ("x", "weights"))
 
 
 def limits_of(array: np.ndarray, low: Any, high: Any, function: str, margin: float) -> tuple[float, float]:
@@ -147,7 +147,7 @@ def _histc(x: Any, bins: int, low: Any, high: Any) -> Any:
     return uniform_counts([x.reshape(-1)], [limits], [bins], None, x.dtype)
 
 
-histc = _counting("Histc", _histc)
+histc: Op = _counting("Histc", _histc)
 
 
 def _density(counts: np.ndarray, edges: list) -> np.ndarray:

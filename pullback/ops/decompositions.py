@@ -70,7 +70,7 @@ def _eigh_pullback(g: Any, outs: Any) -> list:
     return [vectors @ inner @ turned]
 
 
-eigh = _decomposition("LinalgEighBackward0", _eigh, _eigh_pullback)
+eigh: Decomposition = _decomposition("LinalgEighBackward0", _eigh, _eigh_pullback)
 
 # --- general eigenvalues ---
 
@@ -99,7 +99,7 @@ def _eig_pullback(g: Any, outs: Any) -> list:
     return [solve(turned, inner @ turned)[0]]
 
 
-eig = _decomposition("LinalgEigBackward0", _eig, _eig_pullback)
+eig: Decomposition = _decomposition("LinalgEigBackward0", _eig, _eig_pullback)
 
 # --- singular values ---
 
@@ -151,7 +151,7 @@ def _svd_vectors_pullback(to_left: Any, to_values: Any, to_right: Any, left: Any
     return result
 
 
-svd = _decomposition("LinalgSvdBackward0", _svd, _svd_pullback)
+svd: Decomposition = _decomposition("LinalgSvdBackward0", _svd, _svd_pullback)
 
 # --- QR ---
 
@@ -202,4 +202,4 @@ def _qr_tall_pullback(to_q: Any, to_r: Any, q: Any, r: Any) -> Any:
     return solve_triangular(adjoint(r), result, left=False, upper=False, unit=False)
 
 
-qr = _decomposition("LinalgQrBackward0", _qr, _qr_pullback)
+qr: Decomposition = _decomposition("LinalgQrBackward0", _qr, _qr_pullback)

@@ -138,6 +138,8 @@ def _place_transpose(
     return pick_classes(g, target, weight, ignore_index=ignore_index, reduction=reduction, smoothing=smoothing)
 
 
+pick_classes: Op
+pick_classes_2d: Op
 pick_classes, pick_classes_2d = (
     linear(name, _pick_classes, batch=class_loss, x=_pick_transpose, target=None, weight=None)
     for name in ("NllLossBackward0", "NllLoss2DBackward0")
@@ -179,6 +181,8 @@ def _cross_entropy_pullback(
     return (placed - np.exp(log_softmax(x, axis=axis)) * np.sum(placed, axis=axis, keepdims=True),)
 
 
+cross_entropy: Op
+cross_entropy_2d: Op
 cross_entropy, cross_entropy_2d = (
     op(
         name,

@@ -11,42 +11,42 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import conjugate, elementwise, linear, op
+from ..autograd.op import Op, conjugate, elementwise, linear, op
 from ..quiet import quiet
 from .fusing import keep
 
 # --- arithmetic ---
 
-add = linear("AddBackward0", operator.add, a=lambda g: g, b=lambda g: g)
-subtract = linear("SubBackward0", operator.sub, a=lambda g: g, b=lambda g: -g)
-reverse_subtract = linear("RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=lambda g: g)
-reverse_subtract_tensors = linear("RsubBackward0", lambda a, b: b - a, a=lambda g: -g, b=lambda g: g)
-add_scaled = linear(
+add: Op = linear("AddBackward0", operator.add, a=lambda g: g, b=lambda g: g)
+subtract: Op = linear("SubBackward0", operator.sub, a=lambda g: g, b=lambda g: -g)
+reverse_subtract: Op = linear("RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=lambda g: g)
+reverse_subtract_tensors: Op = linear("RsubBackward0", lambda a, b: b - a, a=lambda g: -g, b=lambda g: g)
+add_scaled: Op = linear(
     "AddBackward0", lambda a, b, alpha: a + b * alpha, a=lambda g: g, b=lambda g, alpha: g * np.conj(alpha)
 )
-subtract_scaled = linear(
+subtract_scaled: Op = linear(
     "SubBackward0", lambda a, b, alpha: a - b * alpha, a=lambda g: g, b=lambda g, alpha: -g * np.conj(alpha)
 )
-reverse_subtract_scaled = linear(
+reverse_subtract_scaled: Op = linear(
     "RsubBackward1", lambda a, b, alpha: b - a * alpha, a=lambda g, alpha: -g * np.conj(alpha), b=lambda g: g
 )
-multiply = elementwise("MulBackward0", operator.mul, a=lambda b: b, b=lambda a: a)
+multiply: Op = elementwise("MulBackward0", operator.mul, a=lambda b: b, b=lambda a: a)
 multiply.real_rules = {"a": lambda g, b: g * b, "b": lambda g, a: g * a}  # the hottest rule there is
 # x * x: both operands are one tensor, which gets the sum of both gradients at once
-multiply_itself = op(
+multiply_itself: Op = op(
     "MulBackward0", operator.mul, kind="elementwise_pull", a=lambda g, b, a: g * conjugate(b + a), b=None
 )
 multiply_itself.real_rules = {"a": lambda g, b, a: g * (b + a)}
-divide = op(
+divide: Op = op(
     "DivBackward0",
     operator.truediv,
     kind="elementwise_pull",
     a=lambda g, b: g / conjugate(b),
     b=lambda g, a, b: -g * conjugate((a / b) / b),
 )
-negative = linear("NegBackward0", operator.neg, x=lambda g: -g)
-reciprocal = elementwise("ReciprocalBackward0", lambda x: 1 / x, x=lambda out: -out * out)
-identity = linear("AliasBackward0", lambda x: x, view=True, x=lambda g: g)
+negative: Op = linear("NegBackward0", operator.neg, x=lambda g: -g)
+reciprocal: Op = elementwise("ReciprocalBackward0", lambda x: 1 / x, x=lambda out: -out * out)
+identity: Op = linear("AliasBackward0", lambda x: x, view=True, x=lambda g: g)
 
 
 def identity_of(value: Any, leaf: Any) -> Any:
@@ -80,7 +80,7 @@ def _power_scalar(x: Any, exponent: Any) -> Any:
     return x**exponent
 
 
-power_scalar = elementwise("PowBackward0", _power_scalar, x=_scalar_power_partial)
+power_scalar: Op = elementwise("PowBackward0", _power_scalar, x=_scalar_power_partial)
 def _power(a: Any, b: Any) -> Any:
     if a.dtype.kind in "iu" and a.dtype.kind == b.dtype.kind and np.any(b < 0):
         # Integers to negative powers: 0 except for bases 1 and -1, as in torch's kernel.
@@ -94,7 +94,7 @@ def _power_exponent_partial(a: Any, b: Any, out: Any) -> Any:
     return np.where(settled, 0, out * np.log(np.where(settled, 1, a)))
 
 
-power = op(
+power: Op = op(
     "PowBackward1",
     _power,
     kind="elementwise_pull",
@@ -103,7 +103,7 @@ power = op(
         g * conjugate(_power_exponent_partial(a, b, out))
     ),
 )
-power_of_scalar = op(
+power_of_scalar: Op = op(
     "PowBackward2",
     lambda x, base: _power(np.asarray(base, dtype=x.dtype), x),
     kind="elementwise_pull",
@@ -120,34 +120,34 @@ def _power_base_partial(out: Any, x: Any, base: Any) -> Any:
     return out * logarithm
 
 
-square = elementwise("PowBackward0", lambda x: x * x, x=lambda x: 2 * x)
-sqrt = elementwise("SqrtBackward0", np.sqrt, x=lambda out: 0.5 / out)
-rsqrt = elementwise("RsqrtBackward0", lambda x: 1 / np.sqrt(x), x=lambda out: -0.5 * out * out * out)
+square: Op = elementwise("PowBackward0", lambda x: x * x, x=lambda x: 2 * x)
+sqrt: Op = elementwise("SqrtBackward0", np.sqrt, x=lambda out: 0.5 / out)
+rsqrt: Op = elementwise("RsqrtBackward0", lambda x: 1 / np.sqrt(x), x=lambda out: -0.5 * out * out * out)
 
 # --- exponentials and logarithms ---
 
-exp = elementwise("ExpBackward0", np.exp, x=lambda out: out)
-exp2 = elementwise("Exp2Backward0", np.exp2, x=lambda out: out * math.log(2))
-expm1 = elementwise("Expm1Backward0", np.expm1, x=lambda out: out + 1)
-log = elementwise("LogBackward0", np.log, x=lambda x: 1 / x)
-log2 = elementwise("Log2Backward0", np.log2, x=lambda x: 1 / (x * math.log(2)))
-log10 = elementwise("Log10Backward0", np.log10, x=lambda x: 1 / (x * math.log(10)))
-log1p = elementwise("Log1PBackward0", np.log1p, x=lambda x: 1 / (x + 1))
+exp: Op = elementwise("ExpBackward0", np.exp, x=lambda out: out)
+exp2: Op = elementwise("Exp2Backward0", np.exp2, x=lambda out: out * math.log(2))
+expm1: Op = elementwise("Expm1Backward0", np.expm1, x=lambda out: out + 1)
+log: Op = elementwise("LogBackward0", np.log, x=lambda x: 1 / x)
+log2: Op = elementwise("Log2Backward0", np.log2, x=lambda x: 1 / (x * math.log(2)))
+log10: Op = elementwise("Log10Backward0", np.log10, x=lambda x: 1 / (x * math.log(10)))
+log1p: Op = elementwise("Log1PBackward0", np.log1p, x=lambda x: 1 / (x + 1))
 
 # --- trigonometric and hyperbolic ---
 
-sin = elementwise("SinBackward0", np.sin, x=lambda x: np.cos(x))
-cos = elementwise("CosBackward0", np.cos, x=lambda x: -np.sin(x))
-tan = elementwise("TanBackward0", np.tan, x=lambda out: 1 + out * out)
-asin = elementwise("AsinBackward0", np.arcsin, x=lambda x: 1 / np.sqrt(1 - x * x))
-acos = elementwise("AcosBackward0", np.arccos, x=lambda x: -1 / np.sqrt(1 - x * x))
-atan = elementwise("AtanBackward0", np.arctan, x=lambda x: 1 / (1 + x * x))
-sinh = elementwise("SinhBackward0", np.sinh, x=lambda x: np.cosh(x))
-cosh = elementwise("CoshBackward0", np.cosh, x=lambda x: np.sinh(x))
-tanh = elementwise("TanhBackward0", np.tanh, x=lambda out: 1 - out * out)
-asinh = elementwise("AsinhBackward0", np.arcsinh, x=lambda x: 1 / np.sqrt(x * x + 1))
-acosh = elementwise("AcoshBackward0", np.arccosh, x=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))
-atanh = elementwise("AtanhBackward0", np.arctanh, x=lambda x: 1 / (1 - x * x))
+sin: Op = elementwise("SinBackward0", np.sin, x=lambda x: np.cos(x))
+cos: Op = elementwise("CosBackward0", np.cos, x=lambda x: -np.sin(x))
+tan: Op = elementwise("TanBackward0", np.tan, x=lambda out: 1 + out * out)
+asin: Op = elementwise("AsinBackward0", np.arcsin, x=lambda x: 1 / np.sqrt(1 - x * x))
+acos: Op = elementwise("AcosBackward0", np.arccos, x=lambda x: -1 / np.sqrt(1 - x * x))
+atan: Op = elementwise("AtanBackward0", np.arctan, x=lambda x: 1 / (1 + x * x))
+sinh: Op = elementwise("SinhBackward0", np.sinh, x=lambda x: np.cosh(x))
+cosh: Op = elementwise("CoshBackward0", np.cosh, x=lambda x: np.sinh(x))
+tanh: Op = elementwise("TanhBackward0", np.tanh, x=lambda out: 1 - out * out)
+asinh: Op = elementwise("AsinhBackward0", np.arcsinh, x=lambda x: 1 / np.sqrt(x * x + 1))
+acosh: Op = elementwise("AcoshBackward0", np.arccosh, x=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))
+atanh: Op = elementwise("AtanhBackward0", np.arctanh, x=lambda x: 1 / (1 - x * x))
 
 
 @quiet
@@ -156,7 +156,7 @@ def _sigmoid(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
 
 
-sigmoid = elementwise("SigmoidBackward0", _sigmoid, x=lambda out: out * (1 - out))
+sigmoid: Op = elementwise("SigmoidBackward0", _sigmoid, x=lambda out: out * (1 - out))
 
 # --- signs, rounding: derivative zero almost everywhere ---
 
@@ -169,7 +169,7 @@ def _abs_pullback(g: Any, x: Any) -> Any:
     return g * sign(x) if x.dtype.kind != "c" else g * sgn(x)
 
 
-absolute = op("AbsBackward0", np.abs, kind="real_pull", x=_abs_pullback)
+absolute: Op = op("AbsBackward0", np.abs, kind="real_pull", x=_abs_pullback)
 
 
 def _sign(x: Any) -> Any:
@@ -180,7 +180,7 @@ def _sign(x: Any) -> Any:
     return x if x.dtype.kind == "b" else np.sign(x)
 
 
-sign = elementwise("SignBackward0", _sign, x=_zero_partial)
+sign: Op = elementwise("SignBackward0", _sign, x=_zero_partial)
 
 
 def _sgn(x: Any) -> Any:
@@ -199,15 +199,15 @@ def _sgn_pullback(g: Any, x: Any) -> Any:
     return np.where(size == 0, 0, (g - np.real(np.conj(unit) * g) * unit) / safe)
 
 
-sgn = op("SgnBackward0", _sgn, kind="real_pull", x=_sgn_pullback)
-ceil = elementwise("CeilBackward0", np.ceil, x=_zero_partial)
-floor = elementwise("FloorBackward0", np.floor, x=_zero_partial)
-round_ = elementwise("RoundBackward0", np.round, x=_zero_partial)
-round_to = op(
+sgn: Op = op("SgnBackward0", _sgn, kind="real_pull", x=_sgn_pullback)
+ceil: Op = elementwise("CeilBackward0", np.ceil, x=_zero_partial)
+floor: Op = elementwise("FloorBackward0", np.floor, x=_zero_partial)
+round_: Op = elementwise("RoundBackward0", np.round, x=_zero_partial)
+round_to: Op = op(
     "RoundBackward1", lambda x, decimals: _round_to(x, decimals), kind="elementwise_pull", x=lambda g: g * 0
 )
-trunc = elementwise("TruncBackward0", np.trunc, x=_zero_partial)
-frac = elementwise("FracBackward0", lambda x: x - np.trunc(x), x=lambda: 1)
+trunc: Op = elementwise("TruncBackward0", np.trunc, x=_zero_partial)
+frac: Op = elementwise("FracBackward0", lambda x: x - np.trunc(x), x=lambda: 1)
 
 
 
@@ -223,12 +223,12 @@ def _scaled(x: Any, factor: float) -> Any:
     return (x * factor).astype(x.dtype, copy=False)  # bfloat16 times a Python number is float32
 
 
-deg2rad = linear("Deg2RadBackward0", lambda x: _scaled(x, math.pi / 180), x=lambda g: g * (math.pi / 180))
-rad2deg = linear("Rad2DegBackward0", lambda x: _scaled(x, 180 / math.pi), x=lambda g: g * (180 / math.pi))
+deg2rad: Op = linear("Deg2RadBackward0", lambda x: _scaled(x, math.pi / 180), x=lambda g: g * (math.pi / 180))
+rad2deg: Op = linear("Rad2DegBackward0", lambda x: _scaled(x, 180 / math.pi), x=lambda g: g * (180 / math.pi))
 
 # --- parts of complex numbers ---
 
-conj_physical = op("ConjPhysicalBackward0", np.conj, kind="real_linear", x=lambda g: np.conj(g))
+conj_physical: Op = op("ConjPhysicalBackward0", np.conj, kind="real_linear", x=lambda g: np.conj(g))
 
 
 def _angle(x: Any) -> Any:
@@ -244,7 +244,7 @@ def _angle_pullback(g: Any, x: Any) -> Any:
     return np.where(square == 0, 0, g * (1j * x) / np.where(square == 0, 1, square))
 
 
-angle = op("AngleBackward0", _angle, kind="real_pull", x=_angle_pullback)
+angle: Op = op("AngleBackward0", _angle, kind="real_pull", x=_angle_pullback)
 
 
 def _complex(a: Any, b: Any) -> Any:
@@ -253,10 +253,10 @@ def _complex(a: Any, b: Any) -> Any:
     return out
 
 
-make_complex = op(
+make_complex: Op = op(
     "ComplexBackward0", _complex, kind="real_linear", a=lambda g: np.real(g), b=lambda g: np.real(g * -1j)
 )
-polar = op(
+polar: Op = op(
     "PolarBackward0",
     lambda size, angle: _complex(size * np.cos(angle), size * np.sin(angle)),
     kind="real_pull",
@@ -266,7 +266,7 @@ polar = op(
 
 # --- taking floating point numbers apart ---
 
-frexp = op(
+frexp: Op = op(
     "FrexpBackward0",
     np.frexp,
     inputs=("x",),
@@ -281,7 +281,7 @@ def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     return np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
-nan_to_num = op(
+nan_to_num: Op = op(
     "NanToNumBackward0", _nan_to_num, kind="elementwise_pull", x=lambda g, x: np.where(np.isfinite(x), g, 0)
 )
 
@@ -296,15 +296,15 @@ def _relu(x: Any) -> Any:
 
 
 # Gradients pass where the result is nan.
-relu = op("ReluBackward0", _relu, kind="elementwise_pull", x=lambda g, out: keep(~(out <= 0), g))
-maximum = op(
+relu: Op = op("ReluBackward0", _relu, kind="elementwise_pull", x=lambda g, out: keep(~(out <= 0), g))
+maximum: Op = op(
     "MaximumBackward0",
     np.maximum,
     kind="elementwise_pull",
     a=lambda g, a, b: g * _share(a, b),
     b=lambda g, a, b: g * _share(b, a),
 )
-minimum = op(
+minimum: Op = op(
     "MinimumBackward0",
     np.minimum,
     kind="elementwise_pull",
@@ -330,29 +330,29 @@ def _inside(x: Any, minimum: Any, maximum: Any) -> Any:
     return x <= maximum if minimum is None else (x >= minimum) & (x <= maximum)
 
 
-clamp_scalar = op(
+clamp_scalar: Op = op(
     "ClampBackward1",
     _clamp,
     kind="elementwise_pull",
     x=lambda g, x, minimum, maximum: np.where(_inside(x, minimum, maximum), g, 0),
 )
-clamp_min_scalar = op("ClampMinBackward0", _clamp, kind="elementwise_pull", x=clamp_scalar.rules["x"])
-clamp_max_scalar = op("ClampMaxBackward0", _clamp, kind="elementwise_pull", x=clamp_scalar.rules["x"])
-clamp_min = op(
+clamp_min_scalar: Op = op("ClampMinBackward0", _clamp, kind="elementwise_pull", x=clamp_scalar.rules["x"])
+clamp_max_scalar: Op = op("ClampMaxBackward0", _clamp, kind="elementwise_pull", x=clamp_scalar.rules["x"])
+clamp_min: Op = op(
     "ClampMinBackward1",
     np.maximum,
     kind="elementwise_pull",
     a=lambda g, a, b: np.where(a >= b, g, 0),
     b=lambda g, a, b: np.where(a < b, g, 0),
 )
-clamp_max = op(
+clamp_max: Op = op(
     "ClampMaxBackward1",
     np.minimum,
     kind="elementwise_pull",
     a=lambda g, a, b: np.where(a <= b, g, 0),
     b=lambda g, a, b: np.where(a > b, g, 0),
 )
-clamp_between = op(
+clamp_between: Op = op(
     "ClampBackward0",
     lambda x, low, high: np.minimum(np.maximum(x, low), high),
     kind="elementwise_pull",
@@ -360,27 +360,27 @@ clamp_between = op(
     low=lambda g, x, low, high: np.where((low < high) & (x < low), g, 0),
     high=lambda g, x, low, high: np.where((high < low) | (x > high), g, 0),
 )
-clamp_below = op(
+clamp_below: Op = op(
     "ClampBackward0", np.maximum, kind="elementwise_pull", a=clamp_min.rules["a"], b=clamp_min.rules["b"]
 )
-clamp_above = op(
+clamp_above: Op = op(
     "ClampBackward0", np.minimum, kind="elementwise_pull", a=clamp_max.rules["a"], b=clamp_max.rules["b"]
 )
-fmax = op(
+fmax: Op = op(
     "FmaxBackward0",
     np.fmax,
     kind="elementwise_pull",
     a=lambda g, a, b: np.where((a >= b) | np.isnan(b), g, 0),
     b=lambda g, a, b: np.where((a >= b) | np.isnan(b), 0, g),
 )
-fmin = op(
+fmin: Op = op(
     "FminBackward0",
     np.fmin,
     kind="elementwise_pull",
     a=lambda g, a, b: np.where((a <= b) | np.isnan(b), g, 0),
     b=lambda g, a, b: np.where((a <= b) | np.isnan(b), 0, g),
 )
-where = op(
+where: Op = op(
     "WhereBackward0",
     np.where,
     kind="elementwise_pull",
@@ -391,13 +391,13 @@ where = op(
 
 # --- filling: the old value is forgotten ---
 
-fill = op(
+fill: Op = op(
     "FillBackward2", lambda x, value: np.full(x.shape, value, x.dtype), kind="elementwise_pull", x=lambda g: g * 0
 )
-fill_from = op(
+fill_from: Op = op(
     "FillBackward3",
     lambda x, value: np.full(x.shape, value, x.dtype),
     x=lambda g: g * 0,
     value=lambda g: np.sum(g),
 )
-zero = op("ZeroBackward0", lambda x: np.zeros_like(x), kind="elementwise_pull", x=lambda g: g * 0)
+zero: Op = op("ZeroBackward0", lambda x: np.zeros_like(x), kind="elementwise_pull", x=lambda g: g * 0)

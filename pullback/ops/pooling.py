@@ -93,7 +93,7 @@ def _adaptive_max_rule(g: Any, x_shape: tuple, extras: Any, output: tuple) -> tu
     return (scatter_planes(g[0], extras[0], spatial=_spatial(x_shape, len(output))),)
 
 
-adaptive_max_pool = {
+adaptive_max_pool: dict[int, Op] = {
     axes: op(name, in_single(_adaptive_max), inputs=("x",), outputs=0, batch=leading, joint=_adaptive_max_rule)
     for axes, name in ((1, "SqueezeBackward1"), (2, "AdaptiveMaxPool2DBackward0"), (3, "AdaptiveMaxPool3DBackward0"))
 }
@@ -110,7 +110,7 @@ def _fractional_rule(g: Any, x_shape: tuple, extras: Any, kernel: tuple) -> tupl
     return scatter_planes(g[0], extras[0], spatial=_spatial(x_shape, len(kernel))), None
 
 
-fractional_max_pool = {
+fractional_max_pool: dict[int, Op] = {
     axes: op(name, in_single(_fractional), inputs=("x", "samples"), outputs=0, batch=leading, joint=_fractional_rule)
     for axes, name in ((2, "FractionalMaxPool2DBackward0"), (3, "FractionalMaxPool3DBackward0"))
 }
@@ -155,7 +155,7 @@ def _spread_average_rule(
     )
 
 
-avg_pool = {
+avg_pool: dict[int, Op] = {
     axes: linear(name, in_single(_average), inputs=("x",), batch=leading, x=_average_rule)
     for axes, name in ((1, "SqueezeBackward1"), (2, "AvgPool2DBackward0"), (3, "AvgPool3DBackward0"))
 }
@@ -172,7 +172,7 @@ def _spread_adaptive(x: Any, spatial: tuple) -> Any:
     return averages.adaptive_avg_pool_transpose(x, spatial=spatial)
 
 
-adaptive_avg_pool = {
+adaptive_avg_pool: dict[int, Op] = {
     axes: linear(
         name,
         in_single(_adaptive_average),

@@ -113,6 +113,8 @@ def _clear(x: Any, index: tuple) -> Any:
 
 
 clear: Op = linear("SliceBackward0", _clear, x=lambda g, index: clear(g, index=index))
+replace_selected: Op
+replace_slice: Op
 replace_slice, replace_selected = (
     linear(
         name,

@@ -30,7 +30,7 @@ def resampling(name: str) -> Op:
     )
 
 
-resample_back = resampling("UpsampleBackward0")
+resample_back: Op = resampling("UpsampleBackward0")
 _OPS: dict[str, Op] = {}
 
 

@@ -27,7 +27,7 @@ class _FunctionSchedule(LRScheduler):
             lr_lambda = [lr_lambda] * count
         elif len(lr_lambda) != count:
             raise ValueError(f"Expected {count} lr_lambdas, but got {len(lr_lambda)}")
-        self.lr_lambdas = list(lr_lambda)
+        self.lr_lambdas: Any = list(lr_lambda)
         self._check_functions()
         super().__init__(optimizer, last_epoch)
 
@@ -102,7 +102,7 @@ class MultiStepLR(LRScheduler):
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
-        self.milestones = Counter(milestones)
+        self.milestones: Counter[int] = Counter(milestones)
         self.gamma: float = gamma
         super().__init__(optimizer, last_epoch)
 
@@ -288,7 +288,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             raise ValueError(f"Expected non-negative epoch, but got {epoch}")
         else:
             self._locate(epoch)
-        self.last_epoch = math.floor(epoch)
+        self.last_epoch: int = math.floor(epoch)
         self._get_lr_called_within_step = True
         try:
             rates = self.get_lr()

@@ -40,6 +40,9 @@ class _MomentumSchedule(LRScheduler):
 class CyclicLR(_MomentumSchedule):
     """Back and forth between two rates, by default along straight lines of `step_size_up` and `step_size_down`."""
 
+    base_momentums: list[Any]
+    max_momentums: list[Any]
+
     def __init__(
         self,
         optimizer: Optimizer,
@@ -62,11 +65,11 @@ class CyclicLR(_MomentumSchedule):
         if last_epoch == -1:
             for rate, group in zip(base_lrs, optimizer.param_groups, strict=True):
                 set_option(group, "lr", rate)
-        self.max_lrs = per_group("max_lr", optimizer, max_lr)
+        self.max_lrs: list[Any] = per_group("max_lr", optimizer, max_lr)
         up = float(step_size_up)
         down = float(step_size_down) if step_size_down is not None else up
-        self.total_size = up + down
-        self.step_ratio = up / self.total_size
+        self.total_size: float = up + down
+        self.step_ratio: float = up / self.total_size
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError("mode is invalid and scale_fn is None")
         self.mode: Literal["triangular", "triangular2", "exp_range"] = mode
@@ -146,7 +149,7 @@ class OneCycleLR(_MomentumSchedule):
     ) -> None:
         check_optimizer(optimizer)
         self.optimizer: Optimizer = optimizer
-        self.total_steps = _total_steps(total_steps, epochs, steps_per_epoch)
+        self.total_steps: int = _total_steps(total_steps, epochs, steps_per_epoch)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)

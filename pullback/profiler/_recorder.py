@@ -101,7 +101,7 @@ class profile:
         events._populate_cpu_children()
         return events
 
-    function_events = property(events)
+    function_events: Any = property(events)
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
         """Sums by name."""

@@ -78,13 +78,13 @@ class ArchiveReader:
     def __init__(self, source: Source) -> None:
         self.source: Source = source
         start, size, count = _find_directory(source)
-        self.records = _read_directory(source.read(start, size), count)
+        self.records: dict[str, Record] = _read_directory(source.read(start, size), count)
         _locate_data(source, self.records, start)
         first = next(iter(self.records), "")
-        self.prefix = first.split("/", 1)[0]
+        self.prefix: str = first.split("/", 1)[0]
         # torch can be told to leave checksums out; it then writes zeros everywhere.
-        self.has_checksums = any(record.crc for record in self.records.values())
-        self.is_ours = f"{self.prefix}/{MARKER}" in self.records
+        self.has_checksums: bool = any(record.crc for record in self.records.values())
+        self.is_ours: bool = f"{self.prefix}/{MARKER}" in self.records
         if self.is_ours:
             self._check_layout(start)
 

@@ -85,9 +85,11 @@ class Resolver:
     """Answers the interpreter's questions about globals for the duration of one load."""
 
     def __init__(self) -> None:
-        self.user = _user_table()
-        self.user_types = {value for value in self.user.values() if isinstance(value, type)}
-        self.user_constructors = {id(value): _user_constructor(path, value) for path, value in self.user.items()}
+        self.user: dict[str, Any] = _user_table()
+        self.user_types: set[type[Any]] = {value for value in self.user.values() if isinstance(value, type)}
+        self.user_constructors: dict[int, Constructor] = {
+            id(value): _user_constructor(path, value) for path, value in self.user.items()
+        }
 
     def resolve(self, module: str, name: str) -> Any:
         """The value or constructor called `module.name`."""

@@ -25,7 +25,7 @@ class GeneralLoader(Loader):
     def __init__(self, source: Source, map_location: Any, pickle_module: Any, arguments: dict[str, Any]) -> None:
         super().__init__(source, map_location)
         self.pickle_module: Any = pickle_module
-        self.arguments = {"encoding": "utf-8", **arguments}
+        self.arguments: dict[str, Any] = {"encoding": "utf-8", **arguments}
 
     def unpickle(self, data: bytes, position: int, storage: Callable[[tuple[Any, ...]], Storage]) -> tuple[Any, int]:
         """The object pickled at `position`, and the position behind it."""

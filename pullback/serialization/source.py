@@ -19,8 +19,8 @@ class Source:
     def __init__(self, file: IO[bytes]) -> None:
         self.file: IO[bytes] = file
         try:
-            self.start = file.tell()
-            self.size = file.seek(0, os.SEEK_END) - self.start
+            self.start: int = file.tell()
+            self.size: int = file.seek(0, os.SEEK_END) - self.start
             file.seek(self.start)
         except (AttributeError, OSError) as error:
             raise type(error)(
@@ -75,7 +75,7 @@ class MappedSource(Source):
         super().__init__(file)
         if self.size == 0:
             raise TruncatedCheckpointError("The file is empty.")
-        self.mapping = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
+        self.mapping: np.ndarray = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
 
     def array(self, offset: int, length: int) -> np.ndarray:
         """A writable view of the map; writes stay in memory and never reach the file."""

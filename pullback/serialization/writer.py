@@ -27,6 +27,8 @@ class Global:
     """A global to be written by name, without importing it: torch's names for what we have under others."""
 
     __slots__ = ("module", "name")
+    module: str
+    name: str
 
     def __init__(self, path: str) -> None:
         self.module, self.name = path.split(" ")
@@ -38,7 +40,7 @@ class StorageReference:
     __slots__ = ("identifier",)
 
     def __init__(self, *identifier: Any) -> None:
-        self.identifier = ("storage", *identifier)
+        self.identifier: tuple[Any, ...] = ("storage", *identifier)
 
 
 class Storages:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 CUDA_HOME = None
@@ -16,5 +17,10 @@ def _refuse(*args: Any, **kwargs: Any) -> NoReturn:
     )
 
 
+BuildExtension: Callable[..., Any]
+CUDAExtension: Callable[..., Any]
+CppExtension: Callable[..., Any]
+load_inline: Callable[..., Any]
 load = load_inline = CppExtension = CUDAExtension = BuildExtension = _refuse
+library_paths: Callable[..., Any]
 include_paths = library_paths = _refuse

@@ -33,6 +33,8 @@ class RemovableHandle:
     """A ticket for one registered hook: `remove()` it, or leave a `with` block."""
 
     id: int
+    hooks_dict_ref: weakref.ref[Any]
+    extra_dict_ref: tuple[weakref.ref[Any], ...]
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.hooks_dict_ref = weakref.ref(hooks_dict)

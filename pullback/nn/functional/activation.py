@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -291,11 +292,11 @@ def gumbel_softmax(
     return constant(one_hot) - soft.detach() + soft
 
 
-relu_ = in_place_variant(elementary.relu, "relu_")
-leaky_relu_ = in_place_variant(_leaky_relu, "leaky_relu_")
-elu_ = in_place_variant(_elu, "elu_")
-selu_ = in_place_variant(_selu, "selu_")
-celu_ = in_place_variant(_celu, "celu_")
-hardtanh_ = in_place_variant(_hardtanh, "hardtanh_")
-threshold_ = in_place_variant(_threshold, "threshold_")
-rrelu_ = in_place_variant(_rrelu, "rrelu_")
+relu_: Callable[..., Any] = in_place_variant(elementary.relu, "relu_")
+leaky_relu_: Callable[..., Any] = in_place_variant(_leaky_relu, "leaky_relu_")
+elu_: Callable[..., Any] = in_place_variant(_elu, "elu_")
+selu_: Callable[..., Any] = in_place_variant(_selu, "selu_")
+celu_: Callable[..., Any] = in_place_variant(_celu, "celu_")
+hardtanh_: Callable[..., Any] = in_place_variant(_hardtanh, "hardtanh_")
+threshold_: Callable[..., Any] = in_place_variant(_threshold, "threshold_")
+rrelu_: Callable[..., Any] = in_place_variant(_rrelu, "rrelu_")

@@ -126,9 +126,9 @@ def _with_indices(function: Callable) -> Callable:
     return pooled
 
 
-max_pool1d_with_indices = _with_indices(max_pool1d)
-max_pool2d_with_indices = _with_indices(max_pool2d)
-max_pool3d_with_indices = _with_indices(max_pool3d)
+max_pool1d_with_indices: Callable[..., Any] = _with_indices(max_pool1d)
+max_pool2d_with_indices: Callable[..., Any] = _with_indices(max_pool2d)
+max_pool3d_with_indices: Callable[..., Any] = _with_indices(max_pool3d)
 
 
 def _unpool_shape(input: Tensor, kernel: tuple, stride: tuple, padding: tuple, output_size: Any) -> tuple[int, ...]:
@@ -372,9 +372,9 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
     return _adaptive_max(3, input, output_size, return_indices)
 
 
-adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d)
-adaptive_max_pool2d_with_indices = _with_indices(adaptive_max_pool2d)
-adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d)
+adaptive_max_pool1d_with_indices: Callable[..., Any] = _with_indices(adaptive_max_pool1d)
+adaptive_max_pool2d_with_indices: Callable[..., Any] = _with_indices(adaptive_max_pool2d)
+adaptive_max_pool3d_with_indices: Callable[..., Any] = _with_indices(adaptive_max_pool3d)
 
 # --- fractional: windows at pseudo-random places ---
 
@@ -438,5 +438,5 @@ def fractional_max_pool3d(
     return _fractional(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
-fractional_max_pool2d_with_indices = _with_indices(fractional_max_pool2d)
-fractional_max_pool3d_with_indices = _with_indices(fractional_max_pool3d)
+fractional_max_pool2d_with_indices: Callable[..., Any] = _with_indices(fractional_max_pool2d)
+fractional_max_pool3d_with_indices: Callable[..., Any] = _with_indices(fractional_max_pool3d)

@@ -22,7 +22,7 @@ class MultiheadAttention(Module):
     Inputs are `(length, batch, features)`, or `(batch, length, features)` with `batch_first`, or without the batch.
     """
 
-    __constants__ = ["batch_first"]
+    __constants__: list[str] = ["batch_first"]
 
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
                  add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
@@ -32,13 +32,13 @@ class MultiheadAttention(Module):
                              f"embed_dim={embed_dim} and num_heads={num_heads} instead")
         super().__init__()
         self.embed_dim: int = embed_dim
-        self.kdim = embed_dim if kdim is None else kdim
-        self.vdim = embed_dim if vdim is None else vdim
+        self.kdim: int = embed_dim if kdim is None else kdim
+        self.vdim: int = embed_dim if vdim is None else vdim
         self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
         self.num_heads: int = num_heads
         self.dropout: float = dropout
         self.batch_first: bool = batch_first
-        self.head_dim = embed_dim // num_heads
+        self.head_dim: int = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
 
@@ -47,7 +47,7 @@ class MultiheadAttention(Module):
 
         separate = {"q_proj_weight": embed_dim, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}
         if self._qkv_same_embed_dim:
-            self.in_proj_weight = parameter(3 * embed_dim, embed_dim)
+            self.in_proj_weight: Parameter = parameter(3 * embed_dim, embed_dim)
             for name in separate:
                 self.register_parameter(name, None)
         else:
@@ -55,9 +55,9 @@ class MultiheadAttention(Module):
                 self.register_parameter(name, parameter(embed_dim, width))
             self.register_parameter("in_proj_weight", None)
         self.register_parameter("in_proj_bias", parameter(3 * embed_dim) if bias else None)
-        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
-        self.bias_k = parameter(1, 1, embed_dim) if add_bias_kv else None
-        self.bias_v = parameter(1, 1, embed_dim) if add_bias_kv else None
+        self.out_proj: NonDynamicallyQuantizableLinear = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
+        self.bias_k: Any = parameter(1, 1, embed_dim) if add_bias_kv else None
+        self.bias_v: Any = parameter(1, 1, embed_dim) if add_bias_kv else None
         self.add_zero_attn: bool = add_zero_attn
         self._reset_parameters()
 

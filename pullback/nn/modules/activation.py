@@ -26,7 +26,7 @@ __all__ = [
 class _Inplace(Module):
     """An activation whose only choice is whether to overwrite its input."""
 
-    __constants__ = ["inplace"]
+    __constants__: list[str] = ["inplace"]
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class Hardswish(_Inplace):
 class Threshold(_Inplace):
     """`x` where it exceeds `threshold`, elsewhere `value`."""
 
-    __constants__ = ["threshold", "value", "inplace"]
+    __constants__: list[str] = ["threshold", "value", "inplace"]
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -107,7 +107,7 @@ class Threshold(_Inplace):
 class RReLU(_Inplace):
     """Leaky ReLU whose negative slope is drawn at random while training."""
 
-    __constants__ = ["lower", "upper", "inplace"]
+    __constants__: list[str] = ["lower", "upper", "inplace"]
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -124,7 +124,7 @@ class RReLU(_Inplace):
 class Hardtanh(_Inplace):
     """`clip(x, min_val, max_val)`."""
 
-    __constants__ = ["min_val", "max_val", "inplace"]
+    __constants__: list[str] = ["min_val", "max_val", "inplace"]
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False,
                  min_value: float | None = None, max_value: float | None = None) -> None:
@@ -133,8 +133,8 @@ class Hardtanh(_Inplace):
             if given is not None:
                 warnings.warn(f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning,
                               stacklevel=2)
-        self.min_val = min_val if min_value is None else min_value
-        self.max_val = max_val if max_value is None else max_value
+        self.min_val: float = min_val if min_value is None else min_value
+        self.max_val: float = max_val if max_value is None else max_value
         if self.max_val <= self.min_val:
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
@@ -158,7 +158,7 @@ class ReLU6(Hardtanh):
 class LeakyReLU(_Inplace):
     """`x` where positive, elsewhere `negative_slope * x`."""
 
-    __constants__ = ["inplace", "negative_slope"]
+    __constants__: list[str] = ["inplace", "negative_slope"]
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -174,7 +174,7 @@ class LeakyReLU(_Inplace):
 class ELU(_Inplace):
     """`x` where positive, elsewhere `alpha * (exp(x) - 1)`."""
 
-    __constants__ = ["alpha", "inplace"]
+    __constants__: list[str] = ["alpha", "inplace"]
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -232,7 +232,7 @@ class Tanhshrink(Module):
 class GELU(Module):
     """`x * Phi(x)`, with Phi the normal distribution function or its tanh approximation."""
 
-    __constants__ = ["approximate"]
+    __constants__: list[str] = ["approximate"]
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -248,7 +248,7 @@ class GELU(Module):
 class GLU(Module):
     """One half of the input times the sigmoid of the other half."""
 
-    __constants__ = ["dim"]
+    __constants__: list[str] = ["dim"]
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -264,7 +264,7 @@ class GLU(Module):
 class Softplus(Module):
     """`log(1 + exp(beta * x)) / beta`, linear where `beta * x` exceeds `threshold`."""
 
-    __constants__ = ["beta", "threshold"]
+    __constants__: list[str] = ["beta", "threshold"]
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -281,7 +281,7 @@ class Softplus(Module):
 class Hardshrink(Module):
     """`x` outside [-lambd, lambd], elsewhere 0."""
 
-    __constants__ = ["lambd"]
+    __constants__: list[str] = ["lambd"]
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -304,13 +304,13 @@ class Softshrink(Hardshrink):
 class PReLU(Module):
     """Leaky ReLU whose negative slope is a parameter, one for all channels or one for each."""
 
-    __constants__ = ["num_parameters"]
+    __constants__: list[str] = ["num_parameters"]
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters: int = num_parameters
         self.init: float = init
-        self.weight = Parameter(pullback.empty(num_parameters, device=device, dtype=dtype))
+        self.weight: Parameter = Parameter(pullback.empty(num_parameters, device=device, dtype=dtype))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -325,7 +325,7 @@ class PReLU(Module):
 
 
 class _AlongDim(Module):
-    __constants__ = ["dim"]
+    __constants__: list[str] = ["dim"]
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()

@@ -41,14 +41,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                              "order, where each value is between 1 and n_classes-1")
         self.in_features: int = in_features
         self.n_classes: int = n_classes
-        self.cutoffs = [*cutoffs, n_classes]
+        self.cutoffs: list[int] = [*cutoffs, n_classes]
         self.div_value: float = div_value
         self.head_bias: bool = head_bias
-        self.shortlist_size = self.cutoffs[0]
-        self.n_clusters = len(self.cutoffs) - 1
-        self.head_size = self.shortlist_size + self.n_clusters
-        self.head = Linear(in_features, self.head_size, bias=head_bias, device=device, dtype=dtype)
-        self.tail = ModuleList()
+        self.shortlist_size: int = self.cutoffs[0]
+        self.n_clusters: int = len(self.cutoffs) - 1
+        self.head_size: int = self.shortlist_size + self.n_clusters
+        self.head: Linear = Linear(in_features, self.head_size, bias=head_bias, device=device, dtype=dtype)
+        self.tail: ModuleList = ModuleList()
         for index, (low, high) in enumerate(pairwise(self.cutoffs)):
             width = int(in_features // (div_value ** (index + 1)))
             self.tail.append(Sequential(Linear(in_features, width, bias=False, device=device, dtype=dtype),

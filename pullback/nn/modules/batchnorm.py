@@ -26,7 +26,7 @@ class _NormBase(Module):
     """Scale, shift and running statistics for each channel."""
 
     _version: int = 2  # version 1 had no num_batches_tracked
-    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+    __constants__: list[str] = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
     _input_dims: tuple[int, ...] = ()
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
@@ -128,13 +128,13 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         self.affine: bool = affine
         self.track_running_stats: bool = track_running_stats
         if affine:
-            self.weight = UninitializedParameter(device=device, dtype=dtype)
+            self.weight: UninitializedParameter = UninitializedParameter(device=device, dtype=dtype)
             if bias:
-                self.bias = UninitializedParameter(device=device, dtype=dtype)
+                self.bias: UninitializedParameter = UninitializedParameter(device=device, dtype=dtype)
         if track_running_stats:
-            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
-            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
-            self.num_batches_tracked = pullback.tensor(0, dtype=pullback.long, device=device)
+            self.running_mean: UninitializedBuffer = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var: UninitializedBuffer = UninitializedBuffer(device=device, dtype=dtype)
+            self.num_batches_tracked: Tensor = pullback.tensor(0, dtype=pullback.long, device=device)
 
     def reset_parameters(self) -> None:
         """Reset statistics, scale and shift, once there are any."""
@@ -145,7 +145,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         """Give the parameters and statistics their shapes."""
         if not self.has_uninitialized_params():
             return
-        self.num_features = input.shape[1]
+        self.num_features: int = input.shape[1]
         lazy: list[Any] = [self.weight, self.bias] if self.affine else []
         lazy += [self.running_mean, self.running_var] if self.track_running_stats else []
         for tensor in lazy:
@@ -157,21 +157,21 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
     """A `BatchNorm1d` that takes `num_features` from its first input."""
 
-    cls_to_become = BatchNorm1d
+    cls_to_become: type[Any] = BatchNorm1d
     _input_dims: tuple[Any, ...] = (2, 3)
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
     """A `BatchNorm2d` that takes `num_features` from its first input."""
 
-    cls_to_become = BatchNorm2d
+    cls_to_become: type[Any] = BatchNorm2d
     _input_dims: tuple[Any, ...] = (4,)
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
     """A `BatchNorm3d` that takes `num_features` from its first input."""
 
-    cls_to_become = BatchNorm3d
+    cls_to_become: type[Any] = BatchNorm3d
     _input_dims: tuple[Any, ...] = (5,)
 
 

@@ -16,7 +16,7 @@ __all__ = ["ChannelShuffle"]
 class ChannelShuffle(Module):
     """Divides the channels into groups and takes one of each in turn."""
 
-    __constants__ = ["groups"]
+    __constants__: list[str] = ["groups"]
 
     def __init__(self, groups: int) -> None:
         super().__init__()

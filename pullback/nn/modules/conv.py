@@ -33,7 +33,7 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 class _ConvNd(Module):
     """What every convolution shares: its arguments, their checks, and its parameters."""
 
-    __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
+    __constants__: list[str] = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
                      "out_channels", "kernel_size"]
     spatial_dims: int
     weight: Tensor
@@ -250,7 +250,7 @@ class _LazyConv(LazyModuleMixin):
         """Give the parameters their shapes."""
         if not self.has_uninitialized_params():
             return
-        self.in_channels = self._channels_of(input)
+        self.in_channels: int = self._channels_of(input)
         if self.in_channels % self.groups != 0:
             raise ValueError("in_channels must be divisible by groups")
         self.weight.materialize(self._weight_shape())
@@ -287,34 +287,34 @@ class _LazyConvTranspose(_LazyConv):
 class LazyConv1d(_LazyPlainConv, Conv1d):
     """A `Conv1d` that takes `in_channels` from its first input."""
 
-    cls_to_become = Conv1d
+    cls_to_become: type[Any] = Conv1d
 
 
 class LazyConv2d(_LazyPlainConv, Conv2d):
     """A `Conv2d` that takes `in_channels` from its first input."""
 
-    cls_to_become = Conv2d
+    cls_to_become: type[Any] = Conv2d
 
 
 class LazyConv3d(_LazyPlainConv, Conv3d):
     """A `Conv3d` that takes `in_channels` from its first input."""
 
-    cls_to_become = Conv3d
+    cls_to_become: type[Any] = Conv3d
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
     """A `ConvTranspose1d` that takes `in_channels` from its first input."""
 
-    cls_to_become = ConvTranspose1d
+    cls_to_become: type[Any] = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
     """A `ConvTranspose2d` that takes `in_channels` from its first input."""
 
-    cls_to_become = ConvTranspose2d
+    cls_to_become: type[Any] = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     """A `ConvTranspose3d` that takes `in_channels` from its first input."""
 
-    cls_to_become = ConvTranspose3d
+    cls_to_become: type[Any] = ConvTranspose3d

@@ -17,7 +17,7 @@ __all__ = ["Flatten", "Unflatten"]
 class Flatten(Module):
     """Merges the dimensions from `start_dim` to `end_dim`."""
 
-    __constants__ = ["start_dim", "end_dim"]
+    __constants__: list[str] = ["start_dim", "end_dim"]
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Flatten(Module):
 class Unflatten(Module):
     """Splits the dimension `dim` into the shape `unflattened_size`."""
 
-    __constants__ = ["dim", "unflattened_size"]
+    __constants__: list[str] = ["dim", "unflattened_size"]
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()

@@ -18,7 +18,7 @@ __all__ = ["Fold", "Unfold"]
 class Unfold(Module):
     """The windows of an image as columns."""
 
-    __constants__ = ["kernel_size", "dilation", "padding", "stride"]
+    __constants__: list[str] = ["kernel_size", "dilation", "padding", "stride"]
 
     def __init__(self, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1,
                  padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1) -> None:
@@ -39,7 +39,7 @@ class Unfold(Module):
 class Fold(Module):
     """The image whose windows are the columns, overlaps added."""
 
-    __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]
+    __constants__: list[str] = ["output_size", "kernel_size", "dilation", "padding", "stride"]
 
     def __init__(self, output_size: int | Sequence[int], kernel_size: int | Sequence[int],
                  dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0,

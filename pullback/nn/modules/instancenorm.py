@@ -81,19 +81,19 @@ class InstanceNorm3d(_InstanceNorm):
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
     """An `InstanceNorm1d` that takes `num_features` from its first input."""
 
-    cls_to_become = InstanceNorm1d
+    cls_to_become: type[Any] = InstanceNorm1d
     _input_dims: tuple[Any, ...] = (2, 3)
 
 
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
     """An `InstanceNorm2d` that takes `num_features` from its first input."""
 
-    cls_to_become = InstanceNorm2d
+    cls_to_become: type[Any] = InstanceNorm2d
     _input_dims: tuple[Any, ...] = (3, 4)
 
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
     """An `InstanceNorm3d` that takes `num_features` from its first input."""
 
-    cls_to_become = InstanceNorm3d
+    cls_to_become: type[Any] = InstanceNorm3d
     _input_dims: tuple[Any, ...] = (4, 5)

@@ -32,16 +32,16 @@ class Identity(Module):
 class Linear(Module):
     """`input @ weight.T + bias`."""
 
-    __constants__ = ["in_features", "out_features"]
+    __constants__: list[str] = ["in_features", "out_features"]
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:
         super().__init__()
         self.in_features: int = in_features
         self.out_features: int = out_features
-        self.weight = Parameter(pullback.empty((out_features, in_features), device=device, dtype=dtype))
+        self.weight: Parameter = Parameter(pullback.empty((out_features, in_features), device=device, dtype=dtype))
         if bias:
-            self.bias = Parameter(pullback.empty(out_features, device=device, dtype=dtype))
+            self.bias: Parameter = Parameter(pullback.empty(out_features, device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
@@ -68,7 +68,7 @@ class NonDynamicallyQuantizableLinear(Linear):
 class Bilinear(Module):
     """`input1 @ weight[k] @ input2 + bias[k]` for each output feature k."""
 
-    __constants__ = ["in1_features", "in2_features", "out_features"]
+    __constants__: list[str] = ["in1_features", "in2_features", "out_features"]
 
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
                  device: Any = None, dtype: Any = None) -> None:
@@ -78,9 +78,9 @@ class Bilinear(Module):
         self.in1_features: int = in1_features
         self.in2_features: int = in2_features
         self.out_features: int = out_features
-        self.weight = Parameter(pullback.empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
+        self.weight: Parameter = Parameter(pullback.empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
         if bias:
-            self.bias = Parameter(pullback.empty(out_features, device=device, dtype=dtype))
+            self.bias: Parameter = Parameter(pullback.empty(out_features, device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
@@ -103,7 +103,7 @@ class Bilinear(Module):
 class LazyLinear(LazyModuleMixin, Linear):
     """A `Linear` that takes `in_features` from its first input."""
 
-    cls_to_become = Linear
+    cls_to_become: type[Any] = Linear
 
     def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(0, 0, False)
@@ -128,4 +128,4 @@ class LazyLinear(LazyModuleMixin, Linear):
             if input.shape[-1] != self.weight.shape[-1]:
                 raise AssertionError(f"The in_features inferred from input: {input.shape[-1]} is not equal to "
                                      f"in_features from self.weight: {self.weight.shape[-1]}")
-            self.in_features = input.shape[-1]
+            self.in_features: int = input.shape[-1]

@@ -27,7 +27,7 @@ __all__ = [
 
 
 class _Loss(Module):
-    __constants__ = ["reduction"]
+    __constants__: list[str] = ["reduction"]
     reduction: str
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None,
@@ -73,7 +73,7 @@ class SmoothL1Loss(_Loss):
 class HuberLoss(_Loss):
     """Squared difference below `delta`, absolute above."""
 
-    __constants__ = ["reduction", "delta"]
+    __constants__: list[str] = ["reduction", "delta"]
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         if not isinstance(delta, (float, int)):
@@ -88,7 +88,7 @@ class HuberLoss(_Loss):
 class NLLLoss(_WeightedLoss):
     """Negative log likelihood of the target classes, given log probabilities."""
 
-    __constants__ = ["ignore_index", "reduction"]
+    __constants__: list[str] = ["ignore_index", "reduction"]
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -113,7 +113,7 @@ class NLLLoss2d(NLLLoss):
 class CrossEntropyLoss(_WeightedLoss):
     """Cross entropy of the target classes (or distributions), given logits."""
 
-    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
+    __constants__: list[str] = ["ignore_index", "reduction", "label_smoothing"]
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
@@ -129,7 +129,7 @@ class CrossEntropyLoss(_WeightedLoss):
 class LinearCrossEntropyLoss(_WeightedLoss):
     """A linear layer followed by cross entropy."""
 
-    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
+    __constants__: list[str] = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
 
     def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
                  device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Tensor | None = None,
@@ -143,7 +143,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         self.out_features: tuple[int, ...] = out_features
         self.ignore_index: int | None = ignore_index
         self.label_smoothing: float = label_smoothing
-        self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias=bias, device=device,
+        self.linear: Linear = Linear(in_features, math.prod(out_features, start=num_classes), bias=bias, device=device,
                              dtype=dtype)
         self.options: Any = options
 
@@ -164,7 +164,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 class PoissonNLLLoss(_Loss):
     """Negative log likelihood of counts under a Poisson distribution."""
 
-    __constants__ = ["log_input", "full", "eps", "reduction"]
+    __constants__: list[str] = ["log_input", "full", "eps", "reduction"]
 
     def __init__(self, log_input: bool = True, full: bool = False, size_average: bool | None = None,
                  eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -181,7 +181,7 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """Negative log likelihood under a normal distribution with the given variance."""
 
-    __constants__ = ["full", "eps", "reduction"]
+    __constants__: list[str] = ["full", "eps", "reduction"]
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
@@ -249,7 +249,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 class MultiMarginLoss(_WeightedLoss):
     """Margin loss with one target class for each sample."""
 
-    __constants__ = ["p", "margin", "reduction"]
+    __constants__: list[str] = ["p", "margin", "reduction"]
 
     def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
                  size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -268,7 +268,7 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class _MarginLoss(_Loss):
-    __constants__ = ["margin", "reduction"]
+    __constants__: list[str] = ["margin", "reduction"]
 
     def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
@@ -304,7 +304,7 @@ class MarginRankingLoss(_MarginLoss):
 class TripletMarginLoss(_Loss):
     """How much nearer the positive should be to the anchor than the negative is."""
 
-    __constants__ = ["margin", "p", "eps", "swap", "reduction"]
+    __constants__: list[str] = ["margin", "p", "eps", "swap", "reduction"]
 
     def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
                  size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -323,13 +323,13 @@ class TripletMarginLoss(_Loss):
 class TripletMarginWithDistanceLoss(_Loss):
     """`TripletMarginLoss` with a distance of your own."""
 
-    __constants__ = ["margin", "swap", "reduction"]
+    __constants__: list[str] = ["margin", "swap", "reduction"]
 
     def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
                  swap: bool = False, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
         _require_positive_margin(self, margin)
-        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
+        self.distance_function: PairwiseDistance | Callable[..., Any] = PairwiseDistance() if distance_function is None else distance_function
         self.margin: float = margin
         self.swap: bool = swap
 
@@ -347,7 +347,7 @@ def _require_positive_margin(loss: Module, margin: float) -> None:
 class CTCLoss(_Loss):
     """Connectionist temporal classification: likelihood of a label sequence under all its alignments."""
 
-    __constants__ = ["blank", "reduction"]
+    __constants__: list[str] = ["blank", "reduction"]
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)

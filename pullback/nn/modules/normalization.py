@@ -39,12 +39,12 @@ class _Affine(Module):
 class LayerNorm(_Affine):
     """Normalises over the last dimensions, which have the shape `normalized_shape`."""
 
-    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+    __constants__: list[str] = ["normalized_shape", "eps", "elementwise_affine"]
 
     def __init__(self, normalized_shape: int | Sequence[int], eps: float = 1e-5, elementwise_affine: bool = True,
                  bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
-        self.normalized_shape = _shape(normalized_shape)
+        self.normalized_shape: tuple[int, ...] = _shape(normalized_shape)
         self.eps: float = eps
         self.elementwise_affine: bool = elementwise_affine
         self._register(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype)
@@ -60,7 +60,7 @@ class LayerNorm(_Affine):
 class GroupNorm(_Affine):
     """Normalises over groups of channels of each sample."""
 
-    __constants__ = ["num_groups", "num_channels", "eps", "affine"]
+    __constants__: list[str] = ["num_groups", "num_channels", "eps", "affine"]
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
                  device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:
@@ -84,12 +84,12 @@ class GroupNorm(_Affine):
 class RMSNorm(Module):
     """Divides by the root mean square over the last dimensions."""
 
-    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+    __constants__: list[str] = ["normalized_shape", "eps", "elementwise_affine"]
 
     def __init__(self, normalized_shape: int | Sequence[int], eps: float | None = None,
                  elementwise_affine: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
-        self.normalized_shape = _shape(normalized_shape)
+        self.normalized_shape: tuple[int, ...] = _shape(normalized_shape)
         self.eps: float | None = eps
         self.elementwise_affine: bool = elementwise_affine
         weight = pullback.empty(self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None
@@ -111,7 +111,7 @@ class RMSNorm(Module):
 class LocalResponseNorm(Module):
     """Divides each channel by a power of the mean square of its neighbours."""
 
-    __constants__ = ["size", "alpha", "beta", "k"]
+    __constants__: list[str] = ["size", "alpha", "beta", "k"]
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()

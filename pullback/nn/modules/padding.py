@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import functional as F
 from .module import Module
@@ -23,13 +23,13 @@ __all__ = [
 class _Pad(Module):
     """Pads the last `spatial_dims` dimensions, `padding` given for both ends of each, last dimension first."""
 
-    __constants__ = ["padding"]
+    __constants__: list[str] = ["padding"]
     spatial_dims: int
     mode: str
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
-        self.padding = _ntuple(2 * self.spatial_dims)(padding)
+        self.padding: tuple[Any, ...] = _ntuple(2 * self.spatial_dims)(padding)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, self.mode)
@@ -57,7 +57,7 @@ class _CircularPadNd(_Pad):
 
 
 class _ConstantPadNd(_Pad):
-    __constants__ = ["padding", "value"]
+    __constants__: list[str] = ["padding", "value"]
     mode: str = "constant"
 
     def __init__(self, padding: int | Sequence[int], value: float) -> None:

@@ -16,7 +16,7 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 class PixelShuffle(Module):
     """Turns `r * r` channels into `r` times the height and width."""
 
-    __constants__ = ["upscale_factor"]
+    __constants__: list[str] = ["upscale_factor"]
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class PixelShuffle(Module):
 class PixelUnshuffle(Module):
     """The inverse of `PixelShuffle`."""
 
-    __constants__ = ["downscale_factor"]
+    __constants__: list[str] = ["downscale_factor"]
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()

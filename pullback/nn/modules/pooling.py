@@ -25,14 +25,14 @@ __all__ = [
 
 
 class _MaxPoolNd(Module):
-    __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
+    __constants__: list[str] = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
 
     def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
                  padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, return_indices: bool = False,
                  ceil_mode: bool = False) -> None:
         super().__init__()
         self.kernel_size: int | Sequence[int] = kernel_size
-        self.stride = kernel_size if stride is None else stride
+        self.stride: int | Sequence[int] = kernel_size if stride is None else stride
         self.padding: int | Sequence[int] = padding
         self.dilation: int | Sequence[int] = dilation
         self.return_indices: bool = return_indices
@@ -74,9 +74,9 @@ class _MaxUnpoolNd(Module):
                  padding: int | Sequence[int] = 0) -> None:
         super().__init__()
         each = _ntuple(self.spatial_dims)
-        self.kernel_size = each(kernel_size)
-        self.stride = each(kernel_size if stride is None else stride)
-        self.padding = each(padding)
+        self.kernel_size: tuple[Any, ...] = each(kernel_size)
+        self.stride: tuple[Any, ...] = each(kernel_size if stride is None else stride)
+        self.padding: tuple[Any, ...] = each(padding)
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -110,14 +110,14 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 
 class _AvgPoolNd(Module):
-    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
+    __constants__: list[str] = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
 
     def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
                  padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True,
                  divisor_override: int | None = None) -> None:
         super().__init__()
         self.kernel_size: int | Sequence[int] = kernel_size
-        self.stride = kernel_size if stride is None else stride
+        self.stride: int | Sequence[int] = kernel_size if stride is None else stride
         self.padding: int | Sequence[int] = padding
         self.ceil_mode: bool = ceil_mode
         self.count_include_pad: bool = count_include_pad
@@ -157,7 +157,7 @@ class AvgPool3d(_AvgPoolNd):
 
 
 class _FractionalMaxPoolNd(Module):
-    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
+    __constants__: list[str] = ["kernel_size", "return_indices", "output_size", "output_ratio"]
     spatial_dims: int
 
     def __init__(self, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None,
@@ -165,13 +165,13 @@ class _FractionalMaxPoolNd(Module):
                  _random_samples: Tensor | None = None) -> None:
         super().__init__()
         each = _ntuple(self.spatial_dims)
-        self.kernel_size = each(kernel_size)
+        self.kernel_size: tuple[Any, ...] = each(kernel_size)
         if self.spatial_dims == 3 and any(extent <= 0 for extent in self.kernel_size):
             raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
         self.return_indices: bool = return_indices
         self.register_buffer("_random_samples", _random_samples)
-        self.output_size = None if output_size is None else each(output_size)
-        self.output_ratio = None if output_ratio is None else each(output_ratio)
+        self.output_size: Any = None if output_size is None else each(output_size)
+        self.output_ratio: Any = None if output_ratio is None else each(output_ratio)
         if output_size is None and output_ratio is None:
             raise ValueError(f"{type(self).__name__} requires specifying either an output size, or a pooling ratio")
         if output_size is not None and output_ratio is not None:
@@ -201,7 +201,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 
 
 class _LPPoolNd(Module):
-    __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
+    __constants__: list[str] = ["norm_type", "kernel_size", "stride", "ceil_mode"]
 
     def __init__(self, norm_type: float, kernel_size: int | Sequence[int],
                  stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> None:
@@ -238,7 +238,7 @@ class LPPool3d(_LPPoolNd):
 
 
 class _AdaptiveMaxPoolNd(Module):
-    __constants__ = ["output_size", "return_indices"]
+    __constants__: list[str] = ["output_size", "return_indices"]
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
@@ -271,7 +271,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 
 class _AdaptiveAvgPoolNd(Module):
-    __constants__ = ["output_size"]
+    __constants__: list[str] = ["output_size"]
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()

@@ -29,7 +29,7 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 class RNNBase(Module):
     """Layers and directions of recurrent cells; `mode` is LSTM, GRU, RNN_TANH or RNN_RELU."""
 
-    __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout",
+    __constants__: list[str] = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout",
                      "bidirectional", "proj_size"]
 
     def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
@@ -265,7 +265,7 @@ class LSTM(RNNBase):
 class RNNCellBase(Module):
     """One step of a recurrent layer."""
 
-    __constants__ = ["input_size", "hidden_size", "bias"]
+    __constants__: list[str] = ["input_size", "hidden_size", "bias"]
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None,
                  dtype: Any = None) -> None:
@@ -274,8 +274,8 @@ class RNNCellBase(Module):
         self.hidden_size: int = hidden_size
         self.bias: bool = bias
         gate_size = num_chunks * hidden_size
-        self.weight_ih = Parameter(pullback.empty((gate_size, input_size), device=device, dtype=dtype))
-        self.weight_hh = Parameter(pullback.empty((gate_size, hidden_size), device=device, dtype=dtype))
+        self.weight_ih: Parameter = Parameter(pullback.empty((gate_size, input_size), device=device, dtype=dtype))
+        self.weight_hh: Parameter = Parameter(pullback.empty((gate_size, hidden_size), device=device, dtype=dtype))
         for name in ("bias_ih", "bias_hh"):
             value = Parameter(pullback.empty(gate_size, device=device, dtype=dtype)) if bias else None
             self.register_parameter(name, value)
@@ -332,7 +332,7 @@ class RNNCellBase(Module):
 class RNNCell(RNNCellBase):
     """One step of `RNN`."""
 
-    __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
+    __constants__: list[str] = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
                  device: Any = None, dtype: Any = None) -> None:

@@ -85,12 +85,12 @@ class Transformer(Module):
 class TransformerEncoder(Module):
     """A stack of copies of `encoder_layer`."""
 
-    __constants__ = ["norm"]
+    __constants__: list[str] = ["norm"]
 
     def __init__(self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None,
                  enable_nested_tensor: bool = True, mask_check: bool = True) -> None:
         super().__init__()
-        self.layers = _get_clones(encoder_layer, num_layers)
+        self.layers: ModuleList = _get_clones(encoder_layer, num_layers)
         self.num_layers: int = num_layers
         self.norm: Module | None = norm
         self.enable_nested_tensor: bool = enable_nested_tensor
@@ -129,11 +129,11 @@ class TransformerEncoder(Module):
 class TransformerDecoder(Module):
     """A stack of copies of `decoder_layer`."""
 
-    __constants__ = ["norm"]
+    __constants__: list[str] = ["norm"]
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = _get_clones(decoder_layer, num_layers)
+        self.layers: ModuleList = _get_clones(decoder_layer, num_layers)
         self.num_layers: int = num_layers
         self.norm: Module | None = norm
 
@@ -155,23 +155,23 @@ class TransformerDecoder(Module):
 class TransformerEncoderLayer(Module):
     """Self-attention, then two linear layers; each added to its input and normalised, before or after."""
 
-    __constants__ = ["norm_first"]
+    __constants__: list[str] = ["norm_first"]
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
                  activation: Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
                  norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         made = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
-        self.linear1 = Linear(d_model, dim_feedforward, **made)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **made)
+        self.self_attn: MultiheadAttention = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
+        self.linear1: Linear = Linear(d_model, dim_feedforward, **made)
+        self.dropout: Dropout = Dropout(dropout)
+        self.linear2: Linear = Linear(dim_feedforward, d_model, **made)
         self.norm_first: bool = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.activation = _get_activation_fn(activation)
+        self.norm1: LayerNorm = LayerNorm(d_model, eps=layer_norm_eps, **made)
+        self.norm2: LayerNorm = LayerNorm(d_model, eps=layer_norm_eps, **made)
+        self.dropout1: Dropout = Dropout(dropout)
+        self.dropout2: Dropout = Dropout(dropout)
+        self.activation: Callable[..., Tensor] = _get_activation_fn(activation)
         if self.activation is F.relu or isinstance(self.activation, ReLU):
             self.activation_relu_or_gelu = 1
         elif self.activation is F.gelu or isinstance(self.activation, GELU):
@@ -200,26 +200,26 @@ class TransformerEncoderLayer(Module):
 class TransformerDecoderLayer(Module):
     """Self-attention, attention to the encoder's output, then two linear layers."""
 
-    __constants__ = ["norm_first"]
+    __constants__: list[str] = ["norm_first"]
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
                  activation: Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
                  norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         made = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
-        self.linear1 = Linear(d_model, dim_feedforward, **made)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **made)
+        self.self_attn: MultiheadAttention = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
+        self.multihead_attn: MultiheadAttention = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
+        self.linear1: Linear = Linear(d_model, dim_feedforward, **made)
+        self.dropout: Dropout = Dropout(dropout)
+        self.linear2: Linear = Linear(dim_feedforward, d_model, **made)
         self.norm_first: bool = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.dropout3 = Dropout(dropout)
-        self.activation = _get_activation_fn(activation)
+        self.norm1: LayerNorm = LayerNorm(d_model, eps=layer_norm_eps, **made)
+        self.norm2: LayerNorm = LayerNorm(d_model, eps=layer_norm_eps, **made)
+        self.norm3: LayerNorm = LayerNorm(d_model, eps=layer_norm_eps, **made)
+        self.dropout1: Dropout = Dropout(dropout)
+        self.dropout2: Dropout = Dropout(dropout)
+        self.dropout3: Dropout = Dropout(dropout)
+        self.activation: Callable[..., Tensor] = _get_activation_fn(activation)
 
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None,
                 memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None,

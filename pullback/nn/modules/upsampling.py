@@ -18,13 +18,13 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 class Upsample(Module):
     """Resizes signals, images or volumes to a size or by a factor, by interpolation."""
 
-    __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
+    __constants__: list[str] = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
 
     def __init__(self, size: int | Sequence[int] | None = None, scale_factor: Any = None,
                  mode: str = "nearest", align_corners: bool | None = None,
                  recompute_scale_factor: bool | None = None) -> None:
         super().__init__()
-        self.name = type(self).__name__
+        self.name: str = type(self).__name__
         self.size: int | Sequence[int] | None = size
         self.scale_factor: Any = None
         if isinstance(scale_factor, (tuple, list)):

@@ -52,8 +52,8 @@ class ParametrizationList(ModuleList):
         self.unsafe: bool = unsafe
         shape, dtype = original.shape, original.dtype
         start = self._invert(original)
-        self.is_tensor = isinstance(start, pullback.Tensor)
-        self.ntensors = 1 if self.is_tensor else len(start)
+        self.is_tensor: bool = isinstance(start, pullback.Tensor)
+        self.ntensors: int = 1 if self.is_tensor else len(start)
         if self.is_tensor:
             self._start_from_one(original, start)
         else:

@@ -36,7 +36,7 @@ class WeightNorm:
 
     def __init__(self, name: str, dim: int | None) -> None:
         self.name: str = name
-        self.dim = -1 if dim is None else dim
+        self.dim: int = -1 if dim is None else dim
 
     def compute_weight(self, module: Any) -> Tensor:
         """The weight for the module's present magnitude and direction."""

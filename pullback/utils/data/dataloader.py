@@ -67,7 +67,7 @@ class DataLoader(Generic[T_co]):
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset: Any = dataset
         self.num_workers: int = num_workers
-        self.prefetch_factor = 2 if num_workers > 0 and prefetch_factor is None else prefetch_factor
+        self.prefetch_factor: Any = 2 if num_workers > 0 and prefetch_factor is None else prefetch_factor
         self.pin_memory: bool = pin_memory
         self.pin_memory_device: str = pin_memory_device
         self.timeout: float = timeout

@@ -36,8 +36,8 @@ class DistributedSampler(Sampler[int]):
         size = len(dataset)
         if drop_last and size % num_replicas != 0:
             size -= num_replicas
-        self.num_samples = math.ceil(size / num_replicas)
-        self.total_size = self.num_samples * num_replicas
+        self.num_samples: int = math.ceil(size / num_replicas)
+        self.total_size: int = self.num_samples * num_replicas
         self.shuffle: bool = shuffle
         self.seed: int = seed
 

@@ -22,7 +22,7 @@ from ..quiet import restore, silence
 from ..tensor import Anchor, Tensor
 from .names import Names, infer_modules, line_of, parent
 from .records import Arrow, Leaf, Operation, Saved, measure
-from .rules import rule_text
+from .rules import is_square, rule_text
 
 
 class ObservedSweep(Sweep):
@@ -152,6 +152,8 @@ class Collection:
         for position, target in enumerate(node.edges):
             if target is None:
                 constants.append(inputs[position])
+                continue
+            if is_square(node) and position:  # x * x: one rule sends what both operands get
                 continue
             rule = rule_text(node, position, inputs[position], metadata_of(target, slots[position])[0])
             arrows.append(Arrow(inputs[position], self.keys[target], rule, sent[position]))

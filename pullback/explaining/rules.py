@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..autograd.op import _rule_names
+from ..ops.pointwise import multiply_itself
 
 # Operations of one input `x`.
 UNARY: dict[str, str] = {
@@ -161,9 +162,16 @@ def rule_text(node: Any, position: int, name: str, input_shape: tuple) -> str:
     return text
 
 
+def is_square(node: Any) -> bool:
+    """Whether a product is recorded as that of a tensor with itself."""
+    return node.op is multiply_itself
+
+
 def _from_tables(node: Any, base: str, name: str) -> str | None:
     if node.op is None:
         return None
+    if is_square(node):
+        return "2 · g · a"
     several = SEVERAL.get(base)
     if several is not None:
         found = several.get(name, several.get("*"))

@@ -160,9 +160,11 @@ def test_a_leaf_as_loss_and_an_input_given_twice():
     explanation = x.explain()
     assert explanation.operations == [] and explanation.leaf("x").total.tolist() == [1.0]
     explanation.to_svg(), explanation.to_html(), str(explanation), explanation.to_dot(), explanation.to_mermaid()
-    y = x * x
+    y = x + x
     arrows = y.explain().operations[0].arrows
     assert [arrow.target for arrow in arrows] == ["leaf1", "leaf1"]
+    (square,) = (x * x).explain().operations[0].arrows  # a product with itself is one rule
+    assert square.target == "leaf1" and square.rule == "2 · g · a"
 
 
 def test_names_lines_and_modules():

@@ -4,7 +4,7 @@ Gradient descent crawls along the valley; Newton's method jumps. With n unknowns
 only three diagonals of them are not zero: `sparse_hessian` finds that out and needs three sweeps at any n. The third
 way asks only for products, which `optimize.minimize` hands to SciPy.
 
-    python examples/newton.py [unknowns]
+    python examples/vector_losses/newton.py [unknowns]
 """
 
 import sys

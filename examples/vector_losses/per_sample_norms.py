@@ -4,7 +4,7 @@ A network is trained for a while on data of which a few labels are wrong. Then o
 `reduction="none"` and one backward pass give the length of every sample's gradient: the spoiled ones stand out. The
 inner products of the gradients also tell which samples pull in the same direction as a given one.
 
-    python examples/per_sample_norms.py [steps]
+    python examples/vector_losses/per_sample_norms.py [steps]
 """
 
 import sys

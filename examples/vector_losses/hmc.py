@@ -3,7 +3,7 @@
 A leapfrog step is three lines, with `grad_and_value` for the force. The chain's averages are compared with what
 Newton's method and the curvature at the best point say (the Laplace approximation).
 
-    python examples/hmc.py [draws]
+    python examples/vector_losses/hmc.py [draws]
 """
 
 import math

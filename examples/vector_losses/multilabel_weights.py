@@ -4,7 +4,7 @@ Is it even? Is it prime? Does it have a closed loop? Is it above four? Each labe
 vector, and how to make one gradient of it is a choice: fixed weights, or an aggregator that looks at how the
 gradients disagree.
 
-    python examples/multilabel_weights.py [steps] [picture.png]
+    python examples/vector_losses/multilabel_weights.py [steps] [picture.png]
 
 Needs scikit-learn for the images that ship with it; shows a bar with tqdm and draws with matplotlib, if they are
 installed.

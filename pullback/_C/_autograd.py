@@ -11,12 +11,13 @@ from ..autograd.saved import RawSaved as SavedTensor
 from ..tensor import Tensor
 
 __all__ = [
-    "SavedTensor", "_get_current_graph_task_keep_graph", "_saved_tensors_hooks_is_enabled", "_unsafe_set_version_counter",
+    "SavedTensor", "_get_current_graph_task_keep_graph", "_saved_tensors_hooks_is_enabled",
+    "_unsafe_set_version_counter",
 ]  # fmt: skip
 
 
 def _unsafe_set_version_counter(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
-    """Make the version counters of these tensors say something else. Saved values are then no longer checked rightly."""
+    """Make version counters say something else. Saved values are then no longer checked rightly."""
     for version in versions:
         if version < 0:
             raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")

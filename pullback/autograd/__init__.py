@@ -22,13 +22,18 @@ __all__ = [
 ]  # fmt: skip
 
 _LAZY = {
-    "Function": "function", "Variable": "function", "NestedIOFunction": "function", "InplaceFunction": "function",
+    "Function": "function", "Variable": "variable", "NestedIOFunction": "function", "InplaceFunction": "function",
     "gradgradcheck": "gradcheck", "GradcheckError": "gradcheck", "is_multithreading_enabled": "grad_mode",
     "is_view_replay_enabled": "grad_mode", "_force_original_view_tracking": "grad_mode",
     "_unsafe_preserve_version_counter": "grad_mode", "_calculate_shape": "roots", "kineto_available": "profiler",
     "_profiler_enabled": "profiler", 
 }  # fmt: skip
-_SUBMODULES = frozenset({"forward_ad", "function", "functional", "gradcheck", "graph", "profiler", "anomaly_mode", "grad_mode", "_functions", "profiler_util"})
+_SUBMODULES = frozenset(
+    {
+        "forward_ad", "function", "functional", "gradcheck", "graph", "profiler", "anomaly_mode", "grad_mode", "_functions",
+        "profiler_util", "variable",
+    }
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

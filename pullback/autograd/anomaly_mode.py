@@ -167,7 +167,9 @@ def report(node: Node | None) -> None:
         if "stack" in notes:
             text += " Traceback of forward call that caused the error:\n" + "".join(notes["stack"])
         else:
-            text += " No forward pass information available. Enable detect anomaly during forward pass for more information."
+            text += (
+                " No forward pass information available. Enable detect anomaly during forward pass for more information."
+            )
         try:
             warnings.warn(text, UserWarning, stacklevel=2)
         except UserWarning:  # warnings are errors: the error that is being reported must not be lost to this one
@@ -189,14 +191,17 @@ def check_gradients(node: Node, results: list, cotangent: Any) -> None:
         if np.isnan(value):
             report(node)
             raise RuntimeError(
-                f"Function '{node.name()}' returned nan values in its {position}th output. The first is at index {index}. "
+                f"Function '{node.name()}' returned nan values in its {position}th output. The first is at index "
+                f"{index}. "
                 "A common cause is a branch of where() that is not taken: make its input safe before the operation."
             )
         if _all_finite(cotangent):
             report(node)
             raise RuntimeError(
-                f"Function '{node.name()}' returned inf values in its {position}th output ({value} at index {index}) from "
-                "finite cotangents. The derivative is unbounded there (sqrt or log at 0, division by 0): keep the input "
+                f"Function '{node.name()}' returned inf values in its {position}th output ({value} at index {index}) "
+                "from "
+                "finite cotangents. The derivative is unbounded there (sqrt or log at 0, division by 0): keep the "
+                "input "
                 "away from that point."
             )
 
@@ -233,6 +238,8 @@ def check_fingerprints(node: Node) -> None:
         if now.get(position) != mark and (value._storage is None or value._storage.written < node.order):
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                f"[torch.{value.dtype.type_name}Tensor {list(value.shape)}] was changed through memory it shares with NumPy "
-                f"(from_numpy, numpy(), DLPack or .data) after {node.name()} saved it. Change a copy instead: tensor.clone()."
+                f"[torch.{value.dtype.type_name}Tensor {list(value.shape)}] was changed through memory it shares with "
+                "NumPy "
+                f"(from_numpy, numpy(), DLPack or .data) after {node.name()} saved it. Change a copy instead: "
+                "tensor.clone()."
             )

@@ -52,6 +52,7 @@ def _apply_dual(cls: type[Function], args: tuple, level: int) -> Any:
             else tangent
             for value, tangent in zip(args, tangents, strict=True)
         ]
+    versions = [None if tangent is None else tangent._version for tangent in tangents]
     found = cls.jvp(_ForwardContext(ctx), *tangents)
     single = not isinstance(output, tuple)
     outputs = (output,) if single else output
@@ -61,7 +62,7 @@ def _apply_dual(cls: type[Function], args: tuple, level: int) -> Any:
             f"The jvp of {cls.__name__} returned {len(found)} tangents for {len(outputs)} outputs: give one for each, "
             "or None."
         )
-    sources = [(value, tangent) for value, tangent in zip(primals, tangents, strict=True) if isinstance(value, Tensor)]
+    sources = [row for row in zip(primals, tangents, versions, strict=True) if isinstance(row[0], Tensor)]
     results = []
     for out, tangent in zip(outputs, found, strict=True):
         if isinstance(out, Tensor):
@@ -74,31 +75,36 @@ def _apply_dual(cls: type[Function], args: tuple, level: int) -> Any:
 
 
 def check_tangent(ctx: Any, out: Tensor, tangent: Any, sources: list) -> None:
-    """A tangent must relate to the inputs' tangents as the output relates to the inputs: a view, or the same in place."""
+    """A tangent must relate to the inputs' tangents as the output does to the inputs: a view, or the same in place."""
     if tangent is None:
         return
     if id(out) in ctx.constant_outputs or out._array.dtype.kind not in "fcV":
         raise RuntimeError(
-            "A custom Function's jvp returned a tangent for an output that is not differentiable. You should return None at "
+            "A custom Function's jvp returned a tangent for an output that is not differentiable. You should return "
+            "None at "
             "that position instead."
         )
-    for value, given in sources:
+    for value, given, version in sources:
         if given is None:
             continue
         if value is out:
-            if tangent is not given:
+            if tangent is not given or given._version == version:
                 raise RuntimeError(
-                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying "
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+                    "modifying "
                     "an input inplace, then the jvp function must modify the corresponding gradient inplace."
                 )
         elif out._view is not None and out._base is (value._base if value._is_view() else value):
             if not tangent._is_view():
                 raise RuntimeError(
-                    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+                    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning "
+                    "a view."
                 )
             if tangent._base is not (given._base if given._is_view() else given):
                 whose = "the same base as the given grad input." if given._is_view() else "the given grad input."
-                raise RuntimeError(f"A custom Function is returning a view but the jvp is not returning a view of {whose}")
+                raise RuntimeError(
+                    f"A custom Function is returning a view but the jvp is not returning a view of {whose}"
+                )
 
 
 def _with_tangent(out: Any, tangent: Any, level: int) -> Any:

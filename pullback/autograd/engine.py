@@ -401,7 +401,8 @@ def backward_to_leaves(
     """`backward()`: gradients of all leaves (or only of what is in `inputs`) go to their `.grad`."""
     if transform_depth.get():
         raise RuntimeError(
-            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp "
             "instead or call backward() outside of functorch transforms."
         )
     sweep = Sweep(roots)

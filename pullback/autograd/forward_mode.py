@@ -95,7 +95,8 @@ def pushforward(op: Op, primals: tuple, tangents: list, params: dict, outs: tupl
         return _by_transposing(op, primals, tangents, params, outs)
     except NotImplementedError as error:
         raise NotImplementedError(
-            f"Trying to use forward AD with {op.name.lower()} that does not support it because it has not been implemented "
+            f"Trying to use forward AD with {op.name.lower()} that does not support it because it has not been "
+            "implemented "
             "yet."
         ) from error
 

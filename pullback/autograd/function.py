@@ -16,14 +16,15 @@ import numpy as np
 
 from ..tensor import Anchor, Tensor
 from . import views
+from .function_outputs import connect_outputs
 from .grad_mode import no_grad
 from .mode import current_mode
 from .node import FREED, Node, NodeType
 from .op import Plan
 from .saved import SECOND_TIME, RawSaved, SavedTensor, _history_of, describe_write, pack
-from .tape import edges_of, kept, wrap
+from .tape import kept, wrap
 
-__all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "Variable", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
 _PLAN = Plan((), (), False, (None, ()), ())
 _PLAN.undefined_allowed = True  # `CustomNode.run` knows best what to put where no gradient came
@@ -68,7 +69,8 @@ class FunctionCtx:
         for value in tensors:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
-                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes "
+                    "on ctx."
                 )
         self.saved_for_forward = tensors
 
@@ -176,7 +178,8 @@ class CustomNode(Node, FunctionCtx):
                 entries.append(None)
             elif not isinstance(value, Tensor):
                 raise TypeError(
-                    f"save_for_backward can only save variables, but argument {position} is of type {type(value).__name__}"
+                    f"save_for_backward can only save variables, but argument {position} is of type "
+                    f"{type(value).__name__}"
                 )
             elif hooks:
                 entries.append(SavedTensor(pack(hooks[-1][0], value), hooks[-1][1], _history_of(value)))
@@ -212,7 +215,8 @@ class CustomNode(Node, FunctionCtx):
         own_vjp = cls.vjp is not Function.vjp
         if own_backward and own_vjp:
             raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                "implement one of "
                 "them."
             )
         return cls.vjp if own_vjp else cls.backward
@@ -221,7 +225,8 @@ class CustomNode(Node, FunctionCtx):
         count = len(self.edges)
         if len(results) < count or any(extra is not None for extra in results[count:]):
             raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {count}, got {len(results)})"
+                f"function {self.name()} returned an incorrect number of gradients (expected {count}, got "
+                f"{len(results)})"
             )
         gradients = []
         for position, result in enumerate(results[:count]):
@@ -230,7 +235,8 @@ class CustomNode(Node, FunctionCtx):
             if result is not None and self.edges[position] is None:
                 if not self.is_tensor_input[position]:
                     raise RuntimeError(
-                        f"function {self.name()} returned a gradient different than None at position {position + 1}, but the "
+                        f"function {self.name()} returned a gradient different than None at position {position + 1}, "
+                        "but the "
                         "corresponding forward input was not a Variable"
                     )
                 result = None
@@ -297,7 +303,8 @@ class FunctionMeta(type):
     """Gives every Function its node class, named after it."""
 
     def __init__(cls, name: str, bases: tuple, attributes: dict) -> None:
-        cls._backward_cls = NodeType(f"{name}Backward", (CustomNode,), {"forward_class": cls, "__module__": cls.__module__})
+        own = {"forward_class": cls, "__module__": cls.__module__}
+        cls._backward_cls = NodeType(f"{name}Backward", (CustomNode,), own)
         super().__init__(name, bases, attributes)
 
 
@@ -311,7 +318,8 @@ class Function(metaclass=FunctionMeta):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on "
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            "invoke them on "
             "the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
             DeprecationWarning,
             stacklevel=2,
@@ -319,7 +327,8 @@ class Function(metaclass=FunctionMeta):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            "function with "
             "static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
@@ -337,7 +346,8 @@ class Function(metaclass=FunctionMeta):
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """The gradients of the inputs, given those of the outputs."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward "
             "mode AD."
         )
 
@@ -354,7 +364,8 @@ class Function(metaclass=FunctionMeta):
     def vmap(info: Any, in_dims: tuple, *args: Any) -> Any:
         """How the operation works on batches: returns (output, out_dims)."""
         raise NotImplementedError(
-            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
         )
 
     @classmethod
@@ -405,7 +416,7 @@ def run_function(cls: type[Function], args: tuple, forward: Callable | None = No
     single = not isinstance(output, tuple)
     raw = (output,) if single else output
     recording = mode.grad and any(needs)
-    outputs = _finish(ctx, cls, args, needs, raw, recording)
+    outputs = connect_outputs(ctx, args, needs, raw, recording)
     if recording:
         ctx.keep(outputs)
         if mode.anomaly is not None:
@@ -413,120 +424,10 @@ def run_function(cls: type[Function], args: tuple, forward: Callable | None = No
 
             ctx.notes = {"stack": user_stack(), "parent": running_node()}
     if made is not None:
-        ctx.constant_outputs = {id(outputs[n]) for n, value in enumerate(raw) if any(value is c for c in ctx.non_differentiable)}
+        constant = {id(value) for value in ctx.non_differentiable}
+        ctx.constant_outputs = {id(outputs[number]) for number, value in enumerate(raw) if id(value) in constant}
     ctx.dirty_tensors = ctx.non_differentiable = ()
     return outputs[0] if single else outputs
-
-
-def _finish(
-    ctx: CustomNode, cls: type[Function], args: tuple, needs: tuple, raw: tuple, recording: bool
-) -> tuple:
-    """Connect outputs to the node; inputs that come back become views, or are rebased if they were written."""
-    returned = {id(value) for value in raw}
-    if not {id(tensor) for tensor in ctx.dirty_tensors} <= returned:
-        raise RuntimeError(
-            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
-            "inplace must all be outputs of the Function."
-        )
-    connection = _Connection(ctx, args, raw, recording)
-    if recording:
-        ctx.edges, ctx.slots = edges_of(args, needs)
-        ctx.outputs = tuple(
-            (value._array.shape, value._array.dtype) if isinstance(value, Tensor) else ((), None) for value in raw
-        )
-        if not ctx._materialize_non_diff_grads:
-            ctx.not_filled = frozenset(number for number, value in enumerate(raw) if id(value) in connection.constant)
-    outputs: list[Any] = []
-    made: dict[int, Tensor] = {}  # an output that is returned twice stays one tensor
-    for number, value in enumerate(raw):
-        if isinstance(value, Tensor):
-            if id(value) in made:
-                value = made[id(value)]
-                if value._node is ctx:
-                    value._output_nr = number
-            else:
-                value = made[id(value)] = connection.connected(value, number)
-        outputs.append(value)
-    return tuple(outputs)
-
-
-class _Connection:
-    """How the outputs of one call of a custom function get their place in the graph."""
-
-    def __init__(self, ctx: CustomNode, args: tuple, raw: tuple, recording: bool) -> None:
-        self.ctx = ctx
-        self.recording = recording
-        self.mode = current_mode()
-        self.inputs = {id(value) for value in args if isinstance(value, Tensor)}
-        self.dirty = {id(tensor) for tensor in ctx.dirty_tensors}
-        self.constant = {id(tensor) for tensor in ctx.non_differentiable}
-        tensors = [value for value in raw if isinstance(value, Tensor)]
-        self.count = len(tensors)
-        # Several outputs, or a backward of one's own: writing through such a view would go around the function.
-        self.origin = "several" if sum(id(value) not in self.constant for value in tensors) > 1 else "custom"
-        if ctx._is_pure_view:
-            if self.count != 1 or len(self.inputs) != 1:
-                raise RuntimeError(
-                    "Pure view custom Function can only have one input Tensor and one output Tensor. Open an issue if you need "
-                    "to support more."
-                )
-            self.origin = "default"
-
-    def connected(self, value: Tensor, number: int) -> Tensor:
-        ctx = self.ctx
-        differentiable = self.recording and id(value) not in self.constant and value._array.dtype.kind in "fcV"
-        if id(value) in self.dirty:
-            return self.rebased(value, number, differentiable)
-        if id(value) in self.inputs:
-            from ..methods import alias_of
-
-            with no_grad():
-                value = alias_of(value)
-        elif value._node is not None:
-            value = value.detach()
-        if id(value) in self.constant:
-            return value.detach() if value._requires_grad else value
-        if value._view is not None and self.mode.grad:
-            value._view.origin = self.origin
-            value._view.version = value._storage.version
-        if differentiable:
-            value._node, value._output_nr, value._requires_grad = ctx, number, True
-        elif self.mode.grad:
-            value._requires_grad = False
-        return value
-
-    def rebased(self, value: Tensor, number: int, differentiable: bool) -> Tensor:
-        """An output that `forward` wrote over one of its inputs."""
-        if self.recording and value._requires_grad and value._node is None and value._view is None:
-            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-        if id(value) not in self.inputs:
-            self.complain_about(value)
-        if differentiable and value._view is not None:
-            views.check_writable(value, self.mode, True)
-            if self.count > 1:
-                raise RuntimeError(
-                    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
-                    "more than one Tensor. Make sure the input is not a view (with .clone()), or split the Function in two: one "
-                    "that works in place and returns a single Tensor, and one for the rest."
-                )
-        if id(value) in self.inputs:
-            views.bump(views.storage_of(value))
-        if not differentiable:
-            return value
-        result = wrap(value._array)
-        result._node, result._output_nr, result._requires_grad = self.ctx, number, True
-        views.rebase(value, result)
-        return value
-
-    @staticmethod
-    def complain_about(value: Tensor) -> None:
-        message = (
-            "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
-            "passed to ctx.mark_dirty()."
-        )
-        if value._view is not None:
-            raise RuntimeError(message)
-        warnings.warn(message, UserWarning, stacklevel=6)
 
 
 def once_differentiable(function: Callable) -> Callable:
@@ -567,34 +468,3 @@ class InplaceFunction(Function):
 
 class NestedIOFunction(Function):
     """Kept for old programs."""
-
-
-class _VariableMeta(type):
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor)
-
-
-class _Engine:
-    """What old programs reach through `Variable._execution_engine`."""
-
-    @staticmethod
-    def queue_callback(callback: Callable[[], Any]) -> None:
-        """Call `callback` when the running backward pass is over and its gradients are in place."""
-        from .running import running_sweep
-
-        sweep = running_sweep()
-        if sweep is None:
-            raise RuntimeError("Final callbacks can only be installed during backward pass.")
-        if sweep.callbacks is None:
-            sweep.callbacks = []
-        sweep.callbacks.append(callback)
-
-
-class Variable(metaclass=_VariableMeta):
-    """The old name of Tensor: `Variable(tensor, requires_grad=True)` gives a tensor."""
-
-    def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Any:
-        result = data.detach()
-        return result.requires_grad_(requires_grad) if requires_grad else result
-
-    _execution_engine: Any = _Engine()

@@ -53,8 +53,10 @@ def _decorate(make_context: Callable[[], Any], function: Any) -> Any:
         import warnings
 
         warnings.warn(
-            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions "
-            f"or methods. What happens now is that {function.__name__}.__init__ runs in this mode: decorate that method.",
+            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+            "functions "
+            f"or methods. What happens now is that {function.__name__}.__init__ runs in this mode: decorate that "
+            "method.",
             FutureWarning,
             stacklevel=3,
         )
@@ -223,7 +225,7 @@ class set_multithreading_enabled(ThreadSwitch):
 
 
 class _force_original_view_tracking(ThreadSwitch):
-    """Give views whose base was written the nodes of the operations that made them, instead of one for the whole way."""
+    """Give views whose base was written the nodes of the operations that made them, not one for the whole way."""
 
     _switched = "view_replay"
 

@@ -115,7 +115,11 @@ def run_after(sweep: Any, node: Node, results: list, cotangent: Any) -> list:
         came_in = tuple(_tensor(part) for part in (cotangent if several else (cotangent,)))
     for hook in list(node.hooks.post.values()):
         going_out = tuple(
-            _tensor(sweep.fit(part, *_metadata(node, position)) if part is not None and node.edges[position] is not None else part)
+            _tensor(
+                part
+                if part is None or node.edges[position] is None
+                else sweep.fit(part, *_metadata(node, position))
+            )
             for position, part in enumerate(results)
         )
         replaced = hook(going_out, came_in)

@@ -175,6 +175,7 @@ def node_class(name: str, op: Any) -> type[Node]:
 # Torch's names of saved values where ours say it in other words.
 _TORCH_NAMES = {
     "x": "self", "a": "self", "b": "other", "out": "result", "axis": "dim", "keepdims": "keepdim", "index": "indices",
+    "limit": "threshold",
 }  # fmt: skip
 
 

@@ -85,7 +85,8 @@ class FunctionEvent(_Times):
 
     def __repr__(self) -> str:
         return (
-            f"<FunctionEvent id={self.id} name={self.name} thread={self.thread} cpu_time={_format_time(self.cpu_time_total)} "
+            f"<FunctionEvent id={self.id} name={self.name} thread={self.thread} "
+            f"cpu_time={_format_time(self.cpu_time_total)} "
             f"input_shapes={self.input_shapes}>"
         )
 

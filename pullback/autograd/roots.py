@@ -95,7 +95,8 @@ def grad(
         allow_unused = materialize_grads
     if not only_inputs:
         warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other "
             "parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
             stacklevel=2,
@@ -205,7 +206,8 @@ def needs_weights(output: Any, shape: tuple) -> RuntimeError:
     made_by = "" if node is None else f" [made by {node.name()}]"
     named = f" named {output._name!r}" if isinstance(output, Tensor) and output._name else ""
     error.add_note(
-        f"This tensor{named} has shape {shape}{made_by}. Weight its elements with backward(gradient=<tensor of shape {shape}>), "
+        f"This tensor{named} has shape {shape}{made_by}. Weight its elements with backward(gradient=<tensor of shape "
+        f"{shape}>), "
         "or reduce it first: .sum(), .mean()."
     )
     return error
@@ -222,7 +224,8 @@ def _weight_array(weight: Any, shape: tuple, dtype: Any, position: int) -> Any:
     if (array.dtype.kind == "c") != (dtype.kind == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-            f"grad_output[{position}] has a dtype of {from_numpy_dtype(array.dtype)!r} and output[{position}] has a dtype of "
+            f"grad_output[{position}] has a dtype of {from_numpy_dtype(array.dtype)!r} and output[{position}] has a "
+            "dtype of "
             f"{from_numpy_dtype(dtype)!r}."
         )
     return tensor if array.dtype == dtype else cast(tensor, dtype=dtype)
@@ -240,7 +243,8 @@ def _foreign_weight(weight: Any, dtype: Any) -> Tensor:
 
 def _shape_mismatch(given: tuple, wanted: tuple, position: int) -> None:
     error = RuntimeError(
-        f"Mismatch in shape: grad_output[{position}] has a shape of torch.Size({list(given)}) and output[{position}] has a "
+        f"Mismatch in shape: grad_output[{position}] has a shape of torch.Size({list(given)}) and output[{position}] "
+        "has a "
         f"shape of torch.Size({list(wanted)})."
     )
     error.add_note(
@@ -254,7 +258,8 @@ def _warn_cycle() -> None:
     warnings.warn(
         "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
         "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
-        "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
+        "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
+        "the "
         "cycle and avoid the leak.",
         UserWarning,
         stacklevel=4,
@@ -300,7 +305,8 @@ def _grad_inputs(inputs: Any) -> tuple[list | None, list]:
 def _plain_dict(inputs: Any, function: str) -> dict:
     if type(inputs) is not dict:
         raise TypeError(
-            f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not "
+            f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are "
+            "not "
             "supported."
         )
     return inputs
@@ -315,7 +321,8 @@ def _edge_of(target: Any) -> tuple:
         raise TypeError(f"expected a Tensor or GradientEdge to differentiate with respect to, got {type(target).__name__}")
     if not target.requires_grad:
         raise RuntimeError(
-            "One of the differentiated Tensors does not require grad. Call requires_grad_() on it before the forward pass."
+            "One of the differentiated Tensors does not require grad. Call requires_grad_() on it before the forward "
+            "pass."
         )
     return (anchor_of(target), 0) if target._node is None else (target._node, target._output_nr)
 

@@ -73,7 +73,8 @@ def will_run(node: Any) -> bool:
     if isinstance(node, AccumulateGrad):
         if not sweep.accumulating:
             raise RuntimeError(
-                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
+                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+                "This is "
                 "currently not supported. Ask about nodes that are not leaves, or run backward(inputs=...)."
             )
         return node.anchor in sweep.reachable()
@@ -87,7 +88,8 @@ def execution_order() -> list:
         raise RuntimeError("_current_graph_task_execution_order should only be called during the backward pass")
     if is_multithreading_enabled():
         raise RuntimeError(
-            "_current_graph_task_execution_order expects the current backward to be executed with multithreading disabled, "
+            "_current_graph_task_execution_order expects the current backward to be executed with multithreading "
+            "disabled, "
             "e.g. by running:\n\nwith torch.autograd.set_multithreading_enabled(False):\n    ..."
         )
     arrivals = dict(sweep.visits())

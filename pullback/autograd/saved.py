@@ -23,7 +23,8 @@ SECOND_TIME = (
 
 
 DETACHED = (
-    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, please use "
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, please "
+    "use "
     "out-of-place `.detach()` instead"
 )
 
@@ -134,7 +135,9 @@ def _as_input(history: tuple, unpacked: Tensor) -> Tensor:
     if target is None:
         return unpacked
     if not target.is_node:
-        return unpacked if unpacked._requires_grad else target if unpacked._array is target._array else _linked(unpacked, target)
+        if unpacked._requires_grad:
+            return unpacked
+        return target if unpacked._array is target._array else _linked(unpacked, target)
     tensor = wrap(unpacked._array)
     tensor._node, tensor._output_nr, tensor._requires_grad = target, slot, True
     return tensor
@@ -169,7 +172,9 @@ class _Meta:
         self.dtype = dtype
 
 
-def describe_write(array: Any, producer: Any, output_nr: int, storage: Any, expected: int, name: str | None, node: Node) -> str:
+def describe_write(
+    array: Any, producer: Any, output_nr: int, storage: Any, expected: int, name: str | None, node: Node
+) -> str:
     """The error about a saved value that was written to: which, by whom, what to do."""
     from ..dtypes import from_numpy_dtype
 
@@ -224,18 +229,21 @@ def _indices(index: tuple) -> tuple:
 
 def raw_saved_attribute(node: Node, name: str) -> RawSaved:
     """`node._raw_saved_<name>`: the place of a saved value, to which hooks can be given."""
-    position = _position(node, name)
+    position = _position(node, name, must_live=False)
     if position is None:
         raise AttributeError(f"{node.name()} did not save {name!r} this time")
     return RawSaved(node, position)
 
 
-def _position(node: Node, name: str) -> int | None:
+def _position(node: Node, name: str, must_live: bool = True) -> int | None:
     op = node.op
     for position, code in enumerate(node.plan.saves):
-        own = ("out" if code < 0 else op.inputs[code]) if type(code) is int else code
+        if type(code) is tuple:
+            own = f"{op.inputs[code[1]]}_shape"
+        else:
+            own = ("out" if code < 0 else op.inputs[code]) if type(code) is int else code
         if own == name:
-            if node.saved is FREED:
+            if must_live and node.saved is FREED:
                 raise RuntimeError(SECOND_TIME)
             return position
     return None
@@ -276,7 +284,8 @@ class RawSaved:
         """`register_hooks(pack, unpack)`: keep `pack(tensor)`, and get the tensor back from it by `unpack`."""
         if len(hooks) != 2 or not all(map(callable, hooks)):
             raise TypeError(
-                "register_hooks(): incompatible function arguments. It takes two functions: one that packs a tensor and one "
+                "register_hooks(): incompatible function arguments. It takes two functions: one that packs a tensor "
+                "and one "
                 "that gets it back."
             )
         value = self._entry()
@@ -299,8 +308,10 @@ class RawSaved:
 
 
 FREED_BEFORE_HOOKS = (
-    "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when "
-    "you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second "
+    "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
+    "freed when "
+    "you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a "
+    "second "
     "time or if you need to access saved variables after calling backward."
 )
 
@@ -329,7 +340,8 @@ def pack(pack_hook: Any, tensor: Tensor) -> Any:
     after = 0 if tensor._storage is None else tensor._storage.version
     if after != before:
         raise RuntimeError(
-            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
+            "be "
             "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
             "need to perform in-place operations on the input to a pack hook."
         )

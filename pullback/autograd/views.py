@@ -103,14 +103,16 @@ def refresh(tensor: Tensor) -> None:
         if not current_mode().grad:
             return
         raise RuntimeError(
-            "A view was created in inference mode and its base or another view of its base has been modified inplace in normal "
+            "A view was created in inference mode and its base or another view of its base has been modified inplace "
+            "in normal "
             f"mode. {_AMBIGUOUS}inside the inference_mode block or both outside."
         )
     if view.origin in _FINAL and (base._requires_grad or tensor._node is not None):
         if not current_mode().grad:
             return
         raise RuntimeError(
-            f"{_made_by(tensor)} and its base or another view of its base has been modified inplace. {_FINAL[view.origin]}"
+            f"{_made_by(tensor)} and its base or another view of its base has been modified inplace. "
+            f"{_FINAL[view.origin]}"
         )
     if base._requires_grad:
         if tensor._array.dtype.kind in "fcV":
@@ -136,15 +138,18 @@ SEVERAL = (
     "modified inplace. You should replace the inplace operation by an out-of-place one."
 )
 CUSTOM = (
-    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
-    "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
+    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+    "handle "
+    "view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+    "gradients. This "
     "behavior is forbidden. You can fix this by cloning the output of the custom Function."
 )
 _FINAL = {"several": SEVERAL, "custom": CUSTOM}  # views whose way from the base cannot be replayed
 
 
 _AMBIGUOUS = (
-    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+    "the view "
     "and the inplace either both "
 )
 
@@ -261,14 +266,18 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
         base = base_of(view)
         if view.origin == "no_grad" and (base._requires_grad or tensor._requires_grad):
             raise RuntimeError(
-                f"{_view_of(tensor)} was created in no_grad mode and is being modified inplace with grad mode enabled. {_AMBIGUOUS}"
-                "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
+                f"{_view_of(tensor)} was created in no_grad mode and is being modified inplace with grad mode enabled. "
+                f"{_AMBIGUOUS}"
+                "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
+                "the "
                 "inplace to be tracked)."
             )
         if view.origin == "inference":
             raise RuntimeError(
-                f"{_view_of(tensor)} was created in inference mode and is being modified inplace in normal mode. {_AMBIGUOUS}"
-                "inside the inference_mode block (if you don't want the inplace to be tracked) or both outside (if you want the "
+                f"{_view_of(tensor)} was created in inference mode and is being modified inplace in normal mode. "
+                f"{_AMBIGUOUS}"
+                "inside the inference_mode block (if you don't want the inplace to be tracked) or both outside (if you "
+                "want the "
                 "inplace to be tracked)."
             )
         if view.origin in _FINAL:
@@ -313,7 +322,8 @@ def alias_of(tensor: Tensor) -> Tensor:
     alias._output_nr = tensor._output_nr
     alias._requires_grad = tensor._requires_grad
     alias._storage = tensor._storage
-    if alias._node is not None and tensor._view is not None and (alias._node.hooks is not None or alias._node.op is None):
+    node = alias._node
+    if node is not None and tensor._view is not None and (node.hooks is not None or node.op is None):
         # A write through a view leaves the view's old node behind: hooks on it, and a custom backward, do not run.
         alias._view = tensor._view
         replay_on(base_of(tensor._view), alias)

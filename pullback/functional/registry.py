@@ -135,11 +135,13 @@ def store(name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     involved = [value for value in (*_flat(args), *kwargs.values(), *targets) if isinstance(value, Tensor)]
     if mode.dual_level and any(value._tangent is not None for value in involved):
         raise RuntimeError(
-            f"Trying to use forward AD with {name.rstrip('_')}_out that does not support it because it is an out= function"
+            f"Trying to use forward AD with {name.rstrip('_')}_out that does not support it because it is an out= "
+            "function"
         )
     if mode.grad and any(value.requires_grad for value in involved):
         raise RuntimeError(
-            f"{name.rstrip('_')}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            f"{name.rstrip('_')}(): functions with out=... arguments don't support automatic differentiation, but one "
+            "of the "
             "arguments requires grad."
         )
     with no_grad():
@@ -177,9 +179,12 @@ def write_out(name: str, target: Any, value: Tensor) -> None:
             import warnings
 
             warnings.warn(
-                f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does not "
-                f"match the required output shape {list(value.shape)}. This behavior is deprecated, and in a future PyTorch "
-                "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t "
+                f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does "
+                "not "
+                f"match the required output shape {list(value.shape)}. This behavior is deprecated, and in a future "
+                "PyTorch "
+                "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
+                "tensor t "
                 "by resizing it, inplace, to zero elements with t.resize_(0).",
                 UserWarning,
                 stacklevel=4,

@@ -24,7 +24,8 @@ from ..autograd.running import pass_number
 from ..tensor import Tensor
 
 __all__ = [
-    "CheckpointError", "CheckpointPolicy", "GraphExecGroup", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_debug_enabled",
+    "CheckpointError", "CheckpointPolicy", "GraphExecGroup", "checkpoint", "checkpoint_sequential", "noop_context_fn",
+    "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop", "create_selective_checkpoint_contexts",
 ]  # fmt: skip
 
@@ -86,7 +87,8 @@ def create_selective_checkpoint_contexts(
     elif not callable(policy_fn_or_list):
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
     raise NotImplementedError(
-        "Selective checkpointing is not supported. Checkpoint smaller parts of the function instead: what lies outside of "
+        "Selective checkpointing is not supported. Checkpoint smaller parts of the function instead: what lies outside "
+        "of "
         "checkpoint() is kept, what lies inside is computed again."
     )
 
@@ -153,7 +155,9 @@ def checkpoint(
 class _Rerun:
     """The function with its arguments and the state of the random numbers, to be run again."""
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any], preserve: bool, context: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any], preserve: bool, context: Any
+    ) -> None:
         self.function, self.args, self.kwargs, self.context = function, args, kwargs, context
         self.state = _random_state() if preserve else None
 
@@ -208,7 +212,7 @@ class _Frame:
         self.debug = debug if chosen is None else chosen
         self.finished: bool = False  # a function may differentiate inside itself, and so run again before it has ended
         self.metadata: list[dict[Any, Any]] = []
-        self.values: dict[Any, dict[int, Tensor]] = {}  # for each pass that ran the function again: what is left to take
+        self.values: dict[Any, dict[int, Tensor]] = {}  # for each pass that ran the function again: what is left
 
     def hooks(self) -> Any:
         return saved_tensors_hooks(self.pack, self.unpack)
@@ -285,15 +289,19 @@ class _Frame:
 
 _TWICE = (
     "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling "
-    "ctx.saved_tensors in backward, make sure to do so only once. The values of a second run are handed out once and forgotten."
+    "ctx.saved_tensors in backward, make sure to do so only once. The values of a second run are handed out once and "
+    "forgotten."
 )
 _OVERLAP = (
-    "torch.utils.checkpoint: Performing two backward calls that overlap (i.e. require the same saved activations) inside one "
+    "torch.utils.checkpoint: Performing two backward calls that overlap (i.e. require the same saved activations) "
+    "inside one "
     "GraphExecGroup is not supported: the group runs a checkpointed function again only once."
 )
 _DEBUG = (
-    "\n\nYou are seeing this error because you passed `debug=True` to checkpoint and some tensors to be saved during the "
-    "original forward differ from those saved during recomputation. The function must do the same both times: look for changing "
+    "\n\nYou are seeing this error because you passed `debug=True` to checkpoint and some tensors to be saved during "
+    "the "
+    "original forward differ from those saved during recomputation. The function must do the same both times: look for "
+    "changing "
     "state, and for random numbers drawn outside it.\n"
 )
 _TIP = (

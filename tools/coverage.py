@@ -14,21 +14,26 @@ PAGE = Path(__file__).parents[1] / "docs" / "coverage.md"
 
 NAMESPACES = (
     "torch", "torch.Tensor", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.optim",
-    "torch.optim.lr_scheduler", "torch.autograd", "torch.autograd.functional", "torch.autograd.forward_ad", "torch.autograd.graph",
+    "torch.optim.lr_scheduler", "torch.autograd", "torch.autograd.functional", "torch.autograd.forward_ad",
+    "torch.autograd.graph",
     "torch.func", "torch.linalg", "torch.fft", "torch.special", "torch.signal.windows", "torch.masked", "torch.distributions",
     "torch.utils.data", "torch.utils.checkpoint", "torch.random", "torch.testing",
 )  # fmt: skip
 
 # Families that are out of scope, by the shape of the name.
 OUT_OF_SCOPE = {
-    "sparse tensors": ("sparse", "coalesce", "crow_indices", "col_indices", "ccol_indices", "row_indices", "csr", "csc", "bsr", "bsc"),
-    "quantization": ("quant", "qscheme", "q_scale", "q_zero", "q_per", "fake_", "choose_qparams", "int_repr", "fbgemm"),
+    "sparse tensors": (
+        "sparse", "coalesce", "crow_indices", "col_indices", "ccol_indices", "row_indices", "csr", "csc", "bsr", "bsc",
+    ),
+    "quantization": ("quant", "qint", "quint", "float4", "float8", "bits", "int1", "int2", "int3", "int4", "int5", "int6", "int7", "qscheme", "q_scale", "q_zero", "q_per", "fake_", "choose_qparams", "int_repr", "fbgemm"),
     "nested tensors": ("nested", "jagged"),
     "CUDA, other devices and libraries": (
         "cuda", "cudnn", "miopen", "mkldnn", "xpu", "mps", "hpu", "ipu", "xla", "mtia", "vulkan", "ipc_", "pin_memory",
     ),
-    "TorchScript, symbolic shapes and compilers": ("sym_", "Sym", "jit", "script", "Script", "graph_", "Future", "fork", "wait", "dispatch", "vmap_"),
-    "internals": ("aten", "native_", "_", "cond", "scan", "Type", "Storage", "Stream", "Event", "Generic"),
+    "TorchScript, symbolic shapes and compilers": (
+        "sym_", "Sym", "jit", "script", "Script", "graph_", "Future", "fork", "wait", "dispatch", "vmap_",
+    ),
+    "internals": ("aten", "native_", "_", "batch_norm_", "import_ir", "parse_", "merge_type", "_ir", "Broadcasting", "has_torch_function", "cond", "scan", "Type", "Storage", "Stream", "Event", "Generic"),
 }  # fmt: skip
 
 
@@ -57,6 +62,14 @@ def excuse(name: str) -> str | None:
     return None
 
 
+def is_internal(value: object) -> bool:
+    """Classes of the C++ library, typing helpers and documentation strings that lie about in torch's namespaces."""
+    home = getattr(value, "__module__", "") or ""
+    if type(value).__name__.startswith(("pybind11", "PyCapsule")) or type(type(value)).__name__.startswith("pybind11"):
+        return True
+    return isinstance(value, (str, dict, bool)) or inspect.isclass(value) and home.startswith(("torch._C", "torch.jit", "typing"))
+
+
 def page() -> str:
     import torch
 
@@ -77,7 +90,7 @@ def page() -> str:
         for name in public_names(namespace, torch):
             if own is not None and hasattr(own, name):
                 scope.append(name)
-            elif excuse(name):
+            elif excuse(name) or is_internal(resolve(torch, f"{namespace}.{name}")):
                 excused.append(name)
             else:
                 scope.append(name)

@@ -1,4 +1,4 @@
-"""Elementwise chains worth fusing: GELU, SiLU, sigmoid, binary cross entropy, and large ufuncs on all threads.
+"""Elementwise chains worth fusing: GELU, SiLU, softplus, sigmoid, binary cross entropy, and large ufuncs on all threads.
 
 Each is a short list of ufuncs that write into one output block while it is in cache. A backward kernel takes the
 cotangent first, then what forward was given. Half precision is computed in float32.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..quiet import restore, silence
 from .threads import INLINE_BYTES, parallel_elements
 
 if TYPE_CHECKING:
@@ -26,6 +27,26 @@ _LOG_TAIL = (
     -0.7978920434044466, -0.6931471805599453,
 )
 _TAIL_END = 15.0
+SMALL = 1 << 14
+"""Up to this many elements a chain runs at once, without blocks and threads."""
+
+
+class Constants:
+    """The numbers of the chains as 0-d arrays of one type: NumPy takes half a microsecond to convert a Python number."""
+
+    def __init__(self, dtype: str) -> None:
+        def number(value: float) -> np.ndarray:
+            return np.array(value, dtype)
+
+        self.zero, self.one, self.half, self.minus_half = map(number, (0, 1, 0.5, -0.5))
+        self.slope, self.cubic = number(_SLOPE), number(_SLOPE * _CUBIC)
+        self.half_slope, self.half_cubic = number(0.5 * _SLOPE), number(1.5 * _SLOPE * _CUBIC)
+        self.root_half, self.density = number(math.sqrt(0.5)), number(1 / math.sqrt(2 * math.pi))
+        self.tail_end = number(_TAIL_END)
+        self.log_tail = tuple(map(number, _LOG_TAIL))
+
+
+CONSTANTS: dict[str, Constants] = {"f": Constants("f"), "d": Constants("d")}
 
 
 def elementwise(ufunc: np.ufunc, *arrays: np.ndarray) -> np.ndarray:
@@ -44,7 +65,16 @@ def elementwise(ufunc: np.ufunc, *arrays: np.ndarray) -> np.ndarray:
 
 def _chained(chain: Callable[..., object], *arrays: np.ndarray, temporaries: int = 1) -> np.ndarray:
     """Run a chain on arrays of one shape, in float32 for half precision; the result has the first one's type."""
-    dtype = arrays[0].dtype
+    first = arrays[0]
+    dtype = first.dtype
+    if first.size <= SMALL and first.ndim and dtype != np.float16:
+        out = np.empty_like(first)
+        token = silence()
+        try:
+            chain(*arrays, out)
+        finally:
+            restore(token)
+        return out
     if dtype == np.float16:
         arrays = tuple(a.astype(np.float32) for a in arrays)
     out = np.empty_like(arrays[0])
@@ -59,10 +89,10 @@ def _erf(x: np.ndarray) -> np.ndarray:
 
 
 def _sigmoid_chain(x: np.ndarray, out: np.ndarray) -> None:
-    np.negative(x, out=out)
-    np.exp(out, out=out)
-    np.add(out, 1, out=out)
-    np.reciprocal(out, out=out)
+    np.negative(x, out)
+    np.exp(out, out)
+    np.add(out, CONSTANTS[x.dtype.char].one, out)
+    np.reciprocal(out, out)
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -71,10 +101,10 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def _silu_chain(x: np.ndarray, out: np.ndarray) -> None:
-    np.negative(x, out=out)
-    np.exp(out, out=out)
-    np.add(out, 1, out=out)
-    np.divide(x, out, out=out)
+    np.negative(x, out)
+    np.exp(out, out)
+    np.add(out, CONSTANTS[x.dtype.char].one, out)
+    np.divide(x, out, out)
 
 
 def silu(x: np.ndarray) -> np.ndarray:
@@ -83,12 +113,13 @@ def silu(x: np.ndarray) -> np.ndarray:
 
 
 def _silu_backward_chain(gradient: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+    one = CONSTANTS[x.dtype.char].one
     _sigmoid_chain(x, out)
-    rest = np.subtract(1, out)
-    np.multiply(rest, x, out=rest)
-    np.add(rest, 1, out=rest)
-    np.multiply(out, rest, out=out)
-    np.multiply(out, gradient, out=out)
+    rest = np.subtract(one, out)
+    np.multiply(rest, x, rest)
+    np.add(rest, one, rest)
+    np.multiply(out, rest, out)
+    np.multiply(out, gradient, out)
 
 
 def silu_backward(gradient: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -96,80 +127,118 @@ def silu_backward(gradient: np.ndarray, x: np.ndarray) -> np.ndarray:
     return _chained(_silu_backward_chain, gradient, x)
 
 
+def softplus(x: np.ndarray, beta: float, threshold: float) -> np.ndarray:
+    """log(1 + exp(beta x)) / beta; x itself where beta x exceeds the threshold."""
+
+    def chain(x: np.ndarray, out: np.ndarray) -> None:
+        scaled = x if beta == 1 else np.multiply(x, beta)
+        np.log1p(np.exp(scaled, out), out)
+        if beta != 1:
+            np.divide(out, beta, out)
+        if x.size and not np.maximum.reduce(scaled, axis=None) <= threshold:  # or is nan
+            np.copyto(out, x, where=scaled > threshold)
+
+    return _chained(chain, x)
+
+
+def softplus_backward(gradient: np.ndarray, x: np.ndarray, beta: float, threshold: float) -> np.ndarray:
+    """gradient sigmoid(beta x), the gradient itself where beta x exceeds the threshold."""
+
+    def chain(gradient: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+        np.negative(x, out) if beta == 1 else np.multiply(x, -beta, out)
+        # Above 17, sigmoid is 1 in float32.
+        linear = out < -threshold if threshold < 17 or x.dtype != np.float32 else None
+        np.exp(out, out)
+        np.add(out, CONSTANTS[x.dtype.char].one, out)
+        np.divide(gradient, out, out)
+        if linear is not None:
+            np.copyto(out, gradient, where=linear)
+
+    return _chained(chain, gradient, x)
+
+
 def _tanh_argument(x: np.ndarray, out: np.ndarray) -> None:
     """tanh(sqrt(2 / pi) (x + 0.044715 x^3)) into `out`."""
-    np.multiply(x, x, out=out)
-    np.multiply(out, _SLOPE * _CUBIC, out=out)
-    np.add(out, _SLOPE, out=out)
-    np.multiply(out, x, out=out)
-    np.tanh(out, out=out)
+    constants = CONSTANTS[x.dtype.char]
+    np.multiply(x, x, out)
+    np.multiply(out, constants.cubic, out)
+    np.add(out, constants.slope, out)
+    np.multiply(out, x, out)
+    np.tanh(out, out)
 
 
 def _gelu_tanh_chain(x: np.ndarray, out: np.ndarray) -> None:
+    constants = CONSTANTS[x.dtype.char]
     _tanh_argument(x, out)
-    np.add(out, 1, out=out)
-    np.multiply(out, x, out=out)
-    np.multiply(out, 0.5, out=out)
+    np.add(out, constants.one, out)
+    np.multiply(out, x, out)
+    np.multiply(out, constants.half, out)
 
 
 def _gelu_tanh_backward_chain(gradient: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
     # With t the tanh of a(x): (1 + t)/2 + x (1 - t^2) a'(x) / 2 = (1 + t) (1/2 + (1 - t) x a'(x) / 2).
+    constants = CONSTANTS[x.dtype.char]
     _tanh_argument(x, out)
     slope = np.multiply(x, x)
-    np.multiply(slope, 1.5 * _SLOPE * _CUBIC, out=slope)
-    np.add(slope, 0.5 * _SLOPE, out=slope)
-    np.multiply(slope, x, out=slope)
-    np.multiply(slope, np.subtract(1, out), out=slope)
-    np.add(slope, 0.5, out=slope)
-    np.add(out, 1, out=out)
-    np.multiply(out, slope, out=out)
-    np.multiply(out, gradient, out=out)
+    np.multiply(slope, constants.half_cubic, slope)
+    np.add(slope, constants.half_slope, slope)
+    np.multiply(slope, x, slope)
+    rest = np.subtract(constants.one, out)
+    np.multiply(slope, rest, slope)
+    np.add(slope, constants.half, slope)
+    np.add(out, constants.one, out)
+    np.multiply(out, slope, out)
+    np.multiply(out, gradient, out)
 
 
 def _normal_tail(x: np.ndarray, out: np.ndarray) -> np.ndarray:
     """Write the normal distribution function at -|x| to `out`, for float32; return |x|, cut where that is zero."""
+    constants = CONSTANTS[x.dtype.char]
+    first, *middle, last = constants.log_tail
     size = np.absolute(x)
-    np.minimum(size, _TAIL_END, out=size)
-    np.multiply(size, _LOG_TAIL[0], out=out)
-    for coefficient in _LOG_TAIL[1:-1]:
-        np.add(out, coefficient, out=out)
-        np.multiply(out, size, out=out)
-    np.add(out, _LOG_TAIL[-1], out=out)
-    np.exp(out, out=out)
+    np.minimum(size, constants.tail_end, out=size)
+    np.multiply(size, first, out)
+    for coefficient in middle:
+        np.add(out, coefficient, out)
+        np.multiply(out, size, out)
+    np.add(out, last, out)
+    np.exp(out, out)
     return size
 
 
 def _gelu_chain(x: np.ndarray, out: np.ndarray) -> None:
+    constants = CONSTANTS[x.dtype.char]
     if x.dtype == np.float32:
         size = _normal_tail(x, out)
-        np.multiply(out, size, out=out)
-        np.subtract(np.maximum(x, 0, out=size), out, out=out)
+        np.multiply(out, size, out)
+        np.subtract(np.maximum(x, constants.zero, out=size), out, out)
         return
-    np.multiply(x, math.sqrt(0.5), out=out)
+    np.multiply(x, constants.root_half, out)
     np.copyto(out, _erf(out))
-    np.add(out, 1, out=out)
-    np.multiply(out, x, out=out)
-    np.multiply(out, 0.5, out=out)
+    np.add(out, constants.one, out)
+    np.multiply(out, x, out)
+    np.multiply(out, constants.half, out)
 
 
 def _gelu_backward_chain(gradient: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+    constants = CONSTANTS[x.dtype.char]
     if x.dtype == np.float32:
         density = _normal_tail(x, out)
-        np.subtract(np.greater(x, 0), out, out=out)
-        np.absolute(out, out=out)
+        np.subtract(np.greater(x, constants.zero), out, out)
+        np.absolute(out, out)
     else:
         density = np.empty_like(x)
-        np.multiply(x, math.sqrt(0.5), out=out)
+        np.multiply(x, constants.root_half, out)
         np.copyto(out, _erf(out))
-        np.add(out, 1, out=out)
-        np.multiply(out, 0.5, out=out)
-    np.multiply(x, x, out=density)
-    np.multiply(density, -0.5, out=density)
-    np.exp(density, out=density)
-    np.multiply(density, x, out=density)
-    np.multiply(density, 1 / math.sqrt(2 * math.pi), out=density)
-    np.add(out, density, out=out)
-    np.multiply(out, gradient, out=out)
+        np.add(out, constants.one, out)
+        np.multiply(out, constants.half, out)
+    np.multiply(x, x, density)
+    np.multiply(density, constants.minus_half, density)
+    np.exp(density, density)
+    np.multiply(density, x, density)
+    np.multiply(density, constants.density, density)
+    np.add(out, density, out)
+    np.multiply(out, gradient, out)
 
 
 def gelu(x: np.ndarray, *, approximate: str = "none") -> np.ndarray:
@@ -193,14 +262,14 @@ def _same_shape(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def _bce_chain(x: np.ndarray, target: np.ndarray, out: np.ndarray) -> None:
-    np.absolute(x, out=out)
-    np.negative(out, out=out)
-    np.exp(out, out=out)
-    np.log1p(out, out=out)
+    np.absolute(x, out)
+    np.negative(out, out)
+    np.exp(out, out)
+    np.log1p(out, out)
     product = np.multiply(x, target)
-    np.subtract(out, product, out=out)
-    np.maximum(x, 0, out=product)
-    np.add(out, product, out=out)
+    np.subtract(out, product, out)
+    np.maximum(x, CONSTANTS[x.dtype.char].zero, out=product)
+    np.add(out, product, out)
 
 
 def _bce_weighted_chain(x: np.ndarray, target: np.ndarray, positive: np.ndarray, out: np.ndarray) -> None:

@@ -39,8 +39,8 @@ _gelu_kernel = in_single(lambda g, x, approximate: kernels.gelu_backward(g, x, a
 
 
 def _gelu_pullback(g: Any, x: Any, approximate: str) -> Any:
-    if plain(g, x) and g.shape == x.shape and g.dtype == x.dtype:
-        return _gelu_kernel(np.asarray(g), np.asarray(x), approximate=approximate)
+    if type(g) is type(x) is np.ndarray and g.shape == x.shape and g.dtype == x.dtype:
+        return _gelu_kernel(g, x, approximate=approximate)
     return g * _gelu_slope(x, approximate)
 
 
@@ -56,8 +56,8 @@ _silu_kernel = in_single(lambda g, x: kernels.silu_backward(g, x))
 
 
 def _silu_pullback(g: Any, x: Any) -> Any:
-    if plain(g, x) and x.dtype.kind != "c" and g.shape == x.shape and g.dtype == x.dtype:
-        return _silu_kernel(np.asarray(g), np.asarray(x))
+    if type(g) is type(x) is np.ndarray and x.dtype.kind != "c" and g.shape == x.shape and g.dtype == x.dtype:
+        return _silu_kernel(g, x)
     s = sigmoid(x)
     slope = s * (1 + x * (1 - s))
     return g * (np.conj(slope) if x.dtype.kind == "c" else slope)
@@ -67,10 +67,15 @@ silu: Op = op("SiluBackward0", in_single(_silu), kind="elementwise_pull", x=_sil
 
 
 def _softplus(x: Any, beta: float, threshold: float) -> Any:
-    return special_kernels.softplus(x, beta, threshold)
+    return kernels.softplus(np.asarray(x), beta, threshold)
+
+
+_softplus_kernel = in_single(lambda g, x, beta, threshold: kernels.softplus_backward(g, x, beta, threshold))
 
 
 def _softplus_pullback(g: Any, x: Any, beta: float, threshold: float) -> Any:
+    if type(g) is type(x) is np.ndarray and g.shape == x.shape and g.dtype == x.dtype:
+        return _softplus_kernel(g, x, beta=beta, threshold=threshold)
     return g * np.where(x * beta > threshold, 1, sigmoid(x * beta))
 
 

@@ -12,12 +12,37 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.op import Op, Plan
 from ..quiet import restore, silence
 
 
 def plain(*values: Any) -> bool:
     """Whether all values are NumPy arrays or scalars (or absent)."""
-    return all(value is None or isinstance(value, (np.ndarray, np.generic)) for value in values)
+    for value in values:
+        if type(value) is not np.ndarray and value is not None and not isinstance(value, (np.ndarray, np.generic)):
+            return False
+    return True
+
+
+class Fused(Op):
+    """An operation whose further outputs (statistics, indices) carry no gradient: its rule reads `g[0]` alone."""
+
+    def _make_plan(self, mask: int, count: int, rules: dict) -> Plan:
+        plan = super()._make_plan(mask, count, rules)
+        plan.undefined_allowed = True  # spares zeros in the place of cotangents that nobody looks at
+        return plan
+
+
+def fused(
+    node_name: str,
+    forward: Callable[..., Any],
+    *,
+    inputs: tuple[str, ...],
+    joint: Callable[..., Any],
+    batch: Callable[..., Any] | None = None,
+) -> Op:
+    """A `Fused` operation with these inputs and one rule for all of them."""
+    return Fused(node_name, forward, inputs=inputs, rules={}, joint=joint, batch=batch, outputs=0)
 
 
 _BITS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
@@ -54,7 +79,7 @@ def in_single(kernel: Callable[..., Any]) -> Callable[..., Any]:
         first = arrays[0].dtype
         token = silence()
         try:
-            if not is_half(first):
+            if first.itemsize != 2:
                 return kernel(*arrays, **params)
             results = kernel(*map(_widened, arrays), **params)
         finally:

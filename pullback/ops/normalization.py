@@ -16,7 +16,7 @@ from ..autograd.op import Op, op
 from ..kernels import normalization as kernels
 from ..quiet import quiet
 from .batching import normalized
-from .fusing import in_single, is_half, narrowed, plain
+from .fusing import fused, in_single, is_half, narrowed, plain
 
 
 def _trailing(x: Any, axes: int) -> tuple:
@@ -48,38 +48,18 @@ def _layer_norm(x: Any, weight: Any, bias: Any, axes: int, eps: float) -> tuple:
     return kernels.layer_norm(x, weight, bias, axes=axes, eps=eps)
 
 
-def _small_backward(g: Any, x: Any, weight: Any, mean: Any, scale: Any, needs: tuple) -> tuple:
-    """The pullback of layer norm over one axis, where there is too little for blocks and threads."""
-    normal = x - mean
-    normal *= scale
-    columns = x.shape[-1]
-    gradient = None
-    if needs[0]:
-        gradient = g - 0 if weight is None else g * weight
-        projection = np.vecdot(gradient, normal)[..., None]
-        gradient -= np.add.reduce(gradient, axis=-1, keepdims=True) / columns
-        gradient -= normal * (projection / columns)
-        gradient *= scale
-    lead = tuple(range(x.ndim - 1))
-    return (
-        gradient,
-        np.add.reduce(g * normal, axis=lead) if needs[1] else None,
-        np.add.reduce(g, axis=lead) if needs[2] else None,
-    )
-
-
 def _layer_norm_pullback(
     g: Any, x: Any, weight: Any, extras: Any, needs: tuple, axes: int, eps: float
 ) -> tuple:
     g = g[0]
     if plain(g, x, weight):
         kind = x.dtype
-        if axes == 1 and 0 < x.size <= 4096 and not is_half(kind):
-            return _small_backward(g, x, weight, extras[0], extras[1], needs)
+        if not is_half(kind):
+            return kernels.layer_norm_backward(g, x, *extras, weight, axes=axes, wanted=needs)
         gradients = kernels.layer_norm_backward(
-            *_widened(np.asarray(g), x, extras[0], extras[1], weight), axes=axes, wanted=(*needs, False, False)[:3]
+            *_widened(np.asarray(g), x, extras[0], extras[1], weight), axes=axes, wanted=needs
         )
-        return tuple(narrowed(gradient, kind) if is_half(kind) else gradient for gradient in gradients)
+        return tuple(narrowed(gradient, kind) for gradient in gradients)
     axis = _trailing(x, axes)
     centred = x - _moment(x, axis)
     scale = (_moment(centred * centred, axis) + eps) ** -0.5
@@ -92,11 +72,10 @@ def _layer_norm_pullback(
     )
 
 
-layer_norm: Op = op(
+layer_norm: Op = fused(
     "NativeLayerNormBackward0",
     in_single(_layer_norm),
     inputs=("x", "weight", "bias"),
-    outputs=0,
     batch=normalized,
     joint=_layer_norm_pullback,
 )
@@ -126,8 +105,8 @@ def _rms_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, a
     )
 
 
-rms_norm: Op = op(
-    "MulBackward0", in_single(_rms_norm), inputs=("x", "weight"), outputs=0, batch=normalized, joint=_rms_norm_pullback
+rms_norm: Op = fused(
+    "MulBackward0", in_single(_rms_norm), inputs=("x", "weight"), batch=normalized, joint=_rms_norm_pullback
 )
 
 # --- batch norm: statistics of each channel (axis 1) over everything else ---

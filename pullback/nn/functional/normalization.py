@@ -27,7 +27,8 @@ def _normalized(input: Tensor, shape: Any, function: str, star: str) -> tuple[in
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
             "normalized_shape = []"
         )
-    if tuple(input.shape[input.ndim - len(shape) :]) != shape or input.ndim < len(shape):
+    sizes = input._array.shape
+    if sizes[len(sizes) - len(shape) :] != shape or len(sizes) < len(shape):
         raise RuntimeError(
             f"Given normalized_shape={list(shape)}, expected input with shape [{star}{', '.join(map(str, shape))}], "
             f"but got input of size{list(input.shape)}"

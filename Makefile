@@ -3,7 +3,7 @@
 #   make demo    the founding examples, unchanged, and a small tour
 #   make test    the test suite, with torch as the oracle
 #   make third-party   packages from PyPI that were written for torch
-#   make lint    ruff            make types   mypy
+#   make lint    ruff            make types   mypy, and pyright's count
 #   make bench   the benchmarks  make docs    the documentation site
 #   make clean   remove .venv and caches
 
@@ -74,6 +74,7 @@ lint: $(DEV_STAMP)
 
 types: $(DEV_STAMP)
 	$(BIN)/mypy
+	$(BIN)/python -m tools.type_completeness
 
 bench: $(ORACLE_STAMP)
 	$(BIN)/python -m benchmarks --write benchmarks/results.md $(BENCH_FLAGS)

@@ -114,7 +114,8 @@ def main() -> None:
     if arguments.write:
         described = "\n".join(f"- `{name}`: {function.__doc__}" for name, function in WORKLOADS.items())
         arguments.write.write_text(
-            "# Benchmarks\n\nMedians of interleaved slices, torch eager and Pullback in one run. Above 1 is faster than torch.\n\n"
+            "# Benchmarks\n\nMedians of interleaved slices, torch eager and Pullback in one run. "
+            "Above 1 is faster than torch.\n\n"
             + "\n".join(lines) + "\n\n" + described + "\n"
         )
 

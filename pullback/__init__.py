@@ -14,7 +14,14 @@ from typing import Any
 # switched off; the user's NumPy code keeps its settings.
 _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"pullback\.")
 
+from . import creation as _creation  # noqa: E402
 from . import dtypes as _dtypes  # noqa: E402
+from . import interop as _interop  # noqa: E402
+from . import interop_einops as _interop_einops  # noqa: E402
+from . import lazy_names as _lazy_names  # noqa: E402
+from . import methods as _methods  # noqa: E402
+from . import runtime as _runtime  # noqa: E402, F401
+from . import tensor_facts as _tensor_facts  # noqa: E402, F401
 from .autograd import (  # noqa: E402
     enable_grad,
     inference_mode,
@@ -51,13 +58,6 @@ from .dtypes import (  # noqa: E402
     uint32,
     uint64,
 )
-from . import creation as _creation  # noqa: E402
-from . import interop as _interop  # noqa: E402
-from . import interop_einops as _interop_einops  # noqa: E402
-from . import lazy_names as _lazy_names  # noqa: E402
-from . import methods as _methods  # noqa: E402
-from . import runtime as _runtime  # noqa: E402, F401
-from . import tensor_facts as _tensor_facts  # noqa: E402, F401
 from .functional import registry as _registry  # noqa: E402
 from .interop import from_dlpack, from_numpy, to_dlpack  # noqa: E402
 from .printing import set_printoptions  # noqa: E402

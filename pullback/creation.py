@@ -37,7 +37,8 @@ def finish(
         if array.dtype.kind not in "fcV":
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients. "
-                f"This one would have dtype {from_numpy_dtype(array.dtype)!r}: pass dtype=torch.float32, or write 1. instead of 1."
+                f"This one would have dtype {from_numpy_dtype(array.dtype)!r}: pass dtype=torch.float32, "
+                "or write 1. instead of 1."
             )
         result._requires_grad = True
     if current_mode().inference:
@@ -227,7 +228,7 @@ def asarray(
 ) -> Tensor:
     """`obj` as a tensor; `copy=True` never shares memory, `copy=False` must."""
     if copy:
-        result = tensor(obj.detach() if isinstance(obj, Tensor) else obj, dtype=dtype) if not isinstance(obj, Tensor) else obj.detach().clone()
+        result = obj.detach().clone() if isinstance(obj, Tensor) else tensor(obj, dtype=dtype)
         result = result if dtype is None else result.to(dtype)
     else:
         result = as_tensor(obj, dtype, device)
@@ -239,7 +240,9 @@ def asarray(
     return result
 
 
-def scalar_tensor(s: Any, *, dtype: dtype_type | None = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+def scalar_tensor(
+    s: Any, *, dtype: dtype_type | None = None, device: Any = None, requires_grad: bool = False, **_: Any
+) -> Tensor:
     """A 0-d tensor of the default dtype."""
     return finish(np.array(s).astype(numpy_dtype(dtype)), requires_grad, device)
 
@@ -281,25 +284,43 @@ def allocate(function: Any, sizes: tuple[Any, ...], dtype: Any, *fill: Any) -> n
     try:
         return function(sizes, *fill, numpy_dtype(dtype))
     except (ValueError, OverflowError):
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)}: no machine has that much memory") from None
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(sizes)}: no machine has that much memory"
+        ) from None
 
 
-def zeros(*args: Any, size: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None, names: Any = None) -> Tensor:
+def zeros(
+    *args: Any, size: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None, names: Any = None
+) -> Tensor:
     """A tensor of zeros."""
-    return _into(out, finish(allocate(np.zeros, _checked(args, size), _dtype_for(dtype, out)), requires_grad, device, layout=layout))
+    array = allocate(np.zeros, _checked(args, size), _dtype_for(dtype, out))
+    return _into(out, finish(array, requires_grad, device, layout=layout))
 
 
-def ones(*args: Any, size: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None, names: Any = None) -> Tensor:
+def ones(
+    *args: Any, size: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None, names: Any = None
+) -> Tensor:
     """A tensor of ones."""
-    return _into(out, finish(allocate(np.ones, _checked(args, size), _dtype_for(dtype, out)), requires_grad, device, layout=layout))
+    array = allocate(np.ones, _checked(args, size), _dtype_for(dtype, out))
+    return _into(out, finish(array, requires_grad, device, layout=layout))
 
 
-def empty(*args: Any, size: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None, out: Tensor | None = None, names: Any = None) -> Tensor:
+def empty(
+    *args: Any, size: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None, out: Tensor | None = None,
+    names: Any = None
+) -> Tensor:
     """A tensor whose elements are whatever was in memory."""
-    return _into(out, finish(allocate(np.empty, _checked(args, size), _dtype_for(dtype, out)), requires_grad, device, layout=layout))
+    array = allocate(np.empty, _checked(args, size), _dtype_for(dtype, out))
+    return _into(out, finish(array, requires_grad, device, layout=layout))
 
 
-def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None, names: Any = None) -> Tensor:
+def full(
+    size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None, names: Any = None
+) -> Tensor:
     """A tensor of one value; its dtype follows the value."""
     value = fill_value.item() if isinstance(fill_value, (Tensor, np.generic)) else fill_value
     if dtype is None and out is None:
@@ -329,31 +350,48 @@ def _like(function: Any, input: Tensor, dtype: Any, requires_grad: bool, device:
     return finish(function(np.empty(array.shape, wanted)), requires_grad, device)
 
 
-def zeros_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
+def zeros_like(
+    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    memory_format: Any = None, pin_memory: bool = False
+) -> Tensor:
     """Zeros in the shape and dtype of another tensor."""
     return _like(np.zeros_like, input, dtype, requires_grad, device, memory_format)
 
 
-def ones_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
+def ones_like(
+    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    memory_format: Any = None, pin_memory: bool = False
+) -> Tensor:
     """Ones in the shape and dtype of another tensor."""
     return _like(np.ones_like, input, dtype, requires_grad, device, memory_format)
 
 
-def empty_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
+def empty_like(
+    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    memory_format: Any = None, pin_memory: bool = False
+) -> Tensor:
     """An uninitialised tensor in the shape and dtype of another."""
     return _like(np.empty_like, input, dtype, requires_grad, device, memory_format)
 
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False
+) -> Tensor:
     """One value in the shape and dtype of another tensor."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    return _like(lambda array, dtype=None: np.full_like(array, value, dtype=dtype), input, dtype, requires_grad, device, memory_format)
+    return _like(
+        lambda array, dtype=None: np.full_like(array, value, dtype=dtype), input, dtype, requires_grad, device, memory_format
+    )
 
 
 # --- ranges and matrices ---
 
 
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None) -> Tensor:
+def arange(
+    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None
+) -> Tensor:
     """Numbers from `start` (0) up to, not including, `end`, in steps."""
     if end is None:
         start, end = 0, start
@@ -373,7 +411,10 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, lay
     return _into(out, finish(array, requires_grad, device))
 
 
-def range_(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, **_: Any) -> Tensor:
+def range_(
+    start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None, **_: Any
+) -> Tensor:
     """Like `arange`, but including the end (deprecated in torch, kept for old programs)."""
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
@@ -386,7 +427,10 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None,
 
 
 @with_numpy_names
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None) -> Tensor:
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None
+) -> Tensor:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
     first, last = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, end))
     _check_steps("linspace", steps)
@@ -398,7 +442,9 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, layout: Any
 
 def _check_steps(name: str, steps: Any) -> None:
     if not hasattr(steps, "__index__"):
-        raise TypeError(f"{name}() received an invalid combination of arguments: 'steps' must be an int, not {type(steps).__name__}")
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments: 'steps' must be an int, not {type(steps).__name__}"
+        )
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
 
@@ -421,7 +467,10 @@ def _evenly(first: Any, last: Any, steps: int, kind: np.dtype) -> np.ndarray:
 
 
 @with_numpy_names
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, out: Tensor | None = None, **_: Any) -> Tensor:
+def logspace(
+    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None, out: Tensor | None = None, **_: Any
+) -> Tensor:
     """`base` to the powers that `linspace` gives."""
     _check_steps("logspace", steps)
     kind = numpy_dtype(_dtype_for(dtype, out))
@@ -430,7 +479,10 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
     return _into(out, finish(np.power(float(base), exponents).astype(kind), requires_grad, device))
 
 
-def eye(n: int, m: int | None = None, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None) -> Tensor:
+def eye(
+    n: int, m: int | None = None, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None
+) -> Tensor:
     """The identity matrix (n by m)."""
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n}" if n < 0 else f"m must be greater or equal to 0, got {m}")
@@ -441,7 +493,9 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, layout: Any = None, 
 
 
 def _new(creator: Any) -> Any:
-    def method(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kwargs: Any) -> Tensor:
+    def method(
+        self: Tensor, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kwargs: Any
+    ) -> Tensor:
         kwargs.pop("layout", None), kwargs.pop("pin_memory", None)
         return creator(*args, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad, **kwargs)
 
@@ -450,7 +504,9 @@ def _new(creator: Any) -> Any:
     return method
 
 
-def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any
+) -> Tensor:
     """A tensor from data, in the dtype of this one."""
     return tensor(data, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
 

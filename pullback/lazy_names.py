@@ -7,7 +7,8 @@ from typing import Any
 SUBMODULES: frozenset[Any] = frozenset(
     {
         "_C", "_dynamo", "accelerator", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributed",
-        "distributions", "explaining", "fft", "func", "hub", "implicit", "jit", "linalg", "masked", "mps", "multi", "multiprocessing", "nn", "onnx", "optim", "optimize",
+        "distributions", "explaining", "fft", "func", "hub", "implicit", "jit", "linalg", "masked", "mps", "multi",
+        "multiprocessing", "nn", "onnx", "optim", "optimize",
         "overrides", "profiler", "random", "serialization", "signal", "special", "testing", "types", "utils", "version", "xpu",
     }
 )  # fmt: skip
@@ -16,7 +17,6 @@ _BY_MODULE = {
     "alias": "install_as_torch uninstall_as_torch",
     "serialization": "save load",
     "func": "vmap",
-    "multi": "jacobian",
     "explaining": "explain memory",
     "layout": "layout memory_format strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
     "preserve_format contiguous_format legacy_contiguous_format channels_last channels_last_3d",

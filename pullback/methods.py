@@ -34,7 +34,7 @@ def _late_method(name: str) -> Callable:
     """Stands for a method whose family is not loaded yet."""
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        load((METHODS.homes.get(name) or IN_PLACE.homes[name]))
+        load(METHODS.homes.get(name) or IN_PLACE.homes[name])
         return getattr(self, name)(*args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
@@ -207,7 +207,8 @@ def text(self: Tensor) -> str:
         return repr(array)
     return tensor_text(
         np.asarray(array), self.dtype.name, requires_grad=self._requires_grad and node is None,
-        grad_fn_name=None if node is None else node.name().split("::")[-1], tangent=tangent, default_dtype_name=get_default_dtype().name,
+        grad_fn_name=None if node is None else node.name().split("::")[-1], tangent=tangent,
+        default_dtype_name=get_default_dtype().name,
         prefix="tensor(" if type(self) in (Tensor,) or not _named_in_text(self) else f"{type(self).__name__}(",
     )  # fmt: skip
 

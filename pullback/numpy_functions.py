@@ -202,8 +202,12 @@ for _numpy, _name in (
 _REDUCTIONS: dict[np.ufunc, Callable] = {
     np.add: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: _F["sum"](a, axis, keepdims),
     np.multiply: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: FUNCTIONS[np.prod](a, axis, keepdims=keepdims),
-    np.maximum: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: _F["amax"](a, () if axis is None else axis, keepdims),
-    np.minimum: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: _F["amin"](a, () if axis is None else axis, keepdims),
+    np.maximum: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: _F["amax"](
+        a, () if axis is None else axis, keepdims
+    ),
+    np.minimum: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: _F["amin"](
+        a, () if axis is None else axis, keepdims
+    ),
 }
 
 _ACCUMULATIONS: dict[str, Callable] = {

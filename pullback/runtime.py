@@ -23,7 +23,7 @@ def set_num_threads(int: int, /) -> None:
     set_(int)
 
 
-_builtin_int = type(1)
+_builtin_int = type(1)  # noqa: UP003
 
 _interop_threads = 1
 

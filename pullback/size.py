@@ -14,7 +14,7 @@ class Size(tuple[int, ...]):
 
     def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
         values = tuple(sizes)
-        for position, value in enumerate(values):
+        for value in values:
             if type(value) is not int:
                 values = tuple(_as_int(v, i) for i, v in enumerate(values))
                 break

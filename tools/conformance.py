@@ -47,7 +47,8 @@ def main() -> int:
             floor = floors.get(level)
             low = floor is not None and passed < floor * of
             failed = failed or low
-            print(f"{script[:-3]:8} {level:10} {passed:4} of {of:4}  {passed / of:6.1%}{'  BELOW ' + format(floor, '.0%') if low else ''}")
+            below = f"  BELOW {floor:.0%}" if low else ""
+            print(f"{script[:-3]:8} {level:10} {passed:4} of {of:4}  {passed / of:6.1%}{below}")
     return 1 if failed else 0
 
 

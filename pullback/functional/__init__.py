@@ -5,5 +5,16 @@ in-place method. The families imported here are in every program; the others are
 first used (`late.py`, `names.py`).
 """
 
-from . import arithmetic, comparison, copying, division, elementary, indexing, joining, matmul, reductions, shape  # noqa: F401
-from . import shape_in_place  # noqa: F401
+from . import (  # noqa: F401
+    arithmetic,
+    comparison,
+    copying,
+    division,
+    elementary,
+    indexing,
+    joining,
+    matmul,
+    reductions,
+    shape,
+    shape_in_place,  # noqa: F401
+)

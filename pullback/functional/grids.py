@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.mode import is_inference_mode_enabled
 from ..autograd.tape import apply, wrap
 from ..ops import scatter
-from ..autograd.mode import is_inference_mode_enabled
 from ..tensor import Tensor
 from . import joining, shape
 from .operands import sizes_of

@@ -132,7 +132,9 @@ def _dims_used(item: Any) -> int:
 
 def _sequence(index: list | str) -> tuple:
     """A list is one index array, unless it holds anything but numbers: then it stands for a tuple."""
-    if isinstance(index, str) or len(index) < 32 and any(isinstance(item, _NOT_NUMBERS) or item is None or item is Ellipsis for item in index):
+    if isinstance(index, str) or len(index) < 32 and any(
+        isinstance(item, _NOT_NUMBERS) or item is None or item is Ellipsis for item in index
+    ):
         warnings.warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in "
             "pytorch 2.9; use "

@@ -55,7 +55,9 @@ class MultiheadAttention(Module):
                 self.register_parameter(name, parameter(embed_dim, width))
             self.register_parameter("in_proj_weight", None)
         self.register_parameter("in_proj_bias", parameter(3 * embed_dim) if bias else None)
-        self.out_proj: NonDynamicallyQuantizableLinear = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
+        self.out_proj: Any = NonDynamicallyQuantizableLinear(
+            embed_dim, embed_dim, bias=bias, device=device, dtype=dtype
+        )
         self.bias_k: Any = parameter(1, 1, embed_dim) if add_bias_kv else None
         self.bias_v: Any = parameter(1, 1, embed_dim) if add_bias_kv else None
         self.add_zero_attn: bool = add_zero_attn

@@ -329,7 +329,7 @@ class TripletMarginWithDistanceLoss(_Loss):
                  swap: bool = False, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
         _require_positive_margin(self, margin)
-        self.distance_function: PairwiseDistance | Callable[..., Any] = PairwiseDistance() if distance_function is None else distance_function
+        self.distance_function: Callable[..., Any] = PairwiseDistance() if distance_function is None else distance_function
         self.margin: float = margin
         self.swap: bool = swap
 

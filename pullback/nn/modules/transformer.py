@@ -208,7 +208,9 @@ class TransformerDecoderLayer(Module):
         super().__init__()
         made = {"bias": bias, "device": device, "dtype": dtype}
         self.self_attn: MultiheadAttention = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
-        self.multihead_attn: MultiheadAttention = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
+        self.multihead_attn: MultiheadAttention = MultiheadAttention(
+            d_model, nhead, dropout=dropout, batch_first=batch_first, **made
+        )
         self.linear1: Linear = Linear(d_model, dim_feedforward, **made)
         self.dropout: Dropout = Dropout(dropout)
         self.linear2: Linear = Linear(dim_feedforward, d_model, **made)

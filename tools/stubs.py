@@ -1,0 +1,213 @@
+"""Write the type stubs of what is put together at import: `pullback/__init__.pyi` and `pullback/tensor.pyi`.
+
+Functions become methods of Tensor and names of the package through the registry, which type checkers cannot see. The
+stubs spell them out, with the signatures the functions really have. `python -m tools.stubs` writes them; with `--check` it
+only says whether they are up to date.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).parents[1] / "pullback"
+
+_KNOWN = {
+    "Any", "None", "bool", "int", "float", "complex", "str", "bytes", "tuple", "list", "dict", "set", "type", "object",
+    "Callable", "Iterator", "Sequence", "Iterable", "Tensor", "Size",
+}  # fmt: skip
+# Tensor has methods called `bool` and `float`, the package has dtypes of these names: types get names of their own.
+_ALIASES = {
+    "bool": "_bool", "int": "_int", "float": "_float", "complex": "_complex", "type": "_type", "dtype": "_dtype",
+    "device": "_device", "dtype_type": "_dtype", "device_type": "_device",
+}  # fmt: skip
+_BARE = {
+    "tuple": "tuple[Any, ...]", "list": "list[Any]", "dict": "dict[Any, Any]", "set": "set[Any]", "_type": "_type[Any]",
+    "Callable": "Callable[..., Any]", "Sequence": "Sequence[Any]", "Iterable": "Iterable[Any]", "Iterator": "Iterator[Any]",
+}  # fmt: skip
+
+_HEADER = '''# ruff: noqa: E402, E501, F401, F811, I001
+"""{what} Written by `python -m tools.stubs`."""
+
+from builtins import bool as _bool
+from builtins import complex as _complex
+from builtins import float as _float
+from builtins import int as _int
+from builtins import type as _type
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from .device import device as _device
+from .dtypes import dtype as _dtype
+from .size import Size as Size
+'''
+
+
+class _Spelled(ast.NodeTransformer):
+    """Rename types that would be shadowed, and complete bare generics."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        if isinstance(node.value, ast.Name):
+            node.value.id = _ALIASES.get(node.value.id, node.value.id)
+        node.slice = self.visit(node.slice)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        name = _ALIASES.get(node.id, node.id)
+        return ast.parse(_BARE[name], mode="eval").body if name in _BARE else ast.Name(name)
+
+
+def annotation(value: Any) -> str:
+    """An annotation as text; `Any` where it names something the stub does not import."""
+    if value is inspect.Signature.empty:
+        return "Any"
+    text = value if isinstance(value, str) else getattr(value, "__name__", "Any")
+    try:
+        tree = ast.parse(text, mode="eval")
+    except SyntaxError:
+        return "Any"
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    if not names <= _KNOWN | set(_ALIASES) or any(isinstance(node, ast.Attribute) for node in ast.walk(tree)):
+        return "Any"
+    return ast.unparse(_Spelled().visit(tree))
+
+
+def signature(function: Any, first: str | None = None) -> str:
+    """`(input: Tensor, dim: int = ...) -> Tensor`, with the first parameter named `self` for methods."""
+    try:
+        found = inspect.signature(function)
+    except (TypeError, ValueError):
+        return f"({first + ', ' if first else ''}*args: Any, **kwargs: Any) -> Any"
+    parts: list[str] = []
+    star = slash = False
+    parameters = list(found.parameters.values())
+    for number, p in enumerate(parameters):
+        if slash and p.kind is not p.POSITIONAL_ONLY:
+            parts.append("/")
+            slash = False
+        if number == 0 and first:
+            parts.append(first)
+            continue
+        slash = p.kind is p.POSITIONAL_ONLY
+        if p.kind is p.KEYWORD_ONLY and not star:
+            parts.append("*")
+            star = True
+        mark = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        star = star or p.kind is p.VAR_POSITIONAL
+        default = "" if p.default is p.empty or mark else " = ..."
+        parts.append(f"{mark}{p.name}: {annotation(p.annotation)}{default}")
+    if slash:
+        parts.append("/")
+    return f"({', '.join(parts)}) -> {annotation(found.return_annotation)}"
+
+
+_UNARY = {"__neg__", "__pos__", "__invert__", "__abs__"}
+_OPERATORS = _UNARY | {
+    f"__{prefix}{name}__"
+    for prefix in ("", "r", "i")
+    for name in (
+        "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift", "lt", "le",
+        "gt", "ge",
+    )
+}  # fmt: skip
+
+
+_FIELDS = (
+    "_array: Any", "_requires_grad: _bool", "_node: Any", "_output_nr: _int", "_grad: Tensor | None", "_grad_dtype: Any",
+    "_storage: Any", "_view: Any", "_anchor: Any", "_tangent: Any", "_inference: _bool", "_detached: _bool", "_moves: Any",
+    "_name: str | None", "is_node: _bool", "__array_priority__: _int",
+)  # fmt: skip
+
+
+def tensor_stub() -> str:
+    import pullback
+    from pullback.functional.registry import FUNCTIONS, IN_PLACE
+    from pullback.tensor import Tensor
+
+    for name in set(FUNCTIONS.homes) | set(IN_PLACE.homes):
+        getattr(pullback, name, None)  # loads every family
+    lines = [_HEADER.format(what="The Tensor class with all its methods.").rstrip(), "", "class Tensor:"]
+    lines += [f"    {field}" for field in _FIELDS]
+    for name in sorted(set(vars(Tensor))):
+        value = vars(Tensor)[name]
+        if name.startswith("_") and not name.startswith("__") and not callable(value) and not isinstance(value, property):
+            continue
+        if name in ("__module__", "__dict__", "__weakref__", "__doc__", "__annotations__", "is_node", "__array_priority__"):
+            continue
+        if isinstance(value, property):
+            lines += ["    @property", f"    def {name}(self) -> {annotation(_returns(value.fget))}: ..."]
+            if value.fset is not None:
+                lines += [f"    @{name}.setter", f"    def {name}(self, value: Any) -> None: ..."]
+        elif name == "__new__":
+            lines.append("    def __new__(cls, *args: Any, **kwargs: Any) -> Any: ...")
+        elif name == "__reduce_ex__":
+            lines.append("    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]: ...")
+        elif name in IN_PLACE:
+            lines.append(f"    def {name}{signature(IN_PLACE[name], 'self').rsplit(' -> ', 1)[0]} -> Tensor: ...")
+        elif name in ("__eq__", "__ne__"):
+            lines.append(f"    def {name}(self, other: object) -> Any: ...")
+        elif name in _OPERATORS:
+            lines.append(f"    def {name}(self{', other: Any' if name not in _UNARY else ''}) -> Tensor: ...")
+        elif callable(value):
+            lines.append(f"    def {name}{signature(value, 'self')}: ...")
+    lines += [
+        "", "class Anchor(Tensor):", "    _owner: Any", "    _hooks: Any", "    def owner(self) -> Tensor | None: ...",
+        "    def owner_or_self(self) -> Tensor: ...", "", "def anchor_of(leaf: Tensor) -> Anchor: ...",
+        "def leaf_hooks(leaf: Tensor) -> Any: ...", "", "_refresh: Callable[[Tensor], None]",
+        "_run_backward: Callable[..., None]",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _returns(function: Any) -> Any:
+    return getattr(function, "__annotations__", {}).get("return", inspect.Signature.empty)
+
+
+def package_stub() -> str:
+    import pullback
+    from pullback.dtypes import ALIASES, ALL_DTYPES, dtype
+
+    lines = [_HEADER.format(what="The names of the package.").rstrip(), ""]
+    modules = sorted(name for name in pullback._SUBMODULES if (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").exists())
+    lines += [f"from . import {name} as {name}" for name in modules]
+    lines += ["from .device import device as device", "from .dtypes import dtype as dtype"]
+    lines += ["from .size import Size as Size", "from .tensor import Tensor as Tensor", "", "__version__: str"]
+    lines += [f"{name}: _dtype" for name in dict.fromkeys([*(d.name for d in ALL_DTYPES), *ALIASES])]
+    done = {*modules, "device", "dtype", "Size", "Tensor", "__version__", *(d.name for d in ALL_DTYPES), *ALIASES}
+    for name in sorted(set(dir(pullback)) - done):
+        if name in pullback._SUBMODULES:
+            continue
+        try:
+            value = getattr(pullback, name, None)
+        except ImportError:  # needs a package that is not installed here
+            continue
+        if name.startswith("_") or value is None or inspect.ismodule(value) or name in ("annotations", "Any"):
+            continue
+        if inspect.isclass(value):
+            home = value.__module__.removeprefix("pullback")
+            ours = value.__module__.startswith("pullback.")
+            lines.append(f"from {home} import {value.__name__} as {name}" if ours else f"{name}: Any")
+        elif callable(value) and not isinstance(value, dtype):
+            lines.append(f"def {name}{signature(value)}: ...")
+        else:
+            lines.append(f"{name}: {annotation(type(value).__name__)}")
+    lines.append("def __getattr__(name: str) -> Any: ...")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    wanted = {PACKAGE / "tensor.pyi": tensor_stub(), PACKAGE / "__init__.pyi": package_stub()}
+    if "--check" in sys.argv:
+        stale = [path.name for path, text in wanted.items() if not path.exists() or path.read_text() != text]
+        print("stubs are up to date" if not stale else f"out of date: {', '.join(stale)}; run python -m tools.stubs")
+        return 1 if stale else 0
+    for path, text in wanted.items():
+        path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

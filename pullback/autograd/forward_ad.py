@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..tensor import Tensor
 from . import tape
-from .forward_mode import below_level, set_tangent
+from .forward_mode import CARRIERS, below_level, forget_level, set_tangent
 from .grad_mode import ModeSwitch
 from .mode import current_mode, set_mode
 
@@ -81,6 +81,7 @@ def enter_dual_level(nested: bool = False) -> int:
         )
     level = next_level()
     _Levels.entered.append((level, mode.dual_level))
+    CARRIERS[level] = []
     set_mode(mode.replace(dual_level=level))
     return level if nested else 0
 
@@ -95,6 +96,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
     _Levels.entered.pop()
+    forget_level(innermost)
     set_mode(current_mode().replace(dual_level=before))
 
 

@@ -9,6 +9,7 @@ The public names are in `forward_ad.py`.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,22 @@ def apply_dual(op: Op, inputs: tuple, params: dict | None, mode: Mode, level: in
 def set_tangent(tensor: Tensor, level: int, tangent: Tensor) -> None:
     """Give a tensor a tangent at a level."""
     tensor._tangent = {**(tensor._tangent or {}), level: tangent}
+    carriers = CARRIERS.get(level)
+    if carriers is not None:
+        carriers.append(weakref.ref(tensor))
+
+
+# For levels that are entered by hand: the tensors that got a tangent there. When the level ends they lose it, for its
+# number will be used again.
+CARRIERS: dict[int, list[Any]] = {}
+
+
+def forget_level(level: int) -> None:
+    """Take the tangents of a level that has ended away from the tensors that still carry them."""
+    for reference in CARRIERS.pop(level, ()):
+        tensor = reference()
+        if tensor is not None and tensor._tangent is not None:
+            tensor._tangent = {number: t for number, t in tensor._tangent.items() if number != level} or None
 
 
 def note_output_tangents(results: tuple) -> None:

@@ -200,3 +200,14 @@ def test_events_add_up():
     events = EventList(FunctionEvent(id=n, name="", thread=0, start_us=a, end_us=b) for n, (a, b) in enumerate(spans))
     events._populate_cpu_children()
     assert [[child.id for child in event.cpu_children] for event in events] == [[], [], [1]]
+
+
+def test_tangents_end_with_their_level():
+    from pullback.autograd import forward_ad
+
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(torch.rand(2), torch.rand(2)) * 2
+    with forward_ad.dual_level():
+        assert forward_ad.unpack_dual(dual).tangent is None
+        fresh = forward_ad.make_dual(torch.rand(2), torch.ones(2))
+        assert forward_ad.unpack_dual(fresh * dual).tangent.tolist() == dual.tolist()

@@ -203,10 +203,11 @@ def _product(node: Any, inputs: dict, saved: list, order: int) -> Coefficients:
     values = {code: value for code, value in zip(node.plan.saves, saved, strict=True) if type(code) is int}
     left, right = ([np.asarray(values[p].detach()._array), *inputs[p]] for p in (0, 1))
     params = node.params or {}
-    return [
-        sum(np.asarray(node.op.forward(left[i], right[k - i], **params)) for i in range(k + 1))
-        for k in range(1, order + 1)
-    ]  # type: ignore[misc]
+    answer = []
+    for k in range(1, order + 1):
+        terms: list = [np.asarray(node.op.forward(left[i], right[k - i], **params)) for i in range(k + 1)]
+        answer.append(sum(terms[1:], terms[0]))
+    return answer
 
 
 def _quotient(node: Any, inputs: dict, saved: list, order: int) -> Coefficients | None:

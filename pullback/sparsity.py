@@ -122,7 +122,7 @@ def local_pairs(node: Any, position: int, slot: int, varying: set[int]) -> Pairs
         found = _of_linear(node, position, slot, made, given)
         if found is not None:
             return found
-    axes = (node.params or {}).get("axis", (node.params or {}).get("axes"))
+    axes: Any = (node.params or {}).get("axis", (node.params or {}).get("axes"))
     if axes is not None and (treatment is treatments.along or op.name in _ALONG):
         return _grouped(made, given, axes)
     if treatment is treatments.trailing and position == 0 and made == given:
@@ -238,7 +238,8 @@ def _of_linear(node: Any, position: int, slot: int, made: tuple, given: tuple) -
         whole = pulled(basis)
     if type(whole) is not Batched or not whole.batched:
         return None
-    return np.nonzero(whole.array.reshape(outs, ins))
+    rows, columns = np.nonzero(whole.array.reshape(outs, ins))
+    return rows, columns
 
 
 def _pull(node: Any, position: int, slot: int, cotangent: Any, given: tuple) -> Any:

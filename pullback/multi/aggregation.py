@@ -8,7 +8,7 @@ Aggregators that look at the columns are in `columns.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -165,7 +165,9 @@ class AlignedMTL(Weighting):
         return np.sqrt(_SCALES[self.scale_mode](values)) * (vectors / np.sqrt(values)) @ (vectors.T @ wanted)
 
 
-_SCALES = {"min": np.min, "median": lambda values: np.sort(values)[(len(values) - 1) // 2], "rmse": np.mean}
+_SCALES: dict[str, Callable[[np.ndarray], Any]] = {
+    "min": np.min, "median": lambda values: np.sort(values)[(len(values) - 1) // 2], "rmse": np.mean,
+}  # fmt: skip
 
 
 class PCGrad(Weighting):

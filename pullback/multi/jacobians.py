@@ -83,7 +83,7 @@ def per_sample_gradients(losses: Tensor, params: Any, *, retain_graph: bool = Tr
     _check([losses], flat, "per_sample_gradients")
     count = _samples(losses)
     found, level = _swept(losses, flat, retain_graph)
-    answers = []
+    answers: list = []
     for value, leaf in zip(found, flat, strict=True):
         if value is None:
             answers.append(wrap(np.zeros((count, *leaf._array.shape), leaf._array.dtype)))
@@ -122,7 +122,7 @@ def gramian(losses: Any, inputs: Any = None, *, chunk_size: int | None = None, r
     else:
         targets = _targets(losses, inputs)
         _check(flat, targets, "gramian")
-        values = (Batched(column._array, 0) for column in _columns(flat, targets, False, retain_graph, chunk_size))
+        values = [Batched(column._array, 0) for column in _columns(flat, targets, False, retain_graph, chunk_size)]
     total: Any = None
     for value in values:
         part = value.gramian() if type(value) is Outer else None
@@ -148,7 +148,7 @@ def leaves_of(outputs: Any) -> list[Tensor]:
     flat, _ = tree_flatten(outputs)
     found: dict[Any, int] = {}
     seen: set = set()
-    stack = [anchor_of(x) if x._node is None else x._node for x in flat if x.requires_grad]
+    stack: list[Any] = [anchor_of(x) if x._node is None else x._node for x in flat if x.requires_grad]
     while stack:
         target = stack.pop()
         if target in seen:

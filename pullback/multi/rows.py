@@ -20,7 +20,7 @@ from ..autograd.engine import Sweep, metadata_of
 from ..autograd.fit import fit_array
 from ..autograd.saved import arrays_of
 
-Treatment = Callable[["RowSweep", Any, np.ndarray], list | None]
+Treatment = Callable[["RowSweep", Any, Any], list | None]
 
 
 class Rows:

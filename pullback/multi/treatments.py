@@ -177,7 +177,7 @@ def by_example(
 
     values = []
     for code, value in zip(node.plan.saves, arrays_of(node), strict=True):
-        if type(code) is int and code >= 0 and node.op.inputs[code] in rows or code in listed or code == "extras":
+        if type(code) is int and code >= 0 and node.op.inputs[code] in rows or code in listed:
             value = sample(value)
         elif type(code) is tuple and node.op.inputs[code[1]] in rows:
             value = (1, *value[1:])

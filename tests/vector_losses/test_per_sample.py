@@ -111,6 +111,22 @@ CASES = {
     "recurrent": (
         lambda: nn.GRU(4, 3, batch_first=True), lambda: _data(3, 4), lambda y: y[0].square().sum((1, 2)), None,
     ),
+    "all sizes alike": (
+        lambda: nn.Sequential(
+            nn.Linear(5, 5), nn.PReLU(5), nn.LayerNorm(5), nn.BatchNorm1d(5).eval(), nn.Linear(5, 5, bias=False)
+        ),
+        lambda: _data(5), lambda y: (y * y.softmax(1)).sum(1), True,
+    ),
+    "all sizes alike, planes": (
+        lambda: nn.Sequential(nn.Conv1d(5, 5, 3, padding=1), nn.BatchNorm1d(5).eval(), nn.PReLU(5), nn.Conv1d(5, 5, 1)),
+        lambda: _data(5, 5), lambda y: y.square().sum((1, 2)), True,
+    ),
+    "all sizes alike, turned": (
+        lambda: nn.Linear(5, 5), lambda: _data(5, 5), lambda y: y.transpose(1, 2).square().sum(2).prod(1), True,
+    ),
+    "all sizes alike, turned round": (
+        lambda: nn.Linear(5, 5), lambda: _data(5), lambda y: y.t().square().cumsum(0).sum(1), False,
+    ),
     "samples last": (_mlp, lambda: _data(4), lambda y: y.t().square().sum(0), False),
     "samples meet": (_mlp, lambda: _data(4), lambda y: (y @ y.t()).sum(1), False),
     "samples compared": (_mlp, lambda: _data(4), lambda y: y.sum(1) - y.sum(), False),

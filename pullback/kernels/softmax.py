@@ -32,7 +32,7 @@ def _compute_type(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32) if dtype == np.float16 else dtype
 
 
-SMALL = 1 << 12
+SMALL = 1 << 14
 """Up to this many elements the plain formula, without folding and blocks, is faster."""
 
 
@@ -90,14 +90,65 @@ def _exponentials(x: np.ndarray, out: np.ndarray, largest: float = 1e30) -> tupl
     return top, row_sum(out)
 
 
+def _small_sum(x: np.ndarray, axis: int) -> np.ndarray:
+    """Sum over an axis, kept; a product with ones along the last one, which takes half as long."""
+    shape = x.shape
+    if axis == x.ndim - 1:
+        ones = np.ones(shape[-1], x.dtype)
+        return np.matmul(x.reshape(-1, shape[-1]), ones).reshape(*shape[:-1], 1)
+    return np.add.reduce(x, axis=axis, keepdims=True)
+
+
+def _short_exponentials(x: np.ndarray, axis: int, largest: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """(exp(x), its sums) for many short rows of moderate numbers, where finding their maxima would take longest."""
+    if axis != x.ndim - 1 or x.size < 128 * x.shape[-1]:
+        return None
+    out = np.exp(x)
+    total = _small_sum(out, axis)
+    moderate = np.minimum.reduce(total, axis=None) > 1e-3 and np.maximum.reduce(total, axis=None) < largest
+    return (out, total) if moderate else None
+
+
+@quiet
+def _small_softmax(x: np.ndarray, axis: int) -> np.ndarray:
+    known = _short_exponentials(x, axis, 1e30)
+    if known is not None:
+        out, total = known
+        return np.divide(out, total, out)
+    out = x - np.maximum.reduce(x, axis=axis, keepdims=True)
+    np.exp(out, out)
+    return np.divide(out, _small_sum(out, axis), out)
+
+
+@quiet
+def _small_log_softmax(x: np.ndarray, axis: int) -> np.ndarray:
+    known = _short_exponentials(x, axis, 1e5)
+    if known is not None:
+        out, total = known
+        return np.subtract(x, np.log(total, total), out)
+    out = x - np.maximum.reduce(x, axis=axis, keepdims=True)
+    total = _small_sum(np.exp(out), axis)
+    return np.subtract(out, np.log(total, total), out)
+
+
+@quiet
+def _small_softmax_backward(gradient: np.ndarray, out: np.ndarray, axis: int) -> np.ndarray:
+    product = gradient * out
+    total = _small_sum(product, axis)
+    return np.subtract(product, out * total, product)
+
+
+@quiet
+def _small_log_softmax_backward(gradient: np.ndarray, out: np.ndarray, axis: int) -> np.ndarray:
+    chances = np.exp(out)
+    np.multiply(chances, _small_sum(gradient, axis), chances)
+    return np.subtract(gradient, chances, chances)
+
+
 def softmax(x: np.ndarray, *, axis: int) -> np.ndarray:
     """exp(x) / sum(exp(x)) over `axis`."""
     if _is_small(x):
-        with np.errstate(all="ignore"):
-            out = x - np.maximum.reduce(x, axis=axis, keepdims=True)
-            np.exp(out, out=out)
-            out /= np.add.reduce(out, axis=axis, keepdims=True)
-        return out
+        return _small_softmax(x, axis)
 
     def block(x: np.ndarray, out: np.ndarray) -> None:
         _, total = _exponentials(x, out)
@@ -109,10 +160,7 @@ def softmax(x: np.ndarray, *, axis: int) -> np.ndarray:
 def softmax_backward(gradient: np.ndarray, out: np.ndarray, *, axis: int) -> np.ndarray:
     """Cotangent of the input from that of the output and the output."""
     if _is_small(out):
-        with np.errstate(all="ignore"):
-            product = gradient * out
-            product -= out * np.add.reduce(product, axis=axis, keepdims=True)
-        return product
+        return _small_softmax_backward(gradient, out, axis)
 
     def block(gradient: np.ndarray, out: np.ndarray, result: np.ndarray) -> None:
         prepare_broadcast(out.shape[-1])
@@ -125,10 +173,7 @@ def softmax_backward(gradient: np.ndarray, out: np.ndarray, *, axis: int) -> np.
 def log_softmax(x: np.ndarray, *, axis: int) -> np.ndarray:
     """x - log(sum(exp(x))) over `axis`."""
     if _is_small(x):
-        with np.errstate(all="ignore"):
-            out = x - np.maximum.reduce(x, axis=axis, keepdims=True)
-            out -= np.log(np.add.reduce(np.exp(out), axis=axis, keepdims=True))
-        return out
+        return _small_log_softmax(x, axis)
 
     def block(x: np.ndarray, out: np.ndarray) -> None:
         # The logarithm of the sum is taken off in x's precision, so it may not be large.
@@ -143,8 +188,7 @@ def log_softmax(x: np.ndarray, *, axis: int) -> np.ndarray:
 def log_softmax_backward(gradient: np.ndarray, out: np.ndarray, *, axis: int) -> np.ndarray:
     """Cotangent of the input from that of the output and the output."""
     if _is_small(out):
-        with np.errstate(all="ignore"):
-            return gradient - np.exp(out) * np.add.reduce(gradient, axis=axis, keepdims=True)
+        return _small_log_softmax_backward(gradient, out, axis)
 
     def block(gradient: np.ndarray, out: np.ndarray, result: np.ndarray) -> None:
         prepare_broadcast(out.shape[-1])
@@ -164,7 +208,7 @@ def _class_rows(x: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def check_targets(target: np.ndarray, classes: int, ignore_index: int) -> np.ndarray:
     """Boolean mask of the targets that count; raises torch's error for one that is no class."""
     kept = target != ignore_index
-    if _all_classes(target, classes):
+    if all_classes(target, classes):
         return kept
     wrong = kept & ((target < 0) | (target >= classes))
     if wrong.any():
@@ -172,7 +216,8 @@ def check_targets(target: np.ndarray, classes: int, ignore_index: int) -> np.nda
     return kept
 
 
-def _all_classes(target: np.ndarray, classes: int) -> bool:
+def all_classes(target: np.ndarray, classes: int) -> bool:
+    """Whether there are targets, and each is a class."""
     if target.size == 0:
         return False
     if target.dtype == np.int64:  # negative numbers are huge without their sign
@@ -181,13 +226,13 @@ def _all_classes(target: np.ndarray, classes: int) -> bool:
 
 
 @quiet
-def _small_cross_entropy(x: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The plain formula for (n, classes) and targets that are all classes."""
-    top = np.maximum.reduce(x, axis=1, keepdims=True)
-    shifted = x - top
-    total = np.log(np.add.reduce(np.exp(shifted), axis=1))
-    losses = total - shifted[np.arange(len(target)), target]
-    return losses, np.add(top[:, 0], total, dtype=np.float64)
+def small_cross_entropy(x: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(losses, probabilities) of a matrix by the plain formula; `places` of the targets count through all rows."""
+    shifted = x - np.maximum.reduce(x, axis=1, keepdims=True)
+    out = np.exp(shifted)
+    total = np.matmul(out, np.ones(x.shape[1], x.dtype))
+    np.divide(out, total[:, None], out)
+    return np.subtract(np.log(total, total), shifted.take(places), total), out
 
 
 def cross_entropy(
@@ -202,9 +247,6 @@ def cross_entropy(
 
     An ignored target has loss 0. Losses are weighted; a mean divides their sum by `target_weights(...)`.
     """
-    if weight is None and not label_smoothing and ignore_index < 0 and x.ndim == 2 and _is_small(x):
-        if _all_classes(target, x.shape[1]):
-            return _small_cross_entropy(x, target)
     logits, wanted = _class_rows(x, target)
     logits = logits.astype(_compute_type(x.dtype), copy=False)
     samples, classes, inner = logits.shape
@@ -265,15 +307,6 @@ def cross_entropy_backward(
     label_smoothing: float = 0.0,
 ) -> np.ndarray:
     """Cotangent of the logits from that of each loss, `gradient` (of the targets' shape, or one number for all)."""
-    if weight is None and not label_smoothing and ignore_index < 0 and x.ndim == 2 and _is_small(x):
-        if np.minimum.reduce(target) >= 0:
-            with np.errstate(all="ignore"):
-                shift = logsumexp.astype(x.dtype)
-                out = np.exp(x - shift[:, None])
-                out *= np.exp(shift - logsumexp).astype(x.dtype)[:, None]  # repairs the rounding of the shift
-                out[np.arange(len(target)), target] -= 1
-                out *= gradient[:, None] if np.ndim(gradient) else gradient
-            return out.astype(x.dtype, copy=False)
     logits, wanted = _class_rows(x, target)
     dtype = _compute_type(x.dtype)
     logits = logits.astype(dtype, copy=False)

@@ -7,6 +7,7 @@ shape. `reduction` is 'none', 'mean' or 'sum'. All other losses are compositions
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..kernels import activations
 from ..kernels import softmax as kernels
 from ..quiet import quiet
 from .batching import class_loss, elementwise_loss, placed_classes
-from .fusing import in_single, is_half, plain
+from .fusing import fused, in_single, is_half, plain
 from .pointwise import sigmoid
 from .reductions import log_softmax
 
@@ -63,6 +64,37 @@ def _none_ignored(target: Any, ignore_index: int) -> bool:
     return ignore_index < 0 and target.size > 0 and bool(np.minimum.reduce(target, axis=None) >= 0)
 
 
+def _is_simple(x: Any, target: Any, weight: Any, ignore_index: int, smoothing: float) -> bool:
+    """Whether every row of a matrix has a target that counts, all alike, and no half precision is involved."""
+    return (
+        weight is None
+        and not smoothing
+        and ignore_index < 0
+        and x.ndim == 2
+        and target.ndim == 1
+        and x.dtype.itemsize > 2
+        and kernels.all_classes(target, x.shape[1])
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _row_starts(rows: int, classes: int) -> Any:
+    return np.arange(0, rows * classes, classes)
+
+
+def _places(target: Any, classes: int) -> Any:
+    """Where each row of a matrix has its target, counted through all rows."""
+    return _row_starts(len(target), classes) + target
+
+
+def _reduced_rows(losses: Any, reduction: str) -> Any:
+    """`reduce_losses` of one loss a row, for at least one row."""
+    if reduction == "none":
+        return losses
+    total = np.add.reduce(losses)
+    return total / len(losses) if reduction == "mean" else total
+
+
 @quiet
 def _pick_classes(
     x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
@@ -70,9 +102,8 @@ def _pick_classes(
     axis = _class_axis(x)
     target = np.asarray(target)
     classes = x.shape[axis]
-    simple = weight is None and not smoothing and x.ndim == 2 and not is_half(x.dtype)
-    if simple and _none_ignored(target, ignore_index) and np.maximum.reduce(target) < classes:
-        return reduce_losses(-x[np.arange(len(target)), target], reduction)
+    if _is_simple(x, target, weight, ignore_index, smoothing):
+        return _reduced_rows(np.negative(x.take(_places(target, classes))), reduction)
     kept = kernels.check_targets(target, classes, ignore_index)
     kind = np.dtype(np.float32) if is_half(x.dtype) else x.dtype
     counts = _counts(target, weight, ignore_index, kind)
@@ -104,8 +135,8 @@ def _place_classes(
     out = np.zeros(shape, x.dtype)
     if out.size == 0:
         return out
-    if weight is None and not smoothing and len(shape) == 2 and _none_ignored(target, ignore_index):
-        out[np.arange(len(target)), target] = -x / len(target) if reduction == "mean" else -x
+    if _is_simple(out, target, weight, ignore_index, smoothing):
+        out.put(_places(target, shape[1]), -x / len(target) if reduction == "mean" else -x)
         return out
     kept = target != ignore_index
     counts = _counts(target, weight, ignore_index, out.dtype)
@@ -154,6 +185,9 @@ def _cross_entropy(
     x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
 ) -> tuple:
     target = np.asarray(target)
+    if 0 < x.size <= kernels.SMALL and _is_simple(x, target, weight, ignore_index, smoothing):
+        losses, chances = kernels.small_cross_entropy(x, _places(target, x.shape[1]))
+        return _reduced_rows(losses, reduction), chances
     losses, levels = kernels.cross_entropy(x, target, weight, ignore_index=ignore_index, label_smoothing=smoothing)
     if reduction == "mean":
         if weight is None and _none_ignored(target, ignore_index):
@@ -168,6 +202,12 @@ def _cross_entropy_pullback(
 ) -> tuple:
     g = g[0]
     if plain(g, x, target, weight):
+        if extras[0].ndim == x.ndim == 2:  # few elements: the probabilities were kept
+            out = np.array(extras[0])
+            places = _places(np.asarray(target), x.shape[1])
+            out.put(places, out.take(places) - 1)
+            out *= g / len(out) if reduction == "mean" else g[:, None] if reduction == "none" else g
+            return (out,)
         if reduction == "mean":
             g = g / _divisor(np.asarray(target), weight, ignore_index, x.dtype)
         gradient = kernels.cross_entropy_backward(
@@ -184,11 +224,10 @@ def _cross_entropy_pullback(
 cross_entropy: Op
 cross_entropy_2d: Op
 cross_entropy, cross_entropy_2d = (
-    op(
+    fused(
         name,
         _cross_entropy,
         inputs=("x", "target", "weight"),
-        outputs=0,
         batch=class_loss,
         joint=_cross_entropy_pullback,
     )

@@ -19,6 +19,7 @@ from .autograd.function import Function
 from .autograd.grad_mode import enable_grad, no_grad
 from .autograd.mode import is_grad_enabled
 from .autograd.tape import wrap
+from .functional.registry import FUNCTIONS
 from .krylov import solve as krylov_solve
 from .tensor import Tensor
 from .utils._pytree import tree_flatten, tree_unflatten
@@ -155,12 +156,13 @@ def pullback_of(function: Callable) -> Callable:
 
 class _LinearSolve(Function):
     @staticmethod
-    def forward(ctx: Any, operator: Operator, b: Tensor, *params: Any) -> Tensor:
-        x = operator.solve(b, params)
-        ctx.operator = operator
-        ctx.others = [None if isinstance(p, Tensor) else p for p in params]
-        ctx.save_for_backward(x, *[p for p in params if isinstance(p, Tensor)])
-        return x
+    def forward(operator: Operator, b: Tensor, *params: Any) -> Tensor:
+        return operator.solve(b, params)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Tensor) -> None:
+        ctx.operator = inputs[0]
+        _save(ctx, output, inputs[2:])
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple:
@@ -169,6 +171,42 @@ class _LinearSolve(Function):
         adjoint = _LinearSolve.apply(ctx.operator.transposed(), g, *params)
         pulled = _pull_params(ctx.operator.matvec, x, params, -adjoint, ctx.needs_input_grad[2:])
         return (None, adjoint if ctx.needs_input_grad[1] else None, *pulled)
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, tangent: Any, *tangents: Any) -> Tensor:
+        x, *saved = ctx.saved_tensors
+        params = _merged(saved, ctx.others)
+        pushed = _push_params(ctx.operator.matvec, x, params, tangents)
+        right = -pushed if tangent is None else tangent if pushed is None else tangent - pushed
+        return _LinearSolve.apply(ctx.operator, right, *params)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple, *args: Any) -> tuple[Tensor, int]:
+        return _one_by_one(_LinearSolve, info.batch_size, in_dims, args), 0
+
+
+def _save(ctx: Any, x: Tensor, params: tuple) -> None:
+    ctx.others = [None if isinstance(p, Tensor) else p for p in params]
+    tensors = [p for p in params if isinstance(p, Tensor)]
+    ctx.save_for_backward(x, *tensors)
+    ctx.save_for_forward(x, *tensors)
+
+
+def _push_params(function: Callable, x: Tensor, params: tuple, tangents: tuple) -> Any:
+    """The derivative of `function(x, *params)` along the tangents of the parameters; None if there are none."""
+    from .func import jvp
+
+    moved = [number for number, tangent in enumerate(tangents) if tangent is not None]
+    if not moved:
+        return None
+
+    def of_moved(*values: Tensor) -> Tensor:
+        given = list(params)
+        for number, value in zip(moved, values, strict=True):
+            given[number] = value
+        return function(x, *given)
+
+    return jvp(of_moved, tuple(params[number] for number in moved), tuple(tangents[number] for number in moved))[1]
 
 
 def _merged(saved: list, others: list) -> tuple:
@@ -181,6 +219,16 @@ class _Equation:
 
     def __init__(self, function: Callable, find: Callable, linear: str) -> None:
         self.function, self.find, self.linear = function, find, linear
+
+    def derivative(self) -> Operator:
+        """v -> the derivative of x -> f(x, *params) along v, as an operator with the parameters (x, *params)."""
+
+        def product(v: Tensor, x: Tensor, *params: Any) -> Tensor:
+            from .func import jvp
+
+            return jvp(lambda point: self.function(point, *params), (x,), (v,))[1]
+
+        return Operator(product, self.linear, None, None)
 
     def adjoint(self) -> Operator:
         """u -> the pullback of u through x -> f(x, *params), as an operator with the parameters (x, *params)."""
@@ -196,13 +244,14 @@ class _Equation:
 
 class _Root(Function):
     @staticmethod
-    def forward(ctx: Any, equation: _Equation, *params: Any) -> Tensor:
+    def forward(equation: _Equation, *params: Any) -> Tensor:
         with no_grad():
-            x = equation.find(params)
-        ctx.equation = equation
-        ctx.others = [None if isinstance(p, Tensor) else p for p in params]
-        ctx.save_for_backward(x, *[p for p in params if isinstance(p, Tensor)])
-        return x
+            return equation.find(params)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Tensor) -> None:
+        ctx.equation = inputs[0]
+        _save(ctx, output, inputs[1:])
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple:
@@ -210,6 +259,26 @@ class _Root(Function):
         params = _merged(saved, ctx.others)
         u = _LinearSolve.apply(ctx.equation.adjoint(), g, x, *params)
         return (None, *_pull_params(ctx.equation.function, x, params, -u, ctx.needs_input_grad[1:]))
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, *tangents: Any) -> Tensor:
+        x, *saved = ctx.saved_tensors
+        params = _merged(saved, ctx.others)
+        pushed = _push_params(ctx.equation.function, x, params, tangents)
+        return _LinearSolve.apply(ctx.equation.derivative(), -pushed, x, *params)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple, *args: Any) -> tuple[Tensor, int]:
+        return _one_by_one(_Root, info.batch_size, in_dims, args), 0
+
+
+def _one_by_one(function: Any, count: int, in_dims: tuple, args: tuple) -> Tensor:
+    """A batch of problems: each takes as many steps as it needs, so they are solved one after the other."""
+    results = [
+        function.apply(*[a if dim is None else a.select(dim, i) for a, dim in zip(args, in_dims, strict=True)])
+        for i in range(count)
+    ]
+    return FUNCTIONS["stack"](results)
 
 
 # --- solvers ---------------------------------------------------------------------------------------------------------

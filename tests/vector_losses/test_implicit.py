@@ -130,3 +130,29 @@ def test_failures_are_reported():
 def test_no_gradients_asked_for():
     x = implicit.root(lambda x, p: x - p, P.zeros(2), P.ones(2))
     assert not x.requires_grad and x.dtype == P.float32
+
+
+def test_transforms_of_functions_see_through_solutions():
+    from pullback.func import grad, jacrev, jvp, vmap
+
+    p, b = P.tensor([4.0, 9.0], dtype=P.float64), P.tensor([1.0, 2.0], dtype=P.float64)
+
+    def by_root(p):
+        return implicit.root(lambda x, p: x * x - p, P.ones(2, dtype=P.float64), p)
+
+    def by_steps(p):
+        return implicit.fixed_point(lambda x, p: (x + p / x) / 2, P.ones(2, dtype=P.float64), p)
+
+    def by_products(p):
+        return implicit.linear_solve(lambda x, p: p.sqrt() * x, b, p) * p / b  # p / sqrt(p)
+
+    for function in (by_root, by_steps, by_products):
+        slope = 0.5 / np.sqrt(p.numpy())
+        np.testing.assert_allclose(grad(lambda p, f=function: f(p).sum())(p).numpy(), slope, rtol=1e-7)
+        np.testing.assert_allclose(jvp(function, (p,), (P.ones_like(p),))[1].numpy(), slope, rtol=1e-7)
+        np.testing.assert_allclose(jacrev(function)(p[:2]).numpy(), np.diag(slope), rtol=1e-7, atol=1e-12)
+        many = vmap(function)(P.stack([p, 2 * p]))
+        np.testing.assert_allclose(many.numpy(), np.sqrt(np.stack([p.numpy(), 2 * p.numpy()])), rtol=1e-7)
+        bend = np.diag(-0.25 * p.numpy() ** -1.5)
+        second = jacrev(jacrev(lambda p, f=function: f(p).sum()))(p)
+        np.testing.assert_allclose(second.numpy(), bend, rtol=1e-6, atol=1e-10)

@@ -104,6 +104,8 @@ def apply_unary(op: Op, x: Tensor, params: dict | None = None) -> Tensor:
                     node.saved = node.arrays = (out,)
                 elif form == 5:
                     node.saved = node.arrays = (array.shape,)
+                elif form == 6:
+                    node.saved, node.arrays = (edge if source is None else x, out), (array, out)
                 else:
                     node.saved, node.arrays = (edge if source is None else x,), (x._array,)
             elif form is None:
@@ -158,7 +160,7 @@ def record_binary(op: Op, mask: int, a: Tensor, b: Any, out: Any, result: Tensor
     node.shape = out.shape
     node.dtype = kind
     form = plan.form
-    if form:
+    if form != 0:
         if form == 3:
             node.saved, node.arrays = (b, a), (b._array, a._array)
         elif form == 2:
@@ -168,11 +170,9 @@ def record_binary(op: Op, mask: int, a: Tensor, b: Any, out: Any, result: Tensor
         elif form == 4:
             node.saved = node.arrays = (out,)
         else:
-            node.saved = node.arrays = (a._array.shape,)
-    elif form is None:
-        node.saved = save(plan, (a, b), (out,))
-    if form != 0 and (a._inference or isinstance(b, Tensor) and b._inference):
-        refuse_inference()
+            node.saved = save(plan, (a, b), (out,))
+        if a._inference or isinstance(b, Tensor) and b._inference:
+            refuse_inference()
     if mask & 1 and a._output_nr or mask & 2 and b._output_nr:
         node.slots = (a._output_nr if mask & 1 else 0, b._output_nr if mask & 2 else 0)
     result._node = node

@@ -90,7 +90,7 @@ def abs(input: Any) -> Tensor:
     """Absolute value (modulus of complex numbers)."""
     x = as_tensor(input)
     _not_boolean("abs_cpu", x)
-    return apply(ops.absolute, (x,))
+    return apply_unary(ops.absolute, x)
 
 
 def _rounding(name: str, op: Op, *aliases: str, doc: str) -> Callable:
@@ -145,7 +145,9 @@ def round(input: Any, *, decimals: int = 0) -> Tensor:
 
 deg2rad: Callable[..., Any] = unary("deg2rad", ops.deg2rad, doc="Angles in degrees, as radians.")
 rad2deg: Callable[..., Any] = unary("rad2deg", ops.rad2deg, doc="Angles in radians, as degrees.")
-angle: Callable[..., Any] = unary("angle", ops.angle, in_place=False, doc="The angle of each number, in radians; pi for negative reals.")
+angle: Callable[..., Any] = unary(
+    "angle", ops.angle, in_place=False, doc="The angle of each number, in radians; pi for negative reals."
+)
 
 
 @public(in_place=False)

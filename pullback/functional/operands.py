@@ -141,7 +141,7 @@ def sizes_of(args: tuple[Any, ...]) -> tuple[int, ...]:
     elif len(args) == 1 and isinstance(args[0], Tensor) and args[0]._array.ndim == 1:
         args = tuple(args[0].tolist())
     try:
-        return tuple(n if type(n) is int else n.__index__() for n in args)
+        return tuple([n if type(n) is int else n.__index__() for n in args])
     except (AttributeError, TypeError):
         bad = next(n for n in args if not hasattr(n, "__index__"))
         raise TypeError(f"sizes must be ints, but got {type(bad).__name__}") from None

@@ -40,7 +40,7 @@ def _spread(op: Any, name: str, args: tuple, dim: Any, unbiased: Any, correction
     if correction is None:
         correction = 1 if unbiased is None or unbiased else 0
     axis = wrap_dims(dim, x._array.ndim)
-    if math.prod(x._array.shape[i] for i in axis) - correction <= 0:
+    if math.prod([x._array.shape[i] for i in axis]) - correction <= 0:
         import warnings
 
         warnings.warn(
@@ -50,7 +50,8 @@ def _spread(op: Any, name: str, args: tuple, dim: Any, unbiased: Any, correction
             UserWarning,
             stacklevel=4,
         )
-    return apply(op, (x,), {"axis": axis, "keepdims": keepdim, "correction": correction})
+    params = {"axis": axis, "keepdims": keepdim, "correction": correction}
+    return apply_unary(op, x, params) if op.outputs == 1 else apply(op, (x,), params)
 
 
 @public(out=True)

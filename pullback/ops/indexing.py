@@ -127,7 +127,7 @@ pick.keeps_params = put.keeps_params = True
 
 
 def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    return np.where(mask, np.asarray(value).astype(x.dtype), x)
+    return np.where(mask, np.asarray(value).astype(x.dtype, copy=False), x)
 
 
 def write_masked(out: Any, mask: Any, value: Any) -> None:

@@ -93,7 +93,8 @@ class _TorchLoader:
         _fill_facade(torch_version, version, __version__=version.torch_version)
         sys.modules["torch.version"] = torch_version
         pullback = importlib.import_module("pullback")
-        _fill_facade(module, pullback, __version__=TorchVersion(version.torch_version), version=torch_version)
+        overrides = {"version": torch_version, "torch": module}  # torch.torch is torch
+        _fill_facade(module, pullback, __version__=TorchVersion(version.torch_version), **overrides)
         for name, value in list(vars(pullback).items()):
             if isinstance(value, ModuleType) and value.__name__ == f"pullback.{name}" and value is not version:
                 _adopt(value)

@@ -6,9 +6,9 @@ from typing import Any
 
 SUBMODULES: frozenset[Any] = frozenset(
     {
-        "_C", "_dynamo", "accelerator", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributed",
-        "distributions", "explaining", "fft", "func", "hub", "implicit", "jit", "linalg", "masked", "mps", "multi",
-        "multiprocessing", "nn", "onnx", "optim", "optimize",
+        "_C", "__config__", "_dynamo", "accelerator", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributed",
+        "distributions", "explaining", "fft", "func", "futures", "fx", "hub", "implicit", "jit", "linalg", "masked", "mps",
+        "multi", "multiprocessing", "nn", "onnx", "optim", "optimize",
         "overrides", "profiler", "random", "serialization", "signal", "special", "testing", "types", "utils", "version", "xpu",
     }
 )  # fmt: skip
@@ -25,6 +25,7 @@ _BY_MODULE = {
     "set_default_device get_device_module OutOfMemoryError AcceleratorError",
     "raw_storage": "UntypedStorage TypedStorage is_storage",
     "compiler": "compile",
+    "futures": "Future",
     "amp": "autocast GradScaler",
     "amp.autocast_mode": "is_autocast_enabled is_autocast_cpu_enabled set_autocast_enabled set_autocast_cpu_enabled "
     "get_autocast_dtype set_autocast_dtype get_autocast_cpu_dtype get_autocast_gpu_dtype is_autocast_cache_enabled "

@@ -106,6 +106,14 @@ def record_stream(self: Tensor, stream: Any) -> None:
     """Nothing: there are no streams."""
 
 
+def make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
+    """A tensor of a subclass, a leaf, on the memory of `data` (how libraries write `__new__` of their parameters)."""
+    result = as_subclass(data.detach(), cls)
+    if require_grad:
+        result.requires_grad_()
+    return result
+
+
 def _lazy_method(module: str, name: str, doc: str) -> Any:
     def method(self: Tensor) -> Any:
         from importlib import import_module
@@ -142,4 +150,5 @@ METHODS.update(
         "is_distributed": lambda self: False, "dim_order": dim_order,
     }
 )  # fmt: skip
-Tensor.layout = property(layout_of)  # type: ignore[attr-defined]
+setattr(Tensor, "layout", property(layout_of))  # noqa: B010
+Tensor._make_subclass = staticmethod(make_subclass)  # type: ignore[attr-defined]

@@ -35,3 +35,8 @@ class _WeakTensorRef:
 
     def expired(self) -> bool:
         return self._reference() is None
+
+
+def _get_tracing_state() -> None:
+    """Whether a program is being traced: never."""
+    return None

@@ -28,7 +28,7 @@ class Parameter(Tensor):
         result._requires_grad = requires_grad
         return result
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass  # everything is done in __new__; this keeps subclasses with their own signatures working
 
     def __repr__(self) -> str:
@@ -56,6 +56,7 @@ class UninitializedTensorMixin:
     """A tensor whose shape is not known yet (lazy modules); it has none of a tensor's uses until `materialize`."""
 
     cls_to_become: type[Any] = Tensor
+    _array: Any
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give the tensor a shape, and turn it into an ordinary one."""
@@ -77,19 +78,19 @@ class UninitializedTensorMixin:
         """Another dtype or device, still without a shape."""
         result = object.__new__(type(self))
         result.__dict__.update(self.__dict__)
-        result._array = Tensor.to(self, *args, **kwargs)._array
+        result._array = Tensor.to(self, *args, **kwargs)._array  # type: ignore[arg-type]
         return result
 
-    def half(self) -> Any:
+    def half(self, memory_format: Any = None) -> Any:
         return self.to(float16)
 
-    def float(self) -> Any:
+    def float(self, memory_format: Any = None) -> Any:
         return self.to(float32)
 
-    def double(self) -> Any:
+    def double(self, memory_format: Any = None) -> Any:
         return self.to(float64)
 
-    def bfloat16(self) -> Any:
+    def bfloat16(self, memory_format: Any = None) -> Any:
         return self.to(bfloat16)
 
     def __repr__(self) -> str:
@@ -99,7 +100,7 @@ class UninitializedTensorMixin:
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A Parameter whose shape is not known yet."""
 
-    cls_to_become = Parameter
+    cls_to_become: type[Any] = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
         from ..creation import numpy_dtype
@@ -123,7 +124,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 class UninitializedBuffer(UninitializedTensorMixin, Buffer):
     """A Buffer whose shape is not known yet."""
 
-    cls_to_become = Tensor
+    cls_to_become: type[Any] = Tensor
 
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True

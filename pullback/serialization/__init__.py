@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 from typing import IO, Any
 
+MAP_LOCATION = Any  # a name libraries import for their annotations
+
 __all__ = [
     "CheckpointError",
     "add_safe_globals",

@@ -194,3 +194,43 @@ def test_profiler_counts_operations():
 
 def test_layouts_and_formats_pickle_by_name():
     assert pickle.loads(pickle.dumps(pullback.channels_last)) is pullback.channels_last
+
+
+def test_subclasses_of_parameters_may_take_arguments_of_their_own():
+    class Named(pullback.nn.Parameter):
+        def __new__(cls, data, requires_grad=True, label=""):
+            made = pullback.Tensor._make_subclass(cls, data, requires_grad)
+            made.label = label
+            return made
+
+    module = pullback.nn.Module()
+    module.p = Named(pullback.ones(2), label="first")
+    (module.p * 3).sum().backward()
+    (kept,) = module.parameters()
+    assert (type(kept), kept.label, kept.grad.tolist()) == (Named, "first", [3.0, 3.0])
+
+
+def test_futures_arrive():
+    futures = [pullback.futures.Future() for _ in range(2)]
+    doubled = futures[0].then(lambda done: 2 * done.wait())
+    together = pullback.futures.collect_all(futures)
+    futures[0].set_result(1)
+    assert doubled.wait() == 2 and not together.done()
+    futures[1].set_exception(ValueError("no"))
+    assert together.done() and pullback.futures.wait_all(futures[:1]) == [1]
+    with pytest.raises(ValueError, match="no"):
+        futures[1].wait()
+
+
+def test_a_group_of_one_trains_in_parallel():
+    with pytest.raises(ValueError, match="not been initialized"):
+        pullback.nn.parallel.DistributedDataParallel(pullback.nn.Linear(2, 1))
+    pullback.distributed.init_process_group("gloo", world_size=1, rank=0)
+    try:
+        model = pullback.nn.parallel.DistributedDataParallel(pullback.nn.Linear(2, 1))
+        with model.no_sync():
+            model(pullback.ones(1, 2)).sum().backward()
+        assert list(model.state_dict()) == ["module.weight", "module.bias"]
+        assert model.module.weight.grad.tolist() == [[1.0, 1.0]]
+    finally:
+        pullback.distributed.destroy_process_group()

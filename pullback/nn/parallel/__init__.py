@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..modules.module import Module
+from .distributed import DistributedDataParallel
+from .scatter_gather import gather, scatter, scatter_kwargs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["DataParallel", "data_parallel"]
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather", "scatter", "scatter_kwargs"]
 
 
 class DataParallel(Module):

@@ -1,0 +1,5 @@
+"""Where torch keeps `torch.fx.Tracer`."""
+
+from . import Tracer
+
+__all__ = ["Tracer"]

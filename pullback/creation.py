@@ -166,7 +166,7 @@ def _typed(array: np.ndarray) -> np.ndarray:
 
 
 def _shape_of(data: Any) -> tuple:
-    shape = []
+    shape: list[int] = []
     while not isinstance(data, (str, bytes, np.generic)) and hasattr(data, "__len__"):
         if isinstance(data, (Tensor, np.ndarray)):
             shape.extend(data.shape)
@@ -401,7 +401,7 @@ def arange(
     if (end - start) * step < 0:
         raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: start={start}, end={end}, step={step}")
     if dtype is None and out is None and all(isinstance(v, int) for v in (start, end, step)):
-        return _into(out, finish(np.arange(start, end, step, np.int64), requires_grad, device))
+        return _into(out, finish(np.arange(start, end, step, dtype=np.int64), requires_grad, device))
     kind = numpy_dtype(_dtype_for(dtype, out))
     if kind.kind in "iu":
         array = np.arange(start, end, step).astype(kind)

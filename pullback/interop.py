@@ -119,12 +119,16 @@ def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
 
 
 def attach() -> None:
-    Tensor.__array_namespace__ = array_namespace
-    Tensor.to_device = to_device
     """Give Tensor these protocols."""
-    Tensor.numpy = to_numpy
-    Tensor.__array__ = array_protocol
-    Tensor.__dlpack__ = dlpack
-    Tensor.__dlpack_device__ = dlpack_device
-    Tensor.__array_ufunc__ = ufunc_protocol
-    Tensor.__array_function__ = function_protocol
+    protocols = {
+        "__array_namespace__": array_namespace,
+        "to_device": to_device,
+        "numpy": to_numpy,
+        "__array__": array_protocol,
+        "__dlpack__": dlpack,
+        "__dlpack_device__": dlpack_device,
+        "__array_ufunc__": ufunc_protocol,
+        "__array_function__": function_protocol,
+    }
+    for name, function in protocols.items():
+        setattr(Tensor, name, function)

@@ -122,7 +122,7 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     from typing import get_origin
 
     kinds = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
-    return builtins.isinstance(obj, tuple(get_origin(kind) or kind for kind in kinds))
+    return builtins.isinstance(obj, tuple(get_origin(kind) or kind for kind in kinds))  # type: ignore[misc]
 
 
 class _Finished:

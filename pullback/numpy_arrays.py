@@ -430,12 +430,12 @@ def _angle(z: Any, deg: bool = False) -> Tensor:
 
 @implements(np.allclose)
 def _allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    return bool(np.allclose(*(np.asarray(_plain(each)) for each in (a, b)), rtol, atol, equal_nan))
+    return bool(np.allclose(np.asarray(_plain(a)), np.asarray(_plain(b)), rtol, atol, equal_nan))
 
 
 @implements(np.isclose)
 def _isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    return wrap(np.asarray(np.isclose(*(np.asarray(_plain(each)) for each in (a, b)), rtol, atol, equal_nan)))
+    return wrap(np.asarray(np.isclose(np.asarray(_plain(a)), np.asarray(_plain(b)), rtol, atol, equal_nan)))
 
 
 def _plain(value: Any) -> Any:

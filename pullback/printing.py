@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,7 +56,7 @@ def set_printoptions(
     ``sci_mode``: True or False forces the notation. As in torch, each call that does not say ``sci_mode`` hands the
     choice back to the values.
     """
-    changes = dict(PROFILES.get(profile, {}))
+    changes = dict(PROFILES.get(profile or "", {}))
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     changes.update((name, value) for name, value in given.items() if value is not None)
     for name, value in changes.items():
@@ -80,7 +80,7 @@ def printoptions(
     sci_mode: bool | None = None,
 ) -> Iterator[None]:
     """``set_printoptions`` for the length of a ``with`` block."""
-    before = get_printoptions()
+    before: dict[str, Any] = get_printoptions()
     set_printoptions(precision, threshold, edgeitems, linewidth, profile, sci_mode)
     try:
         yield
@@ -245,6 +245,7 @@ def _float_notation(values: np.ndarray) -> tuple[Callable[[float], str], int]:
     scientific = options.sci_mode
     if scientific is None:
         scientific = largest / smallest > 1000.0 or largest > 1.0e8 or (not integral and smallest < 1.0e-4)
+    convert: Callable[[float], str]
     if scientific:
         convert = f"{{:.{options.precision}e}}".format
     elif integral:

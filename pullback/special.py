@@ -7,12 +7,17 @@ The functions live in `functional/special_functions.py`; this module gathers the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .functional.registry import FUNCTIONS as _FUNCTIONS
 from .functional.special_functions import SPECIAL as _SPECIAL
 
 globals().update(_SPECIAL)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Any]: ...
+
 
 _SAME_AS_TOP_LEVEL = {
     "exp2": "exp2", "expit": "sigmoid", "expm1": "expm1", "log1p": "log1p", "log_softmax": "log_softmax",

@@ -6,13 +6,19 @@ torch calls `torch.autograd` is exported here. Submodules that few programs need
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import tape as _tape  # first: it ties Tensor, views and operations together
 from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
 from .mode import is_grad_enabled, is_inference_mode_enabled
 from .roots import backward, grad
+
+if TYPE_CHECKING:
+    from .function import Function as Function
+    from .gradcheck import gradcheck as gradcheck
+    from .gradcheck import gradgradcheck as gradgradcheck
+    from .variable import Variable as Variable
 
 __all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "functional", "grad",

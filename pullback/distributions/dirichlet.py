@@ -29,8 +29,8 @@ class _DirichletSample(pullback.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         x, concentration = ctx.saved_tensors
         total = concentration.sum(-1, True).expand_as(concentration)
-        slope = dirichlet_slope(x.memory(), concentration.memory(), total.memory())
-        slope = pullback.from_numpy(slope).to(grad.dtype)
+        array = dirichlet_slope(x.memory(), concentration.memory(), total.memory())
+        slope = pullback.from_numpy(array).to(grad.dtype)
         return slope * (grad - (x * grad).sum(-1, True))
 
 

@@ -74,8 +74,8 @@ def parse(index: Any, array: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     The second is empty for a pure view; otherwise its entries are slices and arrays, one for each dim of the view (a
     single mask stands for as many dims as it has).
     """
-    items = index if isinstance(index, tuple) else _sequence(index) if isinstance(index, (list, str)) else (index,)
-    items = [_item(item) for item in items]
+    given = index if isinstance(index, tuple) else _sequence(index) if isinstance(index, (list, str)) else (index,)
+    items = [_item(item) for item in given]
     ndim = array.ndim
     used = sum(_dims_used(item) for item in items)
     if used > ndim:

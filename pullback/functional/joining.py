@@ -108,7 +108,7 @@ def tensor_split(
         bounds = list(zip([0, *cuts], [*cuts, size], strict=True))
         # A cut before its neighbour gives an empty piece, as slices do.
         return tuple(_slice(input, axis, *slice(start, stop).indices(size)[:2]) for start, stop in bounds)
-    if not hasattr(where, "__index__"):
+    if where is None or not hasattr(where, "__index__"):
         raise TypeError(
             f"tensor_split() received an invalid combination of arguments - got ({type(input).__name__}, "
             f"{type(where).__name__}): give a number of sections, or indices to cut at"

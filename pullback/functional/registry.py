@@ -65,7 +65,8 @@ def public(
             exposed = with_out(f)
         elif wrap:
             exposed = with_numpy_names(f)
-        for name in (f.__name__.rstrip("_") if f.__name__.endswith("_") and not f.__name__.endswith("__") else f.__name__, *names):
+        own = f.__name__
+        for name in (own.rstrip("_") if own.endswith("_") and not own.endswith("__") else own, *names):
             if function:
                 FUNCTIONS[name] = exposed
             if method:

@@ -294,13 +294,14 @@ def _narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     return narrow(input, dim, start, length)
 
 
-for _name, _view in {
+_VIEWS: dict[str, Callable[..., Any]] = {
     "alias": _alias, "as_strided": as_strided, "diagonal": diagonal, "expand": shape.expand, "narrow": _narrow,
     "permute": _permute, "select": select, "slice": _slice, "split": joining.split,
     "split_with_sizes": joining.split_with_sizes, "squeeze": shape.squeeze, "t": shape.t, "transpose": shape.transpose,
     "unbind": shape.unbind, "unfold": unfold, "unsqueeze": shape.unsqueeze, "view": shape.view,
     "view_as_complex": parts.view_as_complex, "view_as_real": parts.view_as_real, "detach": Tensor.detach,
-}.items():  # fmt: skip
+}  # fmt: skip
+for _name, _view in _VIEWS.items():
     _copy_form(f"{_name}_copy", _view)
 for _name in ("unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"):
     _copy_form(_name, getattr(joining, _name.removeprefix("unsafe_")))

@@ -76,7 +76,7 @@ class _Plan:
 _plan = functools.lru_cache(maxsize=128)(_Plan)
 
 
-def _along(axis: int, part: slice) -> tuple:
+def _along(axis: int, part: slice | int) -> tuple:
     return (slice(None),) * axis + (part,)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -106,11 +106,11 @@ def _pieces(samples: int, positions: int, position_bytes: int) -> list[tuple[int
     ]
 
 
-def _per_thread(make: Callable[[], object]) -> Callable[[], object]:
+def _per_thread(make: Callable[[], Any]) -> Callable[[], Any]:
     """A getter that calls `make` once for each thread: scratch memory is paid for once, not once a piece."""
-    made: dict[int, object] = {}
+    made: dict[int, Any] = {}
 
-    def get() -> object:
+    def get() -> Any:
         key = threading.get_ident()
         if key not in made:
             made[key] = make()
@@ -261,7 +261,7 @@ def _convolve(
                 np.copyto(out[first:last], values)
             else:
                 np.add(values, bias.reshape(-1, *[1] * len(windows.output)), out=out[first:last])
-        elif bias is not None:
+        elif bias_column is not None:
             np.add(part, bias_column, out=part)
 
     _run(piece, pieces, column_rows * out.size)
@@ -347,8 +347,10 @@ def _correlate_back(gradient: np.ndarray, weight: np.ndarray, windows: Windows, 
     flipped = flipped.reshape(groups, outputs // groups, group_channels, *windows.kernel).swapaxes(1, 2)
     flipped = flipped.reshape(groups * group_channels, outputs // groups, *windows.kernel)
     ones = (1,) * len(windows.kernel)
+    padding = _mirrored_padding(windows)
+    assert padding is not None  # the caller asked
     return convolution(
-        gradient, flipped, stride=ones, padding=_mirrored_padding(windows), dilation=windows.dilation, groups=groups
+        gradient, flipped, stride=ones, padding=padding, dilation=windows.dilation, groups=groups
     )
 
 

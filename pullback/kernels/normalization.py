@@ -2,13 +2,14 @@
 
 Rows are the leading axes, columns the normalized trailing ones. Forward also returns what backward needs of a row
 (its mean and reciprocal deviation) and nothing the size of the input. Half precision is computed in float32.
-Batch norm and group norm are compositions of other operations and live elsewhere.
+Batch norm and group norm are in `ops/normalization.py`.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import numpy as np
 
@@ -143,7 +144,7 @@ def layer_norm(
 
 def _sum_parts(parts: dict[int, np.ndarray]) -> np.ndarray:
     """Sum of the blocks' partial results in the order of the rows, so that it does not depend on thread timing."""
-    total: np.ndarray | None = None
+    total: Any = None
     for start in sorted(parts):
         total = parts[start] if total is None else total + parts[start]
     return total
@@ -182,7 +183,7 @@ def _backward(
     centres = None if mean is None else mean.reshape(count, 1)
     weights = _flat(weight, dtype)
     want_x, want_weight, want_bias = wanted
-    out = np.empty(rows.shape, dtype) if want_x else None
+    out: Any = np.empty(rows.shape, dtype) if want_x else None
     ones = None if mean is None else np.ones(columns, dtype)
     weight_parts: dict[int, np.ndarray] = {}
     bias_parts: dict[int, np.ndarray] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 
@@ -92,7 +93,7 @@ def max_pool(
     lead = x.shape[: x.ndim - axes]
     out = np.empty((len(planes), *output), x.dtype)
     found = np.empty((len(planes), *output), np.int64) if indices else None
-    tap_offsets, base = _index_tables(windows) if indices else (None, None)
+    tables = _index_tables(windows) if indices else None
 
     def block(start: int, stop: int) -> None:
         part = planes[start:stop].reshape(stop - start, 1, *spatial)
@@ -101,7 +102,8 @@ def max_pool(
         for view in views[1:]:
             np.maximum(best, view, out=best)
         out[start:stop] = _narrowed(windows, best)
-        if found is not None:
+        if found is not None and tables is not None:
+            tap_offsets, base = tables
             tap = _narrowed(windows, _first_match(views, best))
             np.add(tap_offsets[tap], base, out=found[start:stop])
 
@@ -236,7 +238,7 @@ def adaptive_max_pool(x: np.ndarray, *, output: Ints) -> tuple[np.ndarray, np.nd
     numbers = np.arange(math.prod(spatial)).reshape(spatial)
     bounds = [list(enumerate(adaptive_bounds(size, count))) for size, count in zip(spatial, output)]
     for cell in itertools.product(*bounds):
-        place = tuple(position for position, _ in cell)
+        place: tuple[Any, ...] = tuple(position for position, _ in cell)
         window = tuple(slice(*limits) for _, limits in cell)
         values = planes[(slice(None), *window)].reshape(len(planes), numbers[window].size)
         chosen = _last_nan_or_first_max(values)
@@ -277,15 +279,15 @@ def fractional_max_pool(
     steps = _steps(spatial)
     base = np.zeros((len(planes), *[1] * axes), np.int64)
     for axis in range(axes):
-        shape = [len(planes), *[1] * axes]
-        shape[axis + 1] = output[axis]
+        beside = [len(planes), *[1] * axes]
+        beside[axis + 1] = output[axis]
         starts = _fractional_starts(draws[:, axis], spatial[axis], kernel[axis], output[axis])
-        base = base + (starts * steps[axis]).reshape(shape)
+        base = base + (starts * steps[axis]).reshape(beside)
     base = base.reshape(len(planes), -1)
     index = base
     best = np.take_along_axis(planes, base, 1)
-    for taps in itertools.islice(itertools.product(*map(range, kernel)), 1, None):
-        flat = base + sum(tap * step for tap, step in zip(taps, steps))
+    for tap in itertools.islice(itertools.product(*map(range, kernel)), 1, None):
+        flat = base + sum(place * step for place, step in zip(tap, steps))
         value = np.take_along_axis(planes, flat, 1)
         better = _beats(value, best)
         best, index = np.where(better, value, best), np.where(better, flat, index)

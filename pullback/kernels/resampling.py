@@ -96,7 +96,7 @@ def _nearest(size: int, count: int, scale: float | None, exact: bool) -> Table:
 
 def _source(size: int, count: int, scale: float | None, align_corners: bool, cubic: bool, real: type) -> np.ndarray:
     step = _ratio(size, count, scale, align_corners, real)
-    index = np.arange(count, dtype=real)
+    index: np.ndarray = np.arange(count, dtype=real)
     if align_corners:
         return index * step
     position = (index + real(0.5)) * step - real(0.5)

@@ -57,7 +57,7 @@ class _Job:
     """Blocks of one call, taken one after another by whichever thread is free."""
 
     def __init__(self, function: Callable[..., object], items: Sequence[tuple[Any, ...]]) -> None:
-        self.function: Callable[..., object] | None = function
+        self.function: Any = function
         self.items: Sequence[tuple[Any, ...]] = items
         # itertools.count is advanced in one step of the interpreter, so no lock is needed to share it.
         self.next_index = itertools.count().__next__
@@ -173,7 +173,7 @@ class _SingleThreadedBlas:
         try:
             import ctypes
 
-            library = ctypes.CDLL(np._core._multiarray_umath.__file__)
+            library = ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
         except (ImportError, AttributeError, OSError):
             return ()
         for name in ("scipy_openblas_%s64_", "scipy_openblas_%s", "openblas_%s64_", "openblas_%s"):
@@ -314,7 +314,7 @@ def parallel_elements(
     strides = outputs[0].strides
     same = all(a.strides == strides and a.itemsize == outputs[0].itemsize for a in arrays)
     dense = same or all(a.flags.c_contiguous for a in arrays)
-    flat = [flat_view(a) for a in arrays] if dense else arrays
+    flat: list[Any] = [flat_view(a) for a in arrays] if dense else arrays
     if any(a is None for a in flat):
         flat = arrays
     length = len(flat[0])

@@ -54,8 +54,8 @@ class Windows:
         self.spatial, self.kernel, self.stride, self.padding, self.dilation = spatial, kernel, stride, padding, dilation
         if output is None:
             output = tuple(map(window_count, spatial, kernel, stride, padding, dilation))
-        self.output: tuple[int, ...] | None = output
-        self.padded: tuple[Any, ...] = tuple(
+        self.output: tuple[int, ...] = output
+        self.padded: tuple[int, ...] = tuple(
             max(size + 2 * pad, (count - 1) * step + spread * (taps - 1) + 1)
             for size, pad, count, step, spread, taps in zip(spatial, padding, output, stride, dilation, kernel)
         )
@@ -65,8 +65,8 @@ class Windows:
         self.steps: tuple[int, ...] = tuple(reversed(steps))
         self.flat: bool = flat and all(step == 1 for step in stride)
         self.span: int = sum((count - 1) * step for count, step in zip(output, self.steps)) + 1
-        self.positions: tuple[int] | tuple[int, ...] = (self.span,) if self.flat else output
-        self.wide_shape: tuple[Any, ...] | tuple[int, ...] = (output[0], *self.padded[1:]) if self.flat else output
+        self.positions: tuple[int, ...] = (self.span,) if self.flat else output
+        self.wide_shape: tuple[int, ...] = (output[0], *self.padded[1:]) if self.flat else output
         distances = [[tap * d * step for tap in range(k)] for k, d, step in zip(kernel, dilation, self.steps)]
         self.offsets: list[int] = [sum(taps) for taps in itertools.product(*distances)]
 
@@ -87,8 +87,8 @@ class Windows:
 
     def interior(self, buffer: np.ndarray) -> np.ndarray:
         """The part of a padded buffer (..., padded elements) that holds the sample, as (..., *spatial)."""
-        index = tuple(slice(pad, pad + size) for pad, size in zip(self.padding, self.spatial))
-        return buffer.reshape(*buffer.shape[:-1], *self.padded)[(..., *index)]
+        index: tuple[Any, ...] = tuple(slice(pad, pad + size) for pad, size in zip(self.padding, self.spatial))
+        return buffer.reshape(*buffer.shape[:-1], *self.padded)[..., *index]
 
     def padded_samples(self, x: np.ndarray, fill: object = 0) -> np.ndarray:
         """`x` (n, channels, *spatial) as a contiguous (n, channels, padded elements); copied only where needed."""
@@ -117,7 +117,8 @@ class Windows:
     def narrow(self, wide: np.ndarray) -> np.ndarray:
         """View of wide positions (..., prod(wide_shape)) as the output (..., *output)."""
         wide = wide.reshape(*wide.shape[:-1], *self.wide_shape)
-        return wide[(..., *map(slice, self.output))]
+        index: tuple[Any, ...] = tuple(map(slice, self.output))
+        return wide[..., *index]
 
     def tap_views(self, buffer: np.ndarray) -> Iterator[np.ndarray]:
         """For each tap in order, the view (..., *positions) of a contiguous buffer (..., padded elements) it reads."""

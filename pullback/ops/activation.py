@@ -180,7 +180,7 @@ softshrink: Op = op(
 )
 threshold: Op = op(
     "ThresholdBackward0",
-    lambda x, limit, value: np.where(x <= limit, value, x).astype(x.dtype, copy=False),
+    lambda x, limit, value: np.where(x <= limit, value, x).astype(x.dtype, copy=False),  # type: ignore[attr-defined]
     kind="elementwise_pull",
     x=lambda g, x, limit: keep(~(x <= limit), g),
 )

@@ -9,7 +9,7 @@ import numpy as np
 from ..autograd.op import Op, linear, op
 
 
-def _order(x: Any) -> str:
+def _order(x: Any) -> Any:
     """Copies keep the order of dims in memory; the repeated elements of an expanded tensor have none."""
     return "C" if 0 in x.strides else "K"
 

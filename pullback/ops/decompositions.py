@@ -156,7 +156,7 @@ svd: Decomposition = _decomposition("LinalgSvdBackward0", _svd, _svd_pullback)
 # --- QR ---
 
 
-def _qr(x: Any, mode: str) -> tuple:
+def _qr(x: Any, mode: Any) -> tuple:
     if mode == "r":
         return np.zeros((0,), x.dtype), np.linalg.qr(x, "r")
     q, r = np.linalg.qr(x, mode)

@@ -45,7 +45,7 @@ def fused(
     return Fused(node_name, forward, inputs=inputs, rules={}, joint=joint, batch=batch, outputs=0)
 
 
-_BITS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+_BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 
 
 def keep(mask: Any, g: Any) -> Any:

@@ -114,7 +114,8 @@ def _scaled(g: Any, factor: Any) -> Any:
 
 def _addmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     if _half(a.dtype):
-        return _addmm(*(v.astype(np.float32) for v in (x, a, b)), beta, alpha).astype(a.dtype)
+        x, wide_a, wide_b = (v.astype(np.float32) for v in (x, a, b))
+        return _addmm(x, wide_a, wide_b, beta, alpha).astype(a.dtype)
     return _combine(x, _matmul(a, b), beta, alpha)
 
 

@@ -1,8 +1,8 @@
-"""Layer norm, RMS norm and batch norm: normalized values, the statistics backward needs, and pullbacks.
+"""Layer, RMS, batch and group norm: normalized values, the statistics backward needs, and pullbacks.
 
 Layer and RMS norm run as fused kernels on plain arrays, forward and backward; on anything else their pullbacks are
-formulas of the input alone, so statistics carry no gradient of their own. Group norm and instance norm are
-compositions in `nn/functional/normalization.py`.
+formulas of the input alone, so statistics carry no gradient of their own. Instance norm is a
+composition in `nn/functional/normalization.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from ..autograd.op import Op, op
 from ..kernels import normalization as kernels
 from ..quiet import quiet
-from .batching import normalized
+from .batching import grouped, normalized
 from .fusing import fused, in_single, is_half, narrowed, plain
 
 
@@ -55,7 +55,7 @@ def _layer_norm_pullback(
     if plain(g, x, weight):
         kind = x.dtype
         if not is_half(kind):
-            return kernels.layer_norm_backward(g, x, *extras, weight, axes=axes, wanted=needs)
+            return kernels.layer_norm_backward(g, x, extras[0], extras[1], weight, axes=axes, wanted=needs)
         gradients = kernels.layer_norm_backward(
             *_widened(np.asarray(g), x, extras[0], extras[1], weight), axes=axes, wanted=needs
         )
@@ -122,25 +122,65 @@ def _beside(values: Any, x: Any) -> Any:
     return np.reshape(values, (-1, *(1,) * (len(x.shape) - 2)))
 
 
+def _folded(x: Any) -> Any:
+    """An array (n, channels, ...) as (n, channels, rest)."""
+    shape = x.shape
+    return x if len(shape) == 3 else x.reshape(shape[0], shape[1], math.prod(shape[2:]))
+
+
+def _channel_sums(x: Any) -> Any:
+    """Sums over everything but channels of (n, channels, rest)."""
+    n, channels, rest = x.shape
+    kind = x.dtype.char
+    if rest == 1:
+        return np.matmul(kernels.column_of_ones(n, kind)[0], x.reshape(n, channels))
+    return np.add.reduce(np.matmul(x, kernels.column_of_ones(rest, kind)[0]), axis=0)
+
+
+def _channel_products(x: Any, y: Any) -> Any:
+    """Sums of products over everything but channels."""
+    return _channel_sums(x * y) if x.shape[2] == 1 else np.add.reduce(np.vecdot(x, y), axis=0)
+
+
 @quiet
 def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple:
-    kind = x.dtype
-    x, weight, bias = _widened(x, weight, bias)
-    n, channels = x.shape[:2]
-    folded = x.reshape(n, channels, math.prod(x.shape[2:]))
-    count = max(n * folded.shape[2], 1)
-    mean = np.add.reduce(np.add.reduce(folded, axis=2), axis=0) / count
+    shape, kind = x.shape, x.dtype
+    if is_half(kind):
+        x, weight, bias = _widened(x, weight, bias)
+    folded = _folded(x)
+    count = max(shape[0] * folded.shape[2], 1)
+    mean = _channel_sums(folded) / count
     out = folded - mean[:, None]
-    variance = np.add.reduce(np.vecdot(out, out), axis=0) / count
+    variance = _channel_products(out, out) / count
     scale = 1 / np.sqrt(variance + eps)
-    out *= (scale if weight is None else scale * weight)[:, None]
+    if weight is not None:
+        scale = scale * weight
+    np.multiply(out, scale[:, None], out)
     if bias is not None:
-        out += bias[:, None]
-    return out.reshape(x.shape).astype(kind, copy=False), mean, variance
+        np.add(out, bias[:, None], out)
+    return out.reshape(shape).astype(kind, copy=False), mean, variance
+
+
+def _plain_batch_norm_pullback(g: Any, x: Any, weight: Any, mean: Any, variance: Any, needs: tuple, eps: float) -> tuple:
+    """The pullback on arrays: g times a number a channel, plus the centred input times another, plus a third."""
+    upstream, centred = _folded(g), _folded(x) - mean[:, None]
+    scale = 1 / np.sqrt(variance + eps)
+    total = _channel_sums(upstream)
+    projected = _channel_products(upstream, centred) * scale
+    if not needs[0]:
+        return None, projected, total
+    count = max(upstream.shape[0] * upstream.shape[2], 1)
+    factor = scale if weight is None else scale * weight
+    out = upstream * factor[:, None]
+    np.multiply(centred, (factor * scale * projected / count)[:, None], centred)
+    np.add(centred, (factor * total / count)[:, None], centred)
+    return np.subtract(out, centred, out).reshape(x.shape), projected, total
 
 
 def _batch_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, eps: float) -> tuple:
     g = g[0]
+    if plain(g, x, weight) and not is_half(x.dtype):
+        return _plain_batch_norm_pullback(g, x, weight, *extras, needs, eps)
     axis = _channels(x)
     if plain(g, x, weight):
         mean, variance = _beside(extras[0], x), _beside(extras[1], x)
@@ -160,9 +200,88 @@ def _batch_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple,
     return gradient, projected, total
 
 
-batch_norm: Op = op(
-    "NativeBatchNormBackward0", _batch_norm, inputs=("x", "weight", "bias"), outputs=0, joint=_batch_norm_pullback
+batch_norm: Op = fused(
+    "NativeBatchNormBackward0", _batch_norm, inputs=("x", "weight", "bias"), joint=_batch_norm_pullback
 )
+
+# --- group norm: each sample's channels in groups, statistics of a group over its channels and all their elements ---
+
+
+@quiet
+def _group_norm(x: Any, weight: Any, bias: Any, groups: int, eps: float) -> tuple:
+    shape, kind = x.shape, x.dtype
+    if is_half(kind):
+        x, weight, bias = _widened(x, weight, bias)
+    rows = x.reshape(shape[0] * groups, math.prod(shape[1:]) // groups)
+    out, mean, scale = kernels.layer_norm(rows, None, None, axes=1, eps=eps)
+    out = out.reshape(shape[0], shape[1], math.prod(shape[2:]))
+    if weight is not None:
+        np.multiply(out, weight[:, None], out)
+    if bias is not None:
+        np.add(out, bias[:, None], out)
+    return out.reshape(shape).astype(kind, copy=False), mean, scale
+
+
+def _plain_group_norm_pullback(
+    g: Any, x: Any, weight: Any, mean: Any, scale: Any, needs: tuple, groups: int
+) -> tuple:
+    """The pullback on arrays: all sums are over a channel of a sample first, of the centred input and its products."""
+    n, channels = x.shape[:2]
+    rest = math.prod(x.shape[2:])
+    rows = x.reshape(n * groups, channels // groups * rest)
+    normal = rows - mean
+    np.multiply(normal, scale, normal)
+    upstream, normal = g.reshape(n, channels, rest), normal.reshape(n, channels, rest)
+    totals = np.matmul(upstream, kernels.column_of_ones(rest, x.dtype.char)[0])
+    products = np.vecdot(upstream, normal)
+    for_weight = np.add.reduce(products, axis=0) if needs[1] else None
+    for_bias = np.add.reduce(totals, axis=0) if needs[2] else None
+    if not needs[0]:
+        return None, for_weight, for_bias
+    if weight is not None:
+        totals, products = totals * weight, products * weight
+    each = (n, groups, channels // groups)
+    count = rows.shape[1]
+    mean_total = np.add.reduce(totals.reshape(each), axis=2).reshape(-1, 1) * (scale / count)
+    mean_product = np.add.reduce(products.reshape(each), axis=2).reshape(-1, 1) * (scale / count)
+    normal = normal.reshape(rows.shape)
+    np.multiply(normal, mean_product, normal)
+    np.add(normal, mean_total, normal)
+    factor = np.broadcast_to(scale.reshape(n, groups, 1), each).reshape(n, channels, 1)
+    out = upstream * (factor if weight is None else factor * weight[:, None])
+    return np.subtract(out.reshape(rows.shape), normal, normal).reshape(x.shape), for_weight, for_bias
+
+
+def _group_norm_pullback(
+    g: Any, x: Any, weight: Any, extras: Any, needs: tuple, groups: int, eps: float
+) -> tuple:
+    g = g[0]
+    if plain(g, x, weight) and not is_half(x.dtype) and x.size:
+        return _plain_group_norm_pullback(g, x, weight, *extras, needs, groups)
+    shape = tuple(x.shape)
+    rows = (shape[0], groups, math.prod(shape[1:]) // groups)
+    values = np.reshape(x, rows)
+    centred = values - _moment(values, (2,))
+    scale = (_moment(centred * centred, (2,)) + eps) ** -0.5
+    normal = centred * scale
+    gradient = None
+    if needs[0]:
+        inner = np.reshape(g if weight is None else g * _beside(weight, x), rows)
+        gradient = scale * (inner - _moment(inner, (2,)) - normal * _moment(inner * normal, (2,)))
+        gradient = np.reshape(gradient, shape)
+    axis = _channels(x)
+    return (
+        gradient,
+        np.sum(g * np.reshape(normal, shape), axis=axis) if needs[1] else None,
+        np.sum(g, axis=axis) if needs[2] else None,
+    )
+
+
+group_norm: Op = fused(
+    "NativeGroupNormBackward0", _group_norm, inputs=("x", "weight", "bias"), batch=grouped, joint=_group_norm_pullback
+)
+
+# --- given statistics ---
 
 
 @quiet

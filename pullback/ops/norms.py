@@ -15,7 +15,7 @@ from .matmul import adjoint, matmul
 from .reductions import unkeep
 
 
-def _vector_norm(x: Any, order: float, axis: tuple, keepdims: bool) -> Any:
+def _vector_norm(x: Any, order: float, axis: Any, keepdims: Any) -> Any:
     if x.dtype.itemsize == 2:  # half precision: add up in float32
         return _vector_norm(x.astype(np.float32), order, axis, keepdims).astype(x.dtype)
     if order == 2 and x.dtype.kind != "c":

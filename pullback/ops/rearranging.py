@@ -31,7 +31,7 @@ def _cut(g: Any, needs: tuple, shapes: tuple, axis: int) -> list:
 def _stack(*arrays: Any, axis: int) -> Any:
     first = arrays[0]
     out = np.empty((*first.shape[:axis], len(arrays), *first.shape[axis:]), first.dtype)
-    lead = (slice(None),) * axis
+    lead: tuple[Any, ...] = (slice(None),) * axis
     if len(arrays) <= 8:
         for number, array in enumerate(arrays):
             out[(*lead, number)] = array

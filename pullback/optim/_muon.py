@@ -83,7 +83,8 @@ class Muon(ArrayOptimizer):
             self.state[param] = state
         with np.errstate(all="ignore"):
             for group, _, arrays in work:
-                _update(*arrays, group)
+                values, grad, buffer = arrays
+                _update(values, grad, buffer, group)
         if work:
             touch([param for _, param, _ in work])
 
@@ -118,7 +119,7 @@ def orthogonalize(matrix: np.ndarray, coefficients: tuple[float, ...], steps: in
     norm = round_bfloat16(np.sqrt(np.sum(x * x, dtype=np.float32)))
     x = round_bfloat16(x / np.maximum(norm, round_bfloat16(eps)))
     # Torch accumulates with fused multiply-adds; doubles come closest to that, but cost twice the time.
-    exact = np.float64 if x.size <= 4096 else np.float32
+    exact: type[Any] = np.float64 if x.size <= 4096 else np.float32
     a, b, c = (exact(np.float32(value)) for value in coefficients)
     for _ in range(steps):
         x = x.astype(exact)

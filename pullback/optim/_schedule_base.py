@@ -149,7 +149,7 @@ def _notice_steps(optimizer: Optimizer) -> None:
 
     @wraps(function)
     def step(*args: Any, **kwargs: Any) -> Any:
-        owner = reference()
+        owner: Any = reference()
         owner._opt_called = True
         return function.__get__(owner, type(owner))(*args, **kwargs)
 

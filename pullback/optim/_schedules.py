@@ -265,7 +265,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_i: int = T_0
         self.T_mult: int = T_mult
         self.eta_min: float = eta_min
-        self.T_cur: int = last_epoch
+        self.T_cur: float = last_epoch
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:

@@ -112,7 +112,7 @@ class ChainedScheduler(_Composed):
         optimizer = optimizer or schedulers[0].optimizer
         self._check_members(schedulers, optimizer)
         self._schedulers: Sequence[LRScheduler] = schedulers
-        self.optimizer: Optimizer | None = optimizer
+        self.optimizer = optimizer
         self._last_lr = option_values(schedulers[-1].optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]

@@ -56,7 +56,7 @@ class ArrayOptimizer(Optimizer):
             for name, value in self._group_defaults.items():
                 group.setdefault(name, value)
             for param in group["params"]:
-                held = self.state.get(param)
+                held: Any = self.state.get(param)
                 for name in self._tensor_state if held else ():
                     if not isinstance(held[name], pullback.Tensor):
                         held[name] = pullback.tensor(float(held[name]), dtype=counter_dtype(group.get("fused")))
@@ -108,7 +108,7 @@ class ArrayOptimizer(Optimizer):
             grad = param.grad
             if grad is None:
                 continue
-            state = self.state.get(param)
+            state: Any = self.state.get(param)
             is_new = not state
             if is_new:
                 state = self._fresh_state(param, group)
@@ -173,7 +173,7 @@ class ArrayOptimizer(Optimizer):
                 grad = param.grad
                 if grad is None:
                     continue
-                held = self.state.get(param)
+                held: Any = self.state.get(param)
                 state = dict(held or self._fresh_state(param, group))
                 step = float(not held)
                 if self._counts_steps:

@@ -29,7 +29,7 @@ def constants(values: Sequence[Any], dtype: Any) -> tuple[Any, ...]:
 
 def run(kernel: Kernel, arrays: Sequence[Array | None], values: tuple[Any, ...]) -> None:
     """Apply `kernel` to arrays of one shape, element by element in any order."""
-    param = arrays[0]
+    param: Any = arrays[0]
     if param.size <= SMALL_SIZE and type(param) is np.ndarray:
         if param.ndim == 0:
             # NumPy would turn 0-d results into scalars, which cannot be updated in place.
@@ -53,7 +53,7 @@ def run(kernel: Kernel, arrays: Sequence[Array | None], values: tuple[Any, ...])
 
 def update(kernel: Kernel, arrays: Sequence[Array | None], values: Sequence[Any], prepared: dict[Any, Any]) -> None:
     """Run `kernel` at a suitable precision; `prepared` keeps the constants of parameters that share them."""
-    param = arrays[0]
+    param: Any = arrays[0]
     code = param.dtype.char
     if code in "fd":
         if type(param) is not np.ndarray:

@@ -56,7 +56,7 @@ class ASGD(ArrayOptimizer):
 
     def _plan(self, group: dict[str, Any], rows: list[Any]) -> list[tuple[Any, ...]]:
         # The rate and the weight of the average are state of each parameter, and so are the constants.
-        plan = []
+        plan: list[tuple[Any, ...]] = []
         decay = group["weight_decay"]
         for arrays, counter, state, _ in rows:
             step = counter.item() + 1.0

@@ -70,7 +70,7 @@ class LBFGS(Optimizer):
 
     # -- stepping
 
-    def step(self, closure: Callable[[], Any]) -> Any:
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Up to `max_iter` iterations; `closure` clears the gradients, computes the loss and calls backward."""
         params = self._params
         held = self.state[params[0]]

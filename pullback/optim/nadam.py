@@ -65,7 +65,7 @@ class NAdam(ArrayOptimizer):
 
     def _plan(self, group: dict[str, Any], rows: list[Any]) -> list[tuple[Any, ...]]:
         # The product of momenta is state of its own, so constants are made for each parameter.
-        plan = []
+        plan: list[tuple[Any, ...]] = []
         for arrays, counter, state, _ in rows:
             step = counter.item() + 1.0
             product = array_of(state["mu_product"])

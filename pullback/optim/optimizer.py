@@ -49,6 +49,13 @@ class Optimizer:
     `defaults` are the options of groups that do not name them.
     """
 
+    _optimizer_step_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_step_post_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
+
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults: dict[str, Any] = defaults
         for table in _HOOK_TABLES:

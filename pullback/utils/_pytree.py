@@ -82,9 +82,9 @@ class TreeSpec:
         self.type: Any = type
         self.context: Context = context
         self.children_specs: list[TreeSpec] = children_specs
-        self.num_children = len(children_specs)
-        self.num_leaves = 1 if type is None else sum(child.num_leaves for child in children_specs)
-        self.num_nodes = 1 + sum(child.num_nodes for child in children_specs)
+        self.num_children: int = len(children_specs)
+        self.num_leaves: int = 1 if type is None else sum(child.num_leaves for child in children_specs)
+        self.num_nodes: int = 1 + sum(child.num_nodes for child in children_specs)
 
     def is_leaf(self) -> bool:
         return self.type is None

@@ -264,7 +264,7 @@ def _lp_pool(axes: int, input: Tensor, power: float, kernel_size: Any, stride: A
 
 
 def lp_pool1d(
-    input: Tensor, norm_type: float, kernel_size: int, stride: Sizes | None = None, ceil_mode: bool = False
+    input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
 ) -> Tensor:
     """(sum of x ** norm_type over each window) ** (1 / norm_type)."""
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)

@@ -48,7 +48,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self.n_clusters: int = len(self.cutoffs) - 1
         self.head_size: int = self.shortlist_size + self.n_clusters
         self.head: Linear = Linear(in_features, self.head_size, bias=head_bias, device=device, dtype=dtype)
-        self.tail: ModuleList = ModuleList()
+        self.tail: Any = ModuleList()
         for index, (low, high) in enumerate(pairwise(self.cutoffs)):
             width = int(in_features // (div_value ** (index + 1)))
             self.tail.append(Sequential(Linear(in_features, width, bias=False, device=device, dtype=dtype),

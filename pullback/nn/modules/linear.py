@@ -120,9 +120,11 @@ class LazyLinear(LazyModuleMixin, Linear):
         if self.has_uninitialized_params():
             with pullback.no_grad():
                 self.in_features = input.shape[-1]
-                self.weight.materialize((self.out_features, self.in_features))
-                if self.bias is not None:
-                    self.bias.materialize((self.out_features,))
+                weight: Any = self.weight
+                bias: Any = self.bias
+                weight.materialize((self.out_features, self.in_features))
+                if bias is not None:
+                    bias.materialize((self.out_features,))
                 self.reset_parameters()
         if self.in_features == 0:  # the parameters came from a state dict
             if input.shape[-1] != self.weight.shape[-1]:

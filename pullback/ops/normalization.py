@@ -15,7 +15,7 @@ import numpy as np
 from ..autograd.op import Op, op
 from ..kernels import normalization as kernels
 from ..quiet import quiet
-from .batching import grouped, normalized
+from .batching import _fold, _full, _unfold, normalized
 from .fusing import fused, in_single, is_half, narrowed, plain
 
 
@@ -277,8 +277,23 @@ def _group_norm_pullback(
     )
 
 
+def _grouped(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Group norm: more examples are more samples; parameters that differ between examples are applied afterwards."""
+    x, *parameters = values
+    folded = _fold(_full(x, flags[0], size))
+    shared = not any(flags[1:])
+    out, *statistics = (_unfold(part, size) for part in op(folded, *(parameters if shared else (None, None)), **params))
+    for number, (value, flag) in enumerate(zip(() if shared else parameters, flags[1:], strict=False)):
+        if value is None:
+            continue
+        ones = (1,) * (len(out.shape) - 3)
+        value = np.reshape(value, (value.shape[0], 1, value.shape[1], *ones) if flag else (value.shape[0], *ones))
+        out = out + value if number else out * value
+    return (out, *statistics)
+
+
 group_norm: Op = fused(
-    "NativeGroupNormBackward0", _group_norm, inputs=("x", "weight", "bias"), batch=grouped, joint=_group_norm_pullback
+    "NativeGroupNormBackward0", _group_norm, inputs=("x", "weight", "bias"), batch=_grouped, joint=_group_norm_pullback
 )
 
 # --- given statistics ---

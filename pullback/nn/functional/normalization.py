@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...autograd.grad_mode import no_grad
+from ...autograd.mode import current_mode
 from ...autograd.tape import apply
+from ...autograd.views import bump, storage_of
 from ...ops import normalization as ops
 from ...tensor import Tensor
 from ._common import float_tensor
@@ -81,11 +83,12 @@ def rms_norm(
 
 
 def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
-    channels = input.shape[1] if input.ndim > 1 else None
-    if channels is None:
+    shape = input._array.shape
+    if len(shape) < 2:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+    channels = shape[1]
     for name, parameter in parameters.items():
-        if parameter is not None and parameter.numel() != channels:
+        if parameter is not None and parameter._array.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {parameter.numel()}")
 
 
@@ -99,7 +102,8 @@ def batch_norm(
     if training:
         if eps <= 0.0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
-        count = math.prod(input.shape[:1]) * math.prod(input.shape[2:])
+        shape = input._array.shape
+        count = math.prod(shape[:1]) * math.prod(shape[2:])
         if count == 1:
             raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
     _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
@@ -110,15 +114,23 @@ def batch_norm(
         return apply(ops.fixed_norm, (input, running_mean, running_var, weight, bias), {"eps": eps})
     out, mean, variance = apply(ops.batch_norm, (input, weight, bias), {"eps": eps})
     _update(running_mean, mean, momentum)
-    _update(running_var, variance * (count / max(count - 1, 1)), momentum)
+    _update(running_var, variance, momentum, count / max(count - 1, 1))
     return out
 
 
-def _update(running: Tensor | None, value: Tensor, momentum: float) -> None:
-    """running = (1 - momentum) * running + momentum * value, in place and unrecorded."""
-    if running is not None:
-        with no_grad():
-            running.copy_(running * (1 - momentum) + value.detach() * momentum)
+def _update(running: Tensor | None, value: Tensor, momentum: float, factor: float = 1.0) -> None:
+    """running = (1 - momentum) * running + momentum * factor * value, in place and unrecorded."""
+    if running is None:
+        return
+    old, new = running._array, value._array
+    if type(old) is type(new) is np.ndarray and old.dtype == new.dtype and not current_mode().special:
+        memory = running.memory()
+        memory *= 1 - momentum
+        memory += new * (momentum * factor)
+        bump(storage_of(running))
+        return
+    with no_grad():
+        running.copy_(running * (1 - momentum) + value.detach() * (momentum * factor))
 
 
 def instance_norm(
@@ -143,8 +155,8 @@ def instance_norm(
     if running_mean is not None:
         _update(running_mean, mean.detach().reshape((n, channels)).mean(0), momentum)
     if running_var is not None:
-        unbiased = variance.detach() * (count / max(count - 1, 1))
-        _update(running_var, unbiased.reshape((n, channels)).mean(0), momentum)
+        mean_variance = variance.detach().reshape((n, channels)).mean(0)
+        _update(running_var, mean_variance, momentum, count / max(count - 1, 1))
     return _affine(out.reshape(tuple(input.shape)), weight, bias)
 
 
@@ -162,7 +174,8 @@ def group_norm(
     """Channels of each sample in groups, each group normalized by its own statistics."""
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
-    n, channels = input.shape[:2]
+    shape = input._array.shape
+    n, channels = shape[:2]
     if num_groups <= 0 or channels % num_groups:
         if num_groups == 0:
             raise ZeroDivisionError("integer division or modulo by zero")
@@ -170,17 +183,15 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(input.shape)} and num_groups={num_groups}"
         )
-    if n * channels // num_groups * math.prod(input.shape[2:]) == 1:
+    if n * channels // num_groups * math.prod(shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(input.shape)}")
     for name, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and tuple(parameter.shape) != (channels,):
+        if parameter is not None and parameter._array.shape != (channels,):
             raise RuntimeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} "
                 f"of shape {list(parameter.shape)} and input of shape {list(input.shape)}"
             )
-    rows = input.reshape((n, num_groups, math.prod(input.shape[1:]) // num_groups))
-    out = apply(ops.layer_norm, (rows, None, None), {"axes": 1, "eps": eps})[0]
-    return _affine(out.reshape(tuple(input.shape)), weight, bias)
+    return apply(ops.group_norm, (input, weight, bias), {"groups": num_groups, "eps": eps})[0]
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:

@@ -197,7 +197,7 @@ def dropout_mask(generator: Generator, shape: Shape, dtype: np.dtype, p: float) 
     mask = _bernoulli_number(generator, shape, dtype, 1.0 - p)
     work = _FLOAT64 if dtype == _FLOAT64 else _FLOAT32
     scale = work.type(1) / work.type(1.0 - p)
-    return np.multiply(mask, scale if work is dtype else cast(scale, dtype), out=mask)
+    return np.multiply(mask, scale.astype(dtype), out=mask)
 
 
 def feature_noise_shape(shape: Sequence[int]) -> tuple[int, ...]:

@@ -93,6 +93,10 @@ def find(name: str) -> Callable[..., Any] | None:
     """The function torch has under this name, or None."""
     if name in TRANSLATED:
         return TRANSLATED[name]
+    if name.startswith("_foreach_"):
+        from .foreach import find as find_foreach
+
+        return find_foreach(name)
     if name in SAME:
         return getattr(_functional(), name, None)
     if name.endswith("_"):

@@ -52,6 +52,10 @@ def are_deterministic_algorithms_enabled() -> bool:
     return _deterministic["mode"]
 
 
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    return _deterministic["warn_only"]
+
+
 def set_flush_denormal(mode: bool) -> bool:
     """Not available: NumPy keeps denormal numbers. False says so, as in torch."""
     return False
@@ -87,7 +91,8 @@ def compiled_with_cxx11_abi() -> bool:
 
 for _function in (
     get_num_threads, set_num_threads, get_num_interop_threads, set_num_interop_threads, use_deterministic_algorithms,
-    are_deterministic_algorithms_enabled, set_flush_denormal, set_float32_matmul_precision, get_float32_matmul_precision,
+    are_deterministic_algorithms_enabled, is_deterministic_algorithms_warn_only_enabled,
+    set_flush_denormal, set_float32_matmul_precision, get_float32_matmul_precision,
     is_tensor, compiled_with_cxx11_abi,
 ):  # fmt: skip
     FUNCTIONS[_function.__name__] = _function

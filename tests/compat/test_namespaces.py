@@ -234,3 +234,28 @@ def test_a_group_of_one_trains_in_parallel():
         assert model.module.weight.grad.tolist() == [[1.0, 1.0]]
     finally:
         pullback.distributed.destroy_process_group()
+
+
+FOREACH = {
+    "_foreach_add_": lambda t, x: t._foreach_add_(x, x, alpha=2),
+    "_foreach_mul_": lambda t, x: t._foreach_mul_(x, 0.5),
+    "_foreach_lerp_": lambda t, x: t._foreach_lerp_(x, [t.zeros(2), t.ones(3)], 0.25),
+    "_foreach_addcdiv_": lambda t, x: t._foreach_addcdiv_(x, x, x, [1.0, 2.0]),
+    "_foreach_sqrt": lambda t, x: t._foreach_sqrt(x),
+    "_foreach_norm": lambda t, x: t._foreach_norm(x),
+    "_foreach_sub": lambda t, x: t._foreach_sub(x, [1.0, 2.0]),
+    "_foreach_zero_": lambda t, x: t._foreach_zero_(x),
+}
+
+
+@pytest.mark.parametrize("name", FOREACH)
+def test_functions_of_lists(name):
+    def seen(t):
+        x = [t.tensor([1.0, 2.0]), t.tensor([3.0, 4.0, 5.0])]
+        result = FOREACH[name](t, x)
+        return [v.tolist() for v in x], None if result is None else [v.tolist() for v in result]
+
+    ours, theirs = seen(pullback), seen(torch)
+    for a, b in zip([*ours[0], *(ours[1] or [])], [*theirs[0], *(theirs[1] or [])], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+    assert (ours[1] is None) == (theirs[1] is None)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .engine import Generator
-from .streams import Shape, cast, exponential, in_blocks, size_of, uniforms
+from .streams import Shape, exponential, in_blocks, size_of, uniforms
 
 _FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 _LOW_53_BITS = np.uint64(2**53 - 1)

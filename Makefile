@@ -22,7 +22,7 @@ ORACLE_STAMP := $(VENV)/.stamp-oracle
 DOCS_STAMP := $(VENV)/.stamp-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test third-party lint types bench docs clean
+.PHONY: help demo test third-party conformance lint types bench docs clean
 
 help:
 	@sed -n '3,7s/^#  *//p' Makefile
@@ -65,6 +65,10 @@ test: $(ORACLE_STAMP)
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -q -n $(JOBS) $(PYTEST_FLAGS)
 
 # Without their dependencies: torch is one of them, and here it is the oracle at most.
+# Recordings of torch's databases, where a checkout has them beside it; elsewhere this says so and passes.
+conformance: $(DEV_STAMP)
+	$(BIN)/python -m tools.conformance
+
 third-party: $(DEV_STAMP)
 	$(PIP) --no-deps --requirement tests/third_party/requirements.txt
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -q tests/third_party $(PYTEST_FLAGS)

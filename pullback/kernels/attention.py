@@ -162,6 +162,43 @@ def attention(
     return out.reshape(shape).astype(query.dtype, copy=False), logsumexp.reshape(shape[:-1])
 
 
+def small_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, scale: float) -> tuple | None:
+    """(output, probabilities) where scores are few and none is masked; None where they are not moderate."""
+    ones = np.ones(key.shape[-2], query.dtype)
+    scores = np.matmul(query * scale, key.swapaxes(-1, -2))
+    np.exp(scores, scores)
+    total = np.vecdot(scores, ones)
+    if not (np.minimum.reduce(total, axis=None) > 1e-3 and np.maximum.reduce(total, axis=None) < 1e30):
+        return None
+    np.divide(scores, total[..., None], scores)
+    return np.matmul(scores, value), scores
+
+
+def small_attention_backward(
+    gradient: np.ndarray,
+    query: np.ndarray,
+    key: np.ndarray,
+    value: np.ndarray,
+    out: np.ndarray,
+    probabilities: np.ndarray,
+    scale: float,
+    wanted: tuple[bool, ...],
+) -> tuple[np.ndarray | None, ...]:
+    """Cotangents of query, key and value from what `small_attention` returned."""
+    for_value = np.matmul(probabilities.swapaxes(-1, -2), gradient) if wanted[2] else None
+    if not (wanted[0] or wanted[1]):
+        return None, None, for_value
+    slopes = np.matmul(gradient, value.swapaxes(-1, -2))
+    np.subtract(slopes, np.vecdot(gradient, out)[..., None], slopes)
+    np.multiply(slopes, probabilities, slopes)
+    np.multiply(slopes, scale, slopes)
+    return (
+        np.matmul(slopes, key) if wanted[0] else None,
+        np.matmul(slopes.swapaxes(-1, -2), query) if wanted[1] else None,
+        for_value,
+    )
+
+
 def attention_backward(
     gradient: np.ndarray,
     query: np.ndarray,

@@ -29,6 +29,7 @@ def pooled_size(size: int, kernel: int, stride: int, padding: int, dilation: int
     return count
 
 
+@functools.lru_cache(maxsize=256)
 def pooled_shape(
     spatial: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, *, ceil_mode: bool = False
 ) -> Ints:

@@ -11,15 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, op
+from ..autograd.op import Op
 from ..kernels import attention as kernels
 from .batching import attended
-from .fusing import in_single, is_half, plain
+from .fusing import fused, in_single, is_half, plain
 from .matmul import matmul
 from .reductions import softmax
 
 
 def _attention(query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale: float, causal: bool) -> tuple:
+    few = 0 < math.prod(query.shape[:-1]) * key.shape[-2] < kernels.INLINE_SCORES
+    if few and mask is None and dropout is None and not causal and not is_half(query.dtype):
+        known = kernels.small_attention(query, key, value, scale)
+        if known is not None:
+            return known
     return kernels.attention(query, key, value, mask, dropout, scale=scale, causal=causal)
 
 
@@ -41,6 +46,8 @@ def _attention_pullback(
     g = g[0]
     wants_mask = needs[3]
     if plain(g, query, key, value, mask, dropout) and not is_half(query.dtype):
+        if outs[1].ndim == query.ndim:  # few scores: the probabilities were kept
+            return kernels.small_attention_backward(g, query, key, value, *outs, scale, needs)
         return kernels.attention_backward(
             g, query, key, value, outs[0], outs[1], mask, dropout, scale=scale, causal=causal, mask_wanted=wants_mask
         )
@@ -58,11 +65,10 @@ def _attention_pullback(
     )
 
 
-attention: Op = op(
+attention: Op = fused(
     "ScaledDotProductFlashAttentionForCpuBackward0",
     in_single(_attention),
     inputs=("query", "key", "value", "mask", "dropout"),
-    outputs=0,
     batch=attended,
     joint=_attention_pullback,
 )

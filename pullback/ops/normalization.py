@@ -161,7 +161,9 @@ def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple:
     return out.reshape(shape).astype(kind, copy=False), mean, variance
 
 
-def _plain_batch_norm_pullback(g: Any, x: Any, weight: Any, mean: Any, variance: Any, needs: tuple, eps: float) -> tuple:
+def _plain_batch_norm_pullback(
+    g: Any, x: Any, weight: Any, mean: Any, variance: Any, needs: tuple, eps: float
+) -> tuple:
     """The pullback on arrays: g times a number a channel, plus the centred input times another, plus a third."""
     upstream, centred = _folded(g), _folded(x) - mean[:, None]
     scale = 1 / np.sqrt(variance + eps)

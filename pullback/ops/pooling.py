@@ -14,7 +14,7 @@ from ..autograd.op import Op, linear, op
 from ..kernels import averages
 from ..kernels import pooling as kernels
 from .batching import leading
-from .fusing import in_single
+from .fusing import fused, in_single
 
 # --- values at flat indices of planes ---
 
@@ -66,7 +66,7 @@ def _max_pool_rule(g: Any, x_shape: tuple, extras: Any, kernel: tuple) -> tuple:
 
 
 def _max_pool_op(name: str) -> Op:
-    return op(name, in_single(_max_pool), inputs=("x",), outputs=0, batch=leading, joint=_max_pool_rule)
+    return fused(name, in_single(_max_pool), inputs=("x",), batch=leading, joint=_max_pool_rule)
 
 
 max_pool: dict[Any, Any] = {

@@ -68,11 +68,26 @@ def _expanded(x: Tensor, lead: tuple) -> Tensor:
     return x if tuple(x.shape[:-2]) == lead else x.expand((*lead, *x.shape[-2:]))
 
 
+def _agree(query: Any, key: Any, value: Any) -> bool:
+    """Whether operands have one dtype and one leading shape, and nothing about them is left to check."""
+    shape = key.shape
+    return (
+        query.ndim > 2
+        and query.dtype == key.dtype == value.dtype
+        and query.shape[:-2] == shape[:-2] == value.shape[:-2]
+        and query.shape[-1] == shape[-1] != 0
+        and shape[-2] == value.shape[-2]
+    )
+
+
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
 ) -> Tensor:  # fmt: skip
     """softmax(query @ key^T * scale + mask) @ value; a boolean mask says where to look."""
+    if attn_mask is None and not dropout_p and not enable_gqa and _agree(query._array, key._array, value._array):
+        factor = 1 / math.sqrt(query._array.shape[-1]) if scale is None else float(scale)
+        return apply(attention, (query, key, value, None, None), {"scale": factor, "causal": bool(is_causal)})[0]
     _check_attention(query, key, value, attn_mask, dropout_p)
     if enable_gqa:
         key, value = _repeated_heads(query, key, value)

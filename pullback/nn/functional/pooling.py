@@ -23,6 +23,8 @@ _COUNTS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 
 def _sizes(value: Any, axes: int, name: str, function: str) -> tuple[int, ...]:
+    if type(value) is int:
+        return (value,) * axes
     if isinstance(value, (tuple, list)):
         if len(value) == 1:
             return (value[0].__index__(),) * axes
@@ -43,8 +45,9 @@ def _strides(value: Any, kernel: tuple, axes: int, function: str) -> tuple[int, 
 
 
 def _check_rank(input: Tensor, axes: int, function: str) -> None:
-    empty = 0 in input.shape[1:] if input.ndim == axes + 2 else 0 in tuple(input.shape)
-    if input.ndim not in (axes + 1, axes + 2) or empty:
+    shape = input._array.shape
+    empty = 0 in (shape[1:] if len(shape) == axes + 2 else shape)
+    if len(shape) not in (axes + 1, axes + 2) or empty:
         raise RuntimeError(
             f"{function}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor with optional 0 dim batch size "
             f"for input, but got:{list(input.shape)}. non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor "

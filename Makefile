@@ -64,11 +64,11 @@ demo: $(DEMO_STAMP)
 test: $(ORACLE_STAMP)
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -q -n $(JOBS) $(PYTEST_FLAGS)
 
-# Without their dependencies: torch is one of them, and here it is the oracle at most.
 # Recordings of torch's databases, where a checkout has them beside it; elsewhere this says so and passes.
 conformance: $(DEV_STAMP)
 	$(BIN)/python -m tools.conformance
 
+# Without their dependencies: torch is one of them, and here it is the oracle at most.
 third-party: $(DEV_STAMP)
 	$(PIP) --no-deps --requirement tests/third_party/requirements.txt
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -q tests/third_party $(PYTEST_FLAGS)

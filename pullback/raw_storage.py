@@ -111,8 +111,8 @@ class TypedStorage:
     """A piece of memory in elements of one dtype."""
 
     def __init__(self, *, wrap_storage: UntypedStorage, dtype: dtype, _internal: bool = False) -> None:
-        self._untyped_storage = wrap_storage
-        self.dtype = dtype
+        self._untyped_storage: UntypedStorage = wrap_storage
+        self.dtype: Any = dtype
 
     def untyped(self) -> UntypedStorage:
         return self._untyped_storage

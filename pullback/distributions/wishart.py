@@ -49,7 +49,7 @@ class Wishart(ExponentialFamily):
         event_shape = matrix.shape[-2:]
         if isinstance(df, NUMBER):
             batch_shape = pullback.Size(matrix.shape[:-2])
-            self.df = pullback.tensor(df, dtype=matrix.dtype, device=matrix.device)
+            self.df: Any = pullback.tensor(df, dtype=matrix.dtype, device=matrix.device)
         else:
             batch_shape = pullback.broadcast_shapes(matrix.shape[:-2], df.shape)
             self.df = df.expand(batch_shape)

@@ -58,34 +58,34 @@ def _refuse(name: str, kinds: str, a: Tensor, b: Tensor) -> None:
         raise not_implemented_for(f"{name}_cpu", a)
 
 
-atan2 = _of_tensors(
+atan2: Callable[..., Any] = _of_tensors(
     "atan2", pairs.atan2, "arctan2", floating=True, doc="The angle of the point (other, input), from -pi to pi."
 )
-hypot = _of_tensors(
+hypot: Callable[..., Any] = _of_tensors(
     "hypot", pairs.hypot, refused="biu", doc="The length of the hypotenuse: `sqrt(input**2 + other**2)`."
 )
-nextafter = _of_tensors(
+nextafter: Callable[..., Any] = _of_tensors(
     "nextafter", pairs.nextafter, refused="biuc", doc="The next float after each element on the way to `other`."
 )
-logaddexp = _of_tensors(
+logaddexp: Callable[..., Any] = _of_tensors(
     "logaddexp", pairs.logaddexp, in_place=False, refused="biu", doc="`log(exp(input) + exp(other))`, without overflow."
 )
-logaddexp2 = _of_tensors(
+logaddexp2: Callable[..., Any] = _of_tensors(
     "logaddexp2", pairs.logaddexp2, in_place=False, refused="biu", doc="`log2(2**input + 2**other)`, without overflow."
 )
-maximum = _of_tensors(
+maximum: Callable[..., Any] = _of_tensors(
     "maximum", pointwise.maximum, in_place=False, refused="c", doc="The larger of two elements; NaN if either is NaN."
 )
-minimum = _of_tensors(
+minimum: Callable[..., Any] = _of_tensors(
     "minimum", pointwise.minimum, in_place=False, refused="c", doc="The smaller of two elements; NaN if either is NaN."
 )
-fmax = _of_tensors(
+fmax: Callable[..., Any] = _of_tensors(
     "fmax", pointwise.fmax, in_place=False, refused="c", doc="The larger of two elements; if one is NaN, the other."
 )
-fmin = _of_tensors(
+fmin: Callable[..., Any] = _of_tensors(
     "fmin", pointwise.fmin, in_place=False, refused="c", doc="The smaller of two elements; if one is NaN, the other."
 )
-ldexp = _of_tensors("ldexp", pairs.ldexp, floating=True, doc="`input * 2**other`.")
+ldexp: Callable[..., Any] = _of_tensors("ldexp", pairs.ldexp, floating=True, doc="`input * 2**other`.")
 
 
 @public(in_place=True, out=True)
@@ -145,8 +145,8 @@ def _of_integers(name: str, ufunc: np.ufunc, doc: str) -> Callable:
     return public(in_place=True, out=True)(function)
 
 
-gcd = _of_integers("gcd", np.gcd, doc="The greatest common divisor of two integers.")
-lcm = _of_integers("lcm", np.lcm, doc="The least common multiple of two integers.")
+gcd: Callable[..., Any] = _of_integers("gcd", np.gcd, doc="The greatest common divisor of two integers.")
+lcm: Callable[..., Any] = _of_integers("lcm", np.lcm, doc="The least common multiple of two integers.")
 
 # --- clamping ---
 

@@ -106,8 +106,18 @@ def _named(name: str) -> type[ValuesIndices]:
     return type(name, (ValuesIndices,), {"__slots__": ()})
 
 
+MaxResult: type[ValuesIndices]
+MinResult: type[ValuesIndices]
+SortResult: type[ValuesIndices]
+TopkResult: type[ValuesIndices]
 MaxResult, MinResult, SortResult, TopkResult = _named("max"), _named("min"), _named("sort"), _named("topk")
+MedianResult: type[ValuesIndices]
+ModeResult: type[ValuesIndices]
+NanmedianResult: type[ValuesIndices]
 MedianResult, NanmedianResult, ModeResult = _named("median"), _named("nanmedian"), _named("mode")
+CummaxResult: type[ValuesIndices]
+CumminResult: type[ValuesIndices]
+KthvalueResult: type[ValuesIndices]
 KthvalueResult, CummaxResult, CumminResult = _named("kthvalue"), _named("cummax"), _named("cummin")
 
 

@@ -8,7 +8,7 @@ Operations of one ufunc need no kernel: `elementwise` runs any ufunc on all thre
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +34,17 @@ SMALL = 1 << 14
 class Constants:
     """The numbers of the chains as 0-d arrays of one type: NumPy takes half a microsecond to convert a Python number."""
 
+    zero: np.ndarray
+    one: np.ndarray
+    half: np.ndarray
+    minus_half: np.ndarray
+    slope: np.ndarray
+    cubic: np.ndarray
+    half_slope: np.ndarray
+    half_cubic: np.ndarray
+    root_half: np.ndarray
+    density: np.ndarray
+
     def __init__(self, dtype: str) -> None:
         def number(value: float) -> np.ndarray:
             return np.array(value, dtype)
@@ -42,8 +53,8 @@ class Constants:
         self.slope, self.cubic = number(_SLOPE), number(_SLOPE * _CUBIC)
         self.half_slope, self.half_cubic = number(0.5 * _SLOPE), number(1.5 * _SLOPE * _CUBIC)
         self.root_half, self.density = number(math.sqrt(0.5)), number(1 / math.sqrt(2 * math.pi))
-        self.tail_end = number(_TAIL_END)
-        self.log_tail = tuple(map(number, _LOG_TAIL))
+        self.tail_end: np.ndarray = number(_TAIL_END)
+        self.log_tail: Any = tuple(map(number, _LOG_TAIL))
 
 
 CONSTANTS: dict[str, Constants] = {"f": Constants("f"), "d": Constants("d")}

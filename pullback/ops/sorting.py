@@ -89,7 +89,7 @@ def _sort(x: Any, axis: int, descending: bool, keepdims: Any) -> tuple:
     return _take_along(x, order, axis), order
 
 
-sort = _selection("SortBackward0", _sort)
+sort: Op = _selection("SortBackward0", _sort)
 
 
 def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: Any) -> tuple:
@@ -97,7 +97,7 @@ def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: Any) -> tuple:
     return _take_along(x, order, axis), order
 
 
-topk = _selection("TopkBackward0", _topk)
+topk: Op = _selection("TopkBackward0", _topk)
 
 
 def _place(order: Any, position: int, axis: int) -> Any:
@@ -108,7 +108,7 @@ def _kthvalue(x: Any, k: int, axis: int, keepdims: Any) -> tuple:
     return picked(x, _place(order_of(x, axis, False), k - 1, axis), axis, keepdims)
 
 
-kthvalue = _selection("KthvalueBackward0", _kthvalue)
+kthvalue: Op = _selection("KthvalueBackward0", _kthvalue)
 
 
 def _median(x: Any, axis: int, keepdims: Any) -> tuple:
@@ -128,8 +128,8 @@ def _nanmedian(x: Any, axis: int, keepdims: Any) -> tuple:
     return picked(x, np.take_along_axis(order, position, axis), axis, keepdims)
 
 
-median = _selection("MedianBackward1", _median)
-nanmedian = _selection("NanmedianBackward1", _nanmedian)
+median: Op = _selection("MedianBackward1", _median)
+nanmedian: Op = _selection("NanmedianBackward1", _nanmedian)
 
 
 def _mode(x: Any, axis: int, keepdims: Any) -> tuple:
@@ -147,7 +147,7 @@ def _mode(x: Any, axis: int, keepdims: Any) -> tuple:
     return picked(x, index, axis, keepdims)
 
 
-mode = _selection("ModeBackward0", _mode)
+mode: Op = _selection("ModeBackward0", _mode)
 
 # --- extrema with indices ---
 
@@ -160,8 +160,8 @@ def _min_index(x: Any, axis: int, keepdims: Any) -> tuple:
     return np.minimum.reduce(x, axis=axis, keepdims=keepdims), x.argmin(axis, keepdims=keepdims)
 
 
-max_index = _selection("MaxBackward0", _max_index)
-min_index = _selection("MinBackward0", _min_index)
+max_index: Op = _selection("MaxBackward0", _max_index)
+min_index: Op = _selection("MinBackward0", _min_index)
 
 
 def _running(x: Any, axis: int, accumulate: Any) -> tuple:
@@ -182,5 +182,5 @@ def _cummin(x: Any, axis: int, keepdims: Any) -> tuple:
     return _running(x, axis, np.minimum.accumulate)
 
 
-cummax = _selection("CummaxBackward0", _cummax)
-cummin = _selection("CumminBackward0", _cummin)
+cummax: Op = _selection("CummaxBackward0", _cummax)
+cummin: Op = _selection("CumminBackward0", _cummin)

@@ -70,7 +70,7 @@ class SequentialLR(_Composed):
             )
         self._schedulers: list[LRScheduler] = schedulers
         self._milestones: list[int] = milestones
-        self.last_epoch = last_epoch + 1
+        self.last_epoch: int = last_epoch + 1
         self.optimizer: Optimizer = optimizer
         # The members each took their first step when they were made: undo that and let the first one begin.
         for group in optimizer.param_groups:
@@ -146,8 +146,8 @@ class ReduceLROnPlateau(LRScheduler):
         if isinstance(min_lr, (list, tuple)):
             if len(min_lr) != count:
                 raise ValueError(f"expected {count} min_lrs, got {len(min_lr)}")
-            self.default_min_lr = None
-            self.min_lrs = list(min_lr)
+            self.default_min_lr: Any = None
+            self.min_lrs: list[float] = list(min_lr)
         else:
             self.default_min_lr = min_lr
             self.min_lrs = [min_lr] * count
@@ -170,9 +170,9 @@ class ReduceLROnPlateau(LRScheduler):
         self.threshold_mode = threshold_mode
 
     def _reset(self) -> None:
-        self.best = self.mode_worse
-        self.cooldown_counter = 0
-        self.num_bad_epochs = 0
+        self.best: float = self.mode_worse
+        self.cooldown_counter: int = 0
+        self.num_bad_epochs: int = 0
 
     @property
     def in_cooldown(self) -> bool:

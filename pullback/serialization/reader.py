@@ -32,7 +32,7 @@ class Loader:
 
     def __init__(self, source: Source, map_location: Any) -> None:
         self.source: Source = source
-        self.place = location_mapper(map_location)
+        self.place: Any = location_mapper(map_location)
         self.storages: dict[str, Storage] = {}
         self.is_swapped: bool = False
 

@@ -96,7 +96,7 @@ class Pickler:
     """Writes one object as a pickle of protocol 2 to the bytearray `out`."""
 
     def __init__(self, storages: Storages) -> None:
-        self.out = bytearray(b"\x80\x02")
+        self.out: bytearray = bytearray(b"\x80\x02")
         self.storages: Storages = storages
         # The objects are kept with their numbers: a freed object's id could come back as another's.
         self.memo: dict[int, tuple[int, Any]] = {}

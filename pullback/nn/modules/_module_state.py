@@ -7,9 +7,9 @@ missing key, an exception in a hook, Ctrl-C) rolls the module back before the er
 from __future__ import annotations
 
 import warnings
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pullback
 
@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 EXTRA_STATE_KEY: str = "_extra_state"
 
 
-class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+class _Keys(NamedTuple):
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+class IncompatibleKeys(_Keys):
     """What `load_state_dict` returns: the keys that did not match on either side."""
 
     __slots__ = ()

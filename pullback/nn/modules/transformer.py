@@ -173,7 +173,7 @@ class TransformerEncoderLayer(Module):
         self.dropout2: Dropout = Dropout(dropout)
         self.activation: Callable[..., Tensor] = _get_activation_fn(activation)
         if self.activation is F.relu or isinstance(self.activation, ReLU):
-            self.activation_relu_or_gelu = 1
+            self.activation_relu_or_gelu: int = 1
         elif self.activation is F.gelu or isinstance(self.activation, GELU):
             self.activation_relu_or_gelu = 2
         else:

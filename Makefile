@@ -71,7 +71,7 @@ conformance: $(DEV_STAMP)
 # Without their dependencies: torch is one of them, and here it is the oracle at most.
 third-party: $(DEV_STAMP)
 	$(PIP) --no-deps --requirement tests/third_party/requirements.txt
-	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -q tests/third_party $(PYTEST_FLAGS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -q tests/third_party $(PYTEST_FLAGS)
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff check .

@@ -25,8 +25,22 @@ def _rows(x: np.ndarray, axes: int) -> np.ndarray:
     return x.reshape(rows, columns).astype(dtype, copy=False)
 
 
+def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An empty array that begins with a cache line: NumPy's do not, and vector loads that straddle lines take twice as
+    long. Good for what stays inside a kernel; a result must own its memory."""
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.empty(size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
 def _flat(parameter: np.ndarray | None, dtype: np.dtype) -> np.ndarray | None:
-    return None if parameter is None else parameter.reshape(-1).astype(dtype, copy=False)
+    """A parameter as an aligned row."""
+    if parameter is None:
+        return None
+    row = _aligned((parameter.size,), dtype)
+    row[:] = parameter.reshape(-1)
+    return row
 
 
 def _statistics_shape(x: np.ndarray, axes: int) -> tuple[int, ...]:
@@ -125,19 +139,19 @@ def layer_norm(
         prepare_broadcast(columns)
         part, result = rows[start:stop], out[start:stop]
         centre, scale = mean[start:stop], deviation[start:stop]
-        np.divide(np.vecdot(part, ones)[:, None], columns, out=centre)
-        np.subtract(part, centre, out=result)
+        np.divide(np.matmul(part, ones)[:, None], columns, out=centre)
+        np.subtract(part, centre, result)
         np.divide(np.vecdot(result, result)[:, None], columns, out=scale)
         np.sqrt(np.add(scale, eps, out=scale), out=scale)
         np.reciprocal(scale, out=scale)
-        np.multiply(result, scale, out=result)
+        np.multiply(result, scale, result)
         if weight is not None:
-            np.multiply(result, weight, out=result)
+            np.multiply(result, weight, result)
         if bias is not None:
-            np.add(result, bias, out=result)
+            np.add(result, bias, result)
 
     if rows.size:
-        parallel_rows(block, count, columns * dtype.itemsize * 2)
+        parallel_rows(block, count, columns * dtype.itemsize * 4, products=True)
     shape = _statistics_shape(x, axes)
     return out.reshape(x.shape).astype(x.dtype, copy=False), mean.reshape(shape), deviation.reshape(shape)
 
@@ -148,22 +162,6 @@ def _sum_parts(parts: dict[int, np.ndarray]) -> np.ndarray:
     for start in sorted(parts):
         total = parts[start] if total is None else total + parts[start]
     return total
-
-
-def _row_gradient(
-    gradient: np.ndarray, centred: np.ndarray, scale: np.ndarray, ones: np.ndarray | None, result: np.ndarray
-) -> None:
-    """Cotangent of rows from that of the normalized rows `centred * scale`; `centred` is overwritten.
-
-    `ones` is given where the mean was taken off, and its cotangent has to be.
-    """
-    columns = gradient.shape[1]
-    projection = np.vecdot(gradient, centred)[:, None] * (scale * scale / columns)
-    np.multiply(centred, projection, out=centred)
-    if ones is not None:
-        np.add(centred, np.vecdot(gradient, ones)[:, None] / columns, out=centred)
-    np.subtract(gradient, centred, out=result)
-    np.multiply(result, scale, out=result)
 
 
 def _backward(
@@ -184,9 +182,9 @@ def _backward(
     weights = _flat(weight, dtype)
     want_x, want_weight, want_bias = wanted
     out: Any = np.empty(rows.shape, dtype) if want_x else None
-    ones = None if mean is None else np.ones(columns, dtype)
     weight_parts: dict[int, np.ndarray] = {}
     bias_parts: dict[int, np.ndarray] = {}
+    factors = np.ones(columns, dtype) if weights is None else weights
 
     def block(start: int, stop: int) -> None:
         prepare_broadcast(columns)
@@ -195,18 +193,27 @@ def _backward(
             bias_parts[start] = np.matmul(np.ones(stop - start, dtype), upstream)
         if not (want_x or want_weight):
             return
-        centred = part.copy() if centres is None else np.subtract(part, centres[start:stop])
-        buffer = np.empty(part.shape, dtype)
+        centred, buffer = _aligned(part.shape, dtype), _aligned(part.shape, dtype)
+        if centres is None:
+            np.copyto(centred, part)
+        else:
+            np.subtract(part, centres[start:stop], centred)
+        # Products with the scales, the weights and ones sum over rows or columns and weigh them at once.
+        np.multiply(upstream, centred, buffer)
         if want_weight:
-            # The product with the row of scales sums over rows and normalizes them at once.
-            weight_parts[start] = np.matmul(scale[:, 0], np.multiply(upstream, centred, out=buffer))
-        if want_x:
-            if weights is not None:
-                upstream = np.multiply(upstream, weights, out=buffer)
-            _row_gradient(upstream, centred, scale, ones, out[start:stop])
+            weight_parts[start] = np.matmul(scale[:, 0], buffer)
+        if not want_x:
+            return
+        projection = np.matmul(buffer, factors)[:, None]
+        np.multiply(centred, projection * (scale * scale / columns), centred)
+        if centres is not None:
+            np.add(centred, np.matmul(upstream, factors)[:, None] / columns, centred)
+        inner = upstream if weights is None else np.multiply(upstream, weights, buffer)
+        np.subtract(inner, centred, buffer)
+        np.multiply(buffer, scale, out[start:stop])
 
     if rows.size:
-        parallel_rows(block, count, columns * dtype.itemsize * 5, products=True)
+        parallel_rows(block, count, columns * dtype.itemsize * 7, products=True)
     shape = x.shape[x.ndim - axes :]
 
     def finished(parts: dict[int, np.ndarray]) -> np.ndarray:

@@ -28,7 +28,6 @@ from .node import FREED, Node
 from .saved import arrays_of, tensors_of
 from .tape import wrap
 
-
 LARGE = 1 << 18  # elements from which elementwise rules run block by block
 
 
@@ -141,8 +140,11 @@ class Sweep:
                     array = target._array
                     if gradient.shape != array.shape or gradient.dtype is not array.dtype:
                         gradient = fit(gradient, array.shape, array.dtype)
-                    leaves[target] = leaves[target] + gradient
-                    owned.add(target)
+                    if target in owned and type(leaves[target]) is ndarray:
+                        np.add(leaves[target], gradient, leaves[target])
+                    else:
+                        leaves[target] = leaves[target] + gradient
+                        owned.add(target)
                 else:
                     self.deliver_leaf(target, gradient, gradient is not cotangent)
 

@@ -77,6 +77,7 @@ lint: $(DEV_STAMP)
 	$(BIN)/ruff check .
 
 types: $(DEV_STAMP)
+	$(BIN)/python -m tools.stubs --check
 	$(BIN)/mypy
 	$(BIN)/python -m tools.type_completeness
 

@@ -14,7 +14,6 @@ from ..storage import next_order
 from ..utils.hooks import HookDict, RemovableHandle
 
 
-
 class Freed(tuple):
     """Stands for the saved values of a node after a backward pass that did not retain the graph."""
 

@@ -332,6 +332,9 @@ def bce_with_logits_backward(
     gradient: np.ndarray, x: np.ndarray, target: np.ndarray, pos_weight: np.ndarray | None = None
 ) -> np.ndarray:
     """Cotangent of the logits, in the shape all arguments broadcast to."""
+    if pos_weight is None and gradient.ndim == 0 and x.ndim and x.shape == target.shape and x.dtype == target.dtype:
+        # One number for all, as after a sum or a mean.
+        return _chained(lambda x, target, out: _bce_backward_chain(gradient, x, target, out), x, target, temporaries=0)
     if pos_weight is None:
         return _chained(_bce_backward_chain, *_same_shape(gradient, x, target), temporaries=0)
     return _chained(_bce_weighted_backward_chain, *_same_shape(gradient, x, target, pos_weight))

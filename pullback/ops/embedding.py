@@ -16,9 +16,15 @@ from .fusing import in_single
 from .pooling import scatter_planes
 
 
+def _inside(indices: Any, rows: int) -> bool:
+    if indices.dtype == np.int64:  # negative numbers are huge without their sign
+        return bool(np.maximum.reduce(indices.view(np.uint64), axis=None) < rows)
+    return bool(indices.min() >= 0 and indices.max() < rows)
+
+
 def _lookup(weight: Any, indices: Any, padding: int | None, by_frequency: bool) -> Any:
     indices = np.asarray(indices)
-    if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
+    if indices.size and not _inside(indices, weight.shape[0]):
         raise IndexError(
             f"index out of range in self: indices go from {indices.min()} to {indices.max()}, and the table has "
             f"{weight.shape[0]} rows"

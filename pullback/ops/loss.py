@@ -33,7 +33,7 @@ def reduce_losses(losses: Any, reduction: str) -> Any:
     total = np.add.reduce(losses, axis=None)
     if reduction == "mean":
         total = total / losses.size if losses.size else total * math.nan
-    return total.astype(kind, copy=False)
+    return total if total.dtype == kind else total.astype(kind)
 
 
 def spread(g: Any, x: Any, reduction: str) -> Any:
@@ -345,7 +345,7 @@ _bce_logits_kernel = in_single(lambda g, x, t, p: activations.bce_with_logits_ba
 
 def _bce_logits_pullback(g: Any, x: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
     g = _scaled_by(spread(g, x, reduction), weight)
-    if plain(g, x, target, pos_weight) and g.dtype == x.dtype and (x.size > 4096 or is_half(x.dtype)):
+    if plain(g, x, target, pos_weight) and g.dtype == x.dtype:
         return _bce_logits_kernel(np.asarray(g), np.asarray(x), np.asarray(target), pos_weight)
     if pos_weight is None:
         return g * (sigmoid(x) - target)

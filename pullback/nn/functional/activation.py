@@ -32,7 +32,9 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where positive, negative_slope * x elsewhere."""
     x = float_tensor(input, "leaky_relu", "leaky_relu_cpu")
-    return maybe_in_place(x, inplace, _leaky_relu, negative_slope)
+    if inplace:
+        return maybe_in_place(x, True, _leaky_relu, negative_slope)
+    return apply_unary(ops.leaky_relu, x, {"slope": float(negative_slope)})
 
 
 def _leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
@@ -82,7 +84,8 @@ def _silu(x: Tensor) -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
-    return maybe_in_place(float_tensor(input, "silu", "silu_cpu", complex_ok=True), inplace, _silu)
+    x = float_tensor(input, "silu", "silu_cpu", complex_ok=True)
+    return maybe_in_place(x, True, _silu) if inplace else apply_unary(ops.silu, x)
 
 
 def _mish(x: Tensor) -> Tensor:

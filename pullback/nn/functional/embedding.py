@@ -47,11 +47,11 @@ def embedding(
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
     """Rows of `weight`. The row `padding_idx` gets no gradient; gradients are dense whatever `sparse` says."""
-    if weight.ndim != 2:
+    if weight._array.ndim != 2:
         if padding_idx is not None:
             _positive_index(padding_idx, weight.shape[0])
         raise RuntimeError("'weight' must be 2-D")
-    padding = _positive_index(padding_idx, weight.shape[0])
+    padding = _positive_index(padding_idx, weight._array.shape[0])
     _check_indices(input, "embedding")
     if max_norm is not None:
         shorten_rows(weight, input._array, max_norm, norm_type)

@@ -173,12 +173,12 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:  # fmt: skip
     """binary_cross_entropy(sigmoid(input), target) without overflow; `pos_weight` multiplies the positive term."""
     name = reduction_name(reduction, size_average, reduce)
-    if tuple(target.shape) != tuple(input.shape):
+    shape = input._array.shape
+    if target._array.shape != shape:
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     _refuse_integers(input, "binary_cross_entropy_with_logits")
     if target._array.dtype != input._array.dtype:
         input, target = promote(input, target)
-    shape = tuple(input.shape)
     if weight is not None:
         weight = _fitting(weight, input, shape)
     if pos_weight is not None:

@@ -99,8 +99,8 @@ def max_pool(
     def block(start: int, stop: int) -> None:
         part = planes[start:stop].reshape(stop - start, 1, *spatial)
         views = list(windows.tap_views(windows.padded_samples(part, _lowest(x.dtype))[:, 0]))
-        best = views[0].copy()
-        for view in views[1:]:
+        best = np.maximum(views[0], views[1]) if len(views) > 1 else views[0].copy()
+        for view in views[2:]:
             np.maximum(best, view, out=best)
         out[start:stop] = _narrowed(windows, best)
         if found is not None and tables is not None:
@@ -126,14 +126,19 @@ def _narrowed(windows: Windows, values: np.ndarray) -> np.ndarray:
 
 
 def _first_match(views: list[np.ndarray], best: np.ndarray) -> np.ndarray:
-    """Number of the first tap that equals `best`: counts the taps before it, in whole-array byte operations."""
-    tap = np.zeros(best.shape, np.uint8 if len(views) <= 256 else np.int32)
-    before = np.ones(best.shape, bool)
+    """Number of the first tap that equals `best`, in whole-array byte operations.
+
+    From the end: a tap that matches sets the count of later taps to 0, one that does not adds 1.
+    """
+    kind = np.uint8 if len(views) <= 256 else np.int32
+    if len(views) == 1:
+        return np.zeros(best.shape, kind)
     differs = np.empty(best.shape, bool)
-    for view in views[:-1]:
-        np.not_equal(view, best, out=differs)
-        np.logical_and(before, differs, out=before)
-        np.add(tap, before.view(np.uint8), out=tap)
+    tap = np.not_equal(views[-2], best).astype(kind)
+    for view in views[-3::-1]:
+        np.not_equal(view, best, differs)
+        np.add(tap, 1, tap)
+        np.multiply(tap, differs, tap)
     return tap
 
 

@@ -12,7 +12,7 @@ def _nth(value: Any, index: int) -> Any:
     return value[index] if isinstance(value, (list, tuple)) else value
 
 
-def find(name: str) -> Callable | None:
+def find(name: str) -> Callable[..., Any] | None:
     """The function of that name, made from the tensor method it repeats; None if there is no such method."""
     from .tensor import Tensor
 

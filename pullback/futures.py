@@ -13,7 +13,7 @@ class Future(Generic[T]):
     """A result that somebody sets and others wait for."""
 
     def __init__(self, *, devices: Any = None) -> None:
-        self._inner: _Future = _Future()
+        self._inner: _Future[Any] = _Future()
 
     def done(self) -> bool:
         """Whether the result, or an exception, is there."""
@@ -33,15 +33,15 @@ class Future(Generic[T]):
         """Deliver an exception, which `wait` raises."""
         self._inner.set_exception(result)
 
-    def add_done_callback(self, callback: Callable[[Future], None]) -> None:
+    def add_done_callback(self, callback: Callable[[Future[Any]], None]) -> None:
         """Call `callback(self)` once the result is there."""
         self._inner.add_done_callback(lambda _: callback(self))
 
-    def then(self, callback: Callable[[Future], Any]) -> Future:
+    def then(self, callback: Callable[[Future[Any]], Any]) -> Future[Any]:
         """A future of what `callback(self)` returns."""
-        following = Future()
+        following: Future[Any] = Future()
 
-        def run(done: Future) -> None:
+        def run(done: Future[Any]) -> None:
             try:
                 following.set_result(callback(done))
             except Exception as error:
@@ -51,18 +51,19 @@ class Future(Generic[T]):
         return following
 
 
-def wait_all(futures: list[Future]) -> list[Any]:
+def wait_all(futures: list[Future[Any]]) -> list[Any]:
     """The results of all."""
     return [future.wait() for future in futures]
 
 
-def collect_all(futures: list[Future]) -> Future:
+def collect_all(futures: list[Future[Any]]) -> Future[Any]:
     """A future of the list, which arrives when all have arrived."""
-    result, missing = Future(), len(futures)
+    result: Future[Any] = Future()
+    missing = len(futures)
     if not futures:
         result.set_result([])
 
-    def arrived(_: Future) -> None:
+    def arrived(_: Future[Any]) -> None:
         nonlocal missing
         missing -= 1
         if missing == 0:

@@ -119,7 +119,14 @@ def _pull_params(function: Callable, x: Tensor, params: tuple, weights: Tensor, 
 class Operator:
     """A linear map given by its products, and how to solve with it."""
 
-    def __init__(self, matvec: Callable, method: str, tol: float | None, max_iters: int | None, x0: Any = None) -> None:
+    matvec: Callable[..., Any]
+    tol: Any
+    max_iters: Any
+    x0: Any
+
+    def __init__(
+        self, matvec: Callable[..., Any], method: str, tol: float | None, max_iters: int | None, x0: Any = None
+    ) -> None:
         if method not in ("gmres", "cg", "dense"):
             raise ValueError(f'method must be "gmres", "cg" or "dense", got {method!r}')
         self.matvec, self.method, self.tol, self.max_iters, self.x0 = matvec, method, tol, max_iters, x0
@@ -130,7 +137,7 @@ class Operator:
             return Operator(self.matvec, self.method, self.tol, self.max_iters)
         return Operator(pullback_of(self.matvec), self.method, self.tol, self.max_iters)
 
-    def solve(self, b: Tensor, params: tuple) -> Tensor:
+    def solve(self, b: Tensor, params: tuple[Any, ...]) -> Tensor:
         shape, dtype = b._array.shape, b._array.dtype
 
         def product(v: np.ndarray) -> np.ndarray:
@@ -142,7 +149,7 @@ class Operator:
         return wrap(found.astype(dtype, copy=False).reshape(shape))
 
 
-def pullback_of(function: Callable) -> Callable:
+def pullback_of(function: Callable[..., Any]) -> Callable[..., Any]:
     """(u, *params) -> the pullback of u through x -> function(x, *params), a linear map of x."""
 
     def pulled(u: Tensor, *params: Any) -> Tensor:
@@ -160,12 +167,12 @@ class _LinearSolve(Function):
         return operator.solve(b, params)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         ctx.operator = inputs[0]
         _save(ctx, output, inputs[2:])
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple:
+    def backward(ctx: Any, g: Tensor) -> tuple[Any, ...]:
         x, *saved = ctx.saved_tensors
         params = _merged(saved, ctx.others)
         adjoint = _LinearSolve.apply(ctx.operator.transposed(), g, *params)
@@ -181,7 +188,7 @@ class _LinearSolve(Function):
         return _LinearSolve.apply(ctx.operator, right, *params)
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple, *args: Any) -> tuple[Tensor, int]:
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> tuple[Tensor, int]:
         return _one_by_one(_LinearSolve, info.batch_size, in_dims, args), 0
 
 
@@ -217,7 +224,7 @@ def _merged(saved: list, others: list) -> tuple:
 class _Equation:
     """What `_Root` needs to know: the equation, how to solve it, and how to solve with its Jacobian."""
 
-    def __init__(self, function: Callable, find: Callable, linear: str) -> None:
+    def __init__(self, function: Callable[..., Any], find: Callable[..., Any], linear: str) -> None:
         self.function, self.find, self.linear = function, find, linear
 
     def derivative(self) -> Operator:
@@ -249,12 +256,12 @@ class _Root(Function):
             return equation.find(params)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         ctx.equation = inputs[0]
         _save(ctx, output, inputs[1:])
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple:
+    def backward(ctx: Any, g: Tensor) -> tuple[Any, ...]:
         x, *saved = ctx.saved_tensors
         params = _merged(saved, ctx.others)
         u = _LinearSolve.apply(ctx.equation.adjoint(), g, x, *params)
@@ -268,7 +275,7 @@ class _Root(Function):
         return _LinearSolve.apply(ctx.equation.derivative(), -pushed, x, *params)
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple, *args: Any) -> tuple[Tensor, int]:
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> tuple[Tensor, int]:
         return _one_by_one(_Root, info.batch_size, in_dims, args), 0
 
 

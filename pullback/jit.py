@@ -73,10 +73,14 @@ def _mark(fn: Any = None, **kwargs: Any) -> Any:
     return fn if callable(fn) else lambda wrapped: wrapped
 
 
+export: Callable[..., Any]
+interface: Callable[..., Any]
+script_method: Callable[..., Any]
+unused: Callable[..., Any]
 ignore = unused = export = script_method = interface = _mark
 
 
-def script_if_tracing(fn: Callable) -> Callable:
+def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
     """The function itself."""
     return fn
 
@@ -129,7 +133,7 @@ class _Finished:
     """The result of `fork`: computed already."""
 
     def __init__(self, result: Any) -> None:
-        self.result = result
+        self.result: Any = result
 
     def wait(self) -> Any:
         return self.result
@@ -137,7 +141,7 @@ class _Finished:
     value = wait
 
 
-def fork(func: Callable, *args: Any, **kwargs: Any) -> Any:
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Calls the function at once."""
     return _Finished(func(*args, **kwargs))
 
@@ -151,7 +155,7 @@ class optimized_execution:
     """Accepted: there is no optimizer to switch."""
 
     def __init__(self, should_optimize: bool = True) -> None:
-        self.should_optimize = should_optimize
+        self.should_optimize: bool = should_optimize
 
     def __enter__(self) -> None:
         return None
@@ -171,7 +175,7 @@ def enable_onednn_fusion(enabled: bool) -> None:
     """Accepted: there is no fusion to switch."""
 
 
-def set_fusion_strategy(strategy: Any) -> list:
+def set_fusion_strategy(strategy: Any) -> list[Any]:
     """Accepted: there is no fusion to set up."""
     return []
 

@@ -30,11 +30,11 @@ _UFUNC_NAMES = {
     "degrees": "rad2deg", "radians": "deg2rad", "mod": "remainder", "cbrt": "cbrt",
 }  # fmt: skip
 
-UFUNCS: dict[np.ufunc, Callable] = {}
-FUNCTIONS: dict[Any, Callable] = {}
+UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
-def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
+def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
     if method == "reduce" and ufunc in _REDUCTIONS:
         return _REDUCTIONS[ufunc](*inputs, **kwargs)
     if method == "accumulate" and ufunc.__name__ in _ACCUMULATIONS:
@@ -127,7 +127,7 @@ def _log_beta(a: Any, b: Any) -> Tensor:
 
 
 # Functions of scipy.special that are short formulas of others.
-_COMPOSITES: dict[str, Callable] = {
+_COMPOSITES: dict[str, Callable[..., Any]] = {
     "betaln": _log_beta,
     "beta": lambda a, b: _F["exp"](_log_beta(a, b)),
     "exp10": lambda x: 10.0**x,
@@ -153,7 +153,7 @@ def _with_numbers(function: Callable) -> Callable:
     return call
 
 
-def call_function(function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+def call_function(function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
     implementation = FUNCTIONS.get(function) or _load_more(function)
     if implementation is None:
         return _without_gradient(function, f"np.{function.__name__}", args, kwargs)
@@ -167,7 +167,7 @@ def _load_more(function: Any) -> Callable | None:
     return FUNCTIONS.get(function)
 
 
-def implements(*functions: Any) -> Callable:
+def implements(*functions: Any) -> Callable[..., Any]:
     def register(implementation: Callable) -> Callable:
         for function in functions:
             FUNCTIONS[function] = implementation
@@ -199,7 +199,7 @@ for _numpy, _name in (
 ):  # fmt: skip
     FUNCTIONS[_numpy] = _reduction(_name)
 
-_REDUCTIONS: dict[np.ufunc, Callable] = {
+_REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: _F["sum"](a, axis, keepdims),
     np.multiply: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: FUNCTIONS[np.prod](a, axis, keepdims=keepdims),
     np.maximum: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: _F["amax"](
@@ -210,7 +210,7 @@ _REDUCTIONS: dict[np.ufunc, Callable] = {
     ),
 }
 
-_ACCUMULATIONS: dict[str, Callable] = {
+_ACCUMULATIONS: dict[str, Callable[..., Any]] = {
     "add": lambda a, axis: _F["cumsum"](a, axis),
     "multiply": lambda a, axis: _F["cumprod"](a, axis),
     "maximum": lambda a, axis: _F["cummax"](a, axis)[0],

@@ -19,22 +19,27 @@ from .utils._pytree import tree_flatten, tree_unflatten
 
 __all__ = ["Objective", "minimize"]
 
-GRADIENT_FREE = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
-WITH_PRODUCTS = frozenset({"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"})
-WITH_HESSIAN = frozenset({"dogleg", "trust-exact"})
+GRADIENT_FREE: frozenset[Any] = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
+WITH_PRODUCTS: frozenset[Any] = frozenset({"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"})
+WITH_HESSIAN: frozenset[Any] = frozenset({"dogleg", "trust-exact"})
 
 
 class Objective:
     """A scalar function of nested tensors as functions of one flat vector; a graph is kept for the last point."""
 
-    def __init__(self, f: Callable[..., Tensor], x0: Any, args: tuple = ()) -> None:
+    f: Callable[..., Tensor]
+    args: tuple[Any, ...]
+    like: list[Any]
+    spec: Any
+
+    def __init__(self, f: Callable[..., Tensor], x0: Any, args: tuple[Any, ...] = ()) -> None:
         self.f, self.args = f, args
         self.like, self.spec = tree_flatten(x0)
         for value in self.like:
             if not isinstance(value, Tensor) or not value.is_floating_point():
                 raise TypeError("minimize() needs real tensors of floating point numbers as parameters")
         self.point: np.ndarray | None = None
-        self.slopes: list | None = None
+        self.slopes: list[Any] | None = None
 
     def flat(self, x: Any) -> np.ndarray:
         """The elements of nested tensors in one vector."""
@@ -58,8 +63,8 @@ class Objective:
             return
         self.point, self.slopes = None, None
         with enable_grad():
-            self.leaves = [leaf.requires_grad_() for leaf in self._split(vector)]
-            self.result = self.f(tree_unflatten(self.leaves, self.spec), *self.args)
+            self.leaves: list[Tensor] = [leaf.requires_grad_() for leaf in self._split(vector)]
+            self.result: Tensor = self.f(tree_unflatten(self.leaves, self.spec), *self.args)
         if not isinstance(self.result, Tensor) or self.result._array.size != 1:
             raise RuntimeError("minimize() needs a function that returns one number as a tensor")
         self.point = np.array(vector)
@@ -118,9 +123,9 @@ class Objective:
 
 
 def minimize(
-    f: Callable[..., Tensor], x0: Any, args: tuple = (), method: str | None = None, *, bounds: Any = None,
+    f: Callable[..., Tensor], x0: Any, args: tuple[Any, ...] = (), method: str | None = None, *, bounds: Any = None,
     constraints: Any = (), tol: float | None = None, callback: Callable[[Any], Any] | None = None,
-    options: dict | None = None,
+    options: dict[Any, Any] | None = None,
 ) -> Any:  # fmt: skip
     """Minimise `f(x, *args)`, which returns one number, starting from `x0` (a tensor or nested tensors).
 

@@ -31,7 +31,7 @@ class NoSeries(Exception):
     """An operation without rules that could be followed."""
 
 
-def taylor(f: Callable[..., Any], x: Any, direction: Any, order: int) -> list:
+def taylor(f: Callable[..., Any], x: Any, direction: Any, order: int) -> list[Any]:
     """[f(x), f'(x)[d], f''(x)[d, d], ...]: the derivatives of f(x + t d) at t = 0, up to `order`.
 
     `x` and `direction` are tensors, or equal nestings of them; each entry of the answer has the structure of f's
@@ -83,7 +83,7 @@ def _nested(f: Callable, x: Any, direction: Any, order: int) -> list:
 # --- through a graph -------------------------------------------------------------------------------------------------
 
 
-def push(outputs: list[Tensor], known: dict, order: int) -> list[Coefficients | None]:
+def push(outputs: list[Tensor], known: dict[Any, Any], order: int) -> list[Coefficients | None]:
     """The series of computed tensors, given those of the leaves; None for constants."""
     starts = [_edge(output) for output in outputs if output.requires_grad]
     _, running = nodes_leading_to(starts, set(known))

@@ -22,9 +22,15 @@ from .tensor import Tensor, anchor_of
 class Pattern:
     """Where a matrix may differ from zero (row and column numbers, by rows), and a colouring of it."""
 
+    rows: np.ndarray
+    columns: np.ndarray
+    shape: tuple[int, int]
+    by_rows: Any
+    colours: np.ndarray
+
     def __init__(self, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int], symmetric: bool = False) -> None:
         self.rows, self.columns, self.shape = rows, columns, shape
-        self.symmetric = symmetric
+        self.symmetric: bool = symmetric
         if symmetric:
             self.by_rows, self.colours = True, star_colouring(rows, columns, shape[0])
         else:
@@ -65,6 +71,12 @@ class Pattern:
 
 class SparseMatrix:
     """A matrix as triplets: `rows`, `columns` (ndarrays of int64) and `values` (a tensor), ordered by rows."""
+
+    pattern: Pattern
+    values: Tensor
+    rows: np.ndarray
+    columns: np.ndarray
+    shape: tuple[int, int]
 
     def __init__(self, pattern: Pattern, values: Tensor) -> None:
         self.pattern, self.values = pattern, values

@@ -23,11 +23,15 @@ from .autograd.saved import arrays_of
 from .multi import treatments
 
 Pairs = tuple[np.ndarray, np.ndarray]  # (positions in the output, positions in the input)
-LARGEST_PROBE = 20_000_000  # elements of a local Jacobian that is looked at entry by entry
+LARGEST_PROBE: int = 20_000_000  # elements of a local Jacobian that is looked at entry by entry
 
 
 class Dependence:
     """For each element of a tensor (flattened), the input elements it depends on: row starts and columns."""
+
+    starts: np.ndarray
+    columns: np.ndarray
+    width: int
 
     def __init__(self, starts: np.ndarray, columns: np.ndarray, width: int) -> None:
         self.starts, self.columns, self.width = starts, columns, width

@@ -150,5 +150,5 @@ METHODS.update(
         "is_distributed": lambda self: False, "dim_order": dim_order,
     }
 )  # fmt: skip
-setattr(Tensor, "layout", property(layout_of))  # noqa: B010
-Tensor._make_subclass = staticmethod(make_subclass)  # type: ignore[attr-defined]
+for _name, _value in {"layout": property(layout_of), "_make_subclass": staticmethod(make_subclass)}.items():
+    setattr(Tensor, _name, _value)

@@ -24,7 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-has_lapack = True  # NumPy brings one
+has_lapack: bool = True  # NumPy brings one
 
 
 class _WeakTensorRef:

@@ -29,8 +29,8 @@ class autocast:
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         if not is_autocast_available(device_type):
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
-        self.device = device_type
-        self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
+        self.device: str = device_type
+        self.fast_dtype: Any = get_autocast_dtype(device_type) if dtype is None else dtype
         if device_type == "cuda" and enabled:
             warnings.warn(
                 "CUDA is not available or torch_xla is imported. Disabling autocast.", UserWarning, stacklevel=2
@@ -44,7 +44,7 @@ class autocast:
                 stacklevel=2,
             )
             enabled = False
-        self._enabled = enabled
+        self._enabled: bool = enabled
         self._before: list[tuple[Any, bool]] = []
 
     def __enter__(self) -> autocast:
@@ -60,7 +60,7 @@ class autocast:
         if relevant:
             set_mode(current_mode().replace(autocast=before))
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with self:
@@ -127,7 +127,9 @@ def clear_autocast_cache() -> None:
 # --- custom Functions ---
 
 
-def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: dtype | None = None) -> Callable:
+def custom_fwd(
+    fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: dtype | None = None
+) -> Callable[..., Any]:
     """Decorates the forward of a custom Function: note the autocast state, or cast and switch it off."""
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
@@ -149,7 +151,7 @@ def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: dt
     return wrapped
 
 
-def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Callable:
+def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
     """Decorates the backward of a custom Function: it runs with the autocast state its forward had."""
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)

@@ -17,7 +17,7 @@ class GradScaler:
         self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
         backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
     ) -> None:  # fmt: skip
-        self._device = device
+        self._device: str = device
         if device == "cuda" and enabled:
             warnings.warn(
                 "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
@@ -25,17 +25,17 @@ class GradScaler:
                 stacklevel=2,
             )
             enabled = False
-        self._enabled = enabled
+        self._enabled: bool = enabled
         if enabled:
             if growth_factor <= 1.0:
                 raise AssertionError("The growth factor must be > 1.0.")
             if backoff_factor >= 1.0:
                 raise AssertionError("The backoff factor must be < 1.0.")
         self._scale: float = init_scale
-        self._growth_factor = growth_factor
-        self._backoff_factor = backoff_factor
-        self._growth_interval = growth_interval
-        self._growth_tracker = 0
+        self._growth_factor: float = growth_factor
+        self._backoff_factor: float = backoff_factor
+        self._growth_interval: int = growth_interval
+        self._growth_tracker: int = 0
         self._optimizers: dict[int, dict[str, Any]] = {}
 
     def _state_of(self, optimizer: Any) -> dict[str, Any]:

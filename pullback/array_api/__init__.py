@@ -32,7 +32,12 @@ from ._lift import creating, lifted, numpy_dtype, wrapped
 
 __array_api_version__ = "2024.12"
 
-bool = _dtypes.bool_
+bool: Any = _dtypes.bool_
+e: float
+inf: float
+nan: float
+newaxis: Any
+pi: float
 e, inf, nan, pi, newaxis = np.e, np.inf, np.nan, np.pi, None
 
 _SAME = (

@@ -47,8 +47,8 @@ def _real_dtype(type: Any) -> Any:
 def finfo(type: Any, /) -> FloatInfo:
     """The limits of a floating point dtype, or of a tensor's; of complex ones, of their parts."""
     found = np.finfo(_real_dtype(type))
-    values = (float(value) for value in (found.eps, found.max, found.min, found.smallest_normal))
-    return FloatInfo(found.bits, *values, dtypes.from_numpy_dtype(found.dtype))
+    eps, most, least, normal = (float(value) for value in (found.eps, found.max, found.min, found.smallest_normal))
+    return FloatInfo(found.bits, eps, most, least, normal, dtypes.from_numpy_dtype(found.dtype))
 
 
 def iinfo(type: Any, /) -> IntegerInfo:

@@ -39,7 +39,7 @@ def wrapped(value: Any) -> Any:
     return type(value)(map(wrapped, value)) if isinstance(value, (list, tuple)) else value
 
 
-def lifted(function: Callable) -> Callable:
+def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function on tensors: differentiable where that matters, NumPy's own where it does not."""
 
     @functools.wraps(function)
@@ -53,7 +53,7 @@ def lifted(function: Callable) -> Callable:
     return call
 
 
-def creating(function: Callable) -> Callable:
+def creating(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that makes an array from numbers."""
 
     @functools.wraps(function)

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-CONTROL_FLOW = (
+CONTROL_FLOW: str = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
     "yet, "
     "please file an issue at https://github.com/pytorch/pytorch/issues . Write the choice as torch.where(condition, "
     "a, b), or "
     'run the function example by example with vmap(..., fallback="loop").'
 )
-ITEM = (
+ITEM: str = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
     "please "
     "try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
@@ -51,7 +51,7 @@ def level_of(value: Any) -> int:
     return value.level if type(value) is Batched else 0
 
 
-def params_level(params: dict) -> int:
+def params_level(params: dict[Any, Any]) -> int:
     level = 0
     for value in params.values():
         kind = type(value)
@@ -73,16 +73,23 @@ class Batched:
     """
 
     __slots__ = ("array", "level", "batched", "shape", "dtype", "__weakref__")
+    if TYPE_CHECKING:  # what is added below and in those files
+
+        def __getitem__(self, index: Any) -> Any: ...
+        def __add__(self, other: Any) -> Any: ...
+        def __mul__(self, other: Any) -> Any: ...
+        def __matmul__(self, other: Any) -> Any: ...
+
 
     __array_priority__ = 2000
 
     def __init__(self, array: Any, level: int, batched: bool = True) -> None:
-        self.array = array
-        self.level = level
-        self.batched = batched
+        self.array: Any = array
+        self.level: int = level
+        self.batched: bool = batched
         plain = array if type(array) is ndarray else raw(array)
-        self.shape = plain.shape[1:] if batched else plain.shape
-        self.dtype = plain.dtype
+        self.shape: Any = plain.shape[1:] if batched else plain.shape
+        self.dtype: Any = plain.dtype
 
     # --- what arrays have ---
 
@@ -106,7 +113,7 @@ class Batched:
         return self.size * self.dtype.itemsize
 
     @property
-    def strides(self) -> tuple:
+    def strides(self) -> tuple[Any, ...]:
         plain = raw(self.array)
         return tuple(plain.strides[1:]) if self.batched else tuple(plain.strides)
 
@@ -229,14 +236,14 @@ class Batched:
 
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
         if not order or order == (None,):
-            order = range(self.ndim)[::-1]
+            order = tuple(range(self.ndim)[::-1])
         return permute(self, axes=tuple(axis % self.ndim for axis in order))
 
     def copy(self, order: str = "C") -> Batched:
         return self.same(np.copy(self.array))
 
     def conj(self) -> Batched:
-        return np.conj(self)
+        return np.conj(self)  # type: ignore[return-value]
 
     def ravel(self, order: str = "C") -> Batched:
         return self.reshape(-1)
@@ -244,8 +251,8 @@ class Batched:
     flatten = ravel
 
     def squeeze(self, axis: Any = None) -> Batched:
-        drop = range(self.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        drop = {a % max(self.ndim, 1) for a in drop}
+        named = range(self.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        drop = {a % max(self.ndim, 1) for a in named}
         return self.reshape(tuple(n for i, n in enumerate(self.shape) if i not in drop or n != 1))
 
     def __getattr__(self, name: str) -> Any:
@@ -263,7 +270,7 @@ class Batched:
         np.copyto(target, value, casting="unsafe")
 
 
-def complete_shape(shape: tuple, size: int) -> tuple:
+def complete_shape(shape: tuple[Any, ...], size: int) -> tuple[Any, ...]:
     """A shape with -1 filled in."""
     if -1 not in shape:
         return shape
@@ -300,7 +307,7 @@ def aligned(value: Any, ndim: int) -> Any:
     return np.reshape(array, (plain.shape[0],) + (1,) * missing + tuple(plain.shape[1:]))
 
 
-def elementwise(function: Callable, inputs: tuple) -> Any:
+def elementwise(function: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
     """Call a function of single elements on batches, numbers and arrays."""
     level = max(level_of(value) for value in inputs)
     ndim = 0
@@ -373,5 +380,8 @@ for _name, _function in (
 ):  # fmt: skip
     setattr(Batched, f"__{_name}__", _operator(_function))
 Batched.__hash__ = object.__hash__  # type: ignore[method-assign]
-for _name, _function in (("neg", operator.neg), ("pos", operator.pos), ("abs", abs), ("invert", operator.invert)):
-    setattr(Batched, f"__{_name}__", (lambda function: lambda self: self.same(function(self.array)))(_function))
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "neg": operator.neg, "pos": operator.pos, "abs": abs, "invert": operator.invert,
+}  # fmt: skip
+for _name, _unary in _UNARY.items():
+    setattr(Batched, f"__{_name}__", (lambda function: lambda self: self.same(function(self.array)))(_unary))

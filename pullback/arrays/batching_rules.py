@@ -17,11 +17,11 @@ import numpy as np
 from .batched import Batched, DynamicShape, NotBatchable, level_of, params_level, raw
 
 ndarray = np.ndarray
-Rule = Callable[[Any, list, list, dict, int], Any]
-POINTWISE_KINDS = ("elementwise", "elementwise_pull", "real_pull")
+Rule = Callable[[Any, list[Any], list[Any], dict[Any, Any], int], Any]
+POINTWISE_KINDS: tuple[Any, ...] = ("elementwise", "elementwise_pull", "real_pull")
 
 
-def apply_batched(op: Any, inputs: tuple, params: dict | None) -> Any:
+def apply_batched(op: Any, inputs: tuple[Any, ...], params: dict[Any, Any] | None) -> Any:
     """Run an operation on inputs of which some are batches, and wrap what comes out as batches of the same level."""
     level = 0
     for value in inputs:
@@ -78,7 +78,7 @@ def is_tensor(value: Any) -> bool:
     return hasattr(value, "_pullback_apply") and type(value) is not Batched
 
 
-def uniform(values: list) -> list:
+def uniform(values: list[Any]) -> list[Any]:
     """If one of the values is a Tensor, all arrays become Tensors: the outer tape is the layer they meet in."""
     if not any(is_tensor(value) for value in values):
         return values
@@ -151,7 +151,7 @@ def ndim_of(value: Any, flag: bool) -> int:
     return len(getattr(raw(value), "shape", ())) - flag
 
 
-def pointwise(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def pointwise(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Line examples up from the right, as broadcasting does."""
     if len(values) == 1:
         return op(values[0], **params)
@@ -196,9 +196,9 @@ _POSITIONAL = (
 )
 
 
-def along_axis(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def along_axis(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Operations on one array along an axis (or several): all other axes are alike, so the batch is one more."""
-    axis = params.get("axis")
+    axis: Any = params.get("axis")
     ndim = ndim_of(values[0], True)
     known = isinstance(axis, int) and 0 <= axis < ndim or isinstance(axis, tuple) and all(0 <= a < ndim for a in axis)
     if not known or any(name in params for name in _POSITIONAL):
@@ -210,7 +210,9 @@ def along_axis(op: Any, values: list, flags: list, params: dict, size: int) -> A
 _warned: set[str] = set()
 
 
-def example_by_example(op: Any, values: list, flags: list, params: dict, size: int, level: int = 0) -> Any:
+def example_by_example(
+    op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int, level: int = 0
+) -> Any:
     """The loop that every operation can fall back to."""
     if op.name not in _warned and size > 16:
         _warned.add(op.name)
@@ -228,7 +230,7 @@ def example_by_example(op: Any, values: list, flags: list, params: dict, size: i
     return stacked(results, op, values, flags, params)
 
 
-def stacked(results: list, op: Any, values: list, flags: list, params: dict) -> Any:
+def stacked(results: list[Any], op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any]) -> Any:
     if not results:
         examples = [np.zeros(raw(v).shape[1:], raw(v).dtype) if f else v for v, f in zip(values, flags, strict=True)]
         out = op(*examples, **params)
@@ -250,7 +252,7 @@ def stacked(results: list, op: Any, values: list, flags: list, params: dict) -> 
 # --- parameters that are batches (indices) ---------------------------------------------------------------------------
 
 
-def params_batched(params: dict, level: int) -> bool:
+def params_batched(params: dict[Any, Any], level: int) -> bool:
     """Whether a parameter differs between examples."""
     return any(
         level_of(item) == level and item.batched
@@ -259,7 +261,7 @@ def params_batched(params: dict, level: int) -> bool:
     )
 
 
-def params_size(params: dict, level: int) -> int:
+def params_size(params: dict[Any, Any], level: int) -> int:
     return next(
         raw(item.array).shape[0]
         for value in params.values()
@@ -268,7 +270,7 @@ def params_size(params: dict, level: int) -> int:
     )
 
 
-def example_params(params: dict, number: int, level: int) -> dict:
+def example_params(params: dict[Any, Any], number: int, level: int) -> dict[Any, Any]:
     def one(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(one(item) for item in value)
@@ -312,14 +314,14 @@ def get_item(batch: Batched, index: Any) -> Any:
     return Batched(plain_payload(batch.array[(slice(None), *items)]), batch.level)
 
 
-def dispatch(self: Batched, op: Any, inputs: tuple, params: dict | None) -> Any:
+def dispatch(self: Batched, op: Any, inputs: tuple[Any, ...], params: dict[Any, Any] | None) -> Any:
     return apply_batched(op, inputs, params)
 
 
 Batched._pullback_apply = dispatch  # type: ignore[attr-defined]
-Batched.__getitem__ = get_item  # type: ignore[attr-defined]
+Batched.__getitem__ = get_item  # type: ignore[method-assign]
 
 from ..autograd import general  # noqa: E402
 from . import protocol  # noqa: E402, F401 - completes the class
 
-general.apply_batched = apply_batched
+general.apply_batched = apply_batched  # type: ignore[assignment]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.general import payload_of
-from ..autograd.op import linear
+from ..autograd.op import Op, linear
 from ..autograd.tape import apply, wrap
 from ..tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_unflatten
@@ -41,15 +41,15 @@ def _identity(x: Any, **_: Any) -> Any:
     return x
 
 
-take_example = linear(
+take_example: Op = linear(
     "SelectBackward0", _identity, batch=_take,
     x=lambda g, number, size, level: place_example(g, number=number, size=size, level=level),
 )  # fmt: skip
-place_example = linear(
+place_example: Op = linear(
     "SelectBackward0", _identity, batch=_place,
     x=lambda g, number, size, level: take_example(g, number=number, size=size, level=level),
 )  # fmt: skip
-gather_examples = linear(
+gather_examples: Op = linear(
     "StackBackward0",
     lambda *values, level: np.stack(values),
     batch=_gather,
@@ -66,7 +66,9 @@ for _op in (take_example, place_example, gather_examples):
 _ANY_SIZE = ("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive")
 
 
-def call_example_by_example(function: Callable, args: tuple, kwargs: dict, error: NotBatchable) -> Any:
+def call_example_by_example(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any], error: NotBatchable
+) -> Any:
     """Call a function of tensors once for each example, and put the results together."""
     flat, spec = tree_flatten((args, kwargs))
     level = max((level_of(value._array) for value in flat if isinstance(value, Tensor)), default=0)

@@ -17,7 +17,7 @@ from .batching_rules import apply_batched, is_tensor, lined_up, plain_payload, u
 ndarray = np.ndarray
 
 
-def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
+def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
     if method == "__call__" and not kwargs and ufunc.signature is None:
         if len(inputs) == 1 and type(inputs[0].array) is ndarray:
             batch = inputs[0]
@@ -85,7 +85,7 @@ def matmul(a: Any, b: Any) -> Any:
 # --- loops ---
 
 
-def loop(function: Callable, args: tuple, kwargs: dict) -> Any:
+def loop(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
     """Call a function of arrays example by example."""
     level, size = 0, None
 
@@ -157,14 +157,14 @@ _REDUCING = {
 }  # fmt: skip
 
 
-def reduction_method(batch: Batched, name: str) -> Callable:
+def reduction_method(batch: Batched, name: str) -> Callable[..., Any]:
     """A method of ndarray on a batch."""
 
     def method(*args: Any, **kwargs: Any) -> Any:
         if name in _REDUCING:
-            return _reduce(
-                _REDUCING[name], batch, *args, **({"axis": None} if not args and "axis" not in kwargs else {}), **kwargs
-            )
+            if not args:
+                kwargs.setdefault("axis", None)
+            return _reduce(_REDUCING[name], batch, *args, **kwargs)
         return loop(
             lambda array, *rest, **named: getattr(np.asarray(raw(array)), name)(*rest, **named), (batch, *args), kwargs
         )
@@ -174,10 +174,10 @@ def reduction_method(batch: Batched, name: str) -> Callable:
 
 # --- functions -------------------------------------------------------------------------------------------------------
 
-FUNCTIONS: dict[Any, Callable] = {}
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
-def implements(*functions: Any) -> Callable:
+def implements(*functions: Any) -> Callable[..., Any]:
     def register(implementation: Callable) -> Callable:
         for function in functions:
             FUNCTIONS[function] = implementation
@@ -194,7 +194,7 @@ def _array_function(self: Batched, function: Any, types: Any, args: tuple, kwarg
     return call_function(function, args, kwargs)
 
 
-def call_function(function: Any, args: tuple, kwargs: dict) -> Any:
+def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
     if any(is_tensor(value) for value in args):
         return NotImplemented
     implementation = FUNCTIONS.get(function)
@@ -203,6 +203,7 @@ def call_function(function: Any, args: tuple, kwargs: dict) -> Any:
     return loop(function, args, kwargs)
 
 
+_function: Any
 for _function in (
     np.sum,
     np.mean,
@@ -409,7 +410,7 @@ def _shares_memory(a: Any, b: Any, *args: Any, **kwargs: Any) -> bool:
 
 
 @implements(np.copyto)
-def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """Write into the memory of a batch; one that all examples share cannot take a batch of values."""
     level = max(level_of(dst), level_of(src))
     target_batched = level_of(dst) == level and dst.batched
@@ -436,10 +437,10 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
             "vmap: a value with gradients is written into memory that was made without: use the out-of-place form of "
             "the operation."
         )
-    np.copyto(target, value, casting="unsafe" if casting == "unsafe" else casting)
+    np.copyto(target, value, casting=casting)
 
 
 Batched.__array_ufunc__ = _array_ufunc  # type: ignore[attr-defined]
 Batched.__array_function__ = _array_function  # type: ignore[attr-defined]
-Batched.__matmul__ = matmul  # type: ignore[attr-defined]
+Batched.__matmul__ = matmul  # type: ignore[method-assign]
 Batched.__rmatmul__ = lambda self, other: matmul(other, self)  # type: ignore[attr-defined]

@@ -8,23 +8,23 @@ from typing import Any
 
 from .batched import Batched
 
-_levels: ContextVar[tuple] = ContextVar("pullback_randomness", default=())
+_levels: ContextVar[tuple[Any, ...]] = ContextVar("pullback_randomness", default=())
 
 
 class randomness_of_level:
     """While a level of vmap runs: how it wants random numbers, and for how many examples."""
 
     def __init__(self, level: int, randomness: str, size: int) -> None:
-        self.entry = (level, randomness, size)
+        self.entry: tuple[int, str, int] = (level, randomness, size)
 
     def __enter__(self) -> None:
-        self.token = _levels.set((*_levels.get(), self.entry))
+        self.token: Any = _levels.set((*_levels.get(), self.entry))
 
     def __exit__(self, *error: Any) -> None:
         _levels.reset(self.token)
 
 
-def drawn(draw: Callable[[tuple], Any], shape: tuple, outside: tuple = ()) -> Any:
+def drawn(draw: Callable[[tuple[Any, ...]], Any], shape: tuple[Any, ...], outside: tuple[Any, ...] = ()) -> Any:
     """What `draw(shape)` gives, under the randomness of all levels of vmap: possibly a batch."""
     levels = _levels.get()
     if not levels:

@@ -45,7 +45,7 @@ def _shifted(value: Any, kind: str, size: int) -> Any:
     return (front, *value)
 
 
-def reshape(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def reshape(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     (value,) = values
     shape = (size, *params["shape"])
     if is_tensor(value):
@@ -55,27 +55,27 @@ def reshape(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
     return op(value, shape=shape)
 
 
-def permute(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def permute(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     return op(values[0], axes=(0, *(axis + 1 for axis in params["axes"])))
 
 
-def expand(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def expand(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     shape = params["shape"]
     return op(lined_up(values[0], True, len(shape)), shape=(size, *shape))
 
 
-def repeat(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def repeat(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     repeats = params["repeats"]
     return op(lined_up(values[0], True, len(repeats)), repeats=(1, *repeats))
 
 
-def joined(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def joined(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Several arrays side by side: all need the batch axis."""
     full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
     return op(*full, **{**params, "axis": params["axis"] + 1})
 
 
-def replaced(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def replaced(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """An array with a slice replaced."""
     index = (_ALL, *params["index"])
     x = with_batch_axis(values[0], flags[0], size)
@@ -83,13 +83,13 @@ def replaced(op: Any, values: list, flags: list, params: dict, size: int) -> Any
     return op(x, lined_up(values[1], flags[1], region), index=index)
 
 
-def diagonal_replaced(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def diagonal_replaced(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
     changed = {**params, "axis1": params["axis1"] + 1, "axis2": params["axis2"] + 1}
     return op(*full, **changed)
 
 
-def trailing_matrix(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def trailing_matrix(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Operations on the last two axes that take any number of axes before them."""
     return op(*values, **params)
 
@@ -134,18 +134,18 @@ def _column(b: Any, ndim: int) -> Any:
     return np.reshape(b, (shape[0],) + (1,) * (ndim - 2) + (shape[1], 1))
 
 
-def multiplied(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def multiplied(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Matrix products of every kind."""
     return product(values[0], flags[0], values[1], flags[1])
 
 
-def vdot(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def vdot(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     from ..autograd.op import conjugate
 
     return product(conjugate(values[0]), flags[0], values[1], flags[1])
 
 
-def product_added(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def product_added(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """beta * x + alpha * (a @ b)."""
     x, a, b = values
     result = product(a, flags[1], b, flags[2]) if flags[1] or flags[2] else np.matmul(a, b)[None]
@@ -157,7 +157,7 @@ def product_added(op: Any, values: list, flags: list, params: dict, size: int) -
     return result + (x if params["beta"] == 1 else x * params["beta"])
 
 
-def layer(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def layer(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """x @ weight.T (+ bias)."""
     x, weight = values[:2]
     if not any(flags[1:]):
@@ -180,7 +180,7 @@ def layer(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
     return result + lined_up(values[2], flags[2], ndim_of(result, True))
 
 
-def contraction(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def contraction(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     left, right, out = params["labels"]
     label = ("batch", len(out))  # no label of one example looks like this
     return op(
@@ -189,7 +189,7 @@ def contraction(op: Any, values: list, flags: list, params: dict, size: int) -> 
     )
 
 
-def filled(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def filled(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """A value put where a mask is set; its own pullback takes one value for all, so a batch of values is chosen."""
     if not flags[2]:
         return pointwise(op, values, flags, params, size)
@@ -201,7 +201,7 @@ def filled(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
 # --- indices ---
 
 
-def picked(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def picked(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Index arrays that are the same for all examples: the batch is one more full slice."""
     index = params["index"]
     arrays = [i for i, item in enumerate(index) if not isinstance(item, slice)]
@@ -218,7 +218,7 @@ def picked(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
     return op(*values, **changed)
 
 
-def picked_by_batch(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def picked_by_batch(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Index arrays that differ between examples."""
     level = params_level(params)
     index = params["index"]
@@ -249,11 +249,11 @@ def picked_by_batch(op: Any, values: list, flags: list, params: dict, size: int)
     return op(*values, **changed)
 
 
-def written_region(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def written_region(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     return example_by_example(op, values, flags, params, size)
 
 
-_same: Callable = moved()
+_same: Callable[..., Any] = moved()
 _shape = moved(shape="shape")
 _axes = moved(axes="axis", axis="axis")
 _diagonal = moved(axis1="axis", axis2="axis", shape="shape")

@@ -10,20 +10,20 @@ from typing import Any
 class _Switches:
     """Attributes to set and read back."""
 
-    allow_tf32 = False
-    allow_fp16_reduced_precision_reduction = True
-    allow_bf16_reduced_precision_reduction = True
-    allow_fp16_accumulation = False
-    fp32_precision = "none"
-    size = 0
-    max_size = 0
+    allow_tf32: bool = False
+    allow_fp16_reduced_precision_reduction: bool = True
+    allow_bf16_reduced_precision_reduction: bool = True
+    allow_fp16_accumulation: bool = False
+    fp32_precision: str = "none"
+    size: int = 0
+    max_size: int = 0
 
     def clear(self) -> None:
         """There are no plans to forget."""
 
 
-matmul = _Switches()
-cufft_plan_cache = _Switches()
+matmul: _Switches = _Switches()
+cufft_plan_cache: _Switches = _Switches()
 
 
 def is_built() -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-enabled = True
-deterministic = False
-benchmark = False
-benchmark_limit = 10
-allow_tf32 = True
+enabled: bool = True
+deterministic: bool = False
+benchmark: bool = False
+benchmark_limit: int = 10
+allow_tf32: bool = True
 
 
 def is_available() -> bool:

@@ -13,7 +13,7 @@ class verbose:
     """Accepted: there is nothing to report."""
 
     def __init__(self, enable: Any) -> None:
-        self.enable = enable
+        self.enable: Any = enable
 
     def __enter__(self) -> verbose:
         return self

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-enabled = True
-deterministic = False
-allow_tf32 = True
+enabled: bool = True
+deterministic: bool = False
+allow_tf32: bool = True
 
 
 def is_available() -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-enabled = True
-strategy = "auto"
+enabled: bool = True
+strategy: str = "auto"
 
 
 def is_available() -> bool:

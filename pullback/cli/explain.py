@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-USAGE = """\
+USAGE: str = """\
 usage: pullback explain [--calls N] [--only LIST] [-o DIR] SCRIPT [ARGS...]
        pullback explain [options] -m MODULE [ARGS...]
        pullback explain [options] -c CODE [ARGS...]
@@ -28,7 +28,7 @@ class Options:
 
     def __init__(self) -> None:
         self.calls: set[int] = {1, 2, 3}
-        self.directory = "explained"
+        self.directory: str = "explained"
         self.program: list[str] = []
 
 
@@ -68,8 +68,8 @@ class Watcher:
     """Counts backward calls and writes a page for those asked for."""
 
     def __init__(self, options: Options) -> None:
-        self.options = options
-        self.count = 0
+        self.options: Options = options
+        self.count: int = 0
         self.pages: list[tuple[str, str]] = []  # file name and summary
         self.recording: Any = None
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-USAGE = """\
+USAGE: str = """\
 usage: pullback run SCRIPT [ARGS...]
        pullback run -m MODULE [ARGS...]
        pullback run -c CODE [ARGS...]

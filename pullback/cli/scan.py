@@ -162,7 +162,7 @@ class _ChainVisitor(ast.NodeVisitor):
     """Records each longest attribute chain that starts at a torch name."""
 
     def __init__(self, names: dict[str, str]) -> None:
-        self.names = names
+        self.names: dict[str, str] = names
         self.found: list[tuple[str, int]] = []
 
     def visit_Attribute(self, node: ast.Attribute) -> None:

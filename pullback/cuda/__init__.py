@@ -6,6 +6,7 @@ a GPU raises torch's own `AssertionError`. Names that are not here are refused b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 __all__ = [
@@ -78,7 +79,11 @@ def _no_memory(device: Any = None) -> int:
     return 0
 
 
+max_memory_allocated: Callable[..., int]
+max_memory_reserved: Callable[..., int]
+memory_reserved: Callable[..., int]
 memory_allocated = max_memory_allocated = memory_reserved = max_memory_reserved = _no_memory
+max_memory_cached: Callable[..., int]
 memory_cached = max_memory_cached = _no_memory
 
 # --- requests that are already fulfilled ---
@@ -121,6 +126,8 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     """There are no statistics to reset."""
 
 
+reset_accumulated_memory_stats: Callable[..., Any]
+reset_max_memory_cached: Callable[..., Any]
 reset_max_memory_allocated = reset_max_memory_cached = reset_accumulated_memory_stats = reset_peak_memory_stats
 
 
@@ -167,8 +174,21 @@ class CUDAGraph(_NeedsGPU):
     """A recording of work on a GPU."""
 
 
+current_device: Callable[..., Any]
+get_device_capability: Callable[..., Any]
+get_device_name: Callable[..., Any]
+get_device_properties: Callable[..., Any]
+set_device: Callable[..., Any]
 init = current_device = set_device = get_device_name = get_device_capability = get_device_properties = refuse
+default_stream: Callable[..., Any]
+get_rng_state: Callable[..., Any]
+initial_seed: Callable[..., Any]
+mem_get_info: Callable[..., Any]
+set_rng_state: Callable[..., Any]
+utilization: Callable[..., Any]
 current_stream = default_stream = mem_get_info = get_rng_state = set_rng_state = initial_seed = utilization = refuse
+can_device_access_peer: Callable[..., Any]
+memory_snapshot: Callable[..., Any]
 set_per_process_memory_fraction = memory_snapshot = can_device_access_peer = refuse
 
 

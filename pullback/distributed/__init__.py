@@ -164,7 +164,7 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -
 monitored_barrier = barrier
 
 
-def all_gather(tensor_list: list, tensor: Any, group: Any = None, async_op: bool = False) -> Any:
+def all_gather(tensor_list: list[Any], tensor: Any, group: Any = None, async_op: bool = False) -> Any:
     """Writes the tensor into the one place of the list."""
     _require_group()
     tensor_list[0].copy_(tensor)
@@ -172,14 +172,19 @@ def all_gather(tensor_list: list, tensor: Any, group: Any = None, async_op: bool
 
 
 def gather(
-    tensor: Any, gather_list: list | None = None, dst: int = 0, group: Any = None, async_op: bool = False, **_: Any
+    tensor: Any, gather_list: list[Any] | None = None, dst: int = 0, group: Any = None, async_op: bool = False, **_: Any
 ) -> Any:
     """Writes the tensor into the one place of the list."""
     return all_gather(gather_list or [tensor], tensor, group, async_op)
 
 
 def scatter(
-    tensor: Any, scatter_list: list | None = None, src: int = 0, group: Any = None, async_op: bool = False, **_: Any
+    tensor: Any,
+    scatter_list: list[Any] | None = None,
+    src: int = 0,
+    group: Any = None,
+    async_op: bool = False,
+    **_: Any,
 ) -> Any:
     """Reads the tensor from the one place of the list."""
     _require_group()
@@ -194,13 +199,15 @@ def all_gather_into_tensor(output_tensor: Any, input_tensor: Any, group: Any = N
     return _finished(async_op)
 
 
-def all_gather_object(object_list: list, obj: Any, group: Any = None) -> None:
+def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
     """Puts the object into the one place of the list."""
     _require_group()
     object_list[0] = obj
 
 
-def broadcast_object_list(object_list: list, src: int = 0, group: Any = None, device: Any = None, **_: Any) -> None:
+def broadcast_object_list(
+    object_list: list[Any], src: int = 0, group: Any = None, device: Any = None, **_: Any
+) -> None:
     """The list stays as it is."""
     _require_group()
 

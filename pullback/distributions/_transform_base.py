@@ -260,7 +260,7 @@ def _with_event_dim(constraint: Any, event_dim: int) -> Any:
     return constraints.independent(constraint, extra) if extra > 0 else constraint
 
 
-identity_transform = ComposeTransform([])
+identity_transform: ComposeTransform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):

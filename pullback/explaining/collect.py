@@ -28,11 +28,11 @@ from .rules import is_square, rule_text
 class ObservedSweep(Sweep):
     """A backward pass that tells `watch(node, cotangents, sent)` about each step and touches nothing."""
 
-    plain = False  # every node takes `step_generally`
+    plain: bool = False  # every node takes `step_generally`
 
-    def __init__(self, roots: list, watch: Callable[[Node, list, list], None] | None = None) -> None:
+    def __init__(self, roots: list[Any], watch: Callable[[Node, list[Any], list[Any]], None] | None = None) -> None:
         super().__init__(roots)
-        self.watch = watch
+        self.watch: Callable[[Node, list[Any], list[Any]], None] | None = watch
 
     def step_generally(self, node: Node, cotangent: Any) -> bool:
         incoming = list(cotangent) if node.outputs is not None else [cotangent]
@@ -71,7 +71,7 @@ def undisturbed() -> Iterator[None]:
         set_rng_state(state)
 
 
-def observe(roots: list, cotangents: list, watch: Callable | None = None) -> dict:
+def observe(roots: list[Any], cotangents: list[Any], watch: Callable[..., Any] | None = None) -> dict[Any, Any]:
     """Run one pass; the gradients that arrived at leaves."""
     sweep = ObservedSweep(roots, watch)
     try:
@@ -86,15 +86,15 @@ def observe(roots: list, cotangents: list, watch: Callable | None = None) -> dic
 class Collection:
     """The graph under a set of roots, numbered, with records of every operation and leaf."""
 
-    def __init__(self, roots: list, names: Names) -> None:
-        self.roots = roots  # [(node or anchor, output number)]
-        self.names = names
+    def __init__(self, roots: list[Any], names: Names) -> None:
+        self.roots: list[Any] = roots  # [(node or anchor, output number)]
+        self.names: Names = names
         self.keys: dict[Any, str] = {}
         self.operations: list[Operation] = []
         self.nodes: list[Node] = []  # aligned with operations
         self.anchors: list[Anchor] = []
         self.leaves: list[Leaf] = []
-        self.work = 0  # elements of all cotangents of one pass
+        self.work: int = 0  # elements of all cotangents of one pass
         self._walk()
 
     def _walk(self) -> None:
@@ -117,7 +117,7 @@ class Collection:
                 self.anchors.append(target)
                 self.keys[target] = f"leaf{len(self.anchors)}"
 
-    def run(self, cotangents: list) -> None:
+    def run(self, cotangents: list[Any]) -> None:
         """Fill the records from one pass with these cotangents."""
         seen: dict[Node, tuple[list, list]] = {}
 

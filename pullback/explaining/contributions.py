@@ -14,12 +14,12 @@ import numpy as np
 from .collect import Collection, observe
 from .records import Elements, Root, plain
 
-WORK_LIMIT = 400_000_000  # elements of cotangents all passes together may handle
-MEMORY_LIMIT = 10_000_000  # elements of rows held at once
-ROWS_KEPT = 1_000_000  # elements of rows an explanation keeps
+WORK_LIMIT: int = 400_000_000  # elements of cotangents all passes together may handle
+MEMORY_LIMIT: int = 10_000_000  # elements of rows held at once
+ROWS_KEPT: int = 1_000_000  # elements of rows an explanation keeps
 
 
-def contributions(collection: Collection, roots: list[Root], cotangents: list, limit: int) -> Elements:
+def contributions(collection: Collection, roots: list[Root], cotangents: list[Any], limit: int) -> Elements:
     """Divide the loss, run a pass for each part, and fill in the leaves."""
     elements, seeds = _divide(collection, roots, cotangents, limit)
     leaves = list(zip(collection.leaves, collection.anchors, strict=True))

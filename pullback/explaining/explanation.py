@@ -20,12 +20,12 @@ class Explanation:
         self, roots: list[Root], operations: list[Operation], leaves: list[Leaf], elements: Elements,
         warnings: list[Warning_], title: str | None = None,
     ) -> None:  # fmt: skip
-        self.roots = roots
-        self.operations = operations
-        self.leaves = leaves
-        self.elements = elements
-        self.warnings = warnings
-        self.title = title or f"Backward pass of {', '.join(root.name for root in roots)}"
+        self.roots: list[Root] = roots
+        self.operations: list[Operation] = operations
+        self.leaves: list[Leaf] = leaves
+        self.elements: Elements = elements
+        self.warnings: list[Warning_] = warnings
+        self.title: str = title or f"Backward pass of {', '.join(root.name for root in roots)}"
 
     def leaf(self, name: str) -> Leaf:
         """The leaf of this name."""

@@ -17,10 +17,10 @@ from .records import Flow, Operation
 if TYPE_CHECKING:
     from .explanation import Explanation
 
-SHARED = 4  # a leaf with more users than this is drawn beside each of them
-FEW = 12  # operations that need no grouping
-READABLE = 40  # boxes of operations an overview may have
-ALL_LIMIT = 1500  # operations beyond which no picture of everything is drawn
+SHARED: int = 4  # a leaf with more users than this is drawn beside each of them
+FEW: int = 12  # operations that need no grouping
+READABLE: int = 40  # boxes of operations an overview may have
+ALL_LIMIT: int = 1500  # operations beyond which no picture of everything is drawn
 
 
 Part = tuple[str, str, list[Operation], str | None]  # key, title, operations, and the view it opens if it is a group

@@ -21,8 +21,8 @@ from .svg import STYLE, clean, draw
 if TYPE_CHECKING:
     from .explanation import Explanation
 
-ROW_NUMBERS = 16  # leaves with more elements show norms instead of numbers
-PAGE_NUMBERS = 60_000  # of all rows together
+ROW_NUMBERS: int = 16  # leaves with more elements show norms instead of numbers
+PAGE_NUMBERS: int = 60_000  # of all rows together
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-GAP_X = 28.0
-GAP_Y = 46.0
-ROUNDS = 12
+GAP_X: float = 28.0
+GAP_Y: float = 46.0
+ROUNDS: int = 12
 
 
 @dataclass(slots=True)

@@ -38,11 +38,11 @@ class MemoryReport:
     """What `memory` found: `entries`, largest first, and totals in bytes."""
 
     def __init__(self, entries: list[Entry], operations: int, freed: int) -> None:
-        self.entries = entries
-        self.operations = operations
-        self.freed = freed  # operations whose saved values are gone already
-        self.total = sum(entry.bytes for entry in entries if not entry.leaf)
-        self.leaves = sum(entry.bytes for entry in entries if entry.leaf)
+        self.entries: list[Entry] = entries
+        self.operations: int = operations
+        self.freed: int = freed  # operations whose saved values are gone already
+        self.total: int = sum(entry.bytes for entry in entries if not entry.leaf)
+        self.leaves: int = sum(entry.bytes for entry in entries if entry.leaf)
 
     def by_operation(self) -> dict[str, int]:
         """Bytes kept by each kind of operation, largest first; leaves not counted."""

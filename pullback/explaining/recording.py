@@ -23,11 +23,11 @@ class Cut:
     def __init__(self, source: Tensor, text: str, integer: bool) -> None:
         # Which leaves lie behind it is found at once: nothing else may keep this part of the graph alive.
         found = _leaves(anchor_of(source) if source._node is None else source._node)
-        self.leaves = [weakref.ref(anchor) for anchor in found]
-        self.place = _short(user_line())
-        self.order = next_order()
-        self.text = text
-        self.integer = integer
+        self.leaves: list[Any] = [weakref.ref(anchor) for anchor in found]
+        self.place: Any = _short(user_line())
+        self.order: int = next_order()
+        self.text: str = text
+        self.integer: bool = integer
 
 
 _cuts: deque[Cut] = deque(maxlen=512)

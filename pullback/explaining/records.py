@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-VALUES_SHOWN = 6  # up to this many elements are shown one by one
+VALUES_SHOWN: int = 6  # up to this many elements are shown one by one
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class Flow:
     zeros: int
     nans: int
     infinities: int
-    values: list | None  # all of them, where they are few
+    values: list[Any] | None  # all of them, where they are few
 
     @property
     def finite(self) -> bool:
@@ -221,7 +221,7 @@ def number(value: Any) -> str:
     return text.replace("nan", "NaN").replace("inf", "Inf").replace("-", "−")
 
 
-def number_list(values: list, shape: tuple[int, ...]) -> str:
+def number_list(values: list[Any], shape: tuple[int, ...]) -> str:
     if shape == ():
         return number(values[0])
     inside = ", ".join(number(value) for value in values)

@@ -151,7 +151,7 @@ def base_name(node: Any) -> str:
     return name if name.startswith("CopyB") else name.partition("Backward")[0]
 
 
-def rule_text(node: Any, position: int, name: str, input_shape: tuple) -> str:
+def rule_text(node: Any, position: int, name: str, input_shape: tuple[Any, ...]) -> str:
     """What the input at a position gets, as a formula."""
     base = base_name(node)
     text = _from_tables(node, base, name)

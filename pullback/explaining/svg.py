@@ -17,14 +17,14 @@ from .records import Flow, Leaf, Operation, Root, number, number_list, shape_tex
 if TYPE_CHECKING:
     from .explanation import Explanation
 
-MARGIN = 18.0
-DETAILED = 30  # pictures with up to this many boxes show rules and cotangents
-LINE = 17.0
-LABEL_LENGTH = 44
-FLOW_LENGTH = 28
-LETTER = 6.2  # width of one in a label
+MARGIN: float = 18.0
+DETAILED: int = 30  # pictures with up to this many boxes show rules and cotangents
+LINE: float = 17.0
+LABEL_LENGTH: int = 44
+FLOW_LENGTH: int = 28
+LETTER: float = 6.2  # width of one in a label
 
-STYLE = """
+STYLE: str = """
 .pb-svg{font:13px/1.3 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}
 .pb-back{fill:#ffffff}
 .pb-box{fill:#f4f6fa;stroke:#aeb9cc;stroke-width:1.2}

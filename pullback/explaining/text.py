@@ -13,8 +13,8 @@ from .records import Leaf, Operation, Root, number, number_list, plain, shape_te
 if TYPE_CHECKING:
     from .explanation import Explanation
 
-FULL_LISTING = 60  # operations listed one by one; longer passes show both ends
-ROWS_LISTED = 12
+FULL_LISTING: int = 60  # operations listed one by one; longer passes show both ends
+ROWS_LISTED: int = 12
 
 
 def safe(text: Any) -> str:

@@ -16,12 +16,12 @@ from .collect import Collection, array_of
 from .recording import cuts_behind
 from .records import Operation, Root, Warning_, number, plain
 
-DEAD_UNITS = 0.5  # share of units that never fire
-SATURATED = 0.5  # share of elements where a sigmoid or tanh is flat
-FLAT = 0.01  # a derivative below this counts as flat
-EXPLODING = 1e4  # growth of the root mean square since the seed
-VANISHING = 1e-8
-STEP = 1e4  # growth in a single operation
+DEAD_UNITS: float = 0.5  # share of units that never fire
+SATURATED: float = 0.5  # share of elements where a sigmoid or tanh is flat
+FLAT: float = 0.01  # a derivative below this counts as flat
+EXPLODING: float = 1e4  # growth of the root mean square since the seed
+VANISHING: float = 1e-8
+STEP: float = 1e4  # growth in a single operation
 
 
 def find_warnings(collection: Collection, roots: list[Root]) -> list[Warning_]:

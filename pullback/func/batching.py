@@ -26,9 +26,9 @@ from .wrapping import _depth, name_of
 
 
 def vmap(
-    func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None,
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None,
     fallback: str = "error",
-) -> Callable:  # fmt: skip
+) -> Callable[..., Any]:  # fmt: skip
     """The function that maps `func` over a dim of its inputs.
 
     `in_dims` and `out_dims` say which dim is the batch (None: not batched), as trees that match inputs and outputs.

@@ -20,7 +20,9 @@ from .reverse import _with_aux, jacrev
 from .wrapping import _depth, replaced, selected
 
 
-def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> tuple:
+def jvp(
+    func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
+) -> tuple[Any, ...]:
     """(outputs, tangents of the outputs[, aux]): the Jacobian of `func` at `primals` times `tangents`."""
     if not isinstance(primals, tuple):
         raise RuntimeError(
@@ -53,9 +55,9 @@ def _check(flat: list, name: str, which: str) -> None:
 
 
 def push(
-    func: Callable, flat: list, tangents: list, spec: Any, has_aux: bool = False, strict: bool = False,
+    func: Callable[..., Any], flat: list[Any], tangents: list[Any], spec: Any, has_aux: bool = False, strict: bool = False,
     name: str = "jvp(f, primals, tangents)"
-) -> tuple:  # fmt: skip
+) -> tuple[Any, ...]:  # fmt: skip
     """Run `func` on duals: (outputs, their tangents, structure of the outputs, aux)."""
     mode = current_mode()
     level = next_level()
@@ -97,8 +99,8 @@ def _in_dtype(tangent: Tensor, primal: Tensor) -> Tensor:
 
 
 def jacfwd(
-    func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
-) -> Callable:
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[..., Any]:
     """The function that returns the Jacobian of `func`, by one forward pass with a batch of tangents."""
 
     @functools.wraps(func, updated=())
@@ -162,7 +164,7 @@ def _unit_tangents(flat: list, total: int, level: int) -> list[Tensor]:
     return tangents
 
 
-def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """The function that returns the second derivatives of `func`.
 
     Reverse mode over reverse mode: the second pass runs on the graph of the first, once, with a batch of cotangents.
@@ -170,7 +172,7 @@ def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     return jacrev(jacrev(func, argnums), argnums)
 
 
-def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """(outputs, jvp_fn): the value at `primals`, and the Jacobian there as a linear function of tangents."""
     output = func(*primals)
     spec = tree_flatten(primals)[1]

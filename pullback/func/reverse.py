@@ -26,7 +26,7 @@ from .wrapping import (
 )
 
 
-def grad(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
+def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The function that returns the gradient of `func` with respect to the arguments `argnums`.
 
     `func` returns one number as a tensor, or with `has_aux` a pair of it and anything else, which is passed on.
@@ -41,7 +41,9 @@ def grad(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = Fal
     return gradient
 
 
-def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
+def grad_and_value(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """The function that returns (gradient, value), or with `has_aux` (gradient, (value, aux))."""
 
     @functools.wraps(func, updated=())
@@ -87,14 +89,14 @@ def _check_scalar(output: Any) -> None:
 
 
 def gradients_of(
-    outputs: list,
-    inputs: list,
-    weights: list | None,
+    outputs: list[Any],
+    inputs: list[Any],
+    weights: list[Any] | None,
     recording: bool,
-    own: set,
+    own: set[Any],
     batched: bool = False,
     record: bool | None = None,
-) -> list:
+) -> list[Any]:
     """Gradients of outputs (those that require grad) with respect to inner leaves; zeros where nothing arrives."""
     picked = [number for number, output in enumerate(outputs) if output.requires_grad]
     size = None if not batched else weights[0]._array.shape[0]  # type: ignore[index]
@@ -122,7 +124,7 @@ def _zeros(leaf: Tensor, size: int | None) -> Tensor:
 # --- vjp ---
 
 
-def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """(outputs, vjp_fn[, aux]): `vjp_fn(cotangents)` gives the vector-Jacobian products with respect to the primals."""
     with transform() as outside:
         leaves = inner_leaves(primals, outside.grad)
@@ -188,9 +190,9 @@ def _check_shapes(weights: list, outputs: list) -> None:
 
 
 def jacrev(
-    func: Callable, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False, chunk_size: int | None = None,
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False, chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
-) -> Callable:  # fmt: skip
+) -> Callable[..., Any]:  # fmt: skip
     """The function that returns the Jacobian of `func`, by one batched backward pass over its outputs.
 
     `chunk_size` limits how many rows are computed at once.
@@ -240,7 +242,7 @@ def _check_jacobian_outputs(flat: list, func: Callable) -> None:
             )
 
 
-def standard_basis(outputs: list, chunk_size: int | None = None) -> list[list[Tensor]]:
+def standard_basis(outputs: list[Any], chunk_size: int | None = None) -> list[list[Tensor]]:
     """Unit cotangents for all elements of all outputs, in chunks; each a list with one batch for each output."""
     sizes = [output._array.size for output in outputs]
     total = sum(sizes)

@@ -20,9 +20,11 @@ _depth = transform_depth
 class transform:
     """The body of a transform: grad mode on, whatever it was, and `backward()` refused. Gives the mode outside."""
 
+    mode: Any
+
     def __enter__(self) -> Any:
         self.mode = mode = current_mode()
-        self.token = _depth.set(_depth.get() + 1)
+        self.token: Any = _depth.set(_depth.get() + 1)
         if not mode.grad:
             set_mode(mode.replace(grad=True))
         return mode
@@ -57,7 +59,7 @@ def inner_leaf(x: Any, recording: bool) -> Tensor:
     return leaf
 
 
-def fresh_leaves(tree: Any, recording: bool) -> tuple:
+def fresh_leaves(tree: Any, recording: bool) -> tuple[Any, ...]:
     """Inner leaves of a tree as a list, and the tree's structure."""
     flat, spec = tree_flatten(tree)
     return [inner_leaf(x, recording) for x in flat], spec
@@ -73,7 +75,7 @@ def edge_of(tensor: Tensor) -> Any:
     return anchor_of(tensor) if tensor._node is None else tensor._node
 
 
-def outer_history(output: Tensor, own: set) -> bool:
+def outer_history(output: Tensor, own: set[Any]) -> bool:
     """Whether something outside the transform wants to know how `output` was computed."""
     if output._tangent is not None:
         return True
@@ -103,7 +105,7 @@ def outer_history(output: Tensor, own: set) -> bool:
     return False
 
 
-def released(tree: Any, own: set) -> Any:
+def released(tree: Any, own: set[Any]) -> Any:
     """Results on their way out: the history that leads to the transform's own leaves only is forgotten."""
     if type(tree) is list and not any(x.requires_grad for x in tree):
         return tree
@@ -144,13 +146,13 @@ def check_argnums(argnums: Any, count: int) -> None:
         raise RuntimeError(f"argnums must be int or Tuple of ints, got {type(argnums)}")
 
 
-def selected(args: tuple, argnums: Any) -> Any:
+def selected(args: tuple[Any, ...], argnums: Any) -> Any:
     """The arguments that `argnums` names."""
     check_argnums(argnums, len(args))
     return args[argnums] if isinstance(argnums, int) else tuple(args[number] for number in argnums)
 
 
-def replaced(args: tuple, argnums: Any, new: Any) -> tuple:
+def replaced(args: tuple[Any, ...], argnums: Any, new: Any) -> tuple[Any, ...]:
     """The arguments, with those that `argnums` names exchanged."""
     values = list(args)
     if isinstance(argnums, int):
@@ -161,12 +163,12 @@ def replaced(args: tuple, argnums: Any, new: Any) -> tuple:
     return tuple(values)
 
 
-def name_of(func: Callable) -> str:
+def name_of(func: Callable[..., Any]) -> str:
     """What to call a function in a message."""
     return getattr(func, "__name__", None) or repr(func)
 
 
-def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
     """The function itself: operations here already follow writes in place."""
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(

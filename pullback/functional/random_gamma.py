@@ -29,7 +29,7 @@ def _gamma_slope(alpha: Any, sample: Any) -> Any:
     return (-change / (step * a * density)).astype(sample.dtype)
 
 
-gamma_slope = op("StandardGammaBackward0", _gamma_slope, kind="elementwise_pull", alpha=None, sample=None)
+gamma_slope: Any = op("StandardGammaBackward0", _gamma_slope, kind="elementwise_pull", alpha=None, sample=None)
 _gamma = op(
     "StandardGammaBackward0",
     lambda alpha, values: values,

@@ -16,7 +16,7 @@ from . import names
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-class Table(dict):
+class Table(dict[str, Any]):
     """Functions by name. One that belongs to a module that is not loaded yet is loaded when it is looked up."""
 
     def __init__(self, homes: dict[str, str]) -> None:

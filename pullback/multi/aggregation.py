@@ -83,7 +83,7 @@ class Constant(Weighting):
     """Rows weighted by given numbers."""
 
     def __init__(self, weights: Sequence[float] | Any) -> None:
-        self.given = preferences(weights, len(weights), 0.0)
+        self.given: np.ndarray = preferences(weights, len(weights), 0.0)
 
     def weights(self, gramian: np.ndarray) -> np.ndarray:
         return preferences(self.given, len(gramian), 0.0)
@@ -110,6 +110,9 @@ class Random(Weighting):
 
 class MGDA(Weighting):
     """The shortest vector in the convex hull of the rows (multiple-gradient descent), by Frank-Wolfe steps."""
+
+    epsilon: float
+    max_iters: int
 
     def __init__(self, epsilon: float = 0.001, max_iters: int = 100) -> None:
         self.epsilon, self.max_iters = epsilon, max_iters
@@ -148,6 +151,9 @@ class AlignedMTL(Weighting):
 
     `scale_mode` says which value that is: the smallest (`"min"`), the `"median"`, or `"rmse"`, their quadratic mean.
     """
+
+    pref_vector: Any
+    scale_mode: str
 
     def __init__(self, pref_vector: Any = None, scale_mode: str = "min") -> None:
         if scale_mode not in _SCALES:
@@ -202,6 +208,10 @@ def _normalized(gramian: np.ndarray, norm_eps: float) -> np.ndarray:
 class DualProj(Weighting):
     """The average row, projected on the cone of directions in conflict with none of the rows."""
 
+    pref_vector: Any
+    norm_eps: float
+    reg_eps: float
+
     def __init__(self, pref_vector: Any = None, *, norm_eps: float = 0.0001, reg_eps: float = 0.0001) -> None:
         self.pref_vector, self.norm_eps, self.reg_eps = pref_vector, norm_eps, reg_eps
 
@@ -225,6 +235,9 @@ class UPGrad(DualProj):
 
 class CAGrad(Weighting):
     """Conflict-averse: within c times the average's length of it, the direction that serves the worst-off row best."""
+
+    c: float
+    norm_eps: float
 
     def __init__(self, c: float = 0.5, norm_eps: float = 0.0001) -> None:
         if c < 0:
@@ -250,6 +263,11 @@ class NashMTL(Weighting):
     what earlier matrices gave. `update_weights_every` reuses weights for that many calls; `max_norm` limits the
     length of the result, 0 does not.
     """
+
+    n_tasks: int
+    max_norm: float
+    update_weights_every: int
+    optim_niter: int
 
     def __init__(
         self, n_tasks: int, max_norm: float = 1.0, update_weights_every: int = 1, optim_niter: int = 20

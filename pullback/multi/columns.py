@@ -26,6 +26,9 @@ class GradDrop(Aggregator):
     that always passes.
     """
 
+    f: Callable[..., np.ndarray]
+    leak: Any
+
     def __init__(self, f: Callable[[np.ndarray], np.ndarray] = identity, leak: Any = None) -> None:
         self.f, self.leak = f, leak
 
@@ -43,6 +46,9 @@ class GradDrop(Aggregator):
 
 class Krum(Weighting):
     """The average of the `n_selected` rows nearest to their neighbours, when `n_byzantine` rows may be hostile."""
+
+    n_byzantine: int
+    n_selected: int
 
     def __init__(self, n_byzantine: int, n_selected: int = 1) -> None:
         if n_byzantine < 0:
@@ -71,7 +77,7 @@ class TrimmedMean(Aggregator):
     def __init__(self, trim_number: int) -> None:
         if trim_number < 0:
             raise ValueError(f"trim_number must be non-negative, but got {trim_number}.")
-        self.trim_number = trim_number
+        self.trim_number: int = trim_number
 
     def aggregate(self, rows: np.ndarray) -> np.ndarray:
         needed = 2 * self.trim_number + 1
@@ -84,7 +90,7 @@ class ConFIG(Aggregator):
     """The direction with the same positive cosine to every row, as long as the rows' projections on it together."""
 
     def __init__(self, pref_vector: Any = None) -> None:
-        self.pref_vector = pref_vector
+        self.pref_vector: Any = pref_vector
 
     def aggregate(self, rows: np.ndarray) -> np.ndarray:
         wide = rows.astype(np.float64)

@@ -20,7 +20,7 @@ from ..autograd.engine import Sweep, metadata_of
 from ..autograd.fit import fit_array
 from ..autograd.saved import arrays_of
 
-Treatment = Callable[["RowSweep", Any, Any], list | None]
+Treatment = Callable[["RowSweep", Any, Any], list[Any] | None]
 
 
 class Rows:
@@ -29,6 +29,10 @@ class Rows:
     __slots__ = ("array", "level", "shape", "dtype")
     base = None
     __array_ufunc__ = _pullback_apply = None  # arrays and batches leave sums with this to it
+    array: np.ndarray
+    level: int
+    shape: Any
+    dtype: Any
 
     def __init__(self, array: np.ndarray, level: int) -> None:
         self.array, self.level = array, level
@@ -55,6 +59,11 @@ class Outer:
     __slots__ = ("left", "right", "level", "shape", "dtype")
     base = None
     __array_ufunc__ = _pullback_apply = None
+    left: np.ndarray
+    right: np.ndarray
+    level: int
+    shape: tuple[Any, Any]
+    dtype: Any
 
     def __init__(self, left: np.ndarray, right: np.ndarray, level: int) -> None:
         self.left, self.right, self.level = left, right, level
@@ -115,20 +124,20 @@ def _fit(gradient: Any, shape: tuple, dtype: Any) -> Any:
 class RowSweep(Sweep):
     """A backward pass whose cotangents are `Rows` as long as the operations keep samples apart."""
 
-    fit = staticmethod(_fit)
+    fit: Any = staticmethod(_fit)
 
-    def __init__(self, roots: list, inputs: list, level: int) -> None:
+    def __init__(self, roots: list[Any], inputs: list[Any], level: int) -> None:
         super().__init__(roots)
         self.towards(inputs, accumulating=False)
-        self.plain = False  # every node takes the general path, which asks `call_rules`
-        self.level = level
+        self.plain: bool = False  # every node takes the general path, which asks `call_rules`
+        self.level: int = level
 
     def step_generally(self, node: Any, cotangent: Any) -> bool:
         if node.hooks is not None:  # hooks are shown batches, as in other batched passes
             cotangent = [spread(part) for part in cotangent] if node.outputs is not None else spread(cotangent)
         return super().step_generally(node, cotangent)
 
-    def call_rules(self, node: Any, cotangent: Any) -> list:
+    def call_rules(self, node: Any, cotangent: Any) -> list[Any]:
         from .treatments import treatment_of
 
         kind = type(cotangent)
@@ -165,7 +174,7 @@ class RowSweep(Sweep):
         code = node.op._save_code(name, len(node.edges))
         return arrays_of(node)[node.plan.saves.index(code)] if code in node.plan.saves else None
 
-    def shape_of(self, node: Any, position: int) -> tuple:
+    def shape_of(self, node: Any, position: int) -> tuple[Any, ...]:
         return tuple(metadata_of(node.edges[position], 0 if node.slots is None else node.slots[position])[0])
 
 

@@ -22,7 +22,7 @@ def _count(g: Any) -> int:
     return len(g[0] if type(g) is tuple else g)
 
 
-def elementwise(sweep: RowSweep, node: Any, g: Any) -> list | None:
+def elementwise(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Elements are treated one by one; what was broadcast along axis 0 is shared."""
     results: list = [None] * len(node.edges)
     for position in _asked(sweep, node):
@@ -47,12 +47,12 @@ def _aligned(sweep: RowSweep, pulled: np.ndarray, shape: tuple) -> Any:
     return Batched(sum_to(pulled, padded).reshape((count, *shape)), sweep.level)
 
 
-def unreduced(sweep: RowSweep, node: Any, g: Any) -> list | None:
+def unreduced(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """A loss of pairs of elements, without reduction."""
     return elementwise(sweep, node, g) if node.params.get("reduction") == "none" else None
 
 
-def row_wise(sweep: RowSweep, node: Any, g: Any) -> list | None:
+def row_wise(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Every input has the samples along axis 0."""
     if any(sweep.shape_of(node, position)[:1] != (_count(g),) for position in _asked(sweep, node)):
         return None
@@ -63,17 +63,17 @@ def row_wise(sweep: RowSweep, node: Any, g: Any) -> list | None:
     ]
 
 
-def attended(sweep: RowSweep, node: Any, g: Any) -> list | None:
+def attended(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Attention: the samples are apart if there is an axis for them besides those of positions and features."""
     return row_wise(sweep, node, g) if _main(g).ndim > 2 else None
 
 
-def unreduced_rows(sweep: RowSweep, node: Any, g: Any) -> list | None:
+def unreduced_rows(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """A loss of one number for each sample (or for each of its pixels)."""
     return row_wise(sweep, node, g) if node.params.get("reduction") == "none" else None
 
 
-def along(sweep: RowSweep, node: Any, g: Any) -> list | None:
+def along(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Something along axes other than the samples'."""
     params = node.params or {}
     axes = params.get("axis", params.get("axes"))
@@ -86,16 +86,16 @@ def along(sweep: RowSweep, node: Any, g: Any) -> list | None:
     return row_wise(sweep, node, g)
 
 
-def reordered(sweep: RowSweep, node: Any, g: Any) -> list | None:
+def reordered(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Axes in another order, the samples still first."""
     return row_wise(sweep, node, g) if node.params["axes"][0] == 0 else None
 
 
-def expanded(sweep: RowSweep, node: Any, g: Any) -> list | None:
+def expanded(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     return [_aligned(sweep, g, sweep.shape_of(node, 0))] if sweep.wanted(node, 0) else [None]
 
 
-def picked(sweep: RowSweep, node: Any, g: Any) -> list | None:
+def picked(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """An index that takes something of every sample, in their order."""
     index = node.params["index"]
     index = index if isinstance(index, tuple) else (index,)
@@ -115,7 +115,7 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim > 0
 
 
-def trailing(sweep: RowSweep, node: Any, g: Any) -> list | None:
+def trailing(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """A normalisation over the last axes: each sample on its own, with shared scale and shift."""
     ndim = len(sweep.shape_of(node, 0)) if sweep.wanted(node, 0) else _main(g).ndim
     if node.params["axes"] >= ndim:
@@ -127,12 +127,12 @@ def _main(g: Any) -> np.ndarray:
     return g[0] if type(g) is tuple else g
 
 
-def channels(sweep: RowSweep, node: Any, g: Any) -> list | None:
+def channels(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Batch norm with fixed statistics: an affine map of each sample."""
     return by_example(sweep, node, g, ("x",), ())
 
 
-def planes(sweep: RowSweep, node: Any, g: Any) -> list | None:
+def planes(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Convolutions; the samples are axis 0 unless there is just one, without an axis of its own."""
     if g.ndim != len(node.params["stride"]) + 2:
         return None
@@ -149,7 +149,7 @@ def planes(sweep: RowSweep, node: Any, g: Any) -> list | None:
     return results
 
 
-def looked_up(sweep: RowSweep, node: Any, g: Any) -> list | None:
+def looked_up(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Rows of a table: each sample adds to the rows it looked up."""
     shape, indices = sweep.shape_of(node, 0), sweep.saved(node, "indices")
     if indices is None or node.params.get("by_frequency") or not indices.ndim or len(indices) != len(g):
@@ -162,8 +162,8 @@ def looked_up(sweep: RowSweep, node: Any, g: Any) -> list | None:
 
 
 def by_example(
-    sweep: RowSweep, node: Any, g: Any, rows: tuple, listed: tuple, only: int | None = None
-) -> list | None:
+    sweep: RowSweep, node: Any, g: Any, rows: tuple[Any, ...], listed: tuple[Any, ...], only: int | None = None
+) -> list[Any] | None:
     """The rules on a batch of samples, each a batch of one; `rows` are the inputs with samples along axis 0."""
     from ..autograd.saved import arrays_of
 
@@ -207,7 +207,7 @@ def _steps(array: np.ndarray) -> np.ndarray:
     return array.reshape(len(array), math.prod(array.shape[1:-1]), array.shape[-1])
 
 
-def layer(sweep: RowSweep, node: Any, g: np.ndarray) -> list | None:
+def layer(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
     """x @ weight.T + bias."""
     results: list = [None] * len(node.edges)
     for position in _asked(sweep, node):
@@ -227,12 +227,12 @@ def layer(sweep: RowSweep, node: Any, g: np.ndarray) -> list | None:
     return results
 
 
-def sweep_weight_shape(sweep: RowSweep, node: Any) -> tuple:
+def sweep_weight_shape(sweep: RowSweep, node: Any) -> tuple[Any, ...]:
     weight = sweep.saved(node, "weight")
     return () if weight is None else weight.shape
 
 
-def product(sweep: RowSweep, node: Any, g: np.ndarray) -> list | None:
+def product(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
     """a @ b with the samples in the rows of a, or in both; or beta * x + alpha * (a @ b)."""
     results: list = [None] * len(node.edges)
     params = node.params or {}
@@ -258,7 +258,7 @@ def product(sweep: RowSweep, node: Any, g: np.ndarray) -> list | None:
     return results
 
 
-def times_vector(sweep: RowSweep, node: Any, g: np.ndarray) -> list | None:
+def times_vector(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
     """A matrix of samples times a vector."""
     results: list = [None] * len(node.edges)
     for position in _asked(sweep, node):

@@ -182,7 +182,7 @@ def _plain_batch_norm_pullback(
 def _batch_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, eps: float) -> tuple:
     g = g[0]
     if plain(g, x, weight) and not is_half(x.dtype):
-        return _plain_batch_norm_pullback(g, x, weight, *extras, needs, eps)
+        return _plain_batch_norm_pullback(g, x, weight, extras[0], extras[1], needs, eps)
     axis = _channels(x)
     if plain(g, x, weight):
         mean, variance = _beside(extras[0], x), _beside(extras[1], x)
@@ -259,7 +259,7 @@ def _group_norm_pullback(
 ) -> tuple:
     g = g[0]
     if plain(g, x, weight) and not is_half(x.dtype) and x.size:
-        return _plain_group_norm_pullback(g, x, weight, *extras, needs, groups)
+        return _plain_group_norm_pullback(g, x, weight, extras[0], extras[1], needs, groups)
     shape = tuple(x.shape)
     rows = (shape[0], groups, math.prod(shape[1:]) // groups)
     values = np.reshape(x, rows)

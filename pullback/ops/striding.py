@@ -13,7 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op, linear
 
-Geometry = tuple  # (shape, strides, offset)
+Geometry = tuple[Any, ...]  # (shape, strides, offset)
 
 
 def owner_of(array: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ Message = str | Callable[[str], str] | None
 class _Differs(AssertionError):
     """A difference, and the path of keys that leads to it."""
 
-    def __init__(self, message: str, path: tuple = (), kind: type[Exception] = AssertionError) -> None:
+    def __init__(self, message: str, path: tuple[Any, ...] = (), kind: type[Exception] = AssertionError) -> None:
         super().__init__(message)
         self.message, self.path, self.kind = message, path, kind
 

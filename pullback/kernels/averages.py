@@ -153,12 +153,18 @@ def avg_pool_transpose(
         part = np.divide(planes[start:stop], plan.divisor)
         for axis in range(axes, 0, -1):
             shape = list(part.shape)
-            shape[axis] = spatial[axis - 1]
+            windows, shape[axis] = shape[axis], spatial[axis - 1]
             spread = out[start:stop] if axis == 1 else np.empty(shape, dtype)
-            spread.fill(0)
+            taps, step = kernel[axis - 1], stride[axis - 1]
+            apart = taps <= step
+            if taps != step or padding[axis - 1] or taps * windows != spatial[axis - 1]:
+                spread.fill(0)  # some coordinates are read by no window, or by several
             for positions, coordinates in plan.ranges[axis - 1]:
                 target = spread[_along(axis, coordinates)]
-                np.add(target, part[_along(axis, positions)], out=target)
+                if apart:  # windows do not overlap
+                    target[...] = part[_along(axis, positions)]
+                else:
+                    np.add(target, part[_along(axis, positions)], out=target)
             part = spread
 
     if out.size:

@@ -10,6 +10,7 @@ import os
 import sys
 import traceback
 import warnings
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -28,14 +29,14 @@ class Anomaly:
     __slots__ = ("check_nan",)
 
     def __init__(self, check_nan: bool) -> None:
-        self.check_nan = check_nan
+        self.check_nan: bool = check_nan
 
 
 class set_detect_anomaly(ModeSwitch):
     """Switch anomaly mode on or off: takes effect at once, and as a context manager undoes itself."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self.settings = Anomaly(bool(check_nan)) if mode else None
+        self.settings: Any = Anomaly(bool(check_nan)) if mode else None
         self._previous = current_mode()
         set_mode(self._previous.replace(anomaly=self.settings))
 
@@ -50,7 +51,7 @@ class detect_anomaly(ModeSwitch):
     """With this on, a backward pass that produces NaN or Inf stops and shows the forward line responsible."""
 
     def __init__(self, check_nan: bool = True) -> None:
-        self.settings = Anomaly(bool(check_nan))
+        self.settings: Anomaly = Anomaly(bool(check_nan))
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
             "debugging.",
@@ -85,7 +86,7 @@ def user_stack() -> list[str]:
 
 def user_line() -> str | None:
     """`file:line` of the innermost frame outside this package."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not frame.f_code.co_filename.startswith(_PACKAGE):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
@@ -93,7 +94,7 @@ def user_line() -> str | None:
     return None
 
 
-def note_forward(node: Node, results: tuple, anomaly: Anomaly) -> None:
+def note_forward(node: Node, results: tuple[Any, ...], anomaly: Anomaly) -> None:
     """Remember where an operation was called; complain about NaN and Inf that it made out of finite inputs."""
     notes = node.metadata
     assert node.notes is not None
@@ -104,7 +105,7 @@ def note_forward(node: Node, results: tuple, anomaly: Anomaly) -> None:
         node.notes["parent"] = running_node()
 
 
-def check_forward(name: str, inputs: tuple, results: tuple, anomaly: Anomaly) -> None:
+def check_forward(name: str, inputs: tuple[Any, ...], results: tuple[Any, ...], anomaly: Anomaly) -> None:
     """Name the operation of the forward pass that made the first NaN or Inf."""
     if not anomaly.check_nan or running_node() is not None:  # what a backward pass computes is checked there
         return
@@ -120,7 +121,7 @@ def check_forward(name: str, inputs: tuple, results: tuple, anomaly: Anomaly) ->
         )
 
 
-def first_bad(array: Any) -> tuple[tuple, float] | None:
+def first_bad(array: Any) -> tuple[tuple[Any, ...], float] | None:
     """Index and value of the first NaN or Inf, None if all is finite."""
     array = np.asarray(array) if isinstance(array, (np.ndarray, np.generic)) else None
     if array is None or array.dtype.kind not in "fc":
@@ -142,7 +143,7 @@ def running_node() -> Node | None:
     return _running_nodes[-1] if _running_nodes else None
 
 
-def watched(sweep: Any, node: Node, cotangent: Any) -> list:
+def watched(sweep: Any, node: Node, cotangent: Any) -> list[Any]:
     """Run a node's rules; report where it was recorded if they fail or give NaN."""
     _running_nodes.append(node)
     try:
@@ -178,7 +179,7 @@ def report(node: Node | None) -> None:
         what = "Previous calculation was induced by {}."
 
 
-def check_gradients(node: Node, results: list, cotangent: Any) -> None:
+def check_gradients(node: Node, results: list[Any], cotangent: Any) -> None:
     """Complain about NaN, and about Inf made of finite cotangents, in what a node sends on."""
     for position, gradient in enumerate(results):
         if gradient is None:
@@ -223,7 +224,7 @@ def fingerprints(node: Node) -> dict[int, int]:
     marks = {}
     for position, value in enumerate(node.saved):
         if isinstance(value, Tensor) and isinstance(value._array, np.ndarray):
-            marks[position] = zlib.crc32(np.ascontiguousarray(value._array).view(np.uint8).reshape(-1))
+            marks[position] = zlib.crc32(np.ascontiguousarray(value._array).view(np.uint8).reshape(-1).data)
     return marks
 
 

@@ -29,7 +29,7 @@ _FULL = frozenset(
 )  # fmt: skip
 
 
-def cast_inputs(op: Op, inputs: tuple, target: dtype) -> tuple:
+def cast_inputs(op: Op, inputs: tuple[Any, ...], target: dtype) -> tuple[Any, ...]:
     """The inputs in the dtype this operation takes under autocast."""
     if op.name in _SHORT:
         wanted = target

@@ -24,7 +24,7 @@ class batch_level:
 
     def __enter__(self) -> int:
         mode = current_mode()
-        self.before = mode.batch_level
+        self.before: int = mode.batch_level
         level = max(mode.dual_level, mode.batch_level) + 1
         set_mode(mode.replace(batch_level=level))
         return level
@@ -34,7 +34,7 @@ class batch_level:
 
 
 def batched_gradients(
-    outputs: tuple, weights: tuple, keys: list, retain: bool, record: bool
+    outputs: tuple[Any, ...], weights: tuple[Any, ...], keys: list[Any], retain: bool, record: bool
 ) -> tuple[list[Tensor | None], int]:
     """Gradients with the batch axis of the weights in front, and the number of weights."""
     from .roots import root_of

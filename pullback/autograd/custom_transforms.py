@@ -25,7 +25,7 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def apply_transformed(cls: type[Function], args: tuple, below: float = float("inf")) -> Any:
+def apply_transformed(cls: type[Function], args: tuple[Any, ...], below: float = float("inf")) -> Any:
     """`Function.apply` when forward mode or vmap may be involved."""
     dual, batch = top_levels(args, None, below)
     if dual > batch:
@@ -74,7 +74,7 @@ def _apply_dual(cls: type[Function], args: tuple, level: int) -> Any:
     return results[0] if single else tuple(results)
 
 
-def check_tangent(ctx: Any, out: Tensor, tangent: Any, sources: list) -> None:
+def check_tangent(ctx: Any, out: Tensor, tangent: Any, sources: list[Any]) -> None:
     """A tangent must relate to the inputs' tangents as the output does to the inputs: a view, or the same in place."""
     if tangent is None:
         return
@@ -142,7 +142,7 @@ class _ForwardContext:
         object.__setattr__(self, "_ctx", ctx)
 
     @property
-    def saved_tensors(self) -> tuple:
+    def saved_tensors(self) -> tuple[Any, ...]:
         return self._ctx.saved_for_forward or ()
 
     def __getattr__(self, name: str) -> Any:
@@ -187,7 +187,7 @@ def _by_rule(cls: type[Function], args: tuple, level: int) -> Any:
 
     inside, dims, size = [], [], 0
     for value in args:
-        array = value._array if isinstance(value, Tensor) else None
+        array: Any = value._array if isinstance(value, Tensor) else None
         if level_of(array) == level:
             inside.append(array.array if is_tensor(array.array) else wrap(array.array))
             dims.append(0 if array.batched else None)

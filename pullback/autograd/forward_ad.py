@@ -36,7 +36,7 @@ class _Levels:
 
 
 class _Switch(threading.local):
-    enabled = True
+    enabled: bool = True
 
 
 _switch = _Switch()
@@ -51,7 +51,7 @@ class _set_fwd_grad_enabled(ModeSwitch):
     """Forward mode off, and on again: no level is seen while it is off."""
 
     def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
+        self.mode: bool = bool(mode)
         self._before = (_switch.enabled, current_mode().dual_level)
         self.__enter__()
 
@@ -104,7 +104,7 @@ class dual_level(ModeSwitch):
     """Context in which `make_dual` works. With `nested=True`, inside another level."""
 
     def __init__(self, nested: bool = False) -> None:
-        self.nested = nested
+        self.nested: bool = nested
 
     def clone(self) -> dual_level:
         """A fresh level of the same kind."""

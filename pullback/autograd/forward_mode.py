@@ -21,7 +21,7 @@ from .mode import Mode, current_mode, set_mode
 from .op import Op, _rule_names, conjugate
 
 
-def apply_dual(op: Op, inputs: tuple, params: dict | None, mode: Mode, level: int) -> Any:
+def apply_dual(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mode: Mode, level: int) -> Any:
     """Run an operation whose inputs have tangents of `level`, which is the innermost."""
     result = general._apply(op, inputs, params, mode, below=level)
     results = result if isinstance(result, tuple) else (result,)
@@ -57,7 +57,7 @@ def forget_level(level: int) -> None:
             tensor._tangent = {number: t for number, t in tensor._tangent.items() if number != level} or None
 
 
-def note_output_tangents(results: tuple) -> None:
+def note_output_tangents(results: tuple[Any, ...]) -> None:
     """A node that saved its outputs must give them back with their tangents (forward over reverse)."""
     node = results[0]._node
     if node is not None and node.plan is not None and node.plan.keeps_output:
@@ -83,7 +83,9 @@ def below_level(tensor: Tensor, level: int) -> Tensor:
 # --- the tangent of a result -----------------------------------------------------------------------------------------
 
 
-def pushforward(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple) -> list:
+def pushforward(
+    op: Op, primals: tuple[Any, ...], tangents: list[Any], params: dict[Any, Any], outs: tuple[Any, ...]
+) -> list[Any]:
     """The tangents of the outputs, None where there is none."""
     if not any(_differentiable(out) for out in outs):
         return [None] * len(outs)
@@ -175,7 +177,7 @@ def _by_partials(op: Op, primals: tuple, tangents: list, params: dict, out: Tens
     terms = []
     for name, tangent in zip(op.inputs, tangents, strict=True):
         if tangent is not None:
-            partial = op.partials[name]  # type: ignore[index]
+            partial: Any = op.partials[name]  # type: ignore[index]
             names = partial.__code__.co_varnames[: partial.__code__.co_argcount]
             terms.append(tangent * partial(*_named_values(names, op, primals, params, (out,))))
     return _sum(terms)
@@ -189,7 +191,7 @@ def _by_itself(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple
     constant = _CONSTANT_PARTS.get(op.name)
     if constant in params:
         params = {**params, constant: 0}
-    given = []
+    given: list[Any] = []
     for position, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
         if tangent is not None:
             given.append(tangent)
@@ -198,7 +200,8 @@ def _by_itself(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple
         elif isinstance(primal, Tensor):
             given.append(_zeros_like(primal))
         else:
-            given.append(primal * 0 if isinstance(primal, (int, float, complex, np.ndarray, np.generic)) else primal)
+            is_number = isinstance(primal, (int, float, complex, np.ndarray, np.generic))
+            given.append(primal * 0 if is_number else primal)
     result = tape.apply(op, tuple(given), params or None)
     if isinstance(result, tuple):
         return [tangent if _differentiable(out) else None for tangent, out in zip(result, outs, strict=True)]
@@ -248,7 +251,7 @@ def _by_diagonal_pullback(op: Op, primals: tuple, tangents: list, params: dict, 
         primal = primals[position]
         if (primal._array.dtype.kind == "c") != complex_:
             return None
-        rule = rules[name]
+        rule: Any = rules[name]
         term = rule(
             conjugate_tensor(_shaped(tangent, out)), *_named_values(_rule_names(rule), op, primals, params, (out,))
         )
@@ -326,7 +329,7 @@ def _pulled_back(op: Op, primals: tuple, tangents: list, params: dict, outs: tup
         if tangent is None:
             results.append(None)
             continue
-        rule = rules[op.inputs[position]]
+        rule: Any = rules[op.inputs[position]]
         results.append(rule(g, *_named_values(_rule_names(rule), op, primals, params, outs)))
     return results
 

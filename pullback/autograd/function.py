@@ -41,10 +41,10 @@ class SavedOutput:
     __slots__ = ("array", "number", "storage", "version")
 
     def __init__(self, tensor: Tensor, number: int) -> None:
-        self.array = tensor._array
-        self.number = number
-        self.storage = views.storage_of(tensor)
-        self.version = self.storage.version
+        self.array: Any = tensor._array
+        self.number: int = number
+        self.storage: Any = views.storage_of(tensor)
+        self.version: int = self.storage.version
 
 
 class SavedInput:
@@ -53,7 +53,7 @@ class SavedInput:
     __slots__ = ("tensor", "version")
 
     def __init__(self, tensor: Tensor) -> None:
-        self.tensor = kept(tensor)
+        self.tensor: Any = kept(tensor)
         self.version = 0 if tensor._storage is None else tensor._storage.version
 
 
@@ -91,27 +91,29 @@ class FunctionCtx:
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether `backward` gets zeros (True) or None for outputs nothing was computed from."""
-        self.materialize_grads = bool(value)
+        self.materialize_grads: bool = bool(value)
 
 
 class CustomNode(Node, FunctionCtx):
     """The node of a custom function, which is also its `ctx`."""
 
     forward_class: type[Function]
-    general = True
-    not_filled: frozenset = frozenset()  # outputs whose missing cotangent stays None
-    _materialize_non_diff_grads = True
-    constant_outputs: set | frozenset = frozenset()  # ids of outputs without gradient, while forward mode asks
-    _is_pure_view = False
+    is_tensor_input: tuple[bool, ...]
+    general: bool = True
+    not_filled: frozenset[Any] = frozenset()  # outputs whose missing cotangent stays None
+    _materialize_non_diff_grads: bool = True
+    # Ids of outputs without gradient, while forward mode asks.
+    constant_outputs: set[Any] | frozenset[Any] = frozenset()
+    _is_pure_view: bool = False
 
     def __init__(self) -> None:
         super().__init__((), (), None, _PLAN, (), None)
-        self.to_save: tuple = ()
-        self.dirty_tensors: tuple = ()
-        self.non_differentiable: tuple = ()
-        self.materialize_grads = True
+        self.to_save: tuple[Any, ...] = ()
+        self.dirty_tensors: tuple[Any, ...] = ()
+        self.non_differentiable: tuple[Any, ...] = ()
+        self.materialize_grads: bool = True
         self.needs_input_grad: tuple[bool, ...] = ()
-        self.saved_for_forward: tuple | None = None
+        self.saved_for_forward: tuple[Any, ...] = ()
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
@@ -125,7 +127,7 @@ class CustomNode(Node, FunctionCtx):
             )
         values = tuple(self.unpacked(entry) for entry in self.saved)
         if self.forward_class.clear_saved_tensors_on_access and values:
-            self.saved = ACCESSED
+            self.saved: Any = ACCESSED
         return values
 
     @property
@@ -166,7 +168,7 @@ class CustomNode(Node, FunctionCtx):
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
-    def keep(self, outputs: tuple) -> None:
+    def keep(self, outputs: tuple[Any, ...]) -> None:
         """Turn what was given to `save_for_backward` into saved values."""
         hooks = current_mode().saved_hooks
         numbers = {id(output): number for number, output in enumerate(outputs) if isinstance(output, Tensor)}
@@ -191,7 +193,7 @@ class CustomNode(Node, FunctionCtx):
         if entries:
             self.plan = _KEEPING
 
-    def run(self, sweep: Any, cotangent: Any) -> list:
+    def run(self, sweep: Any, cotangent: Any) -> list[Any]:
         """Call the user's `backward` and check what it returns."""
         if self.saved is FREED:
             raise RuntimeError(SECOND_TIME)
@@ -209,7 +211,7 @@ class CustomNode(Node, FunctionCtx):
             part = None if dtype is None else sweep.zeros(shape, dtype)
         return part if part is None or isinstance(part, Tensor) else wrap(part)
 
-    def user_backward(self) -> Callable:
+    def user_backward(self) -> Callable[..., Any]:
         cls = self.forward_class
         own_backward = cls.backward is not Function.backward
         own_vjp = cls.vjp is not Function.vjp
@@ -221,7 +223,7 @@ class CustomNode(Node, FunctionCtx):
             )
         return cls.vjp if own_vjp else cls.backward
 
-    def checked(self, results: tuple, record: bool) -> list:
+    def checked(self, results: tuple[Any, ...], record: bool) -> list[Any]:
         count = len(self.edges)
         if len(results) < count or any(extra is not None for extra in results[count:]):
             raise RuntimeError(
@@ -262,7 +264,7 @@ class CustomNode(Node, FunctionCtx):
 
 
 class _Nesting(threading.local):
-    depth = 0
+    depth: int = 0
 
 
 _nesting = _Nesting()
@@ -302,7 +304,7 @@ BackwardCFunction = CustomNode  # torch's name of the base of all such nodes
 class FunctionMeta(type):
     """Gives every Function its node class, named after it."""
 
-    def __init__(cls, name: str, bases: tuple, attributes: dict) -> None:
+    def __init__(cls, name: str, bases: tuple[Any, ...], attributes: dict[Any, Any]) -> None:
         own = {"forward_class": cls, "__module__": cls.__module__}
         cls._backward_cls = NodeType(f"{name}Backward", (CustomNode,), own)
         super().__init__(name, bases, attributes)
@@ -311,9 +313,9 @@ class FunctionMeta(type):
 class Function(metaclass=FunctionMeta):
     """Subclass it with static methods `forward` and `backward`, and call it through `apply`."""
 
-    generate_vmap_rule = False
-    clear_saved_tensors_on_access = False
-    boxed_grads_call = False
+    generate_vmap_rule: bool = False
+    clear_saved_tensors_on_access: bool = False
+    boxed_grads_call: bool = False
     _backward_cls: type[CustomNode]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -338,7 +340,7 @@ class Function(metaclass=FunctionMeta):
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: Any) -> Any:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
         """Store on `ctx` what `backward` needs, when `forward` has no `ctx`."""
         raise NotImplementedError("setup_context is not implemented.")
 
@@ -361,7 +363,7 @@ class Function(metaclass=FunctionMeta):
         )
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple, *args: Any) -> Any:
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
         """How the operation works on batches: returns (output, out_dims)."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
@@ -398,7 +400,9 @@ def _any_batched(args: tuple) -> bool:
     return any(isinstance(value, Tensor) and not isinstance(value._array, (np.ndarray, np.generic)) for value in args)
 
 
-def run_function(cls: type[Function], args: tuple, forward: Callable | None = None, made: list | None = None) -> Any:
+def run_function(
+    cls: type[Function], args: tuple[Any, ...], forward: Callable[..., Any] | None = None, made: list[Any] | None = None
+) -> Any:
     """Forward (or another form of it) without recording, then one node for the whole, which is put into `made`."""
     mode = current_mode()
     ctx = cls._backward_cls()
@@ -430,7 +434,7 @@ def run_function(cls: type[Function], args: tuple, forward: Callable | None = No
     return outputs[0] if single else outputs
 
 
-def once_differentiable(function: Callable) -> Callable:
+def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     """For a `backward` that is not itself differentiable: differentiating through it is an error."""
 
     @functools.wraps(function)
@@ -463,7 +467,7 @@ class InplaceFunction(Function):
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
-        self.inplace = inplace
+        self.inplace: bool = inplace
 
 
 class NestedIOFunction(Function):

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def connect_outputs(
-    ctx: CustomNode, args: tuple, needs: tuple, raw: tuple, recording: bool
-) -> tuple:
+    ctx: CustomNode, args: tuple[Any, ...], needs: tuple[Any, ...], raw: tuple[Any, ...], recording: bool
+) -> tuple[Any, ...]:
     """Connect outputs to the node; inputs that come back become views, or are rebased if they were written."""
     returned = {id(value) for value in raw}
     if not {id(tensor) for tensor in ctx.dirty_tensors} <= returned:
@@ -55,9 +55,9 @@ def connect_outputs(
 class _Connection:
     """How the outputs of one call of a custom function get their place in the graph."""
 
-    def __init__(self, ctx: CustomNode, args: tuple, raw: tuple, recording: bool) -> None:
-        self.ctx = ctx
-        self.recording = recording
+    def __init__(self, ctx: CustomNode, args: tuple[Any, ...], raw: tuple[Any, ...], recording: bool) -> None:
+        self.ctx: CustomNode = ctx
+        self.recording: bool = recording
         self.mode = current_mode()
         self.inputs = {id(value) for value in args if isinstance(value, Tensor)}
         self.dirty = {id(tensor) for tensor in ctx.dirty_tensors}

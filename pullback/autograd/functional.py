@@ -47,7 +47,9 @@ def _gradients(outputs: tuple, inputs: tuple, weights: Any, create_graph: bool, 
     )  # fmt: skip
 
 
-def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
+def vjp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, ...]:
     """(outputs, v-weighted gradients of the inputs)."""
     with enable_grad():
         given, is_tuple = as_tuple(inputs, "inputs", "vjp")
@@ -71,7 +73,9 @@ def _weights(v: Any, values: tuple, is_tuple: bool, create_graph: bool, function
     return None
 
 
-def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
+def jvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, ...]:
     """(outputs, Jacobian times v), by differentiating the vector-Jacobian product."""
     with enable_grad():
         given, is_tuple = as_tuple(inputs, "inputs", "jvp")
@@ -119,7 +123,7 @@ def _construct_standard_basis_for(tensors: tuple[Tensor, ...], tensor_numels: tu
 
 
 def jacobian(
-    func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
     """The Jacobian: one tensor, or a tuple (of tuples) when outputs (or inputs) are tuples.
@@ -205,7 +209,7 @@ def _checked_scalar(func: Callable, inputs: tuple, function: str) -> Tensor:
 
 
 def hessian(
-    func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
     """The second derivatives of a function with one element: a tensor, or a tuple of tuples."""
@@ -233,12 +237,16 @@ def hessian(
     return jacobian(gradient, given if is_tuple else given[0], create_graph, strict, False)
 
 
-def vhp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
+def vhp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, ...]:
     """(value, v times the Hessian) of a function with one element."""
     return _hessian_product(func, inputs, v, create_graph, strict, "vhp")
 
 
-def hvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
+def hvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, ...]:
     """(value, Hessian times v) of a function with one element. The Hessian is symmetric: `vhp` gives the same."""
     return _hessian_product(func, inputs, v, create_graph, strict, "hvp")
 

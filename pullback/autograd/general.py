@@ -16,7 +16,7 @@ from .mode import Mode
 from .op import Op
 
 
-def apply_special(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> Any:
+def apply_special(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mode: Mode) -> Any:
     """Run an operation while some mode is on: autocast, batches, tangents, anomalies, inference, profiling."""
     if mode.autocast is not None:
         from .autocast import cast_inputs
@@ -101,6 +101,7 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
 
 
 def _record(op: Op, inputs: tuple, params: dict | None, mask: int, results: tuple, several: bool, mode: Mode) -> None:
+    node: Any
     if several:
         node = tape.record_many(op, inputs, params, mask, results)
     else:
@@ -120,7 +121,7 @@ def _record(op: Op, inputs: tuple, params: dict | None, mask: int, results: tupl
 # --- levels of forward mode and of batches ---------------------------------------------------------------------------
 
 
-def top_levels(inputs: tuple, params: dict | None, below: float) -> tuple[int, int]:
+def top_levels(inputs: tuple[Any, ...], params: dict[Any, Any] | None, below: float) -> tuple[int, int]:
     """The innermost level of forward mode (under `below`) and of batches among the inputs."""
     dual = 0
     batch = params_level(params) if params else 0
@@ -137,7 +138,7 @@ def top_levels(inputs: tuple, params: dict | None, below: float) -> tuple[int, i
     return dual, batch
 
 
-def lifted(inputs: tuple, level: int) -> tuple:
+def lifted(inputs: tuple[Any, ...], level: int) -> tuple[Any, ...]:
     """Inputs from outside a batch as constants of it. Those with a history keep it: it belongs to the tape outside."""
     for value in inputs:
         if isinstance(value, Tensor) and (type(value._array) is not Batched or value._array.level != level):
@@ -164,7 +165,7 @@ def payload_of(value: Tensor, level: int) -> Any:
     return value.memory()
 
 
-def apply_batched(op: Op, arrays: Any, params: dict | None) -> Any:
+def apply_batched(op: Op, arrays: Any, params: dict[Any, Any] | None) -> Any:
     """The function of that name in `arrays/batching_rules.py`, which puts itself here when it is imported."""
     from ..arrays import batching_rules
 

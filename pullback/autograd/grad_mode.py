@@ -140,7 +140,7 @@ class set_grad_enabled(ModeSwitch):
     """Switch recording on or off: takes effect at once, and as a context manager undoes itself at the end."""
 
     def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
+        self.mode: bool = bool(mode)
         self._previous = current_mode()
         set_mode(self._previous.replace(grad=self.mode))
 
@@ -171,7 +171,7 @@ class inference_mode(ModeSwitch):
         return _decorate(cls, mode)
 
     def __init__(self, mode: bool = True) -> None:
-        self.mode = mode
+        self.mode: bool = mode
 
     def _changes(self) -> dict[str, Any]:
         if not self.mode:
@@ -186,8 +186,8 @@ class inference_mode(ModeSwitch):
 class _Switches(threading.local):
     """What torch keeps for each thread and nothing here depends on, so that it can be asked for."""
 
-    multithreading = True
-    view_replay = False
+    multithreading: bool = True
+    view_replay: bool = False
 
 
 _switches = _Switches()
@@ -199,7 +199,7 @@ class ThreadSwitch:
     _switched: str
 
     def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
+        self.mode: bool = bool(mode)
         self._previous = getattr(_switches, self._switched)
         setattr(_switches, self._switched, self.mode)
 
@@ -221,13 +221,13 @@ class ThreadSwitch:
 class set_multithreading_enabled(ThreadSwitch):
     """Accepted for compatibility: a backward pass here runs in the thread that asked for it."""
 
-    _switched = "multithreading"
+    _switched: str = "multithreading"
 
 
 class _force_original_view_tracking(ThreadSwitch):
     """Give views whose base was written the nodes of the operations that made them, not one for the whole way."""
 
-    _switched = "view_replay"
+    _switched: str = "view_replay"
 
 
 def is_multithreading_enabled() -> bool:

@@ -32,7 +32,7 @@ GradcheckError.__module__ = "torch.autograd.gradcheck"
 
 
 def gradcheck(
-    func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+    func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
     raise_exception: bool = True,
     nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
     check_batched_grad: bool = False,
@@ -80,7 +80,9 @@ def _outputs(result: Any) -> tuple:
 class _Check:
     """One run: the function, where, and how closely."""
 
-    def __init__(self, func: Callable, inputs: tuple, step: Step, atol: float, rtol: float, nondet_tol: float) -> None:
+    def __init__(
+        self, func: Callable[..., Any], inputs: tuple[Any, ...], step: Step, atol: float, rtol: float, nondet_tol: float
+    ) -> None:
         self.func, self.inputs, self.step, self.atol, self.rtol, self.nondet_tol = (
             func,
             inputs,
@@ -146,7 +148,7 @@ class _Check:
                     "gradcheck."
                 )
 
-    def check_no_dependence(self, outputs: tuple) -> None:
+    def check_no_dependence(self, outputs: tuple[Any, ...]) -> None:
         for number in range(len(outputs)):
             for place in range(len(self.wanted)):
                 if np.any(self.numerical(number, place) != 0):
@@ -282,7 +284,7 @@ class _Check:
             analytical = np.stack(rows) if rows else np.zeros(jacobian.shape[1:])
             self.report(jacobian[1 if unit == 1j else 0], analytical, number, place, part, "inputs", True)
 
-    def check_linear_in_cotangent(self, outputs: tuple, targets: list, dtypes: bool) -> None:
+    def check_linear_in_cotangent(self, outputs: tuple[Any, ...], targets: list[Any], dtypes: bool) -> None:
         """A cotangent of zeros must give gradients of zeros, of the right shape and dtype."""
         live = [output for output in outputs if output.requires_grad]
         zeros = [wrap(np.zeros(output._array.shape, output._array.dtype)) for output in live]
@@ -298,7 +300,7 @@ class _Check:
             if gradient.shape != target.shape:
                 raise GradcheckError("grad has incorrect size")
 
-    def check_undefined(self, outputs: tuple, targets: list) -> None:
+    def check_undefined(self, outputs: tuple[Any, ...], targets: list[Any]) -> None:
         """With several outputs, each may be left out of the pass: the others' gradients must not need it."""
         live = [output for output in outputs if output.requires_grad]
         for output in live if len(live) > 1 else ():
@@ -313,7 +315,7 @@ class _Check:
                     + _UNDEFINED_NOTE
                 )
 
-    def check_batched(self, outputs: tuple, targets: list) -> None:
+    def check_batched(self, outputs: tuple[Any, ...], targets: list[Any]) -> None:
         rng = np.random.default_rng(0)
         for number, output in enumerate(outputs):
             if not output.requires_grad:
@@ -332,7 +334,7 @@ class _Check:
                 if not allclose(np.asarray(batch._array), expected, self.rtol, self.atol):
                     raise GradcheckError(_batched_message(number, self.wanted[place], batch, wrap(expected), False))
 
-    def check_batched_forward(self, targets: list) -> None:
+    def check_batched_forward(self, targets: list[Any]) -> None:
         from ..func.batching import vmap
         from ..func.forward import jvp
 
@@ -379,7 +381,7 @@ def gradient_matrix(jacobian: np.ndarray, part: str, complex_input: bool) -> np.
 
 
 def gradgradcheck(
-    func: Callable, inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
     gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True, nondet_tol: float = 0.0,
     check_undefined_grad: bool = True, check_grad_dtypes: bool = False, check_batched_grad: bool = False,
     check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, fast_mode: bool = False, masked: bool = False,

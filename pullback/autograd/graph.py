@@ -28,7 +28,7 @@ class _AnyNode(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, _Node)
 
-    def __subclasscheck__(cls, subclass: type) -> bool:
+    def __subclasscheck__(cls, subclass: type[Any]) -> bool:
         return subclass is Node or issubclass(subclass, _Node) or getattr(subclass, "is_accumulate_grad", False)
 
 
@@ -48,10 +48,10 @@ class AccumulateGrad:
     """What stands for a leaf in `next_functions`: its `variable` is the leaf tensor."""
 
     __slots__ = ("anchor", "_revived", "__weakref__")
-    is_accumulate_grad = True
+    is_accumulate_grad: bool = True
 
     def __init__(self, anchor: Anchor) -> None:
-        self.anchor = anchor
+        self.anchor: Anchor = anchor
         self._revived: Tensor | None = None
 
     @property
@@ -70,23 +70,23 @@ class AccumulateGrad:
         return "torch::autograd::AccumulateGrad"
 
     @property
-    def next_functions(self) -> tuple:
+    def next_functions(self) -> tuple[Any, ...]:
         """Nothing comes after a leaf."""
         return ()
 
     @property
-    def metadata(self) -> dict:
+    def metadata(self) -> dict[Any, Any]:
         """A dict for notes of the user's own."""
         return self.anchor.__dict__.setdefault("_metadata", {})
 
     def _sequence_nr(self) -> int:
         return 2**64 - 1
 
-    def register_hook(self, fn: Callable) -> RemovableHandle:
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call `fn(inputs, outputs)` after the gradient was added."""
         return add_hook(self._hooks().post, fn)
 
-    def register_prehook(self, fn: Callable) -> RemovableHandle:
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call `fn(gradients)` before the gradient is added; what it returns replaces it."""
         return add_hook(self._hooks().pre, fn)
 
@@ -134,8 +134,8 @@ class saved_tensors_hooks:
     """Inside, every saved tensor is replaced by `pack_hook(tensor)` and got back by `unpack_hook(packed)`."""
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        self.pack_hook = pack_hook
-        self.unpack_hook = unpack_hook
+        self.pack_hook: Callable[[Tensor], Any] = pack_hook
+        self.unpack_hook: Callable[[Any], Tensor] = unpack_hook
 
     def __enter__(self) -> None:
         if _disabled.message is not None:
@@ -176,10 +176,10 @@ class disable_saved_tensors_hooks:
     """Inside, using saved-tensor hooks is an error with the given message."""
 
     def __init__(self, error_message: str) -> None:
-        self.error_message = error_message
+        self.error_message: str = error_message
 
     def __enter__(self) -> None:
-        self.previous = _disabled.message
+        self.previous: Any = _disabled.message
         if current_mode().saved_hooks:
             raise RuntimeError(self.error_message)
         _disabled.message = self.error_message
@@ -187,7 +187,7 @@ class disable_saved_tensors_hooks:
     def __exit__(self, *args: object) -> None:
         _disabled.message = self.previous
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         import functools
 
         @functools.wraps(function)
@@ -224,7 +224,7 @@ class allow_mutation_on_saved_tensors:
 
 class _MultiHandle:
     def __init__(self, handles: Sequence[RemovableHandle]) -> None:
-        self.handles = tuple(handles)
+        self.handles: tuple[RemovableHandle, ...] = tuple(handles)
 
     def remove(self) -> None:
         for handle in self.handles:
@@ -237,7 +237,7 @@ class _MultiHandle:
         self.remove()
 
 
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable, *, mode: str = "all") -> _MultiHandle:
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> _MultiHandle:
     """Call `fn` once a pass: with all gradients when the last is there ("all"), or with the first one ("any")."""
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

@@ -20,7 +20,7 @@ def _name_of(hook: Callable) -> str:
     return getattr(hook, "__name__", None) or type(hook).__name__
 
 
-def run_tensor_hooks(sweep: Any, hooks: dict | None, gradient: Any) -> Any:
+def run_tensor_hooks(sweep: Any, hooks: dict[Any, Any] | None, gradient: Any) -> Any:
     """Pass a gradient through tensor hooks; each may replace it by one of the same shape and dtype."""
     if not hooks:
         return gradient
@@ -40,7 +40,7 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, (np.ndarray, np.generic))
 
 
-def check_replacement(hook: Callable, old: Tensor, new: Any) -> None:
+def check_replacement(hook: Callable[..., Any], old: Tensor, new: Any) -> None:
     """Complain about a hook's result that does not fit what it replaces."""
     if not isinstance(new, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
@@ -60,7 +60,7 @@ def run_before(sweep: Any, node: Node, cotangent: Any) -> Any:
 
     An output of several that nothing was computed from has no gradient: its hooks get None.
     """
-    hooks = node.hooks
+    hooks: Any = node.hooks
     several = node.outputs is not None
     parts = list(cotangent) if several else [cotangent]
     for slot, tensor_hooks in hooks.tensor_hooks.items():
@@ -85,7 +85,7 @@ def retain(sweep: Any, tensor: Tensor, gradient: Any) -> None:
         tensor._grad = wrap(tensor._grad._array + value._array)
 
 
-def run_pre_hooks(sweep: Any, hooks: NodeHooks, parts: list) -> list:
+def run_pre_hooks(sweep: Any, hooks: NodeHooks, parts: list[Any]) -> list[Any]:
     """Let the hooks of a node see, and replace, what arrives there."""
     for hook in list(hooks.pre.values()):
         given = tuple(_tensor(part) for part in parts)
@@ -103,17 +103,18 @@ def run_leaf_hooks(sweep: Any, hooks: NodeHooks, gradient: Any) -> Any:
     return gradient
 
 
-def run_after(sweep: Any, node: Node, results: list, cotangent: Any) -> list:
+def run_after(sweep: Any, node: Node, results: list[Any], cotangent: Any) -> list[Any]:
     """Post-hooks of a node: they see what went out and what came in, and may replace what goes out.
 
     What came in is None for hooks that were registered while the node ran.
     """
     several = node.outputs is not None
     if cotangent is None:
-        came_in: tuple = (None,) * (len(node.outputs) if several else 1)
+        came_in: tuple = (None,) * (1 if node.outputs is None else len(node.outputs))
     else:
         came_in = tuple(_tensor(part) for part in (cotangent if several else (cotangent,)))
-    for hook in list(node.hooks.post.values()):
+    hooks: Any = node.hooks
+    for hook in list(hooks.post.values()):
         going_out = tuple(
             _tensor(
                 part

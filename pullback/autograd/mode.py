@@ -7,6 +7,7 @@ behind one context variable, so an operation asks one question on its fast path 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
@@ -23,12 +24,12 @@ class Mode:
     grad: bool
     inference: bool
     anomaly: Any  # None, or the Anomaly settings
-    saved_hooks: tuple  # pairs (pack, unpack), innermost last
+    saved_hooks: tuple[Any, ...]  # pairs (pack, unpack), innermost last
     dual_level: int  # 0 outside forward mode
     profiler: Any  # None, or the object that is told about each operation
     batch_level: int  # 0 outside vmap and batched passes; numbered together with dual_level, innermost highest
     autocast: Any  # None, or the dtype that products take
-    values: tuple  # of the fields above
+    values: tuple[Any, ...]  # of the fields above
     special: bool  # anything but plain grad/no_grad: operations take the general path
 
     def replace(self, **changes: Any) -> Mode:
@@ -39,7 +40,7 @@ class Mode:
         return _intern(tuple(values))
 
 
-_interned: dict[tuple, Mode] = {}
+_interned: dict[tuple[Any, ...], Mode] = {}
 
 
 def _intern(values: tuple) -> Mode:
@@ -60,8 +61,8 @@ NO_GRAD = _intern((False, False, None, (), 0, None, 0, None))
 
 _current: ContextVar[Mode] = ContextVar("pullback_mode", default=RECORD)
 
-current_mode = _current.get
-set_mode = _current.set
+current_mode: Any = _current.get
+set_mode: Callable[..., Any] = _current.set
 
 
 transform_depth: ContextVar[int] = ContextVar("pullback_transform", default=0)  # function transforms being run

@@ -17,12 +17,12 @@ from .engine import Hooks, Sweep, running
 class MultiGradHook:
     """Collects gradients pass by pass and calls `fn` when it is time."""
 
-    def __init__(self, tensors: tuple[Tensor, ...], fn: Callable, mode: str) -> None:
-        self.targets = [anchor_of(t) if t.grad_fn is None else t.grad_fn for t in tensors]
-        self.fn = fn
-        self.mode = mode
+    def __init__(self, tensors: tuple[Tensor, ...], fn: Callable[..., Any], mode: str) -> None:
+        self.targets: list[Any] = [anchor_of(t) if t.grad_fn is None else t.grad_fn for t in tensors]
+        self.fn: Callable[..., Any] = fn
+        self.mode: str = mode
         self.passes: WeakKeyDictionary[Sweep, _Collected] = WeakKeyDictionary()
-        self.lock = threading.Lock()
+        self.lock: Any = threading.Lock()
         Hooks.in_use = True
 
     def receiver(self, position: int) -> Callable[[Tensor], None]:
@@ -52,6 +52,6 @@ class MultiGradHook:
 
 class _Collected:
     def __init__(self, expected: int, count: int) -> None:
-        self.expected = expected
-        self.seen = 0
+        self.expected: int = expected
+        self.seen: int = 0
         self.gradients: list[Tensor | None] = [None] * count

@@ -19,8 +19,8 @@ class Handle:
     """A saved tensor, as graphs hold it."""
 
     def __init__(self, tensor: Tensor, context: MutationContext) -> None:
-        self.tensor = tensor
-        self.context = context
+        self.tensor: Tensor = tensor
+        self.context: MutationContext = context
 
 
 class MutationContext:
@@ -28,9 +28,9 @@ class MutationContext:
 
     def __init__(self) -> None:
         self.cloned: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()
-        self.tid_to_weakhandle: WeakValueDictionary[tuple, Handle] = WeakValueDictionary()
+        self.tid_to_weakhandle: WeakValueDictionary[tuple[Any, ...], Handle] = WeakValueDictionary()
         self.by_memory: dict[int, WeakSet[Handle]] = {}
-        self.open = True
+        self.open: bool = True
 
     def pack(self, tensor: Tensor) -> Handle:
         """The handle of a tensor at its present version; the same tensor saved twice has one."""

@@ -12,7 +12,7 @@ class Step:
     """How far inputs are moved."""
 
     def __init__(self, eps: float) -> None:
-        self.eps = eps
+        self.eps: float = eps
 
 
 def numerical_jacobian(evaluate: Callable[[], np.ndarray], array: np.ndarray, step: Step) -> np.ndarray:

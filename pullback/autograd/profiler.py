@@ -25,7 +25,7 @@ class emit_nvtx:
     """Accepted for compatibility: there is no GPU timeline to mark."""
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
-        self.enabled = enabled
+        self.enabled: bool = enabled
 
     def __enter__(self) -> emit_nvtx:
         return self

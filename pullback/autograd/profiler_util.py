@@ -24,8 +24,8 @@ class Interval:
     __slots__ = ("start", "end")
 
     def __init__(self, start: float, end: float) -> None:
-        self.start = start
-        self.end = end
+        self.start: float = start
+        self.end: float = end
 
     def elapsed_us(self) -> float:
         """The length, in microseconds."""
@@ -37,9 +37,14 @@ class _Times:
 
     count: int
     cpu_time_total: float
+    cuda_time: float
+    cuda_time_total: float
+    device_time: float
+    device_time_total: float
+    self_device_time_total: float
     device_time_total = self_device_time_total = device_time = cuda_time = cuda_time_total = 0.0
     cpu_memory_usage = self_cpu_memory_usage = device_memory_usage = self_device_memory_usage = 0
-    flops = 0
+    flops: int = 0
 
     @property
     def cpu_time(self) -> float:
@@ -50,26 +55,28 @@ class _Times:
 class FunctionEvent(_Times):
     """One timed operation or block."""
 
+    key: str
+
     def __init__(
         self, id: int, name: str, thread: int, start_us: float, end_us: float, overload_name: str | None = None,
-        fwd_thread: int | None = None, input_shapes: list | None = None, stack: list | None = None, scope: int = 0,
+        fwd_thread: int | None = None, input_shapes: list[Any] | None = None, stack: list[Any] | None = None, scope: int = 0,
         sequence_nr: int = -1, node_id: int = -1, is_async: bool = False, is_user_annotation: bool = False,
         **others: Any,
     ) -> None:  # fmt: skip
-        self.id = id
+        self.id: int = id
         self.name = self.key = name
-        self.overload_name = overload_name or ""
-        self.thread = thread
-        self.fwd_thread = fwd_thread
-        self.time_range = Interval(start_us, end_us)
-        self.input_shapes = input_shapes if input_shapes is not None else []
-        self.stack = stack or []
-        self.scope = scope
-        self.sequence_nr = sequence_nr
-        self.node_id = node_id
-        self.is_async = is_async
-        self.is_user_annotation = is_user_annotation
-        self.count = 1
+        self.overload_name: str = overload_name or ""
+        self.thread: int = thread
+        self.fwd_thread: int | None = fwd_thread
+        self.time_range: Interval = Interval(start_us, end_us)
+        self.input_shapes: list[Any] = input_shapes if input_shapes is not None else []
+        self.stack: list[Any] = stack or []
+        self.scope: int = scope
+        self.sequence_nr: int = sequence_nr
+        self.node_id: int = node_id
+        self.is_async: bool = is_async
+        self.is_user_annotation: bool = is_user_annotation
+        self.count: int = 1
         self.cpu_children: list[FunctionEvent] = []
         self.cpu_parent: FunctionEvent | None = None
 
@@ -96,13 +103,13 @@ class FunctionEventAvg(_Times):
 
     def __init__(self) -> None:
         self.key: str = ""
-        self.count = 0
-        self.cpu_time_total = 0.0
-        self.self_cpu_time_total = 0.0
-        self.input_shapes: list = []
-        self.node_id = 0
-        self.is_async = False
-        self.cpu_children: list = []
+        self.count: int = 0
+        self.cpu_time_total: float = 0.0
+        self.self_cpu_time_total: float = 0.0
+        self.input_shapes: list[Any] = []
+        self.node_id: int = 0
+        self.is_async: bool = False
+        self.cpu_children: list[Any] = []
         self.cpu_parent: FunctionEvent | None = None
 
     def add(self, other: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:

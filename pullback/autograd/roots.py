@@ -166,7 +166,7 @@ def _roots(outputs: tuple, weights: tuple, record: bool) -> tuple[list, list]:
     return roots, cotangents
 
 
-def root_of(output: Any, position: int, weight: Any) -> tuple:
+def root_of(output: Any, position: int, weight: Any) -> tuple[Any, ...]:
     """The edge a root stands for."""
     if isinstance(output, GradientEdge):
         return _edge_of(output)
@@ -199,7 +199,7 @@ def _implicit_one(output: Any, shape: tuple, dtype: Any) -> Any:
     return np.ones(shape, dtype)
 
 
-def needs_weights(output: Any, shape: tuple) -> RuntimeError:
+def needs_weights(output: Any, shape: tuple[Any, ...]) -> RuntimeError:
     """The founding error. Its text is torch's to the letter; the way out is a note, which tracebacks show below it."""
     error = RuntimeError("grad can be implicitly created only for scalar outputs")
     node = getattr(output, "_node", None)
@@ -353,7 +353,7 @@ def _calculate_shape(output: Any, grad: Tensor, is_grads_batched: bool) -> tuple
     return shape, Size(grad.shape[1:]) if is_grads_batched else grad.shape
 
 
-def as_sequence(value: Any) -> Sequence:
+def as_sequence(value: Any) -> Sequence[Any]:
     """One root as a tuple of one, several as a tuple."""
     return (value,) if isinstance(value, (Tensor, GradientEdge, Node)) else tuple(value)
 

@@ -81,7 +81,7 @@ def will_run(node: Any) -> bool:
     return node in (sweep.reachable() if sweep.run_only is None else sweep.run_only)
 
 
-def execution_order() -> list:
+def execution_order() -> list[Any]:
     """All nodes of the running pass in the order in which they run; leaves as soon as their gradient is complete."""
     sweep = running_sweep()
     if sweep is None:

@@ -14,7 +14,7 @@ from .mode import current_mode
 from .node import FREED, Node
 from .tape import SavedList, wrap
 
-SECOND_TIME = (
+SECOND_TIME: str = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
     "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
     "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
@@ -22,7 +22,7 @@ SECOND_TIME = (
 )
 
 
-DETACHED = (
+DETACHED: str = (
     "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, please "
     "use "
     "out-of-place `.detach()` instead"
@@ -35,9 +35,9 @@ class SavedTensor:
     __slots__ = ("packed", "unpack", "original")
 
     def __init__(self, packed: Any, unpack: Any, original: Any = None) -> None:
-        self.packed = packed
-        self.unpack = unpack
-        self.original = original
+        self.packed: Any = packed
+        self.unpack: Any = unpack
+        self.original: Any = original
 
     def value(self) -> Tensor:
         """The tensor, unpacked by the hook that packed it."""
@@ -50,7 +50,7 @@ class SavedTensor:
         return result
 
 
-def arrays_of(node: Node) -> list:
+def arrays_of(node: Node) -> Any:
     """The node's saved values as arrays, checked for writes since they were saved."""
     saved = node.saved
     if not saved:
@@ -85,7 +85,7 @@ def _array(node: Node, value: Any) -> Any:
     return value.value()._array if type(value) is SavedTensor else value
 
 
-def tensors_of(node: Node) -> list:
+def tensors_of(node: Node) -> list[Any]:
     """The node's saved values as tensors with their history."""
     saved = node.saved
     if saved is FREED:
@@ -167,9 +167,9 @@ def check_outputs(node: Node) -> None:
 
 
 class _Meta:
-    def __init__(self, shape: tuple, dtype: Any) -> None:
-        self.shape = shape
-        self.dtype = dtype
+    def __init__(self, shape: tuple[Any, ...], dtype: Any) -> None:
+        self.shape: tuple[Any, ...] = shape
+        self.dtype: Any = dtype
 
 
 def describe_write(
@@ -212,7 +212,7 @@ def saved_attribute(node: Node, name: str) -> Any:
             share_version(node, value)
         return value.owner_or_self() if type(value) is Anchor else value
     value = (node.params or {}).get(name)
-    return _indices(value) if name == "index" else value
+    return _indices(value) if name == "index" and value is not None else value
 
 
 def share_version(node: Node, output: Tensor) -> None:
@@ -255,9 +255,9 @@ class RawSaved:
     def __init__(self, node: Node | None = None, position: int = 0, item: int | None = None) -> None:
         if node is None:
             raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
-        self._node = node
-        self._position = position
-        self._item = item  # for one of several values saved under one name
+        self._node: Node = node
+        self._position: int = position
+        self._item: int | None = item  # for one of several values saved under one name
 
     def _entry(self) -> Any:
         if self._node.saved is FREED:
@@ -298,7 +298,7 @@ class RawSaved:
         own = getattr(value, "tensor", value)  # a custom function keeps more than the tensor
         entry = SavedTensor(packed, hooks[1], _history_of(own) if isinstance(own, Tensor) else None)
         node, position = self._node, self._position
-        replaced = entry
+        replaced: Any = entry
         if self._item is not None:
             values = list(node.saved[position])
             values[self._item] = entry
@@ -307,7 +307,7 @@ class RawSaved:
         node.arrays = None
 
 
-FREED_BEFORE_HOOKS = (
+FREED_BEFORE_HOOKS: str = (
     "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
     "freed when "
     "you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a "
@@ -348,10 +348,10 @@ def pack(pack_hook: Any, tensor: Tensor) -> Any:
     return packed
 
 
-def pack_saved(node: Node, hooks: tuple, detached_outputs: bool = True) -> None:
+def pack_saved(node: Node, hooks: tuple[Any, ...], detached_outputs: bool = True) -> None:
     """Pass every saved tensor of a new node through the innermost pair of saved-tensor hooks."""
     pack_hook, unpack_hook = hooks
-    entries = []
+    entries: list[Any] = []
     for code, value in zip(node.plan.saves, node.saved, strict=True):
         if isinstance(value, Tensor):
             entries.append(SavedTensor(pack(pack_hook, value), unpack_hook, _history_of(value)))

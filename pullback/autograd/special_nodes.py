@@ -24,11 +24,11 @@ class Error(Node):
     """Stands where a gradient is asked for that cannot be given."""
 
     __module__ = "torch.autograd"
-    full_name = "torch::autograd::Error"
-    general = True
-    message = ""
+    full_name: str = "torch::autograd::Error"
+    general: bool = True
+    message: str = ""
 
-    def run(self, sweep: Any, cotangent: Any) -> list:
+    def run(self, sweep: Any, cotangent: Any) -> list[Any]:
         """Raise the error."""
         raise RuntimeError(self.message)
 
@@ -37,10 +37,10 @@ class UndefinedGradBackward(Node):
     """Lets no gradient through."""
 
     __module__ = "torch.autograd"
-    full_name = "torch::autograd::UndefinedGradBackward"
-    general = True
+    full_name: str = "torch::autograd::UndefinedGradBackward"
+    general: bool = True
 
-    def run(self, sweep: Any, cotangent: Any) -> list:
+    def run(self, sweep: Any, cotangent: Any) -> list[Any]:
         """Send nothing on."""
         return [None] * len(self.edges)
 
@@ -49,8 +49,8 @@ class DelayedError(Error):
     """`DelayedError(message, number)(*tensors)`: the same tensors, but going back through them is an error."""
 
     def __init__(self, msg: str, num_inputs: int) -> None:  # no node yet: each call makes one
-        self.message = msg
-        self.num_inputs = num_inputs
+        self.message: str = msg
+        self.num_inputs: int = num_inputs
 
     def __call__(self, *tensors: Tensor | None) -> Any:
         node = _joined(Error, tensors)

@@ -6,6 +6,7 @@ What a view is, and what a write does to it, is in `views.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,10 @@ from .op import Op
 from .tape import apply, needs_gradient, record, wrap
 from .views import View, link, refresh
 
-new_object = object.__new__
+new_object: Callable[..., Any] = object.__new__
 
 
-def view_of(op: Op, x: Tensor, params: dict, out: Any) -> Tensor:
+def view_of(op: Op, x: Tensor, params: dict[Any, Any], out: Any) -> Tensor:
     """`tape.apply(op, (x,), params)` for a view whose array `out` is already at hand, in a straight line."""
     mode = current_mode()
     storage = x._storage
@@ -68,7 +69,7 @@ def view_of(op: Op, x: Tensor, params: dict, out: Any) -> Tensor:
     return result
 
 
-def views_of(op: Op, x: Tensor, params: dict) -> tuple:
+def views_of(op: Op, x: Tensor, params: dict[Any, Any]) -> tuple[Any, ...]:
     """`tape.apply(op, (x,), params)` for an operation that gives several views, in a straight line."""
     mode = current_mode()
     storage, parent = x._storage, x._view

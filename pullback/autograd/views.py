@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import tensor as _tensor
+from .. import tensor as _tensor  # type: ignore[no-redef]
 from ..arrays.batched import NotBatchable
 from ..storage import Storage, storage_of
 from ..tensor import Anchor, Tensor, anchor_of
@@ -26,12 +26,12 @@ class View:
     """How a tensor looks at the memory of its base."""
 
     base: Tensor
-    steps: tuple  # ((op, params), ...) from the base to this view
+    steps: tuple[Any, ...]  # ((op, params), ...) from the base to this view
     version: int  # the storage's version that the view's node belongs to
     origin: str = "default"  # or 'no_grad', 'inference', or 'several' for one of many outputs
     moves: int = 0  # how often the base itself had been reshaped in place
 
-    def __init__(self, base: Tensor, steps: tuple, version: int, origin: str, moves: int = 0) -> None:
+    def __init__(self, base: Tensor, steps: tuple[Any, ...], version: int, origin: str, moves: int = 0) -> None:
         self.base = base
         self.steps = steps
         self.version = version
@@ -45,18 +45,18 @@ def base_of(view: View) -> Tensor:
     return base.owner_or_self() if type(base) is Anchor else base
 
 
-def steps_of(view: View, base: Tensor) -> tuple:
+def steps_of(view: View, base: Tensor) -> tuple[Any, ...]:
     """The steps from the base as it is now. What was reshaped in place is first taken back to what the view saw."""
     moves = base._moves
     return (*reversed(moves[view.moves :]), *view.steps) if moves else view.steps
 
 
-def link(result: Tensor, source: Tensor, op: Op, params: dict | None, mode: Mode) -> None:
+def link(result: Tensor, source: Tensor, op: Op, params: dict[Any, Any] | None, mode: Mode) -> None:
     """Make `result` a view of `source` (or of what `source` is a view of)."""
     _link(result, source, (op, params), "default" if mode.grad else "inference" if mode.inference else "no_grad")
 
 
-def link_output(result: Tensor, source: Tensor, op: Op, params: dict | None, number: int) -> None:
+def link_output(result: Tensor, source: Tensor, op: Op, params: dict[Any, Any] | None, number: int) -> None:
     """Make `result` a view that is output `number` of an operation with several views as outputs."""
     mode = current_mode()
     step = op.output_step(params, number, source._array.shape)  # type: ignore[attr-defined]
@@ -132,12 +132,12 @@ def look(tensor: Tensor) -> None:
         tensor._requires_grad = True
 
 
-SEVERAL = (
+SEVERAL: str = (
     "This view is the output of a function that returns multiple views. Such functions do not allow the output "
     "views to be "
     "modified inplace. You should replace the inplace operation by an out-of-place one."
 )
-CUSTOM = (
+CUSTOM: str = (
     "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
     "handle "
     "view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
@@ -189,7 +189,7 @@ def replay_on(base: Tensor, tensor: Tensor) -> None:
     adopt_history(tensor, node, 0)
 
 
-def with_shapes(steps: tuple, array: Any) -> tuple:
+def with_shapes(steps: tuple[Any, ...], array: Any) -> tuple[Any, ...]:
     """The steps with the shape of what each is applied to, which their transposes need."""
     described = []
     for op, params in steps:
@@ -215,7 +215,7 @@ def _replay_transpose(g: Any, steps: tuple) -> Any:
     return g
 
 
-replay = linear("AsStridedBackward0", _replay, x=lambda g, steps: _replay_transpose(g, steps))
+replay: Op = linear("AsStridedBackward0", _replay, x=lambda g, steps: _replay_transpose(g, steps))
 
 
 def _edited(x: Any, value: Any, steps: tuple) -> Any:
@@ -232,12 +232,12 @@ def _edited(x: Any, value: Any, steps: tuple) -> Any:
     return out
 
 
-without_region = linear(
+without_region: Op = linear(
     "torch::autograd::CopySlices",
     lambda x, steps: _edited(x, 0, steps),
     x=lambda g, steps: without_region(g, steps=steps),
 )
-copy_slices = linear(
+copy_slices: Op = linear(
     "torch::autograd::CopySlices",
     _edited,
     base=lambda g, steps: without_region(g, steps=steps),
@@ -333,7 +333,7 @@ def alias_of(tensor: Tensor) -> Tensor:
     return alias
 
 
-def in_place(tensor: Tensor, function: Callable, *args: Any, **kwargs: Any) -> Tensor:
+def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
     """Compute `function(tensor, ...)` and write the result over `tensor`, keeping history right."""
     mode = current_mode()
     tensor.memory()
@@ -382,7 +382,12 @@ def in_place(tensor: Tensor, function: Callable, *args: Any, **kwargs: Any) -> T
 
 
 def write_in_place(
-    tensor: Tensor, op: Op, others: tuple, params: dict, writer: Callable, overlap: bool = False
+    tensor: Tensor,
+    op: Op,
+    others: tuple[Any, ...],
+    params: dict[Any, Any],
+    writer: Callable[..., Any],
+    overlap: bool = False,
 ) -> Tensor:
     """`in_place` for an operation that changes some elements only and whose rules need neither old nor new values.
 
@@ -480,7 +485,7 @@ def adopt_history(tensor: Tensor, node: Any, output_nr: int) -> None:
 # --- other shapes in place -------------------------------------------------------------------------------------------
 
 
-def reshape_in_place(tensor: Tensor, op: Op, params: dict, back: tuple) -> Tensor:
+def reshape_in_place(tensor: Tensor, op: Op, params: dict[Any, Any], back: tuple[Any, ...]) -> Tensor:
     """Give the tensor itself the shape that a view operation gives. `back` is the step that undoes it.
 
     Of a base, other views are still to be replayed: they saw it in its old shape, which `back` restores.

@@ -19,8 +19,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.random import MT19937, RandomState
 
-DEFAULT_SEED = 67280421310721
-STATE_SIZE = 5056
+DEFAULT_SEED: int = 67280421310721
+STATE_SIZE: int = 5056
 _WORDS = 624
 _SMALL = 4 * _WORDS  # up to this many words the bit generator's own call beats RandomState's argument checking
 _LOW_32_BITS, _LOW_53_BITS, _HALF = np.uint64(2**32 - 1), np.uint64(2**53 - 1), np.uint64(32)
@@ -59,7 +59,7 @@ class Generator:
         self._seed: int | None = DEFAULT_SEED
         self._engines: tuple[MT19937, RandomState] | None = None
         self.words = np.empty(0, np.uint32)
-        self._next = 0
+        self._next: int = 0
 
     # ------------------------------------------------------------------ seeding
 
@@ -255,8 +255,8 @@ class _ReadAhead:
     """Doubles drawn in chunks; ``put_back`` rewinds the generator to the last one that was taken."""
 
     def __init__(self, generator: Generator, chunk: int) -> None:
-        self._generator = generator
-        self._chunk = chunk
+        self._generator: Generator = generator
+        self._chunk: int = chunk
         self._waiting: list[float] = []
         self._before: Any = None
 

@@ -62,7 +62,7 @@ demo: $(DEMO_STAMP)
 
 # Each pytest process computes on one thread: the processes share the cores.
 test: $(ORACLE_STAMP)
-	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -q -n $(JOBS) $(PYTEST_FLAGS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -q -n $(JOBS) $(PYTEST_FLAGS)
 
 # Recordings of torch's databases, where a checkout has them beside it; elsewhere this says so and passes.
 conformance: $(DEV_STAMP)

@@ -53,6 +53,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether algorithms that are not deterministic would only warn."""
     return _deterministic["warn_only"]
 
 

@@ -25,7 +25,10 @@ OUT_OF_SCOPE = {
     "sparse tensors": (
         "sparse", "coalesce", "crow_indices", "col_indices", "ccol_indices", "row_indices", "csr", "csc", "bsr", "bsc",
     ),
-    "quantization": ("quant", "qint", "quint", "float4", "float8", "bits", "int1", "int2", "int3", "int4", "int5", "int6", "int7", "qscheme", "q_scale", "q_zero", "q_per", "fake_", "choose_qparams", "int_repr", "fbgemm"),
+    "quantization": (
+        "quant", "qint", "quint", "float4", "float8", "bits", "int1", "int2", "int3", "int4", "int5", "int6", "int7",
+        "qscheme", "q_scale", "q_zero", "q_per", "fake_", "choose_qparams", "int_repr", "fbgemm",
+    ),
     "nested tensors": ("nested", "jagged"),
     "CUDA, other devices and libraries": (
         "cuda", "cudnn", "miopen", "mkldnn", "xpu", "mps", "hpu", "ipu", "xla", "mtia", "vulkan", "ipc_", "pin_memory",
@@ -33,7 +36,10 @@ OUT_OF_SCOPE = {
     "TorchScript, symbolic shapes and compilers": (
         "sym_", "Sym", "jit", "script", "Script", "graph_", "Future", "fork", "wait", "dispatch", "vmap_",
     ),
-    "internals": ("aten", "native_", "_", "batch_norm_", "import_ir", "parse_", "merge_type", "_ir", "Broadcasting", "has_torch_function", "cond", "scan", "Type", "Storage", "Stream", "Event", "Generic"),
+    "internals": (
+        "aten", "native_", "_", "batch_norm_", "import_ir", "parse_", "merge_type", "_ir", "Broadcasting",
+        "has_torch_function", "cond", "scan", "Type", "Storage", "Stream", "Event", "Generic",
+    ),
 }  # fmt: skip
 
 

@@ -61,8 +61,8 @@ NO_GRAD = _intern((False, False, None, (), 0, None, 0, None))
 
 _current: ContextVar[Mode] = ContextVar("pullback_mode", default=RECORD)
 
-current_mode: Any = _current.get
-set_mode: Callable[..., Any] = _current.set
+current_mode: Callable[[], Mode] = _current.get
+set_mode: Callable[[Mode], Any] = _current.set
 
 
 transform_depth: ContextVar[int] = ContextVar("pullback_transform", default=0)  # function transforms being run

@@ -213,7 +213,7 @@ def install_as_torch() -> None:
             "torch is already imported in this process, so it cannot be replaced by Pullback. "
             "Call install_as_torch() before the first `import torch`, or start the program with `pullback run`."
         )
-    sys.meta_path.insert(0, _finder)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _finder)
     Tensor.__module__ = "torch"  # programs print the class
 
 
@@ -223,7 +223,7 @@ def uninstall_as_torch() -> None:
     Tensor.__module__ = "pullback.tensor"
     if _finder not in sys.meta_path:
         return
-    sys.meta_path.remove(_finder)  # type: ignore[arg-type]
+    sys.meta_path.remove(_finder)
     for name in _torch_modules():
         del sys.modules[name]
     for module, original in _adopted.values():

@@ -20,7 +20,7 @@ def find(name: str) -> Callable[..., Any] | None:
     if method == name:
         return None
     if method == "zero_":
-        method_of: Callable = Tensor.zero_  # type: ignore[attr-defined]
+        method_of: Callable = Tensor.zero_
     elif method.rstrip("_") == "norm":
         from .linalg import vector_norm as method_of
     else:

@@ -27,6 +27,6 @@ class Resize(Function):
         return tensor.contiguous().view(*sizes).clone()
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None]:
         """The gradient under the shape that was."""
         return grad_output.contiguous().view(ctx.input_sizes), None

@@ -111,11 +111,11 @@ class _InverseTransform(Transform):
         self._inv: Transform = transform
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         return self._inv.codomain
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         return self._inv.domain
 
     @property
@@ -173,10 +173,10 @@ class ComposeTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
-    __hash__: Any = None  # type: ignore[assignment]
+    __hash__: Any = None
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         if not self.parts:
             return constraints.real
         event_dim = self.parts[-1].codomain.event_dim
@@ -185,7 +185,7 @@ class ComposeTransform(Transform):
         return _with_event_dim(self.parts[0].domain, event_dim)
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         if not self.parts:
             return constraints.real
         event_dim = self.parts[0].domain.event_dim
@@ -194,12 +194,12 @@ class ComposeTransform(Transform):
         return _with_event_dim(self.parts[-1].codomain, event_dim)
 
     @lazy_property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """Whether every part is."""
         return all(part.bijective for part in self.parts)
 
     @lazy_property
-    def sign(self) -> Any:  # type: ignore[override]
+    def sign(self) -> Any:
         """The product of the parts' signs."""
         sign = 1
         for part in self.parts:
@@ -278,11 +278,11 @@ class IndependentTransform(Transform):
         return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size=cache_size)
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property

@@ -22,7 +22,7 @@ class _Parameterless(Transform):
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self)
 
-    __hash__: Any = None  # type: ignore[assignment]
+    __hash__: Any = None
 
 
 class ExpTransform(_Parameterless):
@@ -61,14 +61,14 @@ class PowerTransform(Transform):
         return self if self._cache_size == cache_size else PowerTransform(self.exponent, cache_size=cache_size)
 
     @lazy_property
-    def sign(self) -> Any:  # type: ignore[override]
+    def sign(self) -> Any:
         """The sign of the exponent."""
         return self.exponent.sign()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all().item())
 
-    __hash__: Any = None  # type: ignore[assignment]
+    __hash__: Any = None
 
     def _call(self, x: Tensor) -> Tensor:
         return x.pow(self.exponent)
@@ -182,11 +182,11 @@ class AffineTransform(Transform):
         return self._event_dim
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
 
     def with_cache(self, cache_size: int = 1) -> Any:
@@ -198,7 +198,7 @@ class AffineTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AffineTransform) and _same(self.loc, other.loc) and _same(self.scale, other.scale)
 
-    __hash__: Any = None  # type: ignore[assignment]
+    __hash__: Any = None
 
     @property
     def sign(self) -> Any:

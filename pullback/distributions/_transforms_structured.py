@@ -35,11 +35,11 @@ class ReshapeTransform(Transform):
         super().__init__(cache_size=cache_size)
 
     @constraints.dependent_property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         return constraints.independent(constraints.real, len(self.in_shape))
 
     @constraints.dependent_property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         return constraints.independent(constraints.real, len(self.out_shape))
 
     def with_cache(self, cache_size: int = 1) -> Any:
@@ -236,7 +236,7 @@ class CatTransform(_PartsTransform):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
 
     @lazy_property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         """The largest of the parts."""
         return max(transform.event_dim for transform in self.transforms)
 
@@ -272,11 +272,11 @@ class CatTransform(_PartsTransform):
         return pullback.cat(terms, dim=dim) if dim < 0 else sum(terms)  # type: ignore[return-value]
 
     @constraints.dependent_property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
 
@@ -304,11 +304,11 @@ class StackTransform(_PartsTransform):
         return self._each(lambda transform, before, after: transform.log_abs_det_jacobian(before, after), x, y)
 
     @constraints.dependent_property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         return constraints.stack([t.domain for t in self.transforms], self.dim)
 
     @constraints.dependent_property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         return constraints.stack([t.codomain for t in self.transforms], self.dim)
 
 
@@ -324,7 +324,7 @@ class CumulativeDistributionTransform(Transform):
         self.distribution: Any = distribution
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """The distribution's support."""
         return self.distribution.support
 

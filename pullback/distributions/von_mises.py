@@ -38,7 +38,7 @@ class VonMises(Distribution):
         return self.loc
 
     @lazy_property
-    def variance(self) -> Tensor:  # type: ignore[override]
+    def variance(self) -> Tensor:
         """The circular variance."""
         return 1 - pullback.special.i1e(self.concentration) / pullback.special.i0e(self.concentration)
 

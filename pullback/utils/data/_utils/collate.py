@@ -75,7 +75,7 @@ def _same_sequence(model: Any, parts: list[Any]) -> Any:
             for position, part in enumerate(parts):
                 clone[position] = part
             return clone
-        return type(model)(parts)  # type: ignore[call-arg]
+        return type(model)(parts)
     except TypeError:
         return parts
 

@@ -162,16 +162,27 @@ def attention(
     return out.reshape(shape).astype(query.dtype, copy=False), logsumexp.reshape(shape[:-1])
 
 
-def small_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, scale: float) -> tuple | None:
-    """(output, probabilities) where scores are few and none is masked; None where they are not moderate."""
-    ones = np.ones(key.shape[-2], query.dtype)
+def small_attention(
+    query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, scale: float, causal: bool
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """(output, probabilities) where scores are few; None where a row has nothing to look at, or no finite score."""
     scores = np.matmul(query * scale, key.swapaxes(-1, -2))
-    np.exp(scores, scores)
-    total = np.vecdot(scores, ones)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else np.add(scores, mask, scores)
+    if causal:
+        queries, keys = scores.shape[-2:]
+        np.copyto(scores, -np.inf, where=np.arange(keys) > np.arange(queries)[:, None])
+    chances = np.exp(scores)
+    ones = np.ones(key.shape[-2], query.dtype)
+    total = np.vecdot(chances, ones)
     if not (np.minimum.reduce(total, axis=None) > 1e-3 and np.maximum.reduce(total, axis=None) < 1e30):
-        return None
-    np.divide(scores, total[..., None], scores)
-    return np.matmul(scores, value), scores
+        top = np.maximum.reduce(scores, axis=-1, keepdims=True)
+        if not np.isfinite(top).all():
+            return None
+        np.exp(np.subtract(scores, top, scores), chances)
+        total = np.vecdot(chances, ones)
+    np.divide(chances, total[..., None], chances)
+    return np.matmul(chances, value), chances
 
 
 def small_attention_backward(
@@ -179,23 +190,24 @@ def small_attention_backward(
     query: np.ndarray,
     key: np.ndarray,
     value: np.ndarray,
-    out: np.ndarray,
     probabilities: np.ndarray,
     scale: float,
     wanted: tuple[bool, ...],
 ) -> tuple[np.ndarray | None, ...]:
-    """Cotangents of query, key and value from what `small_attention` returned."""
+    """Cotangents of query, key, value and scores (the mask's) from what `small_attention` returned."""
     for_value = np.matmul(probabilities.swapaxes(-1, -2), gradient) if wanted[2] else None
-    if not (wanted[0] or wanted[1]):
-        return None, None, for_value
+    if not (wanted[0] or wanted[1] or wanted[3]):
+        return None, None, for_value, None
     slopes = np.matmul(gradient, value.swapaxes(-1, -2))
-    np.subtract(slopes, np.vecdot(gradient, out)[..., None], slopes)
+    np.subtract(slopes, np.vecdot(slopes, probabilities)[..., None], slopes)
     np.multiply(slopes, probabilities, slopes)
+    for_scores = slopes.copy() if wanted[3] else None
     np.multiply(slopes, scale, slopes)
     return (
         np.matmul(slopes, key) if wanted[0] else None,
         np.matmul(slopes.swapaxes(-1, -2), query) if wanted[1] else None,
         for_value,
+        for_scores,
     )
 
 

@@ -8,6 +8,7 @@ Reductions over losses, class probabilities as targets and shape checks are the 
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING
 
@@ -90,11 +91,16 @@ def _exponentials(x: np.ndarray, out: np.ndarray, largest: float = 1e30) -> tupl
     return top, row_sum(out)
 
 
+@functools.lru_cache(maxsize=64)
+def _ones(length: int, dtype: str) -> np.ndarray:
+    return np.ones(length, dtype)
+
+
 def _small_sum(x: np.ndarray, axis: int) -> np.ndarray:
     """Sum over an axis, kept; a product with ones along the last one, which takes half as long."""
     shape = x.shape
     if axis == x.ndim - 1:
-        ones = np.ones(shape[-1], x.dtype)
+        ones = _ones(shape[-1], x.dtype.char)
         return np.matmul(x.reshape(-1, shape[-1]), ones).reshape(*shape[:-1], 1)
     return np.add.reduce(x, axis=axis, keepdims=True)
 
@@ -230,7 +236,7 @@ def small_cross_entropy(x: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, 
     """(losses, probabilities) of a matrix by the plain formula; `places` of the targets count through all rows."""
     shifted = x - np.maximum.reduce(x, axis=1, keepdims=True)
     out = np.exp(shifted)
-    total = np.matmul(out, np.ones(x.shape[1], x.dtype))
+    total = np.matmul(out, _ones(x.shape[1], x.dtype.char))
     np.divide(out, total[:, None], out)
     return np.subtract(np.log(total, total), shifted.take(places), total), out
 

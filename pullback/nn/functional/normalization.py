@@ -11,7 +11,6 @@ import numpy as np
 from ...autograd.grad_mode import no_grad
 from ...autograd.mode import current_mode
 from ...autograd.tape import apply
-from ...autograd.views import bump, storage_of
 from ...ops import normalization as ops
 from ...tensor import Tensor
 from ._common import float_tensor
@@ -119,7 +118,7 @@ def batch_norm(
 
 
 def _update(running: Tensor | None, value: Tensor, momentum: float, factor: float = 1.0) -> None:
-    """running = (1 - momentum) * running + momentum * factor * value, in place and unrecorded."""
+    """running = (1 - momentum) * running + momentum * factor * value, unrecorded; torch does not count it as a write."""
     if running is None:
         return
     old, new = running._array, value._array
@@ -127,7 +126,6 @@ def _update(running: Tensor | None, value: Tensor, momentum: float, factor: floa
         memory = running.memory()
         memory *= 1 - momentum
         memory += new * (momentum * factor)
-        bump(storage_of(running))
         return
     with no_grad():
         running.copy_(running * (1 - momentum) + value.detach() * (momentum * factor))

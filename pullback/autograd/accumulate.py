@@ -21,7 +21,7 @@ from .tape import wrap
 _lock = threading.RLock()
 
 
-def commit(gradients: dict[Anchor, Any], owned: set, record: bool) -> None:
+def commit(gradients: dict[Anchor, Any], owned: set[Any], record: bool) -> None:
     """Add the collected gradients to the `.grad` of their leaves."""
     leaves, values, sums, additions = [], [], [], []
     with _lock:

@@ -35,24 +35,24 @@ class Sweep:
     """One backward pass and its bookkeeping."""
 
     # Class-level defaults: a plain pass sets almost none of these.
-    record = False  # cotangents are tensors and the pass itself is recorded
-    reach: set | None = None  # where cotangents are worth sending; None: everywhere
-    run_only: set | None = None  # nodes that need to run; None: all
-    captures: set | None = None  # (node, output number) whose cotangents are asked for
-    accumulating = True  # gradients of leaves go to `.grad` (`backward`), not to the caller (`grad`)
-    arrivals: dict[Anchor, int] | None = None  # cotangents each leaf still waits for, if any has hooks
-    reached: dict | None = None
+    record: bool = False  # cotangents are tensors and the pass itself is recorded
+    reach: set[Any] | None = None  # where cotangents are worth sending; None: everywhere
+    run_only: set[Any] | None = None  # nodes that need to run; None: all
+    captures: Any = None  # (node, output number) whose cotangents are asked for
+    accumulating: bool = True  # gradients of leaves go to `.grad` (`backward`), not to the caller (`grad`)
+    arrivals: Any = None  # cotangents each leaf still waits for, if any has hooks
+    reached: dict[Any, Any] | None = None
     anomaly: Any = None
     profiler: Any = None
-    plain = True  # no captures, nobody watches: nodes may take the short path
-    callbacks: list | None = None  # to call when everything else is done
-    fit = staticmethod(fit_array)
-    zeros = staticmethod(zeros_array)
+    plain: bool = True  # no captures, nobody watches: nodes may take the short path
+    callbacks: list[Any] | None = None  # to call when everything else is done
+    fit: Any = staticmethod(fit_array)
+    zeros: Any = staticmethod(zeros_array)
 
-    def __init__(self, roots: list) -> None:
-        self.roots = roots  # [(node or anchor, output number)]
+    def __init__(self, roots: list[Any]) -> None:
+        self.roots: list[Any] = roots  # [(node or anchor, output number)]
         self.cotangents: dict[Node, Any] = {}  # what has arrived at each waiting node
-        self.heap: list = []
+        self.heap: list[Any] = []
         self.leaves: dict[Anchor, Any] = {}  # what has arrived at each leaf
         self.owned: set[Anchor] = set()  # leaves whose collected gradient is referred to by nobody else
         self.executed: list[Node] = []
@@ -62,7 +62,7 @@ class Sweep:
         self.record, self.fit, self.zeros = True, fit_tensor, zeros_tensor
         return self
 
-    def towards(self, inputs: list, accumulating: bool) -> Sweep:
+    def towards(self, inputs: list[Any], accumulating: bool) -> Sweep:
         """The same pass, only as far as it leads to these (node or anchor, output number)."""
         self.reach, self.run_only = nodes_leading_to(self.roots, {key[0] for key in inputs})
         self.accumulating = accumulating
@@ -70,11 +70,11 @@ class Sweep:
             self.run_only |= {key[0] for key in inputs if key[0].is_node}
         else:
             self.captures = {key for key in inputs if key[0].is_node}
-            self.captured: dict = {}
+            self.captured: dict[Any, Any] = {}
             self.plain = not self.captures
         return self
 
-    def run(self, cotangents: list) -> None:
+    def run(self, cotangents: list[Any]) -> None:
         """Walk the graph from the roots, latest node first, until nothing waits."""
         for (target, slot), cotangent in zip(self.roots, cotangents, strict=True):
             self.deliver(target, slot, cotangent, False)
@@ -182,7 +182,7 @@ class Sweep:
                 self.arrived(target)
         return True
 
-    def gradients(self, node: Node, cotangent: Any) -> list:
+    def gradients(self, node: Node, cotangent: Any) -> list[Any]:
         """The gradients for all inputs of a node, aligned with its edges."""
         if self.anomaly is not None:
             from .anomaly_mode import watched
@@ -193,10 +193,10 @@ class Sweep:
                 return self.call_rules(node, cotangent)
         return self.call_rules(node, cotangent)
 
-    def call_rules(self, node: Node, cotangent: Any) -> list:
+    def call_rules(self, node: Node, cotangent: Any) -> list[Any]:
         """What one node sends to each of its edges."""
         if node.op is None:
-            return node.run(self, cotangent)  # a custom function
+            return node.run(self, cotangent)  # type: ignore[attr-defined]  # a custom function
         plan, params, edges = node.plan, node.params, node.edges
         values = tensors_of(node) if self.record else arrays_of(node)
         reach = self.reach
@@ -261,7 +261,7 @@ class Sweep:
         if self.arrivals is not None:
             self.arrived(leaf)
 
-    def fill_missing(self, node: Node, parts: list) -> tuple:
+    def fill_missing(self, node: Node, parts: list[Any]) -> tuple[Any, ...]:
         """Zeros for the outputs of a node that nothing was computed from."""
         if node.plan.undefined_allowed:
             return tuple(parts)
@@ -283,7 +283,7 @@ class Sweep:
         if any(leaf._hooks is not None for leaf in arrivals):
             self.arrivals = arrivals
 
-    def visits(self) -> dict:
+    def visits(self) -> dict[Any, Any]:
         """Everything this pass can reach, with the number of edges that lead there."""
         counts: dict = {}
         stack = []
@@ -303,7 +303,7 @@ class Sweep:
                     visit(target)
         return counts
 
-    def reachable(self) -> dict:
+    def reachable(self) -> dict[Any, Any]:
         """How often each node and leaf will be visited, counted once."""
         if self.reached is None:
             self.reached = self.visits()
@@ -334,11 +334,11 @@ class Sweep:
                 if hook(owner) is not None:
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         # A first gradient becomes `.grad` itself, so hooks after the fact see what others did to that.
-        given = owner._grad.detach() if first and owner._grad is not None else as_tensor(gradient)
+        given = owner._grad.detach() if first and owner._grad is not None else as_tensor(gradient)  # type: ignore[union-attr]
         for hook in list(hooks.post.values()):
             hook((), (given,))
 
-    def finish(self) -> dict:
+    def finish(self) -> dict[Any, Any]:
         """Hooks of leaves that were still waiting (a rule gave them nothing); then everything collected."""
         for leaf in list(self.leaves):
             if self.arrivals.get(leaf, 0) > 0 and leaf._hooks is not None:
@@ -370,10 +370,10 @@ def running() -> Any:
 class Hooks:
     """Whether hooks that need extra bookkeeping were ever registered: until then passes do without it."""
 
-    in_use = False
+    in_use: bool = False
 
 
-def sweep_back(sweep: Sweep, cotangents: list) -> dict:
+def sweep_back(sweep: Sweep, cotangents: list[Any]) -> dict[Any, Any]:
     """Run a pass in the right mode; the gradients that arrived at leaves."""
     mode = current_mode()
     if mode is RECORD and not sweep.record:
@@ -398,7 +398,7 @@ def sweep_back(sweep: Sweep, cotangents: list) -> dict:
 
 
 def backward_to_leaves(
-    roots: list, cotangents: list, retain: bool, record: bool, inputs: list | None = None
+    roots: list[Any], cotangents: list[Any], retain: bool, record: bool, inputs: list[Any] | None = None
 ) -> None:
     """`backward()`: gradients of all leaves (or only of what is in `inputs`) go to their `.grad`."""
     if transform_depth.get():
@@ -420,7 +420,7 @@ def backward_to_leaves(
         sweep.call_back()
 
 
-def backward_to_inputs(roots: list, cotangents: list, inputs: list, retain: bool, record: bool) -> list:
+def backward_to_inputs(roots: list[Any], cotangents: list[Any], inputs: list[Any], retain: bool, record: bool) -> list[Any]:
     """Gradients of just these inputs [(node or leaf anchor, output number)]; None where nothing arrived."""
     sweep = Sweep(roots).towards(inputs, accumulating=False)
     if record:
@@ -450,7 +450,7 @@ def _copy(array: Any) -> Any:
     return np.array(array) if isinstance(array, (np.ndarray, np.generic)) else array
 
 
-def nodes_leading_to(roots: list, wanted: set) -> tuple[set, set]:
+def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[Any]]:
     """What lies on a path to the wanted targets: (everything a cotangent may be sent to, the nodes that must run)."""
     seen: set = set()
     stack = [target for target, _ in roots]
@@ -476,7 +476,7 @@ def nodes_leading_to(roots: list, wanted: set) -> tuple[set, set]:
     return run | wanted, run
 
 
-def call_node(node: Node, grads: tuple) -> Any:
+def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
     """`grad_fn(gradient)`: run one node by hand."""
     expected = 1 if node.outputs is None else len(node.outputs)
     if len(grads) != expected:
@@ -495,7 +495,7 @@ def call_node(node: Node, grads: tuple) -> Any:
     return answers[0] if len(answers) == 1 else tuple(answers)
 
 
-def run_by_blocks(rule: Any, cotangent: Any, values: Any, sources: tuple, params: dict | None) -> Any:
+def run_by_blocks(rule: Any, cotangent: Any, values: Any, sources: tuple[Any, ...], params: dict[Any, Any] | None) -> Any:
     """An elementwise rule on large arrays, in blocks that fit the cache and on all threads."""
     from ..kernels.large import by_blocks
 
@@ -513,7 +513,7 @@ def sum_by_blocks(first: Any, second: Any) -> Any:
     return first + second
 
 
-def metadata_of(target: Any, slot: int) -> tuple:
+def metadata_of(target: Any, slot: int) -> tuple[Any, ...]:
     """Shape and dtype of the cotangents an edge takes."""
     if not target.is_node:
         return target._array.shape, target._array.dtype

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-add_reduce = np.add.reduce
+add_reduce: Any = np.add.reduce
 
 
-def fit_array(gradient: Any, shape: tuple, dtype: Any) -> Any:
+def fit_array(gradient: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
     """Sum a gradient over the axes that were broadcast, and cast it."""
     if gradient.shape != shape:
         gradient = sum_to(gradient, shape)
@@ -24,7 +24,7 @@ def fit_array(gradient: Any, shape: tuple, dtype: Any) -> Any:
     return gradient
 
 
-def sum_to(gradient: Any, shape: tuple) -> Any:
+def sum_to(gradient: Any, shape: tuple[Any, ...]) -> Any:
     """The transpose of broadcasting `shape` to the gradient's shape."""
     if type(gradient) is not np.ndarray and not isinstance(gradient, np.generic):
         return _sum_tensor_to(gradient, shape)
@@ -57,7 +57,7 @@ def _sum_tensor_to(gradient: Any, shape: tuple) -> Any:
     return reshape(gradient, shape=tuple(shape)) if extra else gradient
 
 
-def fit_tensor(gradient: Any, shape: tuple, dtype: Any) -> Any:
+def fit_tensor(gradient: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
     """`fit_array` for a recorded pass."""
     from ..ops.casting import cast, real
     from ..tensor import Tensor
@@ -76,12 +76,12 @@ def fit_tensor(gradient: Any, shape: tuple, dtype: Any) -> Any:
     return gradient
 
 
-def zeros_array(shape: tuple, dtype: Any) -> Any:
+def zeros_array(shape: tuple[Any, ...], dtype: Any) -> Any:
     """Zeros as an array."""
     return np.zeros(shape, dtype)
 
 
-def zeros_tensor(shape: tuple, dtype: Any) -> Any:
+def zeros_tensor(shape: tuple[Any, ...], dtype: Any) -> Any:
     """Zeros as a tensor."""
     from .tape import wrap
 

@@ -27,14 +27,14 @@ class NodeHooks:
     __slots__ = ("tensor_hooks", "retained", "pre", "post", "accumulated")
 
     def __init__(self) -> None:
-        self.tensor_hooks: dict[int, dict[int, Callable]] = {}  # by output number
+        self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] = {}  # by output number
         self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor that retains its gradient
-        self.pre: dict[int, Callable] = HookDict()
-        self.post: dict[int, Callable] = HookDict()
-        self.accumulated: dict[int, Callable] = HookDict()  # of leaves: called when `.grad` has been written
+        self.pre: dict[int, Callable[..., Any]] = HookDict()
+        self.post: dict[int, Callable[..., Any]] = HookDict()
+        self.accumulated: dict[int, Callable[..., Any]] = HookDict()  # of leaves: called when `.grad` has been written
 
 
-def add_hook(hooks: dict, function: Callable) -> RemovableHandle:
+def add_hook(hooks: dict[Any, Any], function: Callable[..., Any]) -> RemovableHandle:
     """Add a function to some hooks; the handle takes it away again."""
     handle = RemovableHandle(hooks)
     hooks[handle.id] = function
@@ -45,12 +45,12 @@ class InputMetadata:
     """Shape and type of one cotangent a node receives."""
 
     def __init__(self, shape: Any, dtype: Any, device: Any) -> None:
-        self.shape = shape
-        self.dtype = dtype
-        self.device = device
-        self.is_nested_tensor = False
-        self.is_cpp_nested_tensor = False
-        self.is_tensor_subclass = False
+        self.shape: Any = shape
+        self.dtype: Any = dtype
+        self.device: Any = device
+        self.is_nested_tensor: bool = False
+        self.is_cpp_nested_tensor: bool = False
+        self.is_tensor_subclass: bool = False
 
 
 class NodeType(type):
@@ -65,27 +65,29 @@ class NodeType(type):
 class Node(metaclass=NodeType):
     """One recorded operation. Subclasses, one for each kind of operation, carry the operation as `op`."""
 
-    is_node = True
+    is_node: bool = True
     op: Any = None
     full_name: str | None = None  # where torch shows more than the class: 'torch::autograd::CopySlices'
 
     # Class-level defaults, so that recording an operation sets only what is particular to it.
-    edges: tuple  # for each input: a Node, the Anchor of a leaf, or None where no gradient is wanted
-    saved: tuple = ()
+    edges: tuple[Any, ...]  # for each input: a Node, the Anchor of a leaf, or None where no gradient is wanted
+    saved: tuple[Any, ...] = ()
     plan: Any  # which rules to run with which saved values (see op.py)
     order: int
-    shape: tuple = ()  # of the output, and so of the cotangent
+    shape: tuple[Any, ...] = ()  # of the output, and so of the cotangent
     dtype: Any = None
-    slots: tuple | None = None  # output numbers the edges point to; None when all are 0
-    params: dict | None = None
-    outputs: tuple | None = None  # (shape, dtype) of every output, for operations with several
+    slots: tuple[Any, ...] | None = None  # output numbers the edges point to; None when all are 0
+    params: Any = None
+    outputs: Any = None  # (shape, dtype) of every output, for operations with several
     hooks: NodeHooks | None = None
-    output_storages: dict | None = None  # {output number: Storage} of saved outputs that others can write
-    arrays: tuple | None = None  # the saved values as bare arrays, where recording had them at hand
-    general = False  # hooks, several outputs or a joint rule: not for the engine's short path
-    notes: dict | None = None  # metadata, forward traceback in anomaly mode
+    output_storages: Any = None  # {output number: Storage} of saved outputs that others can write
+    arrays: tuple[Any, ...] | None = None  # the saved values as bare arrays, where recording had them at hand
+    general: bool = False  # hooks, several outputs or a joint rule: not for the engine's short path
+    notes: dict[Any, Any] | None = None  # metadata, forward traceback in anomaly mode
 
-    def __init__(self, edges: tuple, saved: tuple, params: dict | None, plan: Any, shape: tuple, dtype: Any) -> None:
+    def __init__(
+        self, edges: tuple[Any, ...], saved: tuple[Any, ...], params: Any, plan: Any, shape: tuple[Any, ...], dtype: Any
+    ) -> None:
         self.edges = edges
         self.saved = saved
         self.params = params
@@ -101,7 +103,7 @@ class Node(metaclass=NodeType):
         return self.full_name or type(self).__name__
 
     @property
-    def next_functions(self) -> tuple:
+    def next_functions(self) -> tuple[Any, ...]:
         """Where gradients go next: pairs of a node (None for inputs without gradient) and a number."""
         from .graph import accumulator_of  # a leaf's AccumulateGrad is made when somebody looks
 
@@ -112,7 +114,7 @@ class Node(metaclass=NodeType):
         )
 
     @property
-    def metadata(self) -> dict:
+    def metadata(self) -> dict[Any, Any]:
         """A dict for notes of the user's own."""
         if self.notes is None:
             self.notes = {}
@@ -128,11 +130,11 @@ class Node(metaclass=NodeType):
     def _sequence_nr(self) -> int:
         return self.order
 
-    def register_hook(self, fn: Callable) -> RemovableHandle:
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call `fn(grad_inputs, grad_outputs)` after this node has run; it may return new grad_inputs."""
         return add_hook(self.ensure_hooks().post, fn)
 
-    def register_prehook(self, fn: Callable) -> RemovableHandle:
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call `fn(grad_outputs)` before this node runs; it may return new grad_outputs."""
         return add_hook(self.ensure_hooks().pre, fn)
 
@@ -168,7 +170,7 @@ def node_class(name: str, op: Any) -> type[Node]:
             attributes[f"_raw_saved_{shown}"] = property(_raw_saved(own))
     if "::" in name:
         attributes["full_name"] = name
-    return NodeType(name.split("::")[-1], (Node,), attributes)
+    return NodeType(name.split("::")[-1], (Node,), attributes)  # type: ignore[return-value]
 
 
 # Torch's names of saved values where ours say it in other words.

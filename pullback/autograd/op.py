@@ -19,10 +19,10 @@ from .node import Node, node_class
 REGISTRY: dict[str, Op] = {}  # every Op by the name of its variable-like key, for tests and coverage tables
 
 
-_FORMS: dict[tuple, int] = {(): 0, (0,): 1, (1,): 2, (1, 0): 3, (-1,): 4, (("shape", 0),): 5, (0, -1): 6}
+_FORMS: dict[tuple[Any, ...], int] = {(): 0, (0,): 1, (1,): 2, (1, 0): 3, (-1,): 4, (("shape", 0),): 5, (0, -1): 6}
 
 
-_dispatching: dict[type, bool] = {}
+_dispatching: dict[type[Any], bool] = {}
 
 
 def _dispatches(kind: type) -> bool:
@@ -38,19 +38,24 @@ class Plan:
 
     __slots__ = ("saves", "calls", "keeps_output", "joint", "needs", "undefined_allowed", "quick", "frees", "form", "blocked")
 
-    def __init__(self, saves: tuple, calls: tuple, keeps_output: bool, joint: Any, needs: tuple[bool, ...]) -> None:
-        self.saves = saves  # input number, -1 - output number, ('shape', input number) or a name such as 'arrays'
+    def __init__(
+        self, saves: tuple[Any, ...], calls: tuple[Any, ...], keeps_output: bool, joint: Any, needs: tuple[bool, ...]
+    ) -> None:
+        # input number, -1 - output number, ('shape', input number) or a name such as 'arrays'
+        self.saves: tuple[Any, ...] = saves
         # (input number, rule, source, sources): a source is a position in `saves` or a parameter's name; where there is
         # just one and it is a position, `source` says so, else it is None
-        self.calls = calls
-        self.keeps_output = keeps_output
-        self.joint = joint  # (rule, sources) of a rule shared by all inputs, else None
-        self.needs = needs
-        self.blocked = False  # whether rules are elementwise and may run block by block
-        self.undefined_allowed = False  # whether rules take None for outputs nothing was computed from
-        self.form = _FORMS.get(saves)  # a number for the commonest combinations, which recording treats apart
-        self.frees = any(type(code) is int or code in ("arrays", "outs", "extras") for code in saves)  # more than shapes is kept
-        self.quick = all(type(code) is not str for code in saves)  # saved values are plain arrays, tensors or shapes
+        self.calls: tuple[Any, ...] = calls
+        self.keeps_output: bool = keeps_output
+        self.joint: Any = joint  # (rule, sources) of a rule shared by all inputs, else None
+        self.needs: tuple[bool, ...] = needs
+        self.blocked: bool = False  # whether rules are elementwise and may run block by block
+        self.undefined_allowed: bool = False  # whether rules take None for outputs nothing was computed from
+        self.form: Any = _FORMS.get(saves)  # a number for the commonest combinations, which recording treats apart
+        # more than shapes is kept
+        self.frees: bool = any(type(code) is int or code in ("arrays", "outs", "extras") for code in saves)
+        # saved values are plain arrays, tensors or shapes
+        self.quick: bool = all(type(code) is not str for code in saves)
 
 
 class Op:
@@ -59,40 +64,40 @@ class Op:
     def __init__(
         self,
         node_name: str,
-        forward: Callable,
+        forward: Callable[..., Any],
         *,
         inputs: tuple[str, ...],
-        rules: dict[str, Callable | None],
-        real_rules: dict[str, Callable | None] | None = None,
-        joint: Callable | None = None,
+        rules: dict[str, Callable[..., Any] | None],
+        real_rules: dict[str, Callable[..., Any] | None] | None = None,
+        joint: Callable[..., Any] | None = None,
         kind: str = "op",
-        partials: dict[str, Callable | None] | None = None,
-        pushforward: Callable | None = None,
-        batch: Callable | None = None,
+        partials: dict[str, Callable[..., Any] | None] | None = None,
+        pushforward: Callable[..., Any] | None = None,
+        batch: Callable[..., Any] | None = None,
         view: bool = False,
         outputs: int = 1,
         variadic: bool = False,
         keeps_params: bool = False,
     ) -> None:
-        self.node_name = node_name
-        self.name = node_name.split("Backward")[0]
-        self.forward = forward
-        self.inputs = inputs
-        self.rules = rules
-        self.real_rules = real_rules or rules  # the same without complex conjugates, for real results
-        self.joint = joint
-        self.kind = kind  # 'elementwise', 'linear', 'bilinear' or 'op': how forward mode and vmap treat it
-        self.partials = partials
-        self.pushforward = pushforward
-        self.batch = batch
-        self.view = view  # the result shares memory with the first input
-        self.outputs = outputs  # 1, or 0 for "a tuple of outputs"
-        self.variadic = variadic
-        self.blocked = kind in ("elementwise", "elementwise_pull")  # large operands may be cut into blocks
-        self.keeps_params = keeps_params  # a parameter is what torch saves as a tensor (an index), and so frees
-        self.plans: dict[int, Plan] = {}  # for real results, by the set of inputs that need gradients
-        self.complex_plans: dict[int, Plan] = {}
-        self.always_differentiable = joint is not None or variadic or all(rules.get(name) is not None for name in inputs)
+        self.node_name: str = node_name
+        self.name: str = node_name.split("Backward")[0]
+        self.forward: Callable[..., Any] = forward
+        self.inputs: tuple[str, ...] = inputs
+        self.rules: dict[str, Callable[..., Any] | None] = rules
+        self.real_rules: Any = real_rules or rules  # the same without complex conjugates, for real results
+        self.joint: Callable[..., Any] | None = joint
+        self.kind: str = kind  # 'elementwise', 'linear', 'bilinear' or 'op': how forward mode and vmap treat it
+        self.partials: dict[str, Callable[..., Any] | None] | None = partials
+        self.pushforward: Callable[..., Any] | None = pushforward
+        self.batch: Callable[..., Any] | None = batch
+        self.view: bool = view  # the result shares memory with the first input
+        self.outputs: int = outputs  # 1, or 0 for "a tuple of outputs"
+        self.variadic: bool = variadic
+        self.blocked: bool = kind in ("elementwise", "elementwise_pull")  # large operands may be cut into blocks
+        self.keeps_params: bool = keeps_params  # a parameter is what torch saves as a tensor (an index), and so frees
+        self.plans: dict[Any, Plan] = {}  # for real results, by the set of inputs that need gradients
+        self.complex_plans: dict[Any, Plan] = {}
+        self.always_differentiable: bool = joint is not None or variadic or all(rules.get(name) is not None for name in inputs)
         for rule in (*rules.values(), joint):
             if rule is not None:
                 self._check_names(rule)
@@ -225,18 +230,18 @@ def conjugate(value: Any) -> Any:
 def _times_partial(partial: Callable, conjugated: bool) -> Callable:
     """The pullback of an elementwise operation from its partial derivative; it asks for the same names."""
     names = partial.__code__.co_varnames[: partial.__code__.co_argcount]
-    rule: Callable
+    rule: Any
     if len(names) == 1:
         rule = (lambda g, u: g * conjugate(partial(u))) if conjugated else (lambda g, u: g * partial(u))
     elif len(names) == 2:
         rule = (lambda g, u, v: g * conjugate(partial(u, v))) if conjugated else (lambda g, u, v: g * partial(u, v))
     else:
         rule = (lambda g, *args: g * conjugate(partial(*args))) if conjugated else (lambda g, *args: g * partial(*args))
-    rule.names = names  # type: ignore[attr-defined]
+    rule.names = names
     return rule
 
 
-def elementwise(node_name: str, forward: Callable, **partials: Callable | None) -> Op:
+def elementwise(node_name: str, forward: Callable[..., Any], **partials: Callable[..., Any] | None) -> Op:
     """An operation on single elements, given by its partial derivatives (functions of what they name)."""
     rules = {name: None if partial is None else _times_partial(partial, True) for name, partial in partials.items()}
     real = {name: None if partial is None else _times_partial(partial, False) for name, partial in partials.items()}
@@ -246,9 +251,9 @@ def elementwise(node_name: str, forward: Callable, **partials: Callable | None) 
 
 
 def linear(
-    node_name: str, forward: Callable, *, view: bool = False, batch: Callable | None = None,
-    joint: Callable | None = None, variadic: bool = False, outputs: int = 1, inputs: tuple[str, ...] | None = None,
-    **transposes: Callable | None,
+    node_name: str, forward: Callable[..., Any], *, view: bool = False, batch: Callable[..., Any] | None = None,
+    joint: Callable[..., Any] | None = None, variadic: bool = False, outputs: int = 1, inputs: tuple[str, ...] | None = None,
+    **transposes: Callable[..., Any] | None,
 ) -> Op:  # fmt: skip
     """An operation linear in all its array inputs together, given by its transposes."""
     return Op(
@@ -258,9 +263,9 @@ def linear(
 
 
 def op(
-    node_name: str, forward: Callable, *, kind: str = "op", view: bool = False, batch: Callable | None = None,
-    joint: Callable | None = None, variadic: bool = False, outputs: int = 1, inputs: tuple[str, ...] | None = None,
-    pushforward: Callable | None = None, **pullbacks: Callable | None,
+    node_name: str, forward: Callable[..., Any], *, kind: str = "op", view: bool = False, batch: Callable[..., Any] | None = None,
+    joint: Callable[..., Any] | None = None, variadic: bool = False, outputs: int = 1, inputs: tuple[str, ...] | None = None,
+    pushforward: Callable[..., Any] | None = None, **pullbacks: Callable[..., Any] | None,
 ) -> Op:  # fmt: skip
     """Any other operation, given by its pullbacks (one for each input, or one `joint` rule that is told `needs`)."""
     return Op(

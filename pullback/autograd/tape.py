@@ -8,6 +8,7 @@ argument checks belong to `functional/`; views and in-place writes to `views.py`
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numpy import ndarray
@@ -19,7 +20,7 @@ from .mode import RECORD, current_mode
 from .node import Node
 from .op import Op
 
-new_object = object.__new__
+new_object: Callable[..., Any] = object.__new__
 LARGE = 1 << 18  # elements from which elementwise operations run block by block
 
 
@@ -37,7 +38,7 @@ def wrap(array: Any) -> Tensor:
     return tensor
 
 
-def apply(op: Op, inputs: tuple, params: dict | None = None) -> Any:
+def apply(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None = None) -> Any:
     """Run `op` on tensors, numbers, arrays or None, recording it if grad mode is on and an input requires grad."""
     mode = current_mode()
     if mode.special:
@@ -67,7 +68,7 @@ def by_blocks(function: Any, *arrays: Any) -> Any:
     return run(function, *arrays)
 
 
-def apply_unary(op: Op, x: Tensor, params: dict | None = None) -> Tensor:
+def apply_unary(op: Op, x: Tensor, params: dict[Any, Any] | None = None) -> Tensor:
     """`apply` for an operation of one tensor that is no view and always differentiable."""
     mode = current_mode()
     if mode.special:
@@ -179,7 +180,7 @@ def record_binary(op: Op, mask: int, a: Tensor, b: Any, out: Any, result: Tensor
     result._requires_grad = True
 
 
-def needs_gradient(op: Op, inputs: tuple) -> int:
+def needs_gradient(op: Op, inputs: tuple[Any, ...]) -> int:
     """The inputs that require grad and can have one, as a bit set."""
     mask = 0
     always = op.always_differentiable
@@ -192,7 +193,9 @@ def needs_gradient(op: Op, inputs: tuple) -> int:
     return mask
 
 
-def record(op: Op, inputs: tuple, params: dict | None, mask: int, result: Tensor, out: Any) -> Node | None:
+def record(
+    op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mask: int, result: Tensor, out: Any
+) -> Node | None:
     """Make the node of a single-output operation and hang it on the result."""
     if out.dtype.kind not in "fcV":  # integer results cannot carry a gradient ('V' is bfloat16)
         return None
@@ -204,7 +207,7 @@ def record(op: Op, inputs: tuple, params: dict | None, mask: int, result: Tensor
     return node
 
 
-def make_node(op: Op, inputs: tuple, params: dict | None, mask: int, outs: tuple) -> Node:
+def make_node(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mask: int, outs: tuple[Any, ...]) -> Node:
     """The node of one application, with what its rules need saved."""
     plan = op.plan(mask, len(inputs), outs[0].dtype.kind == "c")
     edges, slots = edges_of(inputs, plan.needs)
@@ -215,9 +218,9 @@ def make_node(op: Op, inputs: tuple, params: dict | None, mask: int, outs: tuple
     return node
 
 
-def edges_of(inputs: tuple, needs: tuple) -> tuple[tuple, tuple | None]:
+def edges_of(inputs: tuple[Any, ...], needs: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
     """Where the cotangents of the inputs go: to the node that made each, or to the anchor of a leaf."""
-    edges = []
+    edges: list[Any] = []
     slots = None
     for position, value in enumerate(inputs):
         if not needs[position]:
@@ -239,7 +242,7 @@ class SavedList(tuple):
     """Several saved values under one name (`arrays`, `outs`, or `extras`: all outputs but the first)."""
 
 
-def save(plan: Any, inputs: tuple, outs: tuple) -> tuple:
+def save(plan: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Gather what the rules of `plan` named."""
     for value in inputs:
         if isinstance(value, Tensor) and value._inference:
@@ -247,7 +250,7 @@ def save(plan: Any, inputs: tuple, outs: tuple) -> tuple:
     return tuple([saved_value(code, inputs, outs) for code in plan.saves])
 
 
-def saved_value(code: Any, inputs: tuple, outs: tuple) -> Any:
+def saved_value(code: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> Any:
     """What one code of a plan stands for."""
     if type(code) is int:
         return kept(inputs[code]) if code >= 0 else outs[-1 - code]
@@ -269,7 +272,7 @@ def kept(value: Any) -> Any:
     return value
 
 
-def shape_of(value: Any) -> tuple:
+def shape_of(value: Any) -> tuple[Any, ...]:
     """The shape of a tensor, an array or a number."""
     return getattr(getattr(value, "_array", value), "shape", ())
 
@@ -286,7 +289,9 @@ def refuse_inference() -> None:
 # --- several outputs ---
 
 
-def finish_many(op: Op, inputs: tuple, params: dict | None, outs: Any, recording: bool) -> tuple:
+def finish_many(
+    op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, outs: Any, recording: bool
+) -> tuple[Any, ...]:
     """Wrap and record the results of an operation with several outputs."""
     results = tuple([wrap(out) for out in outs])
     mask = needs_gradient(op, inputs) if recording else 0
@@ -298,7 +303,9 @@ def finish_many(op: Op, inputs: tuple, params: dict | None, outs: Any, recording
     return results
 
 
-def record_many(op: Op, inputs: tuple, params: dict | None, mask: int, results: tuple) -> Node:
+def record_many(
+    op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mask: int, results: tuple[Any, ...]
+) -> Node:
     """Record an operation with several results."""
     outs = tuple([result._array for result in results])
     node = make_node(op, inputs, params, mask, outs)

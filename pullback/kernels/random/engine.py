@@ -53,12 +53,12 @@ class Generator:
 
     def __init__(self, device: object = "cpu") -> None:
         self.device: object = _checked_device(device)
-        self.lock = threading.RLock()
+        self.lock: Any = threading.RLock()
         self.cached_normal: float | None = None
         self.normals: tuple[np.ndarray, ...] = ()  # what ``normals.few_normals`` knows about ``words``
         self._seed: int | None = DEFAULT_SEED
         self._engines: tuple[MT19937, RandomState] | None = None
-        self.words = np.empty(0, np.uint32)
+        self.words: Any = np.empty(0, np.uint32)
         self._next: int = 0
 
     # ------------------------------------------------------------------ seeding
@@ -293,5 +293,5 @@ def _checked_device(device: object) -> str:
     )
 
 
-default_generator = Generator()
+default_generator: Generator = Generator()
 default_generator._seed = None  # decided by the operating system at the first draw, unless manual_seed comes first

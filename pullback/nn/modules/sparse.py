@@ -31,7 +31,7 @@ class _Table(Module):
     def _set_weight(self, given: Tensor | None, freeze: bool, device: Any, dtype: Any) -> None:
         shape = (self.num_embeddings, self.embedding_dim)
         if given is None:
-            self.weight = Parameter(pullback.empty(shape, device=device, dtype=dtype), requires_grad=not freeze)
+            self.weight: Parameter = Parameter(pullback.empty(shape, device=device, dtype=dtype), requires_grad=not freeze)
             self.reset_parameters()
             return
         if tuple(given.shape) != shape:
@@ -57,7 +57,7 @@ class _Table(Module):
 class Embedding(_Table):
     """Rows of a table, by index."""
 
-    __constants__ = ["num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq",
+    __constants__: list[str] = ["num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq",
                      "sparse"]
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
@@ -104,7 +104,7 @@ class Embedding(_Table):
 class EmbeddingBag(_Table):
     """Sums, means or maxima over bags of rows of a table."""
 
-    __constants__ = ["num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode",
+    __constants__: list[str] = ["num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode",
                      "sparse", "include_last_offset", "padding_idx"]
 
     def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,

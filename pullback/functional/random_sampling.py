@@ -72,7 +72,9 @@ def _pairs(kind: np.dtype) -> np.dtype:
     return np.dtype(np.float64 if kind.itemsize == 16 else np.float32)
 
 
-def uniform_array(generator: Any, shape: tuple, kind: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
+def uniform_array(
+    generator: Any, shape: tuple[Any, ...], kind: np.dtype, low: float = 0.0, high: float = 1.0
+) -> np.ndarray:
     """Uniform numbers; complex ones have uniform parts."""
     _need_floating(kind, "check_uniform_bounds")
     if kind.kind == "c":
@@ -81,7 +83,7 @@ def uniform_array(generator: Any, shape: tuple, kind: np.dtype, low: float = 0.0
 
 
 def normal_array(
-    generator: Any, shape: tuple, kind: np.dtype, mean: float = 0.0, std: float = 1.0, contiguous: bool = True
+    generator: Any, shape: tuple[Any, ...], kind: np.dtype, mean: float = 0.0, std: float = 1.0, contiguous: bool = True
 ) -> np.ndarray:
     """Normal numbers; complex ones have parts of half the variance."""
     _need_floating(kind, "normal_kernel_cpu")

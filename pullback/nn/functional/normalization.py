@@ -118,7 +118,7 @@ def batch_norm(
 
 
 def _update(running: Tensor | None, value: Tensor, momentum: float, factor: float = 1.0) -> None:
-    """running = (1 - momentum) * running + momentum * factor * value, unrecorded; torch does not count it as a write."""
+    """running = (1 - momentum) * running + momentum * factor * value, unrecorded; like torch, its version stays."""
     if running is None:
         return
     old, new = running._array, value._array

@@ -176,11 +176,18 @@ class Sweep:
                 continue
             gradient = results[position]
             if gradient is not None:
-                # One rule's results may be the same array for two inputs, so none is ours alone.
-                self.deliver(target, 0 if slots is None else slots[position], gradient, False)
+                self.deliver(target, 0 if slots is None else slots[position], gradient, self.is_fresh(node, gradient, results, cotangent))
             elif self.arrivals is not None:
                 self.arrived(target)
         return True
+
+    def is_fresh(self, node: Node, gradient: Any, results: list[Any], cotangent: Any) -> bool:
+        """Whether an operation's rule made this array for one input alone: then it can become a `.grad` as it is."""
+        if node.op is None or self.record or gradient is cotangent or node.hooks is not None:
+            return False  # custom functions and hooks may keep what they return
+        if isinstance(cotangent, tuple) and any(gradient is part for part in cotangent):
+            return False
+        return sum(other is gradient for other in results) == 1
 
     def gradients(self, node: Node, cotangent: Any) -> list[Any]:
         """The gradients for all inputs of a node, aligned with its edges."""

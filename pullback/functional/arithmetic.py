@@ -23,7 +23,7 @@ from .registry import public
 
 
 def binary_operator(
-    op: Op, floating: bool = False, check: Callable | None = None, itself: Op | None = None
+    op: Op, floating: bool = False, check: Callable[..., Any] | None = None, itself: Op | None = None
 ) -> Callable[[Tensor, Any], Tensor]:
     """A function of a tensor and anything: the form behind `Tensor.__mul__` and friends.
 
@@ -255,7 +255,7 @@ def reverse_power(x: Tensor, base: Any) -> Tensor:
     return NotImplemented if base is None else pow(base, x)
 
 
-def in_place_operator(op: Op, function: Callable, floating: bool = False) -> Callable:
+def in_place_operator(op: Op, function: Callable[..., Any], floating: bool = False) -> Callable[..., Any]:
     """`x += y` and the like: straight into memory when nothing is recorded, through `views.in_place` otherwise."""
     ufunc = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.true_divide}[op.name]
 
@@ -286,7 +286,7 @@ subtract_in_place: Callable[..., Any] = in_place_operator(ops.subtract, sub)
 multiply_in_place: Callable[..., Any] = in_place_operator(ops.multiply, mul)
 divide_in_place: Callable[..., Any] = in_place_operator(ops.divide, div)
 
-OPERATORS: dict[str, Callable] = {
+OPERATORS: dict[str, Callable[..., Any]] = {
     "__add__": _add,
     "__radd__": _add,
     "__sub__": _subtract,

@@ -228,7 +228,7 @@ def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     return permuted(ops.permute, input, axes)
 
 
-def permuted(op: Any, input: Tensor, axes: tuple) -> Tensor:
+def permuted(op: Any, input: Tensor, axes: tuple[Any, ...]) -> Tensor:
     """The view an operation such as `permute` makes with the axes in this order."""
     array = input._array
     if type(array) is ndarray:

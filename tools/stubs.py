@@ -122,13 +122,24 @@ _FIELDS = (
 )  # fmt: skip
 
 
-def tensor_stub() -> str:
+def load_everything() -> None:
+    """Load every family first, then ask for every name: what is found must not depend on the order."""
     import pullback
-    from pullback.functional.registry import FUNCTIONS, IN_PLACE
+    from pullback.functional.registry import FUNCTIONS, IN_PLACE, METHODS, load
+    from pullback.native_names import SAME, TRANSLATED
+
+    tables = (FUNCTIONS, METHODS, IN_PLACE)
+    for module in sorted({home for table in tables for home in table.homes.values()}):
+        load(module)
+    for name in sorted({*FUNCTIONS, *IN_PLACE, *SAME, *TRANSLATED}):
+        getattr(pullback, name, None)
+
+
+def tensor_stub() -> str:
+    from pullback.functional.registry import IN_PLACE
     from pullback.tensor import Tensor
 
-    for name in set(FUNCTIONS.homes) | set(IN_PLACE.homes):
-        getattr(pullback, name, None)  # loads every family
+    load_everything()
     lines = [_HEADER.format(what="The Tensor class with all its methods.").rstrip(), "", "class Tensor:"]
     lines += [f"    {field}" for field in _FIELDS]
     for name in sorted(set(vars(Tensor))):
@@ -170,6 +181,7 @@ def package_stub() -> str:
     import pullback
     from pullback.dtypes import ALIASES, ALL_DTYPES, dtype
 
+    load_everything()
     lines = [_HEADER.format(what="The names of the package.").rstrip(), ""]
     modules = sorted(name for name in pullback._SUBMODULES if (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").exists())
     lines += [f"from . import {name} as {name}" for name in modules]

@@ -176,7 +176,8 @@ class Sweep:
                 continue
             gradient = results[position]
             if gradient is not None:
-                self.deliver(target, 0 if slots is None else slots[position], gradient, self.is_fresh(node, gradient, results, cotangent))
+                ours = self.is_fresh(node, gradient, results, cotangent)
+                self.deliver(target, 0 if slots is None else slots[position], gradient, ours)
             elif self.arrivals is not None:
                 self.arrived(target)
         return True

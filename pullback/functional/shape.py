@@ -25,7 +25,7 @@ from .operands import sizes_of, wrap_dim, wrap_dims
 from .registry import public
 
 ndarray = np.ndarray
-reshape_op = ops.reshape
+reshape_op: Any = ops.reshape
 _RANGES = [set(range(ndim)) for ndim in range(65)]
 
 

@@ -197,8 +197,10 @@ class Sweep:
 
             return watched(self, node, cotangent)
         if self.profiler is not None:
-            with self.profiler.node(node.name()):
-                return self.call_rules(node, cotangent)
+            with self.profiler.node(node.name()) as event:
+                results = self.call_rules(node, cotangent)
+                self.profiler.note_results(event, results)
+                return results
         return self.call_rules(node, cotangent)
 
     def call_rules(self, node: Node, cotangent: Any) -> list[Any]:

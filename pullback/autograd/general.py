@@ -26,8 +26,10 @@ def apply_special(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None
         if not mode.saved_hooks:
             return _apply_in_batch(op, inputs, params, mode)
     if mode.profiler is not None:
-        with mode.profiler.operation(op.name, inputs):
-            return _apply(op, inputs, params, mode)
+        with mode.profiler.operation(op.name, inputs) as event:
+            result = _apply(op, inputs, params, mode)
+            mode.profiler.note_results(event, result)
+            return result
     return _apply(op, inputs, params, mode)
 
 

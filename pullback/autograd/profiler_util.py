@@ -18,6 +18,13 @@ def _format_time(time_us: float) -> str:
     return f"{time_us / 1e3:.3f}ms" if time_us >= 1e3 else f"{time_us:.3f}us"
 
 
+def _format_memory(size: int) -> str:
+    for unit, name in ((1 << 30, "Gb"), (1 << 20, "Mb"), (1 << 10, "Kb")):
+        if size >= unit:
+            return f"{size / unit:.2f} {name}"
+    return f"{size} b"
+
+
 class Interval:
     """From when to when."""
 
@@ -43,7 +50,7 @@ class _Times:
     device_time_total: float
     self_device_time_total: float
     device_time_total = self_device_time_total = device_time = cuda_time = cuda_time_total = 0.0
-    cpu_memory_usage = self_cpu_memory_usage = device_memory_usage = self_device_memory_usage = 0
+    device_memory_usage = self_device_memory_usage = 0
     flops: int = 0
 
     @property
@@ -79,6 +86,12 @@ class FunctionEvent(_Times):
         self.count: int = 1
         self.cpu_children: list[FunctionEvent] = []
         self.cpu_parent: FunctionEvent | None = None
+        self.self_cpu_memory_usage: int = 0  # bytes of the results; only with profile_memory=True
+
+    @property
+    def cpu_memory_usage(self) -> int:
+        """Bytes taken by the results of this event and of the events inside."""
+        return self.self_cpu_memory_usage + sum(child.cpu_memory_usage for child in self.cpu_children)
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]
@@ -106,6 +119,8 @@ class FunctionEventAvg(_Times):
         self.count: int = 0
         self.cpu_time_total: float = 0.0
         self.self_cpu_time_total: float = 0.0
+        self.cpu_memory_usage: int = 0
+        self.self_cpu_memory_usage: int = 0
         self.input_shapes: list[Any] = []
         self.node_id: int = 0
         self.is_async: bool = False
@@ -118,6 +133,8 @@ class FunctionEventAvg(_Times):
             self.key, self.input_shapes, self.cpu_parent = other.key, other.input_shapes, other.cpu_parent
         self.cpu_time_total += other.cpu_time_total
         self.self_cpu_time_total += other.self_cpu_time_total
+        self.cpu_memory_usage += other.cpu_memory_usage
+        self.self_cpu_memory_usage += other.self_cpu_memory_usage
         self.count += other.count
         return self
 
@@ -188,15 +205,18 @@ class EventList(list[Any]):
         rows = rows[:row_limit] if row_limit >= 0 else rows
         total = self.self_cpu_time_total or 1.0
         width = max([4, *(len(item.key) for item in rows)])
-        titles = ("Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls")
+        memory = any(item.cpu_memory_usage for item in rows)
+        titles: tuple[str, ...] = ("Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg")
+        titles += ("CPU Mem", "Self CPU Mem", "# of Calls") if memory else ("# of Calls",)
         rule = "-" * width + "  " + "  ".join("-" * 12 for _ in titles)
         lines = [header] if header else []
         lines += [rule, f"{'Name':>{width}}  " + "  ".join(f"{title:>12}" for title in titles), rule]
         for item in rows:
+            used = (_format_memory(item.cpu_memory_usage), _format_memory(item.self_cpu_memory_usage)) if memory else ()
             cells = (
                 f"{item.self_cpu_time_total / total:.2%}", _format_time(item.self_cpu_time_total),
                 f"{item.cpu_time_total / total:.2%}", _format_time(item.cpu_time_total),
-                _format_time(item.cpu_time), item.count,
+                _format_time(item.cpu_time), *used, item.count,
             )  # fmt: skip
             lines.append(f"{item.key:>{width}}  " + "  ".join(f"{cell:>12}" for cell in cells))
         lines += [rule, f"Self CPU time total: {_format_time(self.self_cpu_time_total)}"]
@@ -212,7 +232,8 @@ class EventList(list[Any]):
         events = [
             {
                 "name": event.name, "ph": "X", "ts": event.time_range.start, "dur": event.cpu_time_total, "pid": 0,
-                "tid": event.thread, "cat": "cpu_op", "args": {"Input Dims": event.input_shapes},
+                "tid": event.thread, "cat": "cpu_op",
+                "args": {"Input Dims": event.input_shapes, "Bytes": event.self_cpu_memory_usage},
             }
             for event in self
         ]  # fmt: skip

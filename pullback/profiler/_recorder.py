@@ -9,6 +9,8 @@ from threading import get_ident
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from ..autograd.mode import current_mode, set_mode
 from ..autograd.profiler_util import EventList, FunctionEvent
 
@@ -26,31 +28,37 @@ class profile:
         self._on_trace_ready: Callable[[profile], Any] | None = on_trace_ready
         self._enabled: bool = enabled
         self._record_shapes: bool = record_shapes
+        self._profile_memory: bool = profile_memory
         self._events: list[FunctionEvent] = []
         self.step_num: int = 0
 
     # --- the tape's side ---
 
     @contextmanager
-    def operation(self, name: str, inputs: tuple[Any, ...]) -> Iterator[None]:
+    def operation(self, name: str, inputs: tuple[Any, ...]) -> Iterator[FunctionEvent]:
         """Called by the tape around each operation."""
         shapes = [list(getattr(value, "shape", ())) for value in inputs] if self._record_shapes else None
-        with self.block(f"aten::{_snake(name)}", shapes):
-            yield
+        with self.block(f"aten::{_snake(name)}", shapes) as event:
+            yield event
 
     @contextmanager
-    def node(self, name: str) -> Iterator[None]:
+    def node(self, name: str) -> Iterator[FunctionEvent]:
         """Called by the engine around each node of a backward pass."""
-        with self.block(f"autograd::engine::evaluate_function: {name}"), self.block(name):
-            yield
+        with self.block(f"autograd::engine::evaluate_function: {name}"), self.block(name) as event:
+            yield event
+
+    def note_results(self, event: FunctionEvent, results: Any) -> None:
+        """Count the memory an operation's results took (views take none)."""
+        if self._profile_memory:
+            event.self_cpu_memory_usage += _bytes_of(results)
 
     @contextmanager
-    def block(self, name: str, shapes: list[Any] | None = None) -> Iterator[None]:
+    def block(self, name: str, shapes: list[Any] | None = None) -> Iterator[FunctionEvent]:
         start = perf_counter() * 1e6
         event = FunctionEvent(len(self._events), name, get_ident(), start, start, input_shapes=shapes)
         self._events.append(event)
         try:
-            yield
+            yield event
         finally:
             event.time_range.end = perf_counter() * 1e6
 
@@ -125,6 +133,13 @@ class profile:
     def export_chrome_trace(self, path: str) -> None:
         """Write the events for a browser's trace viewer."""
         self.events().export_chrome_trace(path)
+
+
+def _bytes_of(results: Any) -> int:
+    if isinstance(results, (tuple, list)):
+        return sum(_bytes_of(result) for result in results)
+    array = getattr(results, "_array", results)
+    return array.nbytes if isinstance(array, (np.ndarray, np.generic)) and array.base is None else 0
 
 
 def _snake(name: str) -> str:

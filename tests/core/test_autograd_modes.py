@@ -211,3 +211,14 @@ def test_tangents_end_with_their_level():
         assert forward_ad.unpack_dual(dual).tangent is None
         fresh = forward_ad.make_dual(torch.rand(2), torch.ones(2))
         assert forward_ad.unpack_dual(fresh * dual).tangent.tolist() == dual.tolist()
+
+
+def test_the_profiler_counts_the_memory_of_results_forward_and_backward():
+    x = torch.ones(1000, requires_grad=True)
+    with profile(profile_memory=True) as run:
+        x.exp().view(10, 100).sum().backward()
+    sums = {item.key: item for item in run.key_averages()}
+    assert sums["aten::exp"].self_cpu_memory_usage == 4000
+    assert sums["aten::view"].self_cpu_memory_usage == 0
+    assert sums["ExpBackward0"].self_cpu_memory_usage == 4000
+    assert "Self CPU Mem" in run.key_averages().table()

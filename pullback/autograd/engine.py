@@ -28,7 +28,7 @@ from .node import FREED, Node
 from .saved import arrays_of, tensors_of
 from .tape import wrap
 
-LARGE = 1 << 18  # elements from which elementwise rules run block by block
+LARGE = 1 << 15  # elements from which elementwise rules run block by block
 
 
 class Sweep:

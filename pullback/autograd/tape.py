@@ -21,7 +21,7 @@ from .node import Node
 from .op import Op
 
 new_object: Callable[..., Any] = object.__new__
-LARGE = 1 << 18  # elements from which elementwise operations run block by block
+LARGE = 1 << 15  # elements from which elementwise operations run block by block
 
 
 def wrap(array: Any) -> Tensor:

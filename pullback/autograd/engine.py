@@ -26,9 +26,7 @@ from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
 from .mode import NO_GRAD, RECORD, current_mode, set_mode, transform_depth
 from .node import FREED, Node
 from .saved import arrays_of, tensors_of
-from .tape import wrap
-
-LARGE = 1 << 15  # elements from which elementwise rules run block by block
+from .tape import LARGE, by_blocks, wrap
 
 
 class Sweep:
@@ -507,8 +505,6 @@ def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
 
 def run_by_blocks(rule: Any, cotangent: Any, values: Any, sources: tuple[Any, ...], params: dict[Any, Any] | None) -> Any:
     """An elementwise rule on large arrays, in blocks that fit the cache and on all threads."""
-    from ..kernels.large import by_blocks
-
     given = [values[s] if type(s) is int else params[s] for s in sources]  # type: ignore[index]
     if any(type(value) is not ndarray and not isinstance(value, (int, float, complex, generic)) for value in given):
         return rule(cotangent, *given)
@@ -517,8 +513,6 @@ def run_by_blocks(rule: Any, cotangent: Any, values: Any, sources: tuple[Any, ..
 
 def sum_by_blocks(first: Any, second: Any) -> Any:
     if type(first) is ndarray and first.size >= LARGE and type(second) is ndarray:
-        from ..kernels.large import by_blocks
-
         return by_blocks(np.add, first, second)
     return first + second
 

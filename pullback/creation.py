@@ -19,8 +19,6 @@ from .functional.operands import sizes_of
 from .functional.registry import FUNCTIONS, METHODS, with_numpy_names
 from .tensor import Tensor
 
-_PYTHON_TYPES = {float: None, int: np.dtype(np.int64), bool: np.dtype(np.bool_)}
-
 
 def finish(
     array: np.ndarray, requires_grad: bool = False, device: Any = None, pin_memory: bool = False, layout: Any = None
@@ -530,8 +528,3 @@ FUNCTIONS.update(
     }
 )  # fmt: skip
 FUNCTIONS["range"] = range_
-
-
-def wrap_array(array: Any) -> Tensor:
-    """An array as a tensor, without a copy and without history."""
-    return wrap(array)

@@ -1,7 +1,7 @@
 """`Storage`: the life of one piece of memory that several tensors may look at.
 
-It counts writes (`version`, torch's version counter) and changes of history (`history`: how often an in-place write
-was recorded). A tensor gets one when its memory is first shared or written; until then its version is 0.
+It counts writes (`version`, torch's version counter) and remembers when the last was. A tensor gets one
+when its memory is first shared or written; until then its version is 0.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ class LastWrite:
 class Storage:
     """Counters that all tensors on the same memory share."""
 
-    __slots__ = ("version", "history", "written", "recent", "writer", "__weakref__")
+    __slots__ = ("version", "written", "recent", "writer", "__weakref__")
 
     def __init__(self) -> None:
         self.version: int = 0
-        self.history: int = 0
         self.written: int = 0  # when it was last written, on the clock that numbers nodes
         self.recent: deque[Any] | None = None  # times of the last few writes, for error messages
         self.writer: str | None = None  # in anomaly mode: the line that last wrote here

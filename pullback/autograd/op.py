@@ -16,9 +16,6 @@ from numpy import ndarray
 
 from .node import Node, node_class
 
-REGISTRY: dict[str, Op] = {}  # every Op by the name of its variable-like key, for tests and coverage tables
-
-
 _FORMS: dict[tuple[Any, ...], int] = {(): 0, (0,): 1, (1,): 2, (1, 0): 3, (-1,): 4, (("shape", 0),): 5, (0, -1): 6}
 
 

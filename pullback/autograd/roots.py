@@ -7,7 +7,6 @@ The founding question of this library lives here: a root with one element has th
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from ..size import Size
 from ..tensor import Tensor, anchor_of
 from .engine import backward_to_inputs, backward_to_leaves, metadata_of
 from .graph import AccumulateGrad, GradientEdge
-from .node import Node
 from .tape import wrap
 
 
@@ -351,11 +349,6 @@ def _calculate_shape(output: Any, grad: Tensor, is_grads_batched: bool) -> tuple
     """The shapes of an output and of its weight that have to agree."""
     shape = Size(metadata_of(*_edge_of(output))[0]) if isinstance(output, GradientEdge) else output.shape
     return shape, Size(grad.shape[1:]) if is_grads_batched else grad.shape
-
-
-def as_sequence(value: Any) -> Sequence[Any]:
-    """One root as a tuple of one, several as a tuple."""
-    return (value,) if isinstance(value, (Tensor, GradientEdge, Node)) else tuple(value)
 
 
 _tensor._run_backward = backward_from

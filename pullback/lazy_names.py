@@ -34,6 +34,7 @@ _BY_MODULE = {
     "multi": "jacobian backward_batched per_sample_gradients per_sample_norms",
     "sparse_jacobians": "sparse_jacobian sparse_hessian",
     "series": "taylor",
+    "autograd.safe_mode": "safe_gradients",
 }
 
 LAZY = {name: module for module, names in _BY_MODULE.items() for name in names.split()}

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from .function import Function as Function
     from .gradcheck import gradcheck as gradcheck
     from .gradcheck import gradgradcheck as gradgradcheck
+    from .safe_mode import is_safe_gradients_enabled as is_safe_gradients_enabled
+    from .safe_mode import safe_gradients as safe_gradients
+    from .safe_mode import set_safe_gradients as set_safe_gradients
     from .variable import Variable as Variable
 
 __all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "functional", "grad",
     "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
-    "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "profiler", "set_detect_anomaly", "set_grad_enabled",
-    "set_multithreading_enabled",
+    "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "profiler", "safe_gradients", "set_detect_anomaly",
+    "set_grad_enabled", "set_multithreading_enabled", "set_safe_gradients",
 ]  # fmt: skip
 
 _LAZY = {
@@ -32,7 +35,8 @@ _LAZY = {
     "gradgradcheck": "gradcheck", "GradcheckError": "gradcheck", "is_multithreading_enabled": "grad_mode",
     "is_view_replay_enabled": "grad_mode", "_force_original_view_tracking": "grad_mode",
     "_unsafe_preserve_version_counter": "grad_mode", "_calculate_shape": "roots", "kineto_available": "profiler",
-    "_profiler_enabled": "profiler", 
+    "_profiler_enabled": "profiler", "safe_gradients": "safe_mode", "set_safe_gradients": "safe_mode",
+    "is_safe_gradients_enabled": "safe_mode",
 }  # fmt: skip
 _SUBMODULES = frozenset(
     {

@@ -19,6 +19,7 @@ from . import general, tape, views
 from .fit import fit_tensor
 from .mode import Mode, current_mode, set_mode
 from .op import Op, _rule_names, conjugate
+from .safe_mode import rules_running
 
 
 def apply_dual(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mode: Mode, level: int) -> Any:
@@ -28,7 +29,8 @@ def apply_dual(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, m
     tangents = [value._tangent.get(level) if isinstance(value, Tensor) and value._tangent else None for value in inputs]
     primals = tuple(below_level(value, level) if isinstance(value, Tensor) else value for value in inputs)
     outs = tuple(below_level(value, level) for value in results)
-    found = pushforward(op, primals, tangents, params or {}, outs)
+    with rules_running(mode):
+        found = pushforward(op, primals, tangents, params or {}, outs)
     for out, tangent in zip(results, found, strict=True):
         if tangent is not None:
             set_tangent(out, level, tangent)

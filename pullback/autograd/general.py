@@ -12,7 +12,7 @@ from typing import Any
 from ..arrays.batched import Batched, params_level
 from ..tensor import Tensor
 from . import tape, views
-from .mode import Mode
+from .mode import IN_RULES, Mode
 from .op import Op
 
 
@@ -22,6 +22,10 @@ def apply_special(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None
         from .autocast import cast_inputs
 
         inputs = cast_inputs(op, inputs, mode.autocast)
+    if mode.safe == IN_RULES:
+        from ..ops.absolute_zero import counterpart
+
+        op = counterpart(op)
     if mode.batch_level and not mode.dual_level and not mode.inference and mode.anomaly is None and mode.profiler is None:
         if not mode.saved_hooks:
             return _apply_in_batch(op, inputs, params, mode)

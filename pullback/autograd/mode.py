@@ -11,9 +11,11 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-_FIELDS = ("grad", "inference", "anomaly", "saved_hooks", "dual_level", "profiler", "batch_level", "autocast")
+_FIELDS = ("grad", "inference", "anomaly", "saved_hooks", "dual_level", "profiler", "batch_level", "autocast", "safe")
 
 _PLACES = {name: place for place, name in enumerate(_FIELDS)}
+
+ASKED, IN_RULES = 1, 2  # settings of `safe`
 
 
 class Mode:
@@ -29,6 +31,7 @@ class Mode:
     profiler: Any  # None, or the object that is told about each operation
     batch_level: int  # 0 outside vmap and batched passes; numbered together with dual_level, innermost highest
     autocast: Any  # None, or the dtype that products take
+    safe: int  # 0, ASKED while `safe_gradients` is on, IN_RULES while it is and derivative rules run
     values: tuple[Any, ...]  # of the fields above
     special: bool  # anything but plain grad/no_grad: operations take the general path
 
@@ -56,8 +59,8 @@ def _intern(values: tuple) -> Mode:
     return mode
 
 
-RECORD = _intern((True, False, None, (), 0, None, 0, None))
-NO_GRAD = _intern((False, False, None, (), 0, None, 0, None))
+RECORD = _intern((True, False, None, (), 0, None, 0, None, 0))
+NO_GRAD = _intern((False, False, None, (), 0, None, 0, None, 0))
 
 _current: ContextVar[Mode] = ContextVar("pullback_mode", default=RECORD)
 

@@ -78,7 +78,7 @@ def _chained(chain: Callable[..., object], *arrays: np.ndarray, temporaries: int
     """Run a chain on arrays of one shape, in float32 for half precision; the result has the first one's type."""
     first = arrays[0]
     dtype = first.dtype
-    if first.size <= SMALL and first.ndim and dtype != np.float16:
+    if first.size <= SMALL and first.ndim and dtype.itemsize > 2:
         out = np.empty_like(first)
         token = silence()
         try:
@@ -86,7 +86,7 @@ def _chained(chain: Callable[..., object], *arrays: np.ndarray, temporaries: int
         finally:
             restore(token)
         return out
-    if dtype == np.float16:
+    if dtype.itemsize == 2:
         arrays = tuple(a.astype(np.float32) for a in arrays)
     out = np.empty_like(arrays[0])
     parallel_elements(chain, arrays, [out], temporaries=temporaries)

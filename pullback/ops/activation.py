@@ -35,51 +35,45 @@ def _gelu_slope(x: Any, approximate: str) -> Any:
     return 0.5 * (1 + erf(x * math.sqrt(0.5))) + x * np.exp(-0.5 * (x * x)) * (1 / math.sqrt(2 * math.pi))
 
 
-_gelu_kernel = in_single(lambda g, x, approximate: kernels.gelu_backward(g, x, approximate=approximate))
-
-
 def _gelu_pullback(g: Any, x: Any, approximate: str) -> Any:
     if type(g) is type(x) is np.ndarray and g.shape == x.shape and g.dtype == x.dtype:
-        return _gelu_kernel(g, x, approximate=approximate)
+        return kernels.gelu_backward(g, x, approximate=approximate)
     return g * _gelu_slope(x, approximate)
 
 
-gelu: Op = op("GeluBackward0", in_single(_gelu), kind="elementwise_pull", inputs=("x",), x=_gelu_pullback)
+gelu: Op = op("GeluBackward0", _gelu, kind="elementwise_pull", inputs=("x",), x=_gelu_pullback)
+
+
+_complex_silu = in_single(lambda x: x / (1 + np.exp(-x)))
 
 
 def _silu(x: Any) -> Any:
     x = np.asarray(x)
-    return x / (1 + np.exp(-x)) if x.dtype.kind == "c" else kernels.silu(x)
-
-
-_silu_kernel = in_single(kernels.silu_backward)
+    return _complex_silu(x) if x.dtype.kind == "c" else kernels.silu(x)
 
 
 def _silu_pullback(g: Any, x: Any) -> Any:
     if type(g) is type(x) is np.ndarray and x.dtype.kind != "c" and g.shape == x.shape and g.dtype == x.dtype:
-        return _silu_kernel(g, x)
+        return kernels.silu_backward(g, x)
     s = sigmoid(x)
     slope = s * (1 + x * (1 - s))
     return g * (np.conj(slope) if x.dtype.kind == "c" else slope)
 
 
-silu: Op = op("SiluBackward0", in_single(_silu), kind="elementwise_pull", x=_silu_pullback)
+silu: Op = op("SiluBackward0", _silu, kind="elementwise_pull", x=_silu_pullback)
 
 
 def _softplus(x: Any, beta: float, threshold: float) -> Any:
     return kernels.softplus(np.asarray(x), beta, threshold)
 
 
-_softplus_kernel = in_single(lambda g, x, beta, threshold: kernels.softplus_backward(g, x, beta, threshold))
-
-
 def _softplus_pullback(g: Any, x: Any, beta: float, threshold: float) -> Any:
     if type(g) is type(x) is np.ndarray and g.shape == x.shape and g.dtype == x.dtype:
-        return _softplus_kernel(g, x, beta=beta, threshold=threshold)
+        return kernels.softplus_backward(g, x, beta, threshold)
     return g * np.where(x * beta > threshold, 1, sigmoid(x * beta))
 
 
-softplus: Op = op("SoftplusBackward0", in_single(_softplus), kind="elementwise_pull", x=_softplus_pullback)
+softplus: Op = op("SoftplusBackward0", _softplus, kind="elementwise_pull", x=_softplus_pullback)
 log_sigmoid: Op = op(
     "LogSigmoidBackward0",
     in_single(special_kernels.log_sigmoid),

@@ -78,6 +78,10 @@ def _mv_vector(g: Any, a: Any) -> Any:
 
 
 mv: Op = op("MvBackward0", _matmul, kind="bilinear", a=lambda g, b: column(g) * conjugate(b), b=_mv_vector)
+mv.real_rules = {
+    "a": lambda g, b: column(g) * b,
+    "b": lambda g, a: g.dot(a) if type(a) is np.ndarray is type(g) and a.ndim == 2 and g.itemsize > 2 else _mv_vector(g, a),
+}
 dot: Op = op("DotBackward0", _matmul, kind="bilinear", a=lambda g, b: g * conjugate(b), b=lambda g, a: g * conjugate(a))
 vdot: Op = op(
     "VdotBackward0",

@@ -18,9 +18,16 @@ def kept_shape(shape: tuple[Any, ...], axis: tuple[Any, ...]) -> tuple[Any, ...]
     return tuple(1 if i in axis else n for i, n in enumerate(shape))
 
 
+_FEW = 1 << 12  # elements that are written faster than a view is made
+
+
 def spread(g: Any, x_shape: tuple[Any, ...], axis: tuple[Any, ...], keepdims: Any) -> Any:
     """The cotangent of a reduction, repeated over what was reduced."""
     if type(g) is np.ndarray or isinstance(g, np.generic):
+        if not g.ndim and math.prod(x_shape) <= _FEW:  # a view of one number would take longer to make
+            whole = np.empty(x_shape, g.dtype)
+            whole.fill(g)
+            return whole
         g = np.asarray(g)
         return _expand(g if keepdims or len(axis) == len(x_shape) else g.reshape(kept_shape(x_shape, axis)), x_shape)
     if not keepdims and len(axis) != len(x_shape):

@@ -14,10 +14,9 @@ import numpy as np
 from .autograd import views
 from .autograd.tape import apply
 from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape
-from .functional.operands import wrap_dim
 from .functional.registry import IN_PLACE, METHODS, load, on_load
 from .ops import casting, pointwise
-from .size import Size
+from .size import Size, SizeAttribute, element_count
 from .tensor import Tensor
 
 
@@ -70,16 +69,6 @@ def _put(name: str, function: Callable) -> None:
 
 
 # --- sizes ---
-
-
-def size(self: Tensor, dim: int | None = None) -> Any:
-    """The shape, or the size of one dim."""
-    if dim is None:
-        return self.shape
-    try:
-        return self._array.shape[dim]
-    except (IndexError, TypeError):
-        return self._array.shape[wrap_dim(dim, self._array.ndim, scalar_ok=False)]
 
 
 def numel(self: Tensor) -> int:
@@ -325,7 +314,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
 
 
 PROTOCOL: dict[str, Any] = {
-    "size": size, "numel": numel, "nelement": numel, "stride": stride, "storage_offset": storage_offset,
+    "size": SizeAttribute(element_count), "numel": numel, "nelement": numel, "stride": stride, "storage_offset": storage_offset,
     "is_contiguous": is_contiguous, "item": item, "tolist": tolist, "type": type_,
     "dim": lambda self: self._array.ndim, "ndimension": lambda self: self._array.ndim,
     "element_size": lambda self: self._array.dtype.itemsize,

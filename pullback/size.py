@@ -1,4 +1,8 @@
-"""`Size`, the shape of a tensor: a tuple of ints that prints as torch's does."""
+"""`Size`, the shape of a tensor: a tuple of ints that prints as torch's does; and what `x.size` is.
+
+Torch's `x.size` is a method, the Array API standard's a number of elements. `ElementCount` is both: an int that can be
+called.
+"""
 
 from __future__ import annotations
 
@@ -55,3 +59,49 @@ def _as_int(value: Any, position: int) -> int:
         raise TypeError(
             f"torch.Size() takes an iterable of 'int' (item {position} is '{type(value).__name__}')"
         ) from None
+
+
+class ElementCount(int):
+    """What `x.size` gives: the number of elements, and when called the shape or the size of one dim."""
+
+    sizes: tuple[int, ...]
+
+    def __call__(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dim."""
+        if dim is None:
+            return tuple.__new__(Size, self.sizes)
+        try:
+            return self.sizes[dim]
+        except (IndexError, TypeError):
+            from .functional.operands import wrap_dim
+
+            return self.sizes[wrap_dim(dim, len(self.sizes), scalar_ok=False)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _count, (self.sizes,)
+
+
+class SizeAttribute(property):
+    """The attribute `size` of tensors. On the class, `Tensor.size(x, dim)` is torch's method."""
+
+    def __call__(self, tensor: Any, dim: int | None = None) -> Any:
+        return tensor.size(dim)
+
+
+def element_count(tensor: Any) -> ElementCount:
+    """The number of elements of a tensor, made once for each shape."""
+    shape = tensor._array.shape
+    found = _COUNTS.get(shape)
+    return _count(shape) if found is None else found
+
+
+_COUNTS: dict[tuple[int, ...], ElementCount] = {}
+_MOST_COUNTS = 4096  # of a program whose shapes never repeat
+
+
+def _count(shape: tuple[int, ...]) -> ElementCount:
+    if len(_COUNTS) >= _MOST_COUNTS:
+        _COUNTS.clear()
+    count = _COUNTS[shape] = ElementCount(math.prod(shape))
+    count.sizes = shape
+    return count

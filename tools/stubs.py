@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[1] / "pullback"
 
 _KNOWN = {
     "Any", "None", "bool", "int", "float", "complex", "str", "bytes", "tuple", "list", "dict", "set", "type", "object",
-    "Callable", "Iterator", "Sequence", "Iterable", "Tensor", "Size",
+    "Callable", "Iterator", "Sequence", "Iterable", "Tensor", "Size", "ElementCount",
 }  # fmt: skip
 # Tensor has methods called `bool` and `float`, the package has dtypes of these names: types get names of their own.
 _ALIASES = {
@@ -42,6 +42,7 @@ from typing import Any
 
 from .device import device as _device
 from .dtypes import dtype as _dtype
+from .size import ElementCount as ElementCount
 from .size import Size as Size
 '''
 

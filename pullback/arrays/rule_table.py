@@ -306,7 +306,7 @@ RULES: dict[str, Rule] = {
     **{f"matmul.{name}": product_added for name in ("addmm", "baddbmm", "addmv")},
     "matmul.linear_layer": layer, "matmul.linear_map": layer,
     "matmul.contract": contraction,
-    "indexing.pick": picked, "indexing.scatter_add": picked, "indexing.zero_at": picked, "indexing.put": picked,
+    "indexing.pick": picked, "indexing.add_back": picked, "indexing.zero_at": picked, "indexing.put": picked,
     "indexing.masked_fill": filled,
     "indexing.masked_fill_from": filled,
 }  # fmt: skip

@@ -2,7 +2,8 @@
 
 The recursion runs over time with all samples and positions at once. `targets` are padded rows, `inputs` and `lengths`
 how much of each sample counts. The gradient is that of the log-probabilities themselves; like torch's it assumes they
-come from a log-softmax (it sums to zero over classes), and it has no derivative of its own.
+come from a log-softmax (it sums to zero over classes). On plain arrays it is a kernel; on anything else a formula, so
+that it has derivatives of its own, which torch's has not.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import numpy as np
 
 from ..autograd.op import Op, op
 from ..quiet import quiet
+from .fusing import plain
+from .indexing import add_back, pick
 
 
 def _extended(targets: Any, blank: int) -> tuple:
@@ -91,9 +94,20 @@ def _betas(x: Any, labels: Any, skip: Any, inputs: Any, lengths: Any) -> Any:
 
 
 def _ctc_pullback(g: Any, x: Any, outs: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> tuple:
-    return (ctc_gradient(g[0], x, outs[0], outs[1], targets=targets, inputs=inputs, lengths=lengths, blank=blank),)
+    if plain(g[0], x):
+        return (_ctc_gradient(g[0], x, outs[0], outs[1], targets, inputs, lengths, blank),)
+    steps, samples, _ = x.shape
+    if steps == 0 or samples == 0:
+        return (x * 0,)
+    weight = g[0][:, None]
+    posterior = _class_posterior(x, targets, inputs, lengths, blank)
+    counted = (np.arange(steps)[:, None] < inputs)[:, :, None]
+    impossible = np.isinf(outs[0])[:, None]
+    gradient = np.where(counted, (np.exp(x) - posterior) * weight, 0)
+    return (np.where(impossible, np.where(counted & (weight != 0), np.nan, 0), gradient),)
 
 
+@quiet
 def _ctc_gradient(g: Any, x: Any, loss: Any, alpha: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> Any:
     labels, skip = _extended(targets, blank)
     steps, samples, classes = x.shape
@@ -115,11 +129,44 @@ def _ctc_gradient(g: Any, x: Any, loss: Any, alpha: Any, targets: Any, inputs: A
     return np.where(counted, gradient, 0).astype(x.dtype, copy=False)
 
 
-def _no_second_derivative(g: Any) -> Any:
-    raise RuntimeError("derivative for aten::_ctc_loss_backward is not implemented")
+# --- the same as a formula -------------------------------------------------------------------------------------------
+
+_IMPOSSIBLE = -1e30  # stands for log(0): unlike infinity it has differences, and its exponential is 0 all the same
 
 
-ctc_gradient: Op = op(
-    "CtcLossBackward0", quiet(_ctc_gradient), g=_no_second_derivative, x=_no_second_derivative, loss=None, alpha=None
-)
+def _moves(previous: Any, skip: Any) -> Any:
+    """All ways to be in a position one step later, before anything is emitted: (samples, positions)."""
+    place = np.arange(skip.shape[1])
+    one_back = np.where(place >= 1, previous[:, np.maximum(place - 1, 0)], _IMPOSSIBLE)
+    two_back = np.where(skip, previous[:, np.maximum(place - 2, 0)], _IMPOSSIBLE)
+    return np.logaddexp(np.logaddexp(previous, one_back), two_back)
+
+
+def _class_posterior(x: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> Any:
+    """How probable each class is at each step, given the target: (steps, samples, classes)."""
+    labels, skip = _extended(targets, blank)
+    steps, samples, _ = x.shape
+    rows, place = np.arange(samples), np.arange(labels.shape[1])
+    labelled = (slice(None), rows[:, None], labels)
+    emissions = np.maximum(pick(x, index=labelled), _IMPOSSIBLE)
+    alphas = [np.where(place < 2, emissions[0], _IMPOSSIBLE)]
+    for t in range(1, steps):
+        alphas.append(_moves(alphas[-1], skip) + emissions[t])
+    final = (place == 2 * lengths[:, None]) | (place == 2 * lengths[:, None] - 1)
+    turned_skip = np.zeros(skip.shape, bool)
+    turned_skip[:, 2:] = skip[:, 2:][:, ::-1]
+    turned = place[::-1]
+    at_end = np.where(final, emissions[0] * 0, _IMPOSSIBLE)
+    following = at_end  # log-probabilities of what comes after a step
+    rest = [following]
+    for t in range(steps - 2, -1, -1):
+        moved = _moves((following + emissions[t + 1])[:, turned], turned_skip)[:, turned]
+        following = np.where((inputs - 1 > t)[:, None], moved, at_end)
+        rest.append(following)
+    joint = np.stack(alphas) + np.stack(rest[::-1])
+    top = np.max(joint, axis=2, keepdims=True)
+    weights = np.exp(joint - top)
+    return add_back(weights / np.sum(weights, axis=2, keepdims=True), shape=x.shape, index=labelled)
+
+
 ctc: Op = op("CtcLossBackward0", quiet(_ctc), inputs=("x",), outputs=0, joint=_ctc_pullback)

@@ -5,11 +5,13 @@ Operands arrive promoted to one floating or complex dtype; broadcasting is undon
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ..autograd.op import Op, conjugate, linear, op
+from .pointwise import sigmoid
 
 
 def _zero(g: Any) -> Any:
@@ -114,15 +116,16 @@ logaddexp: Op = op(
     "LogaddexpBackward0",
     _logaddexp,
     kind="elementwise_pull",
-    a=lambda g, a, b: g / conjugate(1 + np.exp(b - a)),
-    b=lambda g, a, b: g / conjugate(1 + np.exp(a - b)),
+    a=lambda g, a, b: g * conjugate(sigmoid(a - b)),
+    b=lambda g, a, b: g * conjugate(sigmoid(b - a)),
 )
+_LOG_2 = math.log(2)
 logaddexp2: Op = op(
     "Logaddexp2Backward0",
     np.logaddexp2,
     kind="elementwise_pull",
-    a=lambda g, a, b: g / (1 + np.exp2(b - a)),
-    b=lambda g, a, b: g / (1 + np.exp2(a - b)),
+    a=lambda g, a, b: g * sigmoid((a - b) * _LOG_2),
+    b=lambda g, a, b: g * sigmoid((b - a) * _LOG_2),
 )
 
 # --- three operands ---

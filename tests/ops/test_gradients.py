@@ -194,15 +194,13 @@ CALLS = {
     "poisson_nll": (lambda x, y: F.poisson_nll_loss(x, y), [(3,), (3,)], "pos", False),
     "gaussian_nll": (F.gaussian_nll_loss, [(3,), (3,), (3,)], "pos", False),
     "ctc": (
-        lambda x: F.ctc_loss(F.log_softmax(x, 2), torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2])),
-        [(4, 1, 3)], "any", False),
+        lambda x: F.ctc_loss(
+            F.log_softmax(x, 2), torch.tensor([[1, 1], [2, 0], [0, 0]]), torch.tensor([4, 2, 3]), torch.tensor([2, 1, 0]),
+            reduction="none"),
+        [(4, 3, 3)], "any", False),
     "triplet": (F.triplet_margin_loss, [(2, 3)] * 3, "any", False),
     "soft_margin": (lambda x: F.soft_margin_loss(x, torch.tensor([1.0, -1.0, 1.0])), [(3,)], "any", False),
 }  # fmt: skip
-
-
-# The gradient of the CTC loss is computed by the forward-backward recursion itself and has, as in torch, no derivative.
-FIRST_ORDER_ONLY = {"ctc"}
 
 
 def _write(x, y):
@@ -242,10 +240,29 @@ def test_derivatives_by_finite_differences(name, complex_):
     torch.set_default_dtype(torch.float64)
     try:
         values = inputs(name, shapes, domain, complex_)
-        assert gradcheck(function, values, check_undefined_grad=False, check_forward_ad=name not in FIRST_ORDER_ONLY)
-        if name in FIRST_ORDER_ONLY:
-            return
+        assert gradcheck(function, values, check_undefined_grad=False, check_forward_ad=True)
         torch.manual_seed(0)
         assert gradgradcheck(function, values, check_undefined_grad=False, atol=1e-4)
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_far_apart_and_impossible():
+    """No derivative of any order overflows where one operand is far larger, or a CTC target cannot be emitted."""
+    a = torch.tensor([0.0, 900.0, -900.0], dtype=torch.float64, requires_grad=True)
+    for function in (torch.logaddexp, torch.logaddexp2):
+        result = function(a, torch.zeros_like(a))
+        for _ in range(3):
+            (result,) = torch.autograd.grad(result.sum(), a, create_graph=True)
+            assert torch.isfinite(result).all()
+    x = torch.ones(3, 2, 3, requires_grad=True)
+    for zero_infinity, row in ((False, torch.nan), (True, 0.0)):
+        losses = F.ctc_loss(
+            x.log_softmax(2), torch.tensor([[1, 1], [2, 1]]), (2, 3), (2, 2), reduction="none", zero_infinity=zero_infinity
+        )
+        (plain,) = torch.autograd.grad(losses.sum(), x, retain_graph=True)
+        (recorded,) = torch.autograd.grad(losses.sum(), x, create_graph=True)
+        torch.testing.assert_close(plain, recorded, equal_nan=True)
+        torch.testing.assert_close(plain[:2, 0], torch.full((2, 3), row), equal_nan=True)
+        assert torch.isfinite(recorded[:, 1]).all()

@@ -282,6 +282,19 @@ def test_polynomials_match_scipy():
             np.testing.assert_allclose(getattr(special, kernel)(x, n), want, rtol=1e-11, atol=1e-11, err_msg=kernel)
 
 
+def test_high_orders_and_exponents():
+    """Orders in the millions take a second and lose no digits; exponents so large that only the first term is left."""
+    scipy_special = pytest.importorskip("scipy.special")
+    x = np.array([0.0, 0.5, 3.0, 501.0, -0.001, -50.0])
+    orders = np.array([5_000_000, 2_000_000, 100_001, 1_000_000, 4097, 70_000])
+    want = scipy_special.eval_laguerre(orders, x)
+    want[-1] = np.nan  # it overflows on the way, which torch's recurrence does not survive
+    np.testing.assert_allclose(special.laguerre_polynomial_l(x, orders), want, rtol=1e-8)
+    exponent = np.full(5, 1e20)
+    got = special.zeta(exponent, np.array([0.5, 1.0, 2.0, 1e15, -2.5]))
+    np.testing.assert_array_equal(got, [np.inf, 1, np.nan, np.nan, np.inf])
+
+
 SHAPED = [*EDGE_KERNELS, "log_sigmoid", "softplus", "trigamma"]
 
 

@@ -224,11 +224,16 @@ def _trigamma(x: np.ndarray) -> np.ndarray:
     return by_region(x, (0.0,), (_trigamma_negative, _trigamma_positive))
 
 
+_LARGEST_EXPONENT = 2.5e13  # its 23rd power is the last that is finite
+
+
 def _zeta_positive(s: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Hurwitz zeta by Euler-Maclaurin summation, for s > 1 and q >= 0."""
     result = np.power(q, -s)
     for step in range(1, _DIRECT_TERMS):
-        result += np.power(q + step, -s)
+        term = np.power(q + step, -s)
+        result += term
+    settled = np.where((result > 0) & (term < 1e-17 * result), result, np.nan)
     start = q + _DIRECT_TERMS
     power = np.power(start, 1.0 - s)
     result += power / (s - 1.0)
@@ -241,7 +246,7 @@ def _zeta_positive(s: np.ndarray, q: np.ndarray) -> np.ndarray:
         order = 2.0 * index + 1.0
         factor *= (s + order) * (s + (order + 1.0))
         factor *= inverse_square
-    return result
+    return np.where(np.isnan(settled), result, settled)
 
 
 def _zeta_negative(s: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -261,6 +266,7 @@ def _zeta_negative(s: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 def _zeta_regular(s: np.ndarray, q: np.ndarray) -> np.ndarray:
     result = _zeta_positive(s, q)
+    result[(result == 0) & (s > _LARGEST_EXPONENT)] = np.nan  # as torch, whose correction terms overflow
     endless = np.isinf(s)
     if endless.any():
         result[endless] = np.where(q == 1, 1.0, np.where(q < 1, np.inf, np.nan))[endless]

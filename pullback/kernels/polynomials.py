@@ -2,7 +2,8 @@
 
 Orders may differ from element to element; they are truncated to integers, and a negative order gives zero. Values
 come from the three-term recurrences, run once up to the highest order asked for. Inside (-1, 1) Chebyshev
-polynomials of higher order use their trigonometric form instead, as torch does.
+polynomials of higher order use their trigonometric form instead, as torch does; Laguerre polynomials of high order, which
+stay finite, multiply the steps of their recurrence together.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ Step = Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 # How often the recurrence looks whether everything has overflowed to nan and the rest of the orders is futile.
 _CHECK_EVERY = 64
+_LONG = 4096  # orders from which on steps are multiplied together
+_AT_ONCE = 65536  # steps times elements of one product
 
 
 def _recurrence(x: np.ndarray, n: np.ndarray, first: np.ndarray, step: Step) -> np.ndarray:
@@ -111,7 +114,44 @@ def _hermite_he(x: np.ndarray, n: np.ndarray) -> np.ndarray:
 
 
 def _laguerre_l(x: np.ndarray, n: np.ndarray) -> np.ndarray:
-    return _recurrence(x, _orders(n), 1 - x, lambda k, x, p, q: ((2 * k - 1 - x) * q - (k - 1) * p) / k)
+    def by_recurrence(x: np.ndarray, orders: np.ndarray) -> np.ndarray:
+        return _recurrence(x, orders, 1 - x, lambda k, x, p, q: ((2 * k - 1 - x) * q - (k - 1) * p) / k)
+
+    orders = _orders(n)
+    return by_region(orders > _LONG, (True,), (by_recurrence, _laguerre_by_products), x, orders)
+
+
+def _laguerre_by_products(x: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """A state (order k, its difference from order k - 1) is carried through many steps at once."""
+    result = np.full_like(x, np.nan)
+    alive, done, state = np.arange(x.size), 1, np.stack([1 - x, -x])
+    for target in np.unique(n).tolist():
+        while done < target and alive.size:
+            orders = np.arange(done + 1, 1 + min(target, done + max(_AT_ONCE // alive.size, 256)))
+            state = _laguerre_steps(orders.astype(x.dtype), x[alive], state)
+            done = int(orders[-1])
+            finite = np.isfinite(state[0])  # what overflows becomes nan with the next steps
+            alive, state = alive[finite], state[:, finite]
+        here = n[alive] == target
+        result[alive[here]] = state[0, here]
+        alive, state = alive[~here], state[:, ~here]
+    return result
+
+
+def _laguerre_steps(orders: np.ndarray, x: np.ndarray, state: np.ndarray) -> np.ndarray:
+    """The state after steps d' = d - (x p + d) / k, p' = p + d'. Each is a matrix; neighbours are multiplied."""
+    c = -x[:, None] / orders
+    d = np.broadcast_to(1 - 1 / orders, c.shape)
+    a, b = 1 + c, d
+    while a.shape[1] > 1:
+        left = [part[:, -1:] for part in (a, b, c, d)] if a.shape[1] % 2 else None
+        early, late = slice(0, a.shape[1] - 1, 2), slice(1, None, 2)
+        a1, b1, c1, d1 = a[:, early], b[:, early], c[:, early], d[:, early]
+        a2, b2, c2, d2 = a[:, late], b[:, late], c[:, late], d[:, late]
+        a, b, c, d = a2 * a1 + b2 * c1, a2 * b1 + b2 * d1, c2 * a1 + d2 * c1, c2 * b1 + d2 * d1
+        if left is not None:
+            a, b, c, d = (np.concatenate(both, axis=1) for both in zip((a, b, c, d), left, strict=True))
+    return np.stack([a[:, 0] * state[0] + b[:, 0] * state[1], c[:, 0] * state[0] + d[:, 0] * state[1]])
 
 
 def _legendre_p(x: np.ndarray, n: np.ndarray) -> np.ndarray:

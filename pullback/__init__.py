@@ -94,6 +94,8 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{name}":
                 raise
+    if name == "torch":  # as in torch itself, where programs look names up from either end
+        return importlib.import_module(__name__)
     from .native_names import find
 
     value = find(name)

@@ -199,10 +199,9 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     if array.shape != wanted:
         count = math.prod(wanted)
         flat, start = _memory_from(array)
-        if start + count > flat.size:
-            memory = np.empty(count, array.dtype)
-            memory[: flat.size - start] = flat[start:]
-            flat, start = memory, 0
+        missing = start + count - flat.size
+        if missing > 0:
+            flat, start = np.concatenate([flat[start:], np.empty(missing, array.dtype)]), 0
         self._array = flat[start : start + count].reshape(wanted)
         bump(storage_of(self))
     return self
@@ -212,6 +211,8 @@ def _memory_from(array: np.ndarray) -> tuple[np.ndarray, int]:
     """The memory an array looks at as one row, and where in it the array begins."""
     from ..ops.striding import address, owner_of
 
+    if not isinstance(array, np.ndarray):  # inside vmap, every example has memory of its own
+        return array.reshape(-1), 0
     owner = owner_of(array)
     if array.size and owner.flags.c_contiguous and owner.dtype == array.dtype:
         return owner.reshape(-1), (address(array) - address(owner)) // array.itemsize

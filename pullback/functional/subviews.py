@@ -213,6 +213,11 @@ def _strided_params(input: Tensor, size: Any, stride: Any, storage_offset: int |
     offset = geometry[2] if storage_offset is None else storage_offset.__index__()
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    if storage_offset is None and plain and not array.size and math.prod(sizes) and striding.extent_of(array):
+        raise RuntimeError(
+            f"as_strided: where an empty slice begins in its memory is not known, so sizes {list(sizes)} may be out of "
+            "bounds for storage. Pass storage_offset, or call it on the tensor that was sliced."
+        )
     last = offset + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True)) + 1
     available = striding.extent_of(array) if plain else math.prod(array.shape) * item
     if math.prod(sizes) and last * item > available or math.prod(sizes) >= 2**62:

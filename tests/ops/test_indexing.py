@@ -124,6 +124,24 @@ def test_as_strided_refuses(arguments):
             tensor.as_strided(*arguments)
 
 
+def test_as_strided_of_an_empty_slice():
+    base = pullback.arange(6.0)
+    for empty in (base[6:], base[3:3]):
+        with pytest.raises(RuntimeError, match="out of bounds for storage"):
+            empty.as_strided((1,), (1,))
+        assert empty.as_strided((0,), (1,)).shape == (0,)
+        assert empty.as_strided((2,), (1,), 3).tolist() == [3, 4]
+
+
+def test_resize_of_examples():
+    x = pullback.arange(12.0).reshape(2, 6)
+    for size, rows in (((2, 2), [[0, 1, 2, 3], [6, 7, 8, 9]]), ((0,), [[], []]), ((7,), None)):
+        result = pullback.vmap(lambda row, size=size: row.clone().resize_(size))(x)
+        assert result.shape == (2, *size)
+        assert rows is None or result.reshape(2, -1).tolist() == rows
+    assert result[:, :6].tolist() == x.tolist()
+
+
 def test_as_strided_reaches_the_owner():
     base = pullback.arange(6.0)
     part = base[2:4]

@@ -25,6 +25,7 @@ from pullback.kernels import (  # noqa: E402
     embedding,
     normalization,
     pooling,
+    products,
     softmax,
     threads,
     updates,
@@ -260,6 +261,17 @@ def attentions() -> Iterator[Row]:
         yield f"attention {shape} forward + backward", ours, theirs
 
 
+def batched_products() -> Iterator[Row]:
+    packed = normal(4, 128, 3, 4, 64)
+    query, key, _ = packed.transpose(2, 0, 3, 1, 4)
+    tq, tk = tensors(query, key)
+    yield (
+        "queries times keys, 16 heads of (128, 64)",
+        lambda: products.batched_product(query, key.swapaxes(-1, -2)),
+        lambda: tq @ tk.transpose(-1, -2),
+    )
+
+
 def fastest(functions: list[Callable[[], object]], repeats: int) -> list[float]:
     """Microseconds of each function's fastest run, in short bursts that take turns.
 
@@ -290,7 +302,7 @@ def main() -> None:
         torch.set_num_threads(options.threads)
     print("| kernel | ours, µs | torch, µs | ours / torch |\n|---|---:|---:|---:|")
     groups = (convolutions, poolings, cross_entropies, normalizations, elementwise_chain)
-    for group in (*groups, embeddings_and_updates, attentions):
+    for group in (*groups, embeddings_and_updates, attentions, batched_products):
         for name, ours, theirs in group():
             if options.only not in name:
                 continue

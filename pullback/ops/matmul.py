@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, conjugate, linear, op
+from ..kernels.products import batched_product
 from .shape import diagonal, expand, place_diagonal
 
 
@@ -41,7 +42,8 @@ def _matmul(a: Any, b: Any) -> Any:
             return a.dot(b)  # the same as matmul here, with less overhead
         if b.ndim == 2 and a.flags.c_contiguous and a.size:  # one large product instead of many small ones
             return a.reshape(-1, a.shape[-1]).dot(b).reshape(*a.shape[:-1], b.shape[-1])
-    return np.matmul(a, b)
+        return np.matmul(a, b)
+    return batched_product(a, b) if a.ndim > 2 and a.dtype.kind == "f" else np.matmul(a, b)
 
 
 def _left(g: Any, b: Any) -> Any:
@@ -82,6 +84,14 @@ mv.real_rules = {
     "a": lambda g, b: column(g) * b,
     "b": lambda g, a: g.dot(a) if type(a) is np.ndarray is type(g) and a.ndim == 2 and g.itemsize > 2 else _mv_vector(g, a),
 }
+vm: Op = op(
+    "SqueezeBackward4",  # a vector times a matrix: to torch, a product of matrices with a dim put in and taken out
+    _matmul,
+    kind="bilinear",
+    a=lambda g, b: mv(conjugate(b), g),
+    b=lambda g, a: column(conjugate(a)) * g,
+)
+vm.name = mv.name  # what autocast knows it by
 dot: Op = op("DotBackward0", _matmul, kind="bilinear", a=lambda g, b: g * conjugate(b), b=lambda g, a: g * conjugate(a))
 vdot: Op = op(
     "VdotBackward0",

@@ -18,6 +18,7 @@ from .batched import Batched, DynamicShape, NotBatchable, level_of, params_level
 
 ndarray = np.ndarray
 Rule = Callable[[Any, list[Any], list[Any], dict[Any, Any], int], Any]
+_PLAIN = frozenset((ndarray, float, int, bool, complex, type(None)))
 POINTWISE_KINDS: tuple[Any, ...] = ("elementwise", "elementwise_pull", "real_pull")
 
 
@@ -40,7 +41,7 @@ def apply_batched(op: Any, inputs: tuple[Any, ...], params: dict[Any, Any] | Non
                 size = len(value) if type(value) is ndarray else raw(value).shape[0]
         values.append(value)
         flags.append(flag)
-        plain = plain and (type(value) is ndarray or value is None)
+        plain = plain and type(value) in _PLAIN
     if not plain:
         values = uniform(values)
     params = params or {}
@@ -52,11 +53,21 @@ def apply_batched(op: Any, inputs: tuple[Any, ...], params: dict[Any, Any] | Non
     if not size and True not in flags and not getattr(op, "decides_batch", False):
         return wrapped(op(*values, **params), level, False)
     rule = op.batch or _found.get(id(op)) or rule_of(op)
-    if rule is pointwise and plain and len(values) == 2 and flags[0] and flags[1] and values[0].ndim == values[1].ndim:
+    if rule is pointwise and plain and len(values) < 3 and _broadcasts(values, flags):
         out = op.forward(*values, **params)
     else:
         out = rule(op, values, flags, params, size)
     return Batched(out, level) if type(out) is ndarray else wrapped(out, level, True)
+
+
+def _broadcasts(values: list, flags: list) -> bool:
+    """Whether one or two plain values line up as they are, the batch axis of one against nothing or that of the other."""
+    if len(values) == 1:
+        return True
+    first, second = values
+    if flags[0]:
+        return first.ndim == second.ndim if flags[1] else type(second) is not ndarray or second.ndim < first.ndim
+    return type(first) is not ndarray or first.ndim < second.ndim
 
 
 def wrapped(out: Any, level: int, batched: bool) -> Any:

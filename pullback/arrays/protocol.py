@@ -18,14 +18,14 @@ ndarray = np.ndarray
 
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
-    if method == "__call__" and not kwargs and ufunc.signature is None:
+    if method == "__call__" and not kwargs and ufunc.signature is None and ufunc.nout == 1:
         if len(inputs) == 1 and type(inputs[0].array) is ndarray:
             batch = inputs[0]
-            return (
-                Batched(ufunc(batch.array), batch.level, batch.batched)
-                if ufunc.nout == 1
-                else elementwise(ufunc, inputs)
-            )
+            return Batched(ufunc(batch.array), batch.level, batch.batched)
+        if len(inputs) == 2 and type(inputs[0]) is ndarray:
+            array, batch = inputs
+            if type(batch.array) is ndarray and (array.ndim <= len(batch.shape) or not batch.batched):
+                return Batched(ufunc(array, batch.array), batch.level, batch.batched)
         if not any(is_tensor(value) for value in inputs):
             return elementwise(ufunc, inputs)
     if any(is_tensor(value) for value in inputs):

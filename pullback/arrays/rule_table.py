@@ -99,6 +99,8 @@ def trailing_matrix(op: Any, values: list[Any], flags: list[Any], params: dict[A
 
 def product(a: Any, a_flag: bool, b: Any, b_flag: bool) -> Any:
     """`a @ b` with the batch axis in front."""
+    if type(a) is np.ndarray is type(b) and a.ndim == b.ndim == 2 and a_flag != b_flag:
+        return a.dot(b) if a_flag else b.dot(a.T)  # one matrix for a batch of vectors
     a_ndim, b_ndim = ndim_of(a, a_flag), ndim_of(b, b_flag)
     if a_ndim == 1 and b_ndim == 1:
         if a_flag and b_flag:
@@ -301,7 +303,7 @@ RULES: dict[str, Rule] = {
     "rearranging.repeat": repeat, "rearranging.empty_sum": _shape,
     **{f"reductions.{name}": moved(axis="axis") for name in ("sum_axes", "sum_all", "mean_axes", "mean_all",
     "softmax", "log_softmax", "amax", "amin", "max_all", "min_all", "aminmax")},
-    **{f"matmul.{name}": multiplied for name in ("mm", "bmm", "matmul", "mv", "dot")},
+    **{f"matmul.{name}": multiplied for name in ("mm", "bmm", "matmul", "mv", "vm", "dot")},
     "matmul.vdot": vdot,
     **{f"matmul.{name}": product_added for name in ("addmm", "baddbmm", "addmv")},
     "matmul.linear_layer": layer, "matmul.linear_map": layer,

@@ -1,15 +1,24 @@
-"""`torch.overrides`: what libraries ask about objects that behave like tensors.
+"""`torch.overrides`: how libraries talk about objects that take operations over by a `__torch_function__`.
 
-Objects with a `__torch_function__` of their own are recognised, and functions written for it can hand over to them.
-The functions of this library do not look for it: it would cost every call on plain tensors.
+The mechanism (who is asked, when, and at what cost) is `torch_function.py`; these are the names programs use.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache, wraps
+from types import FunctionType
 from typing import Any
 
 from .tensor import Tensor
+from .torch_function import ask, public_functions, redirect_everything, refuse, settings, takers_among
+
+__all__ = [
+    "BaseTorchFunctionMode", "TorchFunctionMode", "get_default_nowrap_functions", "get_ignored_functions",
+    "get_overridable_functions", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
+    "has_torch_function_variadic", "is_tensor_like", "is_tensor_method_or_property", "resolve_name",
+    "wrap_torch_function",
+]  # fmt: skip
 
 
 def is_tensor_like(inp: Any) -> bool:
@@ -17,52 +26,37 @@ def is_tensor_like(inp: Any) -> bool:
     return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
 
 
-def _has_own(value: Any) -> bool:
-    return (
-        not isinstance(value, type)
-        and type(value).__module__ != Tensor.__module__
-        and (getattr(type(value), "__torch_function__", None) is not None)
-    )
-
-
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether one of the arguments wants to take over."""
-    return any(_has_own(value) for value in relevant_args)
+    """Whether somebody takes over: a mode, or one of the arguments."""
+    return bool(settings.modes or settings.subclasses and takers_among(relevant_args))
 
 
 def has_torch_function_unary(arg: Any) -> bool:
-    return _has_own(arg)
+    """`has_torch_function` for one argument."""
+    return has_torch_function((arg,))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
+    """`has_torch_function` for arguments given one by one."""
     return has_torch_function(args)
 
 
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Ask the arguments that want to take over, subclasses first, until one of them answers."""
-    takers: list[Any] = []
-    for value in relevant_args:
-        if _has_own(value) and type(value) not in map(type, takers):
-            place = next((i for i, other in enumerate(takers) if isinstance(value, type(other))), len(takers))
-            takers.insert(place, value)
-    types = tuple(map(type, takers))
-    for taker in takers:
-        result = type(taker).__torch_function__(public_api, types, args, kwargs)
-        if result is not NotImplemented:
-            return result
-    raise TypeError(
-        f"no implementation found for '{public_api.__name__}' on types that implement __torch_function__: {list(types)}"
-    )
+    """Ask the arguments that take over, subclasses first, until one of them answers."""
+    takers = takers_among(relevant_args) if settings.subclasses else []
+    result = ask(public_api, takers, args, kwargs)
+    if result is NotImplemented:
+        raise refuse(public_api, takers)
+    return result
 
 
 def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a function so that arguments with a `__torch_function__` can take over."""
-    import functools
+    """Decorates a function so that arguments can take over; `dispatcher` names those that are asked."""
 
     def decorate(function: Callable) -> Callable:
-        @functools.wraps(function)
+        @wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             relevant = dispatcher(*args, **kwargs)
             if has_torch_function(relevant):
@@ -74,17 +68,90 @@ def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-def resolve_name(f: Any) -> str | None:
-    """The dotted torch name of a function."""
-    module = getattr(f, "__module__", "") or ""
-    return f"torch{module.removeprefix('pullback')}.{f.__name__}" if hasattr(f, "__name__") else None
+class TorchFunctionMode:
+    """A context in which every function is handed to `__torch_function__` of the mode, whatever its arguments are.
+
+    Inside that method the mode is off: what it calls goes to the next outer mode, or is simply done.
+    """
+
+    inner: Any = None
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError("A TorchFunctionMode says in its __torch_function__ what becomes of a call.")
+
+    def __enter__(self) -> TorchFunctionMode:
+        redirect_everything()
+        settings.modes = (*settings.modes, self)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        settings.modes = settings.modes[:-1]
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> TorchFunctionMode:
+        """A mode to enter."""
+        return cls(*args, **kwargs)
 
 
-def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """The functions of the package and of Tensor."""
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that changes nothing."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+# --- names ---
+
+
+@cache
+def get_default_nowrap_functions() -> set[Callable[..., Any]]:
+    """Functions whose result stays a plain tensor: gradients, and the base of a view."""
+    return {vars(Tensor)[name].__get__ for name in ("_base", "grad")}
+
+
+@cache
+def get_ignored_functions() -> set[Callable[..., Any]]:
+    """Functions that ask nobody."""
     import pullback
 
-    from .functional.registry import FUNCTIONS
+    names = ("is_tensor", "tensor", "as_tensor", "from_numpy", "is_grad_enabled", "get_default_dtype")
+    return {getattr(pullback, name) for name in names} | {Tensor.as_subclass}
 
-    methods = [value for name, value in vars(Tensor).items() if callable(value) and not name.startswith("_")]
-    return {pullback: list(FUNCTIONS.values()), Tensor: methods}
+
+@cache
+def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
+    """The functions that ask their arguments, by namespace."""
+    from .torch_names import find_torch_name
+
+    found: dict[Any, dict[Any, None]] = {}
+    for name, function in public_functions():
+        if isinstance(function, FunctionType) and function not in get_ignored_functions():
+            found.setdefault(find_torch_name(name.rpartition(".")[0]), {})[function] = None
+    attributes = [member for name, member in vars(Tensor).items() if isinstance(member, property) and name[0] != "_"]
+    found[Tensor].update({member.__get__: None for member in attributes})
+    return {namespace: list(functions) for namespace, functions in found.items()}
+
+
+@cache
+def _names() -> dict[Any, str]:
+    names: dict[Any, str] = {}
+    for name, function in public_functions():
+        if isinstance(function, FunctionType):
+            names.setdefault(function, name)
+    for name, member in vars(Tensor).items():
+        if isinstance(member, property):
+            names[member.__get__] = f"torch.Tensor.{name}.__get__"
+            names[member.__set__] = f"torch.Tensor.{name}.__set__"
+        elif isinstance(member, FunctionType):
+            names.setdefault(member, f"torch.Tensor.{name}")
+    return names
+
+
+def resolve_name(f: Any) -> str | None:
+    """The dotted torch name of a function, None if it has none."""
+    return _names().get(f)
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether a function is a method or an attribute of Tensor."""
+    return getattr(func, "__name__", "") in ("__get__", "__set__") or func in vars(Tensor).values()

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from .autograd.node import Node, RemovableHandle
 
 
+def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The `__torch_function__` of classes whose objects take no operation over (`nn.Parameter`)."""
+    return func(*args, **(kwargs or {}))
+
+
 class Tensor:
     """A multi-dimensional array that can be differentiated through."""
 
@@ -51,6 +56,20 @@ class Tensor:
         from .creation import legacy_tensor
 
         return legacy_tensor(cls, *args, **kwargs)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__torch_function__ is not disabled_torch_function:
+            from .torch_function import joined_by
+
+            joined_by(cls)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What a function does with objects of a subclass, unless that says otherwise: results are of the subclass."""
+        from .torch_function import run_and_convert
+
+        return run_and_convert(cls, func, types, args, kwargs)
 
     # --- memory ---
 
@@ -382,6 +401,7 @@ class Anchor(Tensor):
 
     _owner: Any
     _hooks: Any = None
+    __torch_function__ = disabled_torch_function  # type: ignore[assignment]
     __hash__ = object.__hash__  # anchors are the keys of every backward pass
 
     def owner(self) -> Tensor | None:

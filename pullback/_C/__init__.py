@@ -15,9 +15,12 @@ from ..autograd.running import pass_number as _current_graph_task_id
 from ..autograd.running import running_node as _current_autograd_node
 from ..autograd.running import will_run as _will_engine_execute_node
 from ..tensor import Tensor
+from ..tensor import disabled_torch_function as _disabled_torch_function_impl
+from ..torch_function import DisableTorchFunction, DisableTorchFunctionSubclass
 from . import _autograd, _functions
 
 __all__ = [
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "_disabled_torch_function_impl",
     "_WeakTensorRef", "_autograd", "_current_autograd_node", "_current_graph_task_execution_order",
     "_current_graph_task_id", "_functions", "_set_fwd_grad_enabled", "_will_engine_execute_node", "has_lapack",
     "is_grad_enabled",

@@ -47,6 +47,15 @@ FUNCTIONS = Table(names.FUNCTIONS)  # torch.name
 METHODS = Table(names.METHODS)  # Tensor.name
 IN_PLACE = Table(names.IN_PLACE)  # Tensor.name_, given as the out-of-place function
 
+# Functions whose `out=` must have the result's dtype; others take any dtype that the result can be cast to.
+SAME_DTYPE_OUT: frozenset[str] = frozenset(
+    """abs addbmm addmm addmv alias_copy argmax argmin as_strided_copy baddbmm bmm ceil conj_physical cross cummax cummin diag
+    diagonal_copy diff dot expand_copy floor frac gather heaviside index_select inverse isin isneginf isposinf kthvalue lu_solve
+    lu_unpack masked_select matmul max median min mm mode multinomial mv nan_to_num nanmedian nanquantile narrow_copy neg ormqr
+    permute_copy qr quantile round scatter scatter_add sgn sign signbit sort split_with_sizes_copy svd take topk triangular_solve
+    tril triu trunc vdot view_copy where index_add index_copy""".split()
+)
+
 # NumPy's spellings, which torch accepts as well.
 _RENAMED = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
@@ -89,6 +98,10 @@ def with_numpy_names(f: Callable[..., Any]) -> Callable[..., Any]:
             return f(*args, **kwargs)
         except NotBatchable as error:
             return looped(f, args, kwargs, error)
+        except (TypeError, AttributeError):
+            if not _claimed(args, kwargs):
+                raise
+            return function(*args, **kwargs)
 
     return function
 
@@ -100,8 +113,18 @@ def looped(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any],
     return call_example_by_example(f, args, kwargs, error)
 
 
+def _claimed(args: tuple[Any, ...], kwargs: dict[Any, Any]) -> bool:
+    """Whether a function failed because of an object with a `__torch_function__`, which is asked from now on."""
+    from ..torch_function import claimed
+
+    return claimed(args, kwargs)
+
+
 def renamed(f: Callable[..., Any], kwargs: dict[Any, Any]) -> dict[Any, Any]:
     """Keyword arguments under torch's names where NumPy's were given."""
+    if _RENAMED.keys().isdisjoint(kwargs):
+        return kwargs
+    f = getattr(f, "__wrapped__", f)
     names = f.__code__.co_varnames[: f.__code__.co_argcount + f.__code__.co_kwonlyargcount]
     return {
         _RENAMED[key] if key in _RENAMED and key not in names and _RENAMED[key] in names else key: value
@@ -121,6 +144,10 @@ def with_out(f: Callable[..., Any]) -> Callable[..., Any]:
                 return f(*args, **kwargs)
             except NotBatchable as error:
                 return looped(f, args, kwargs, error)
+            except (TypeError, AttributeError):
+                if not _claimed(args, kwargs):
+                    raise
+                return function(*args, **kwargs)
         return store(f.__name__, f, args, kwargs, out)
 
     return function
@@ -171,6 +198,10 @@ def write_out(name: str, target: Any, value: Tensor) -> None:
 
     if not isinstance(target, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
+    if value.dtype is not target.dtype and name.rstrip("_") in SAME_DTYPE_OUT:
+        names = {"Long": "long int", "ComplexFloat": "c10::complex<float>", "ComplexDouble": "c10::complex<double>"}
+        wanted, given = (names.get(t.dtype.type_name, t.dtype.type_name.lower()) for t in (value, target))
+        raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {given} instead")
     if not can_cast(value.dtype, target.dtype):
         raise RuntimeError(
             f"result type {value.dtype.type_name} can't be cast to the desired output type {target.dtype.type_name}"

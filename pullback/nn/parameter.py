@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import bfloat16, float16, float32, float64
-from ..tensor import Tensor
+from ..tensor import Tensor, disabled_torch_function
 
 
 class Parameter(Tensor):
     """A leaf tensor that is a parameter of the module it is assigned to; it requires grad unless told otherwise."""
+
+    __torch_function__ = disabled_torch_function  # type: ignore[assignment]
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         if data is None:
@@ -40,6 +42,7 @@ class Parameter(Tensor):
 class Buffer(Tensor):
     """A tensor that is a buffer of the module it is assigned to."""
 
+    __torch_function__ = disabled_torch_function  # type: ignore[assignment]
     persistent: bool
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:

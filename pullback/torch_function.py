@@ -1,0 +1,352 @@
+"""`__torch_function__`: objects that take over operations, and subclasses of Tensor that stay what they are.
+
+Nothing here is loaded, and no operation asks anybody, until a program needs it: with its first subclass of Tensor, its
+first `TorchFunctionMode`, or the first foreign object that a function refuses. From then on every public function
+looks at its arguments before it runs. Programs keep functions as keys of dictionaries and import them by name, so
+functions are not replaced: each stays the same object and is given other code, and `__wrapped__` is what it did
+before. Operators and attributes of plain tensors stay untouched; a subclass gets its own, which ask.
+The names programs use are in `overrides.py`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType, MethodType
+from typing import Any
+
+from .device import device
+from .dtypes import dtype
+from .nn.parameter import Parameter
+from .tensor import Tensor, disabled_torch_function
+
+
+class _Settings(threading.local):
+    """Who is asked, in this thread."""
+
+    subclasses: bool = True  # arguments with a __torch_function__
+    modes: tuple[Any, ...] = ()  # the innermost last
+
+
+settings = _Settings()
+
+# Values of these types are never asked, and are most of what functions are called with.
+_SILENT = frozenset({Tensor, Parameter, int, float, bool, complex, str, type(None), slice, type(...), dtype, device})
+
+
+def wants_to_be_asked(kind: type) -> bool:
+    """Whether objects of a class take over operations: it has a `__torch_function__`, and is not Tensor itself."""
+    method = getattr(kind, "__torch_function__", None)
+    return method is not None and method is not disabled_torch_function and kind is not Tensor
+
+
+def takers_among(values: Iterable[Any], found: list[Any] | None = None) -> list[Any]:
+    """One object of each class that wants to be asked, subclasses before their bases, otherwise in order.
+
+    Lists and tuples are looked into: `torch.stack` takes its tensors in one.
+    """
+    takers = [] if found is None else found
+    for value in values:
+        kind = type(value)
+        if kind in _SILENT:
+            continue
+        if isinstance(value, (list, tuple)) and not wants_to_be_asked(kind):
+            takers_among(value, takers)
+        elif wants_to_be_asked(kind) and not any(type(taker) is kind for taker in takers):
+            place = next((i for i, taker in enumerate(takers) if isinstance(value, type(taker))), len(takers))
+            takers.insert(place, value)
+    return takers
+
+
+def ask(function: Callable[..., Any], takers: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The first answer of the innermost mode and of the takers that is not NotImplemented."""
+    types = tuple(map(type, takers))
+    modes = settings.modes
+    if modes:
+        settings.modes = modes[:-1]  # what the mode itself calls goes to the next one
+        try:
+            result = modes[-1].__torch_function__(function, types, args, kwargs)
+        finally:
+            settings.modes = modes
+        if result is not NotImplemented:
+            return result
+    for taker in takers:
+        result = taker.__torch_function__(function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    return NotImplemented
+
+
+def refuse(function: Callable[..., Any], takers: list[Any]) -> TypeError:
+    """The error when everybody who was asked returned NotImplemented."""
+    from .overrides import resolve_name
+
+    name = resolve_name(function) or getattr(function, "__name__", repr(function))
+    return TypeError(
+        f"no implementation found for '{name}' on types that implement __torch_function__: "
+        f"{[type(taker) for taker in takers]}. Multiple dispatch failed for '{name}'; all __torch_function__ handlers "
+        "returned NotImplemented."
+    )
+
+
+# --- functions ---
+
+
+def _asking(*args: Any, _entry: Callable[..., Any], **kwargs: Any) -> Any:
+    """The code that public functions run from now on."""
+    return _entry(args, kwargs)
+
+
+def redirect(function: FunctionType, only_modes: bool = False) -> None:
+    """Let a function ask its arguments (or only the modes) first, from now on."""
+    if "_entry" in (function.__kwdefaults__ or ()):
+        return
+    code = function.__code__
+    does = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    does.__kwdefaults__ = function.__kwdefaults__
+    does.__annotations__ = function.__annotations__
+
+    def entry(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        values = (*args, *kwargs.values()) if kwargs else args
+        takers: list[Any] = []
+        if not only_modes and not _SILENT.issuperset(map(type, values)) and settings.subclasses:
+            takers = takers_among(values)
+        if not takers and not settings.modes:
+            return does(*args, **kwargs)
+        result = ask(function, takers, args, kwargs)
+        if result is NotImplemented:
+            raise refuse(function, takers)
+        return result
+
+    function.__dict__.setdefault("__wrapped__", does)
+    # The number of free variables has to stay as it is: the function keeps its closure.
+    function.__code__ = _asking.__code__.replace(
+        co_freevars=code.co_freevars, co_name=code.co_name, co_filename=code.co_filename,
+        co_firstlineno=code.co_firstlineno,
+    )  # fmt: skip
+    function.__defaults__ = None
+    function.__kwdefaults__ = {"_entry": entry}
+
+
+# Functions that make tensors of whatever they are given; torch does not hand them over either.
+_ONLY_MODES = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "is_tensor", "frombuffer", "from_dlpack"})
+_NEVER = frozenset({"as_subclass", "memory", "is_tensor", "is_grad_enabled", "set_printoptions", "get_default_dtype"})
+
+
+def public_functions() -> Iterator[tuple[str, Any]]:
+    """Every function of the library that tensors can be passed to, with its torch name; late families are loaded."""
+    import pullback
+
+    from . import fft, linalg, native_names, special
+    from .functional import late, registry
+    from .nn import functional
+
+    for family in late.late_modules():
+        registry.load(family)
+    yield from ((f"torch.{name}", value) for name, value in registry.FUNCTIONS.items())
+    yield from ((f"torch.{name}", value) for name, value in native_names.TRANSLATED.items())
+    yield from ((f"torch.{name}", value) for name, value in vars(pullback).items() if not name.startswith("_"))
+    for module, torch_name in ((functional, "nn.functional"), (linalg, "linalg"), (special, "special"), (fft, "fft")):
+        yield from ((f"torch.{torch_name}.{name}", getattr(module, name)) for name in module.__all__)
+    yield from (member for member in _members() if not member[0].startswith("torch.Tensor._"))
+
+
+def _members() -> Iterator[tuple[str, Any]]:
+    return ((f"torch.Tensor.{name}", value) for name, value in list(vars(Tensor).items()))
+
+
+class _Progress:
+    """What has been done so far: once each."""
+
+    functions: bool = False
+    tensor: bool = False  # operators and attributes of Tensor itself ask as well
+
+
+def redirect_functions() -> None:
+    """Let all public functions and methods ask."""
+    if _Progress.functions:
+        return
+    _Progress.functions = True
+    everything = list(public_functions())
+    for torch_name, function in [*everything, *_members()]:
+        name = torch_name.rpartition(".")[2]
+        if isinstance(function, FunctionType) and function.__name__ not in vars(Tensor):
+            function.__name__ = name  # programs look at it: a lambda is no answer
+    for torch_name, function in everything:
+        name = torch_name.rpartition(".")[2]
+        if isinstance(function, FunctionType) and name not in _NEVER:
+            redirect(function, only_modes=name in _ONLY_MODES)
+
+
+def redirect_everything() -> None:
+    """Functions, and the operators and attributes of plain tensors too: for modes and foreign objects."""
+    redirect_functions()
+    if not _Progress.tensor:
+        _Progress.tensor = True
+        redirect_members(Tensor)
+
+
+def claimed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a call failed because an argument is a foreign object that nobody asked; from now on it is asked."""
+    if _Progress.tensor or not any(not isinstance(taker, Tensor) for taker in takers_among((*args, *kwargs.values()))):
+        return False
+    redirect_everything()
+    return True
+
+
+# --- operators and attributes ---
+
+# The function that torch names when an operator is used, where it is not the operator itself.
+_NAMED = {
+    "__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__matmul__": "matmul",
+    "__pow__": "pow", "__mod__": "remainder", "__neg__": "neg", "__abs__": "abs",
+    "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_",
+    "__radd__": "add", "__rmul__": "mul",
+}  # fmt: skip
+# Operators and other methods of the language that are their own name.
+_OPERATORS = frozenset(
+    {
+        "__eq__", "__ne__", "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__invert__", "__floordiv__",
+        "__rsub__", "__rtruediv__", "__rdiv__", "__rpow__", "__rmatmul__", "__rand__", "__ror__", "__rxor__",
+        "__rlshift__", "__rrshift__", "__rfloordiv__", "__rmod__", "__ipow__", "__ifloordiv__", "__imod__", "__pos__",
+        "__getitem__", "__setitem__",
+    }
+)  # fmt: skip
+_PROTOCOL = frozenset(
+    {
+        "__len__", "__contains__", "__bool__", "__index__", "__float__", "__int__",
+        "__complex__", "__repr__", "__format__", "__deepcopy__", "__reduce_ex__",
+    }
+)  # fmt: skip
+_NO_ATTRIBUTES = frozenset({"size", "name"})  # `size` is a method in torch, `name` is not torch's
+
+
+def redirect_members(cls: type) -> None:
+    """Give a class operators and attributes that ask, except where it (or a class before Tensor) has its own."""
+    for name, member in list(vars(Tensor).items()):
+        if next(vars(base)[name] for base in cls.__mro__ if name in vars(base)) is not member:
+            continue
+        if isinstance(member, property) and not name.startswith("_") and name not in _NO_ATTRIBUTES:
+            setattr(cls, name, _attribute(name, member))
+        elif name in _NAMED or name in _OPERATORS or name in _PROTOCOL:
+            setattr(cls, name, _operator(name, member))
+    if vars(cls).get("__repr__") is not None:
+        cls.__str__ = cls.__repr__  # type: ignore[method-assign]
+    if cls.__iter__ is Tensor.__iter__:  # type: ignore[attr-defined]
+        cls.__iter__ = _iterate  # type: ignore[attr-defined]
+
+
+def _iterate(self: Tensor) -> Iterator[Any]:
+    if not self.dim():
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(self.unbind(0))
+
+
+def _asks(takers: list[Any]) -> bool:
+    return bool(takers and settings.subclasses or settings.modes)
+
+
+def _operator(name: str, does: Callable[..., Any]) -> Callable[..., Any]:
+    forward = f"__{name[3:]}" if name.startswith("__r") and name not in ("__repr__", "__reduce_ex__") else None
+
+    def operator(self: Any, *args: Any) -> Any:
+        takers = takers_among((self, *args)) if settings.subclasses else []
+        if not _asks(takers):
+            return does(self, *args)
+        if forward is not None and isinstance(args[0], Tensor):
+            # `tensor - subclass`: Python asks the subclass first, torch names the operator that was written.
+            function, operands = _function_of(forward), (args[0], self)
+        else:
+            function, operands = _function_of(name), (self, *args)
+        result = ask(function, takers, operands, {})
+        if result is NotImplemented and len(args) != 1:
+            raise refuse(function, takers)
+        return result
+
+    operator.__name__ = operator.__qualname__ = name
+    operator.__doc__ = does.__doc__
+    return operator
+
+
+def _function_of(name: str) -> Callable[..., Any]:
+    return getattr(Tensor, _NAMED.get(name, name))
+
+
+def _attribute(name: str, member: property) -> property:
+    """A property that asks; the function it names is `Tensor.<name>.__get__` or `.__set__`, as in torch."""
+
+    def access(kind: str, self: Any, *args: Any) -> Any:
+        takers = takers_among((self, *args)) if settings.subclasses else []
+        if not _asks(takers):
+            return getattr(member, kind)(self, *args)
+        function = getattr(vars(Tensor)[name], kind)
+        result = ask(function, takers, (self, *args), {})
+        if result is NotImplemented:
+            raise refuse(function, takers)
+        return result
+
+    return property(
+        lambda self: access("__get__", self),
+        None if member.fset is None else lambda self, value: access("__set__", self, value),
+        None if member.fdel is None else lambda self: access("__delete__", self),
+        member.__doc__,
+    )
+
+
+# --- what subclasses of Tensor do by default ---
+
+
+class DisableTorchFunctionSubclass:
+    """A context in which arguments are not asked; modes still are."""
+
+    def __enter__(self) -> None:
+        self._before: bool = settings.subclasses
+        settings.subclasses = False
+
+    def __exit__(self, *error: Any) -> None:
+        settings.subclasses = self._before
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """A context in which nobody is asked."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._modes: tuple[Any, ...] = settings.modes
+        settings.modes = ()
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        settings.modes = self._modes
+
+
+def run_and_convert(cls: type, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """`Tensor.__torch_function__`: run the function on the arguments as they are; its tensors become `cls`."""
+    from .overrides import get_default_nowrap_functions
+
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = function(*args, **(kwargs or {}))
+        return result if function in get_default_nowrap_functions() else converted(result, cls)
+
+
+def converted(result: Any, cls: type) -> Any:
+    """Tensors, and those in tuples and lists, as objects of a subclass."""
+    if cls is Tensor:
+        return result
+    if isinstance(result, Tensor):
+        return result if isinstance(result, cls) else result.as_subclass(cls)
+    if isinstance(result, (tuple, list)) and not isinstance(result, MethodType):
+        parts = [converted(part, cls) for part in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    return result
+
+
+def joined_by(cls: type) -> None:
+    """A subclass of Tensor was defined: functions ask from now on, and so do its operators and attributes."""
+    if any(name in vars(cls) for name in (*_NAMED, *_OPERATORS)):
+        redirect_everything()  # its own operators call those of Tensor, which have to answer with the subclass
+    redirect_functions()
+    if not _Progress.tensor:
+        redirect_members(cls)

@@ -1,0 +1,58 @@
+"""`__torch_function__`: the same program under torch and under Pullback; and plain tensors pay nothing for it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+def output(*command):
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, cwd=ROOT, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_a_program_prints_what_it_prints_under_torch():
+    pytest.importorskip("torch")
+    program = str(HERE / "programs" / "torch_function.py")
+    assert output("-m", "pullback", "run", program).splitlines() == output(program).splitlines()
+
+
+def test_the_mechanism_is_not_loaded_by_programs_that_do_not_need_it():
+    code = """
+        import sys, pullback as torch
+        class Weight(torch.nn.Parameter): pass
+        w = Weight(torch.ones(3))
+        (torch.nn.Linear(3, 1)(w) * torch.tanh(w)).sum().backward()
+        try: torch.add(w, object())
+        except TypeError: pass
+        loaded = "pullback.torch_function" in sys.modules
+        print(type(w + 1).__name__, torch.add.__code__.co_name, bool(torch.add.__kwdefaults__ and "_entry" in torch.add.__kwdefaults__))
+    """
+    assert output("-c", "\n".join(line[8:] for line in code.splitlines())).split() == ["Tensor", "function", "False"]
+
+
+def test_operators_and_attributes_of_plain_tensors_stay_as_they_are():
+    code = """
+        import inspect, pullback as torch
+        before = {name: vars(torch.Tensor)[name] for name in ("__mul__", "__add__", "__getitem__", "shape", "grad")}
+        kept, signature = torch.tanh, str(inspect.signature(torch.cat))
+        class Length(torch.Tensor): pass
+        assert all(vars(torch.Tensor)[name] is value for name, value in before.items())
+        assert kept is torch.tanh and kept.__name__ == "tanh" and str(inspect.signature(torch.cat)) == signature
+        length = torch.ones(2).as_subclass(Length)
+        assert type(kept(length)) is Length and type(kept(torch.ones(2))) is torch.Tensor
+        assert type(torch.sum(length, axis=0)) is Length
+        import pullback.overrides as overrides
+        assert overrides.resolve_name(torch.tanh) == "torch.tanh"
+        assert overrides.resolve_name(torch.nn.functional.relu) == "torch.nn.functional.relu"
+        assert overrides.resolve_name(torch.Tensor.shape.__get__) == "torch.Tensor.shape.__get__"
+        assert torch.add in overrides.get_overridable_functions()[torch]
+        assert torch.nn.functional.relu in overrides.get_overridable_functions()[torch.nn.functional]
+        assert not overrides.is_tensor_method_or_property(torch.nn.functional.relu)
+    """
+    output("-c", "\n".join(line[8:] for line in code.splitlines()))

@@ -49,6 +49,9 @@ def storage_of(tensor: Any) -> Storage:
     storage = tensor._storage
     if storage is None:
         storage = tensor._storage = Storage()
+        twin = tensor._anchor if tensor._owner is None else tensor._owner()
+        if twin is not None:  # a leaf and its anchor count together
+            twin._storage = storage
         node = tensor._node
         if node is not None and node.plan.keeps_output:
             if node.output_storages is None:

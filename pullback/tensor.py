@@ -41,6 +41,7 @@ class Tensor:
     _storage: Storage | None = None  # version counter, once memory is shared or written
     _view: Any = None  # autograd.views.View of tensors that look at another's memory
     _anchor: Anchor | None = None  # a leaf's stand-in in graphs, once one refers to it
+    _owner: Any = None  # of an anchor: a weak reference to its leaf
     _tangent: Any = None  # forward mode: {level: tangent}
     _inference: bool = False
     _detached: bool = False  # by `detach_`, so that graphs made before can no longer follow it
@@ -399,7 +400,7 @@ class Anchor(Tensor):
     own leaf alive, and there are no reference cycles to collect.
     """
 
-    _owner: Any
+    order: int = 0  # as a node has one: a leaf comes before everything
     _hooks: Any = None
     __torch_function__ = disabled_torch_function  # type: ignore[assignment]
     __hash__ = object.__hash__  # anchors are the keys of every backward pass
@@ -422,12 +423,13 @@ def anchor_of(leaf: Tensor) -> Anchor:
         anchor = object.__new__(Anchor)
         anchor._array = leaf.memory()
         anchor._requires_grad = leaf._requires_grad
+        anchor._node = anchor._view = None  # defaults that are asked for all the time are read faster from the instance
+        anchor._output_nr = anchor.order = 0
+        anchor._inference = leaf._inference
+        anchor._storage = leaf._storage  # `storage_of` gives both the same, should there be none yet
         anchor._owner = weakref.ref(leaf)
-        anchor._storage = storage_of(leaf)
         if leaf._name is not None:
             anchor._name = leaf._name
-        if leaf._inference:
-            anchor._inference = True
         leaf._anchor = anchor
     return anchor
 

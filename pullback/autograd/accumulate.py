@@ -23,7 +23,10 @@ _lock = threading.RLock()
 
 def commit(gradients: dict[Anchor, Any], owned: set[Any], record: bool) -> None:
     """Add the collected gradients to the `.grad` of their leaves."""
-    leaves, values, sums, additions = [], [], [], []
+    leaves: list[Tensor] = []
+    values: list[Tensor] = []
+    sums: list[Any] = []
+    additions: list[Any] = []
     with _lock:
         for anchor, gradient in gradients.items():
             leaf = anchor._owner()
@@ -40,18 +43,21 @@ def commit(gradients: dict[Anchor, Any], owned: set[Any], record: bool) -> None:
                     additions.append(gradient)
                     storage_of(present).bump()
                     continue
-                if anchor in owned and type(gradient) is ndarray and gradient.strides == leaf._array.strides:
-                    value = wrap(gradient)
-                else:
-                    value = wrap(fresh_copy(gradient, leaf))
+                if anchor not in owned or type(gradient) is not ndarray or not laid_out_alike(gradient, leaf._array):
+                    gradient = fresh_copy(gradient, leaf)
+                value = wrap(gradient)
+            if len(gradients) == 1:
+                leaf._grad = value
+                return
             leaves.append(leaf)
             values.append(value)
-        if not sums and len(leaves) == 1:
-            leaves[0]._grad = values[0]
-        elif sums:
-            deque(chain(map(np.add, sums, additions, sums), map(setattr, leaves, repeat("_grad"), values)), maxlen=0)
-        else:
-            deque(map(setattr, leaves, repeat("_grad"), values), maxlen=0)
+        writes = map(setattr, leaves, repeat("_grad"), values)
+        deque(chain(map(np.add, sums, additions, sums), writes) if sums else writes, maxlen=0)
+
+
+def laid_out_alike(gradient: ndarray, array: ndarray) -> bool:
+    """Whether a new gradient lies in memory as its leaf does (one axis has but one way to lie densely)."""
+    return gradient.ndim < 2 or gradient.strides == array.strides
 
 
 def fresh_copy(gradient: Any, leaf: Tensor) -> Any:

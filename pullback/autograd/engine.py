@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from heapq import heappop, heappush, heappushpop
+from sys import maxsize
 from typing import Any
 
 import numpy as np
-from numpy import generic, ndarray
+from numpy import add, generic, ndarray
 
 from ..quiet import restore, silence
 from ..storage import LastWrite
@@ -25,6 +26,7 @@ from .accumulate import commit
 from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
 from .mode import NO_GRAD, RECORD, current_mode, set_mode, transform_depth
 from .node import FREED, Node
+from .op import NOTHING
 from .saved import arrays_of, tensors_of
 from .tape import LARGE, by_blocks, wrap
 
@@ -44,6 +46,7 @@ class Sweep:
     profiler: Any = None
     plain: bool = True  # no captures, nobody watches: nodes may take the short path
     callbacks: list[Any] | None = None  # to call when everything else is done
+    switched: bool = False  # whether the mode has been set to the pass's own, which bare arrays do not need
     fit: Any = staticmethod(fit_array)
     zeros: Any = staticmethod(zeros_array)
 
@@ -76,75 +79,7 @@ class Sweep:
         """Walk the graph from the roots, latest node first, until nothing waits."""
         for (target, slot), cotangent in zip(self.roots, cotangents, strict=True):
             self.deliver(target, slot, cotangent, False)
-        heap, waiting, leaves, executed = self.heap, self.cotangents, self.leaves, self.executed
-        record, reach, fit, owned = self.record, self.reach, self.fit, self.owned
-        plain = self.plain
-        simple_leaves = self.arrivals is None
-        last_write = LastWrite.order
-        upcoming = None  # a waiting node that is not in the heap yet: in a chain it is always the next one
-        while True:
-            if upcoming is not None:
-                node = heappushpop(heap, (-upcoming.order, upcoming))[1] if heap else upcoming
-                upcoming = None
-            elif heap:
-                node = heappop(heap)[1]
-            else:
-                break
-            cotangent = waiting.pop(node)
-            if node.general or not plain:
-                if self.step_generally(node, cotangent):
-                    executed.append(node)
-                continue
-            # The rest is `gradients` and `deliver` written out for a node with one output and no hooks:
-            # nearly all nodes are such, and this loop is where a small program spends its time.
-            executed.append(node)
-            if record:
-                values = tensors_of(node)
-            elif node.order > last_write and node.arrays is not None:
-                values = node.arrays
-            else:
-                values = arrays_of(node)
-            edges, params, plan = node.edges, node.params, node.plan
-            large = plan.blocked and node.shape and type(cotangent) is ndarray and cotangent.size >= LARGE
-            for position, rule, source, sources in plan.calls:
-                target = edges[position]
-                if reach is not None and target not in reach:
-                    continue
-                if large:
-                    gradient = run_by_blocks(rule, cotangent, values, sources, params)
-                elif source is not None:
-                    gradient = rule(cotangent, values[source])
-                elif not sources:
-                    gradient = rule(cotangent)
-                elif params is None:
-                    gradient = rule(cotangent, *[values[s] for s in sources])
-                else:
-                    gradient = rule(cotangent, *[values[s] if type(s) is int else params[s] for s in sources])
-                if target.is_node:
-                    if target.outputs is not None:
-                        self.deliver_slot(target, 0 if node.slots is None else node.slots[position], gradient)
-                        continue
-                    if gradient.shape != target.shape or gradient.dtype is not target.dtype:
-                        gradient = fit(gradient, target.shape, target.dtype)
-                    if target in waiting:
-                        waiting[target] = waiting[target] + gradient if not large else sum_by_blocks(waiting[target], gradient)
-                        continue
-                    waiting[target] = gradient
-                    if upcoming is None:
-                        upcoming = target
-                    else:
-                        heappush(heap, (-target.order, target))
-                elif target in leaves and simple_leaves:
-                    array = target._array
-                    if gradient.shape != array.shape or gradient.dtype is not array.dtype:
-                        gradient = fit(gradient, array.shape, array.dtype)
-                    if target in owned and type(leaves[target]) is ndarray:
-                        np.add(leaves[target], gradient, leaves[target])
-                    else:
-                        leaves[target] = leaves[target] + gradient
-                        owned.add(target)
-                else:
-                    self.deliver_leaf(target, gradient, gradient is not cotangent)
+        walk(None, None, self)
 
     def step_generally(self, node: Node, cotangent: Any) -> bool:
         """The complete form of `step`: several outputs, joint rules, hooks, captures, anomaly mode."""
@@ -258,13 +193,13 @@ class Sweep:
             owner = leaf._owner()
             free = owner is not None and owner._grad_dtype is not False  # `commit` settles the dtype
             gradient = self.fit(gradient, array.shape, gradient.dtype if free else array.dtype)
-        present = self.leaves.get(leaf)
-        if present is None:
-            self.leaves[leaf] = gradient
+        leaves = self.leaves
+        if leaf not in leaves:
+            leaves[leaf] = gradient
             if fresh and not self.record and gradient.base is None:
                 self.owned.add(leaf)
         else:
-            self.leaves[leaf] = present + gradient
+            leaves[leaf] = leaves[leaf] + gradient
             self.owned.add(leaf)
         if self.arrivals is not None:
             self.arrived(leaf)
@@ -355,16 +290,123 @@ class Sweep:
 
     def free(self) -> None:
         """Let go of what the nodes of this pass had saved."""
-        for node in self.executed:
-            if node.plan.frees:
-                node.saved = FREED
-                node.arrays = None
+        free(self.executed)
 
     def call_back(self) -> None:
         """Run the callbacks that were queued during the pass, and those that they queue."""
         assert self.callbacks is not None
         for callback in self.callbacks:
             callback()
+
+
+def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, Any, Any, Any]:
+    """Run nodes, latest first, until nothing waits: from one node and its cotangent, or from where a sweep stands.
+
+    An ordinary pass needs no `Sweep` until it meets a node that is not ordinary. Returned are the gradients of leaves,
+    the leaves whose gradient nobody else refers to, the nodes that ran, and the sweep if there was one.
+    """
+    if sweep is None:
+        heap, waiting, leaves, owned, executed = [], {}, {}, set(), []
+        record = False
+        plain = simple_leaves = True
+        reach, fit, last_write = None, fit_array, LastWrite.order
+    else:
+        heap, waiting, leaves, owned, executed = sweep.heap, sweep.cotangents, sweep.leaves, sweep.owned, sweep.executed
+        record, reach, fit, plain = sweep.record, sweep.reach, sweep.fit, sweep.plain
+        simple_leaves = sweep.arrivals is None
+        last_write = maxsize if record else LastWrite.order  # a recorded pass takes saved values as tensors
+    # `upcoming` is a waiting node that is not in the heap yet, and `coming` the cotangent that waits there: in a chain
+    # it is always the next one.
+    while True:
+        if upcoming is not None:
+            if heap:
+                waiting[upcoming] = coming
+                node = heappushpop(heap, (-upcoming.order, upcoming))[1]
+                cotangent = waiting.pop(node)
+            else:
+                node, cotangent = upcoming, coming
+            upcoming = None
+        elif heap:
+            node = heappop(heap)[1]
+            cotangent = waiting.pop(node)
+        else:
+            return leaves, owned, executed, sweep
+        values = node.arrays
+        if values is None or node.order <= last_write or not plain:
+            if node.general or not plain:
+                sweep = sweep or adopt(heap, waiting, leaves, owned, executed)
+                if not sweep.switched:
+                    sweep.switched = True
+                    set_mode(NO_GRAD)
+                if sweep.step_generally(node, cotangent):
+                    executed.append(node)
+                continue
+            values = tensors_of(node) if record else arrays_of(node)
+        # The rest is `gradients` and `deliver` written out for a node with one output and no hooks:
+        # nearly all nodes are such, and this loop is where a small program spends its time.
+        executed.append(node)
+        edges, plan = node.edges, node.plan
+        blocked = plan.blocked and type(cotangent) is ndarray
+        for position, rule, source, sources in plan.calls:
+            target = edges[position]
+            if reach is not None and target not in reach:
+                continue
+            if blocked:
+                gradient = run_by_blocks(rule, cotangent, values, sources, node.params)
+            elif source is None:
+                params = node.params
+                gradient = rule(cotangent, *[values[s] if type(s) is int else params[s] for s in sources])
+            elif source >= 0:
+                gradient = rule(cotangent, values[source])
+            elif source == NOTHING:
+                gradient = rule(cotangent)
+            else:
+                gradient = rule(cotangent, values[sources[0]], values[sources[1]])
+            if target.order:
+                if gradient.shape != target.shape or gradient.dtype is not target.dtype:
+                    if target.outputs is not None:
+                        sweep = sweep or adopt(heap, waiting, leaves, owned, executed)
+                        sweep.deliver_slot(target, 0 if node.slots is None else node.slots[position], gradient)
+                        continue
+                    gradient = fit(gradient, target.shape, target.dtype)
+                if target is upcoming:
+                    coming = coming + gradient if not blocked else sum_by_blocks(coming, gradient)
+                elif target in waiting:
+                    present = waiting[target]
+                    waiting[target] = present + gradient if not blocked else sum_by_blocks(present, gradient)
+                elif upcoming is None:
+                    upcoming, coming = target, gradient
+                else:
+                    waiting[target] = gradient
+                    heappush(heap, (-target.order, target))
+                continue
+            present = leaves.get(target)
+            if present is not None and simple_leaves and target in owned and type(present) is ndarray:
+                try:
+                    add(present, gradient, present)
+                    continue
+                except (TypeError, ValueError):
+                    pass  # it does not fit as it is
+            array = target._array
+            if simple_leaves and gradient.shape != array.shape and gradient.dtype is array.dtype:
+                gradient = fit(gradient, array.shape, array.dtype)
+            if not simple_leaves or gradient.dtype is not array.dtype:
+                sweep = sweep or adopt(heap, waiting, leaves, owned, executed)
+                sweep.deliver_leaf(target, gradient, gradient is not cotangent)
+            elif present is None:
+                leaves[target] = gradient
+                if gradient is not cotangent and not record and gradient.base is None:
+                    owned.add(target)
+            else:
+                leaves[target] = present + gradient
+                owned.add(target)
+
+
+def adopt(heap: list[Any], waiting: dict[Any, Any], leaves: dict[Any, Any], owned: set[Any], executed: list[Any]) -> Sweep:
+    """A sweep that goes on where an ordinary pass has got to."""
+    sweep = Sweep([])
+    sweep.heap, sweep.cotangents, sweep.leaves, sweep.owned, sweep.executed = heap, waiting, leaves, owned, executed
+    return sweep
 
 
 _running: ContextVar[Any] = ContextVar("pullback_sweep", default=None)
@@ -384,25 +426,48 @@ class Hooks:
 def sweep_back(sweep: Sweep, cotangents: list[Any]) -> dict[Any, Any]:
     """Run a pass in the right mode; the gradients that arrived at leaves."""
     mode = current_mode()
-    if mode is RECORD and not sweep.record:
-        set_mode(NO_GRAD)
-    else:
-        sweep.anomaly, sweep.profiler = mode.anomaly, mode.profiler
-        sweep.plain = sweep.plain and mode.anomaly is None and mode.profiler is None
-        set_mode(mode.replace(grad=sweep.record, inference=False))
-    if Hooks.in_use:
+    hooked = Hooks.in_use
+    if hooked:
         sweep.count_arrivals()
         outer = _running.get()
         _running.set(sweep)
+    if hooked or sweep.record or mode is not RECORD:
+        sweep.anomaly, sweep.profiler = mode.anomaly, mode.profiler
+        sweep.plain = sweep.plain and mode.anomaly is None and mode.profiler is None
+        sweep.switched = True
+        set_mode(mode.replace(grad=sweep.record, inference=False))
     warnings_token = silence()
     try:
         sweep.run(cotangents)
         return sweep.leaves if sweep.arrivals is None else sweep.finish()
     finally:
         restore(warnings_token)
-        set_mode(mode)
-        if Hooks.in_use:
+        if sweep.switched:
+            set_mode(mode)
+        if hooked:
             _running.set(outer)
+
+
+def backward_from(target: Any, slot: int, cotangent: Any, retain: bool) -> None:
+    """`backward()` from one root to all leaves: nearly every pass there is."""
+    if (
+        slot or not target.order or target.shape is None or Hooks.in_use
+        or current_mode() is not RECORD or transform_depth.get()
+    ):  # fmt: skip
+        backward_to_leaves([(target, slot)], [cotangent], retain, False)
+        return
+    warnings_token = silence()
+    try:
+        leaves, owned, executed, sweep = walk(target, cotangent)
+    finally:
+        restore(warnings_token)
+        if current_mode() is not RECORD:
+            set_mode(RECORD)
+    commit(leaves, owned, False)
+    if not retain:
+        free(executed)
+    if sweep is not None and sweep.callbacks is not None:
+        sweep.call_back()
 
 
 def backward_to_leaves(
@@ -447,6 +512,14 @@ def backward_to_inputs(roots: list[Any], cotangents: list[Any], inputs: list[Any
     if sweep.callbacks is not None:
         sweep.call_back()
     return answers
+
+
+def free(executed: list[Node]) -> None:
+    """Let go of what the nodes of a pass had saved."""
+    for node in executed:
+        if node.plan.frees:
+            node.saved = FREED
+            node.arrays = None
 
 
 def as_tensor(value: Any) -> Tensor:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..constants import FLOAT32, FLOAT64, ones
+
 add_reduce: Any = np.add.reduce
 
 
@@ -28,12 +30,17 @@ def sum_to(gradient: Any, shape: tuple[Any, ...]) -> Any:
     """The transpose of broadcasting `shape` to the gradient's shape."""
     if type(gradient) is not np.ndarray and not isinstance(gradient, np.generic):
         return _sum_tensor_to(gradient, shape)
-    extra = gradient.ndim - len(shape)
-    if extra < 0 or any(want not in (1, have) for want, have in zip(shape, gradient.shape[extra:], strict=True)):
+    have = gradient.shape
+    extra = len(have) - len(shape)
+    if extra == 1 == len(shape) and have[1:] == shape and (gradient.dtype is FLOAT32 or gradient.dtype is FLOAT64):
+        return ones(have[0], gradient.dtype).dot(gradient)  # a bias, usually
+    if extra < 0 or any(want not in (1, have) for want, have in zip(shape, have[extra:], strict=True)):
         return np.broadcast_to(gradient, shape)  # a constant rule, such as the derivative of a sum
     kind = gradient.dtype
-    if gradient.shape[extra:] == shape and kind.char != "e" and kind.kind != "V":
-        return add_reduce(gradient, axis=0 if extra == 1 else tuple(range(extra)))  # only leading axes: a bias, usually
+    if have[extra:] == shape and kind.char != "e" and kind.kind != "V":
+        if len(shape) == 1 and gradient.flags.c_contiguous and (kind is FLOAT32 or kind is FLOAT64):
+            return sum_to(gradient.reshape(-1, shape[0]), shape)
+        return add_reduce(gradient, axis=0 if extra == 1 else tuple(range(extra)))  # only leading axes
     axes = (*range(extra), *(i + extra for i, want in enumerate(shape) if want == 1 != gradient.shape[i + extra]))
     if axes:
         if kind.char == "e" or kind.kind == "V":  # half precision: sum in float32, as torch does

@@ -107,7 +107,7 @@ class CustomNode(Node, FunctionCtx):
     _is_pure_view: bool = False
 
     def __init__(self) -> None:
-        super().__init__((), (), None, _PLAN, (), None)
+        self.prepare((), (), None, _PLAN, None, None)
         self.to_save: tuple[Any, ...] = ()
         self.dirty_tensors: tuple[Any, ...] = ()
         self.non_differentiable: tuple[Any, ...] = ()

@@ -65,36 +65,41 @@ class NodeType(type):
 class Node(metaclass=NodeType):
     """One recorded operation. Subclasses, one for each kind of operation, carry the operation as `op`."""
 
+    # What every node has are slots, set by whoever makes one; the rest has defaults and is rarely set.
+    __slots__ = ("edges", "saved", "arrays", "plan", "order", "shape", "dtype", "__dict__", "__weakref__")
+
+    edges: tuple[Any, ...]  # for each input: a Node, the Anchor of a leaf, or None where no gradient is wanted
+    saved: tuple[Any, ...]  # what the rules need: tensors, output arrays, shapes
+    arrays: tuple[Any, ...] | None  # the same as bare arrays, where recording had them at hand; None sends the engine to ask
+    plan: Any  # which rules to run with which saved values (see op.py)
+    order: int  # larger than that of everything it was computed from
+    shape: tuple[Any, ...] | None  # of the output, and so of the cotangent; None for operations with several
+    dtype: Any
+
     is_node: bool = True
     op: Any = None
     full_name: str | None = None  # where torch shows more than the class: 'torch::autograd::CopySlices'
-
-    # Class-level defaults, so that recording an operation sets only what is particular to it.
-    edges: tuple[Any, ...]  # for each input: a Node, the Anchor of a leaf, or None where no gradient is wanted
-    saved: tuple[Any, ...] = ()
-    plan: Any  # which rules to run with which saved values (see op.py)
-    order: int
-    shape: tuple[Any, ...] = ()  # of the output, and so of the cotangent
-    dtype: Any = None
     slots: tuple[Any, ...] | None = None  # output numbers the edges point to; None when all are 0
     params: Any = None
     outputs: Any = None  # (shape, dtype) of every output, for operations with several
     hooks: NodeHooks | None = None
     output_storages: Any = None  # {output number: Storage} of saved outputs that others can write
-    arrays: tuple[Any, ...] | None = None  # the saved values as bare arrays, where recording had them at hand
     general: bool = False  # hooks, several outputs or a joint rule: not for the engine's short path
     notes: dict[Any, Any] | None = None  # metadata, forward traceback in anomaly mode
 
-    def __init__(
-        self, edges: tuple[Any, ...], saved: tuple[Any, ...], params: Any, plan: Any, shape: tuple[Any, ...], dtype: Any
-    ) -> None:
+    def prepare(
+        self, edges: tuple[Any, ...], saved: tuple[Any, ...], params: Any, plan: Any, shape: tuple[Any, ...] | None, dtype: Any
+    ) -> Any:
+        """Fill in a new node. (There is no `__init__`: making nodes without one is faster.)"""
         self.edges = edges
         self.saved = saved
+        self.arrays = None
         self.params = params
         self.plan = plan
         self.order = next_order()
         self.shape = shape
         self.dtype = dtype
+        return self
 
     # --- what users and tests look at ---
 
@@ -146,6 +151,7 @@ class Node(metaclass=NodeType):
         if self.hooks is None:
             self.hooks = NodeHooks()
             self.general = True
+            self.arrays = None
         return self.hooks
 
     def __call__(self, *grads: Any) -> Any:
@@ -170,6 +176,7 @@ def node_class(name: str, op: Any) -> type[Node]:
             attributes[f"_raw_saved_{shown}"] = property(_raw_saved(own))
     if "::" in name:
         attributes["full_name"] = name
+    attributes["__slots__"] = ()
     return NodeType(name.split("::")[-1], (Node,), attributes)  # type: ignore[return-value]
 
 

@@ -19,6 +19,7 @@ from .node import Node, node_class
 _FORMS: dict[tuple[Any, ...], int] = {(): 0, (0,): 1, (1,): 2, (1, 0): 3, (-1,): 4, (("shape", 0),): 5, (0, -1): 6}
 
 
+NOTHING, _TWO = -1, -2  # see `Plan.calls`
 _dispatching: dict[type[Any], bool] = {}
 
 
@@ -33,22 +34,26 @@ def _dispatches(kind: type) -> bool:
 class Plan:
     """For one combination of inputs that need gradients: what to save, and which rule gets which of it."""
 
-    __slots__ = ("saves", "calls", "keeps_output", "joint", "needs", "undefined_allowed", "quick", "frees", "form", "blocked")
+    __slots__ = (
+        "saves", "calls", "keeps_output", "joint", "needs", "undefined_allowed", "quick", "frees", "form", "blocked", "node_type",
+    )  # fmt: skip
 
     def __init__(
         self, saves: tuple[Any, ...], calls: tuple[Any, ...], keeps_output: bool, joint: Any, needs: tuple[bool, ...]
     ) -> None:
         # input number, -1 - output number, ('shape', input number) or a name such as 'arrays'
         self.saves: tuple[Any, ...] = saves
-        # (input number, rule, source, sources): a source is a position in `saves` or a parameter's name; where there is
-        # just one and it is a position, `source` says so, else it is None
+        # (input number, rule, source, sources): a source is a position in `saves` or a parameter's name; `source` is the
+        # position if there is just one, NOTHING, or _TWO positions; None in all other cases
         self.calls: tuple[Any, ...] = calls
         self.keeps_output: bool = keeps_output
         self.joint: Any = joint  # (rule, sources) of a rule shared by all inputs, else None
         self.needs: tuple[bool, ...] = needs
-        self.blocked: bool = False  # whether rules are elementwise and may run block by block
+        self.blocked: bool = False  # whether rules are elementwise, on arrays so large that they run block by block
+        self.node_type: Any = None  # the class of the nodes that follow this plan
         self.undefined_allowed: bool = False  # whether rules take None for outputs nothing was computed from
-        self.form: Any = _FORMS.get(saves)  # a number for the commonest combinations, which recording treats apart
+        # a number for the commonest combinations, which recording treats apart
+        self.form: Any = _FORMS.get(saves) if joint is None else None
         # more than shapes is kept
         self.frees: bool = any(type(code) is int or code in ("arrays", "outs", "extras") for code in saves)
         # saved values are plain arrays, tensors or shapes
@@ -81,7 +86,7 @@ class Op:
         self.forward: Callable[..., Any] = forward
         self.inputs: tuple[str, ...] = inputs
         self.rules: dict[str, Callable[..., Any] | None] = rules
-        self.real_rules: Any = real_rules or rules  # the same without complex conjugates, for real results
+        self.real_rules: Any = real_rules or rules  # the same, given the same, without complex conjugates: for real results
         self.joint: Callable[..., Any] | None = joint
         self.kind: str = kind  # 'elementwise', 'linear', 'bilinear' or 'op': how forward mode and vmap treat it
         self.partials: dict[str, Callable[..., Any] | None] | None = partials
@@ -92,8 +97,11 @@ class Op:
         self.variadic: bool = variadic
         self.blocked: bool = kind in ("elementwise", "elementwise_pull")  # large operands may be cut into blocks
         self.keeps_params: bool = keeps_params  # a parameter is what torch saves as a tensor (an index), and so frees
-        self.plans: dict[Any, Plan] = {}  # for real results, by the set of inputs that need gradients
-        self.complex_plans: dict[Any, Plan] = {}
+        # Plans are made when first needed. For real results of one and of two inputs they are kept where recording
+        # finds them at once: by the set of inputs that need gradients.
+        self.plans: dict[Any, Plan] = {}
+        self.first_plan: Plan | None = None
+        self.pair_plans: list[Plan | None] = [None] * 4
         self.always_differentiable: bool = joint is not None or variadic or all(rules.get(name) is not None for name in inputs)
         for rule in (*rules.values(), joint):
             if rule is not None:
@@ -129,13 +137,19 @@ class Op:
             if not known:
                 raise TypeError(f"a rule of {self.node_name} asks for {name!r}, which is no input, output or parameter")
 
-    def plan(self, mask: int, count: int, complex_: bool = False) -> Plan:
+    def plan(self, mask: int, count: int, complex_: bool = False, large: bool = False) -> Plan:
         """The plan when the inputs in the bit set `mask` need gradients (`count` inputs in all)."""
-        key = mask if not self.variadic else (mask, count)
-        plans = self.complex_plans if complex_ else self.plans
-        plan = plans.get(key)
+        key = (mask, count, complex_, large) if self.variadic else (mask, complex_, large)
+        plan = self.plans.get(key)
         if plan is None:
-            plan = plans[key] = self._make_plan(mask, count, self.rules if complex_ else self.real_rules)
+            plan = self.plans[key] = self._make_plan(mask, count, self.rules if complex_ else self.real_rules)
+            plan.blocked = large and self.blocked and all(type(code) is int for code in plan.saves)
+            plan.node_type = self.node_type
+            if not complex_ and not large and not self.variadic:
+                if count == 1:
+                    self.first_plan = plan
+                elif count == 2:
+                    self.pair_plans[mask] = plan
         return plan
 
     def _make_plan(self, mask: int, count: int, rules: dict) -> Plan:
@@ -160,14 +174,13 @@ class Op:
         else:
             joint = None
             calls = tuple(
-                (i, rules[name], *_one_or_more(sources_of(rules[name])))
+                (i, rules[name], _summary(sources := sources_of(self.rules[name])), sources)
                 for i, name in enumerate(self.inputs)
                 if i < count and needs[i] and rules.get(name) is not None
             )
         keeps_output = any(type(code) is int and code < 0 or code in ("outs", "extras") for code in saves)
         plan = Plan(tuple(saves), calls, keeps_output, joint, needs)
         plan.frees = plan.frees or self.keeps_params
-        plan.blocked = self.blocked and all(type(code) is int for code in saves)
         return plan
 
     def _save_code(self, name: str, count: int) -> Any:
@@ -193,8 +206,11 @@ class Op:
         return f"<op {self.name}>"
 
 
-def _one_or_more(sources: tuple) -> tuple[int | None, tuple]:
-    return sources[0] if len(sources) == 1 and type(sources[0]) is int else None, sources
+def _summary(sources: tuple) -> int | None:
+    """What a rule asks for besides the cotangent, if that is up to two saved values."""
+    if len(sources) > 2 or not all(type(source) is int for source in sources):
+        return None
+    return NOTHING if not sources else sources[0] if len(sources) == 1 else _TWO
 
 
 def _rule_names(rule: Callable) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from .. import tensor as _tensor
 from ..dtypes import from_numpy_dtype
 from ..size import Size
 from ..tensor import Tensor, anchor_of
+from . import engine
 from .engine import backward_to_inputs, backward_to_leaves, metadata_of
 from .graph import AccumulateGrad, GradientEdge
 from .tape import wrap
@@ -30,10 +31,8 @@ def backward_from(
     target = root._node
     if target is None:
         target = anchor_of(root)
-        shape, dtype = root._array.shape, root._array.dtype
-    else:
-        array = root._array
-        shape, dtype = array.shape, array.dtype
+    array = root._array
+    shape, dtype = array.shape, array.dtype
     if gradient is None:
         cotangent = _implicit_one(root, shape, dtype)
     elif type(gradient) is Tensor and gradient._array.dtype is dtype and gradient._array.shape == shape:
@@ -41,7 +40,7 @@ def backward_from(
     else:
         (weight,) = _weights_for((root,), gradient, True)
         cotangent = _implicit_one(root, shape, dtype) if weight is None else _weight_array(weight, shape, dtype, 0)._array
-    backward_to_leaves([(target, root._output_nr)], [cotangent], bool(retain_graph), False)
+    engine.backward_from(target, root._output_nr, cotangent, bool(retain_graph))
 
 
 def backward(

@@ -12,7 +12,7 @@ from itertools import count
 from types import FrameType
 from typing import Any
 
-from .engine import Sweep, backward_to_inputs, backward_to_leaves
+from .engine import Sweep, backward_from, backward_to_inputs, backward_to_leaves, walk
 from .grad_mode import is_multithreading_enabled
 from .graph import AccumulateGrad, accumulator_of
 from .node import Node
@@ -31,13 +31,13 @@ def _frame_of(*functions: Any) -> FrameType | None:
 
 def running_sweep() -> Sweep | None:
     """The backward pass that called us, None outside of one."""
-    frame = _frame_of(Sweep.run, Sweep.call_back)
-    return None if frame is None else frame.f_locals["self"]
+    frame = _frame_of(walk, Sweep.call_back)
+    return None if frame is None else frame.f_locals["sweep" if frame.f_code is walk.__code__ else "self"]
 
 
 def running_node() -> Any:
     """The node whose rules or hooks are running, None outside of a backward pass."""
-    frame = _frame_of(Sweep.run, Sweep.finish_leaf)
+    frame = _frame_of(walk, Sweep.finish_leaf)
     if frame is None:
         return None
     if frame.f_code is Sweep.finish_leaf.__code__:
@@ -57,7 +57,7 @@ def pass_number() -> int:
 
 def keeps_graph() -> bool:
     """Whether the running pass was asked to retain the graph."""
-    frame = _frame_of(backward_to_leaves, backward_to_inputs)
+    frame = _frame_of(backward_from, backward_to_leaves, backward_to_inputs)
     if frame is None:
         raise RuntimeError("_get_current_graph_task_keep_graph should only be called during the backward pass")
     return frame.f_locals["retain"]

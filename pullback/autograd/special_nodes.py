@@ -45,7 +45,7 @@ class UndefinedGradBackward(Node):
         return [None] * len(self.edges)
 
 
-class DelayedError(Error):
+class DelayedError:
     """`DelayedError(message, number)(*tensors)`: the same tensors, but going back through them is an error."""
 
     def __init__(self, msg: str, num_inputs: int) -> None:  # no node yet: each call makes one
@@ -68,7 +68,7 @@ class UndefinedGrad:
 def _joined(kind: type[Node], tensors: tuple) -> Any:
     needs = tuple(isinstance(tensor, Tensor) and tensor.requires_grad for tensor in tensors)
     edges, slots = edges_of(tensors, needs)
-    node = kind(edges, (), None, _plan(), (), None)
+    node = kind().prepare(edges, (), None, _plan(), None, None)
     node.slots = slots
     node.outputs = tuple(
         (tensor._array.shape, tensor._array.dtype) if isinstance(tensor, Tensor) else ((), None) for tensor in tensors

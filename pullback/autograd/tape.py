@@ -1,9 +1,9 @@
 """The tape: run an operation on the arrays inside tensors, and record a `Node` when somebody will want its gradient.
 
-`apply` is the door for every operation; `apply_unary` and `apply_binary` are the same for one and two tensors, written
-out because everything waits on them. In the plain modes (recording, or not) each is a short straight line; anomaly
-mode, saved-tensor hooks, forward mode, inference mode and profiling take `general.apply_special`. Promotion and
-argument checks belong to `functional/`; views and in-place writes to `views.py`.
+`apply` is the door for every operation; `apply_unary`, and the functions that `binary` makes, are the same for one and
+two tensors, written out because everything waits on them. In the plain modes (recording, or not) each is a short
+straight line; anomaly mode, saved-tensor hooks, forward mode, inference mode and profiling take
+`general.apply_special`. Promotion and argument checks belong to `functional/`; views and in-place writes to `views.py`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 
 from numpy import ndarray
 
+from ..constants import FLOAT32, FLOAT64
+from ..constants import number as constant
 from ..storage import next_order
 from ..tensor import Tensor, anchor_of
 from . import views
@@ -74,110 +76,167 @@ def apply_unary(op: Op, x: Tensor, params: dict[Any, Any] | None = None) -> Tens
     if mode.special:
         return apply(op, (x,), params)
     array = x._array
+    large = False
     if params:
         out = op.forward(array, **params)
-    elif op.blocked and type(array) is ndarray and array.size >= LARGE:
+    elif op.blocked and array.size >= LARGE and type(array) is ndarray:
         out = by_blocks(op.forward, array)
+        large = True
     else:
         out = op.forward(array)
-    result = wrap(out)
+    result = new_object(Tensor)
+    result._array = out
+    result._output_nr = 0
+    result._view = None
+    result._storage = None
+    result._inference = False
     if mode is RECORD:
         if x._view is not None:
             views.refresh(x)
-        if x._requires_grad and out.dtype.kind in "fcV":
-            plans = op.plans if out.dtype.kind == "f" else op.complex_plans
-            plan = plans.get(1) or op.plan(1, 1, out.dtype.kind == "c")
-            node = new_object(op.node_type)
+        if x._requires_grad:
+            kind = out.dtype
+            plan = op.first_plan if kind is FLOAT32 or kind is FLOAT64 else None
+            if plan is None or large:
+                if kind.kind not in "fcV":  # integer results cannot carry a gradient ('V' is bfloat16)
+                    result._node = None
+                    result._requires_grad = False
+                    return result
+                plan = op.plan(1, 1, kind.kind == "c", large)
+            node = plan.node_type()
             source = x._node
-            edge = anchor_of(x) if source is None else source
-            node.edges = (edge,)
-            if x._output_nr:
+            if source is None:
+                anchor = x._anchor
+                source = x = anchor_of(x) if anchor is None else anchor
+            elif x._output_nr:
                 node.slots = (x._output_nr,)
+            node.edges = (source,)
             node.plan = plan
             node.order = next_order()
             node.shape = out.shape
-            node.dtype = out.dtype
+            node.dtype = kind
             if params:
                 node.params = params
             form = plan.form
-            if form:
-                if form == 4:
-                    node.saved = node.arrays = (out,)
-                elif form == 5:
-                    node.saved = node.arrays = (array.shape,)
-                elif form == 6:
-                    node.saved, node.arrays = (edge if source is None else x, out), (array, out)
-                else:
-                    node.saved, node.arrays = (edge if source is None else x,), (x._array,)
-            elif form is None:
-                node.saved = save(plan, (x,), (out,))
+            if form == 4:
+                node.saved = node.arrays = (out,)
+            elif form == 1:
+                node.saved, node.arrays = (x,), (array,)
+            elif form == 0:
+                node.saved = node.arrays = ()
+            elif form == 5:
+                node.saved = node.arrays = (array.shape,)
+            elif form == 6:
+                node.saved, node.arrays = (x, out), (array, out)
+            else:
+                node.saved, node.arrays = save(plan, (x,), (out,)), None
             if x._inference and form != 0:
                 refuse_inference()
             result._node = node
             result._requires_grad = True
+            return result
+    result._node = None
+    result._requires_grad = False
     return result
 
 
-def apply_binary(op: Op, a: Tensor, b: Tensor) -> Tensor:
-    """`apply` for a differentiable operation of two tensors without parameters that is no view."""
-    mode = current_mode()
-    if mode.special:
-        return apply(op, (a, b))
-    out = op.forward(a._array, b._array)
-    result = wrap(out)
-    if mode is RECORD:
+def binary(op: Op, otherwise: Callable[..., Any] | None = None, itself: Op | None = None) -> Callable[[Any, Any], Any]:
+    """`apply` for an operation of two operands without parameters, as a function of its own.
+
+    The function takes a tensor and anything. It deals with a second tensor of the same real dtype, or a number, in one
+    straight line; anything else goes to `otherwise`. For an operand with itself there may be another operation (`x * x`
+    saves less).
+    """
+    forward, blocked = op.forward, op.blocked
+    carefully: Callable[..., Any] = otherwise or (lambda a, b: apply(op, (a, b)))
+
+    def apply_two(a: Any, b: Any) -> Any:
+        mode = current_mode()
+        if mode.special:
+            return carefully(a, b)
+        x = a._array
+        kind = x.dtype
+        if kind is not FLOAT32 and kind is not FLOAT64:
+            return carefully(a, b)
+        if isinstance(b, Tensor):
+            y = b._array
+            if y.dtype is not kind:
+                return carefully(a, b)
+            if b._view is not None:
+                views.refresh(b)
+            mask = 2 if b._requires_grad else 0
+        elif type(b) is float or type(b) is int:
+            y = constant(b, kind) if type(x) is ndarray else b
+            mask = 0
+        else:
+            return carefully(a, b)
+        large = blocked and x.size >= LARGE
+        try:
+            out = by_blocks(forward, x, y) if large else forward(x, y)
+        except ValueError:
+            return carefully(a, b)  # which says in torch's words why the operands do not go together
+        result = new_object(Tensor)
+        result._array = out
+        result._output_nr = 0
+        result._view = None
+        result._storage = None
+        result._inference = False
         if a._view is not None:
             views.refresh(a)
-        if b._view is not None:
-            views.refresh(b)
-        mask = (1 if a._requires_grad else 0) | (2 if b._requires_grad else 0)
-        if mask:
-            record_binary(op, mask, a, b, out, result)
-    return result
-
-
-def record_binary(op: Op, mask: int, a: Tensor, b: Any, out: Any, result: Tensor) -> None:
-    """Make the node of an operation on two operands; the second may be a number."""
-    kind = out.dtype
-    plans = op.plans if kind.kind == "f" else op.complex_plans
-    plan = plans.get(mask)
-    if plan is None:
-        if kind.kind not in "fcV":
-            return
-        plan = op.plan(mask, 2, kind.kind == "c")
-    first = second = None
-    if mask & 1:
-        first = a._node
-        if first is None:
-            a = first = anchor_of(a)
-    if mask & 2:
-        second = b._node
-        if second is None:
-            b = second = anchor_of(b)
-    node = new_object(op.node_type)
-    node.edges = (first, second)
-    node.plan = plan
-    node.order = next_order()
-    node.shape = out.shape
-    node.dtype = kind
-    form = plan.form
-    if form != 0:
+        if a._requires_grad:
+            mask |= 1
+        if mask == 0 or mode is not RECORD:
+            result._node = None
+            result._requires_grad = False
+            return result
+        recorded = op if a is not b or itself is None else itself
+        plan = recorded.pair_plans[mask]
+        if plan is None or large:
+            plan = recorded.plan(mask, 2, large=large)
+        node = plan.node_type()
+        first = second = None
+        if mask & 1:
+            first = a._node
+            if first is None:
+                anchor = a._anchor
+                first = a = anchor_of(a) if anchor is None else anchor
+            elif a._output_nr:
+                node.slots = (a._output_nr, 0)
+        if mask & 2:
+            second = b._node
+            if second is None:
+                anchor = b._anchor
+                second = b = anchor_of(b) if anchor is None else anchor
+            elif b._output_nr:
+                node.slots = (a._output_nr if mask & 1 else 0, b._output_nr)
+        node.edges = (first, second)
+        node.plan = plan
+        node.order = next_order()
+        node.shape = out.shape
+        node.dtype = kind
+        form = plan.form
         if form == 3:
-            node.saved, node.arrays = (b, a), (b._array, a._array)
+            node.saved, node.arrays = (b, a), (y, x)
+            if a._inference or b._inference:
+                refuse_inference()
+        elif form == 0:
+            node.saved = node.arrays = ()
         elif form == 2:
-            node.saved, node.arrays = (b,), (b._array if isinstance(b, Tensor) else b,)
+            node.saved, node.arrays = (b,), (y,)
+            if mask & 2 and b._inference or isinstance(b, Tensor) and b._inference:
+                refuse_inference()
         elif form == 1:
-            node.saved, node.arrays = (a,), (a._array,)
+            node.saved, node.arrays = (a,), (x,)
+            if a._inference:
+                refuse_inference()
         elif form == 4:
             node.saved = node.arrays = (out,)
         else:
-            node.saved = save(plan, (a, b), (out,))
-        if a._inference or isinstance(b, Tensor) and b._inference:
-            refuse_inference()
-    if mask & 1 and a._output_nr or mask & 2 and b._output_nr:
-        node.slots = (a._output_nr if mask & 1 else 0, b._output_nr if mask & 2 else 0)
-    result._node = node
-    result._requires_grad = True
+            node.saved, node.arrays = save(plan, (a, b), (out,)), None
+        result._node = node
+        result._requires_grad = True
+        return result
+
+    return apply_two
 
 
 def needs_gradient(op: Op, inputs: tuple[Any, ...]) -> int:
@@ -209,10 +268,11 @@ def record(
 
 def make_node(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mask: int, outs: tuple[Any, ...]) -> Node:
     """The node of one application, with what its rules need saved."""
-    plan = op.plan(mask, len(inputs), outs[0].dtype.kind == "c")
+    out = outs[0]
+    plan = op.plan(mask, len(inputs), out.dtype.kind == "c", op.blocked and out.size >= LARGE)
     edges, slots = edges_of(inputs, plan.needs)
     saved = save(plan, inputs, outs) if plan.saves else ()
-    node = op.node_type(edges, saved, params, plan, (), None)
+    node = plan.node_type().prepare(edges, saved, params, plan, None, None)
     if slots is not None:
         node.slots = slots
     return node

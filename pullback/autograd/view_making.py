@@ -50,8 +50,8 @@ def view_of(op: Op, x: Tensor, params: dict[Any, Any], out: Any) -> Tensor:
             view.moves = parent.moves
     kind = out.dtype
     if x._requires_grad and kind.kind in "fcV":
-        plan = (op.plans if kind.kind == "f" else op.complex_plans).get(1) or op.plan(1, 1, kind.kind == "c")
-        result._node = made = new_object(op.node_type)
+        plan = (op.first_plan if kind.kind == "f" else None) or op.plan(1, 1, kind.kind == "c")
+        result._node = made = plan.node_type()
         made.edges = (source if node is None else node,)
         if x._output_nr:
             made.slots = (x._output_nr,)
@@ -60,8 +60,8 @@ def view_of(op: Op, x: Tensor, params: dict[Any, Any], out: Any) -> Tensor:
         made.shape = out.shape
         made.dtype = kind
         made.params = params
-        if plan.saves:  # a view's rule can ask for nothing but the shape it started from
-            made.saved = made.arrays = (x._array.shape,)
+        # a view's rule can ask for nothing but the shape it started from
+        made.saved = made.arrays = (x._array.shape,) if plan.saves else ()
         result._requires_grad = True
     else:
         result._node = None
@@ -79,7 +79,9 @@ def views_of(op: Op, x: Tensor, params: dict[Any, Any]) -> tuple[Any, ...]:
     node = None
     base = anchor_of(x) if x._node is None and x._requires_grad else x
     if x._requires_grad and x._array.dtype.kind in "fcV":
-        node = op.node_type((base if x._node is None else x._node,), (), params, op.plan(1, 1), (), None)
+        node = op.node_type().prepare(
+            (base if x._node is None else x._node,), (), params, op.plan(1, 1), None, None
+        )
         node.general = True
         node.outputs = tuple([(out.shape, out.dtype) for out in outs])
         if x._output_nr:

@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd import views
 from ..autograd.mode import NO_GRAD, RECORD, current_mode
 from ..autograd.op import Op
-from ..autograd.tape import LARGE, apply, apply_unary, by_blocks, record_binary, wrap
+from ..autograd.tape import apply, apply_unary, binary
 from ..ops import pointwise as ops
 from ..tensor import Tensor
 from .checks import need_first_tensor, need_one_tensor
@@ -24,46 +24,13 @@ from .registry import public
 
 def binary_operator(
     op: Op, floating: bool = False, check: Callable[..., Any] | None = None, itself: Op | None = None
-) -> Callable[[Tensor, Any], Tensor]:
+) -> Callable[[Any, Any], Any]:
     """A function of a tensor and anything: the form behind `Tensor.__mul__` and friends.
 
     `check` sees the operands that are not of one floating dtype.
     """
-    forward = op.forward
 
-    def operator(a: Any, b: Any) -> Any:
-        mode = current_mode()
-        if mode.special or not isinstance(a, Tensor):
-            return slow(a, b)
-        x = a._array
-        kind = x.dtype
-        if isinstance(b, Tensor):
-            y = b._array
-            if y.dtype is not kind or kind.kind not in "fc":
-                return slow(a, b)
-            if b._view is not None:
-                views.refresh(b)
-            mask = 2 if b._requires_grad else 0
-        elif (type(b) is float or type(b) is int) and kind.kind == "f":
-            y = b
-            mask = 0
-        else:
-            return slow(a, b)
-        try:
-            out = forward(x, y) if x.size < LARGE else by_blocks(forward, x, y)
-        except ValueError:
-            raise broadcast_error(x.shape, y.shape) from None
-        result = wrap(out)
-        if mode is RECORD:
-            if a._view is not None:
-                views.refresh(a)
-            if a._requires_grad:
-                mask |= 1
-            if mask:
-                record_binary(itself if a is b and itself is not None else op, mask, a, b, out, result)
-        return result
-
-    def slow(a: Any, b: Any) -> Any:
+    def promoted(a: Any, b: Any) -> Any:
         first, second = a, b
         kind = a._array.dtype if isinstance(a, Tensor) else None
         alike = kind is not None and (
@@ -83,7 +50,7 @@ def binary_operator(
                 raise broadcast_error(_shape(first), _shape(second)) from None
             raise
 
-    return operator
+    return binary(op, promoted, itself)
 
 
 def _shape(value: Any) -> tuple:

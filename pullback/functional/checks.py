@@ -5,12 +5,14 @@ Lists and NumPy arrays are converted; bare numbers are refused in the places whe
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.tape import apply, apply_binary, wrap
+from ..autograd.tape import apply, binary, wrap
 from ..tensor import Tensor
 from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, promote
 
@@ -84,10 +86,12 @@ def of_one_float(a: Any, b: Any) -> bool:
 
 def together(op: Op, a: Tensor, b: Tensor) -> Tensor:
     """Apply an operation, differentiable in both, to two tensors of one dtype."""
-    try:
-        return apply_binary(op, a, b)
-    except ValueError:
-        return broadcasting(op, a, b)  # says what is wrong in torch's words
+    return _function_of(op)(a, b)
+
+
+@cache
+def _function_of(op: Op) -> Callable[..., Any]:
+    return binary(op, lambda a, b: broadcasting(op, a, b))
 
 
 def apply_to_both(op: Op, a: Any, b: Any, *, floating: bool = False) -> Tensor:

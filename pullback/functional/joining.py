@@ -265,7 +265,7 @@ def _record_join(op: Op, tensors: Any, params: dict, result: Tensor) -> None:
     out = result._array
     plan = op.plan(mask, len(edges), out.dtype.kind == "c")
     saved = (tuple([x._array.shape for x in tensors]),) if plan.saves else ()
-    node = op.node_type(tuple(edges), saved, params, plan, out.shape, out.dtype)
+    node = op.node_type().prepare(tuple(edges), saved, params, plan, out.shape, out.dtype)
     if slots:
         node.slots = tuple([x._output_nr for x in tensors])
     result._node = node

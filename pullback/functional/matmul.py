@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from ..autograd import autocast
-from ..autograd.tape import apply, apply_binary
+from ..autograd.tape import apply, binary
 from ..ops import matmul as ops
 from ..ops import pointwise
 from ..ops import shape as shapes
 from ..tensor import Tensor
 from .operands import as_operand, as_tensor, broadcast_error, promote
 from .registry import METHODS, public
+
+_mm, _mv, _matmul = binary(ops.mm), binary(ops.mv), binary(ops.matmul)
 
 
 def _same_dtype(a: Tensor, b: Tensor, names: str = "m1 and m2") -> None:
@@ -45,7 +47,7 @@ def multiply(a: Any, b: Any) -> Any:
     if x.ndim == 2 and y.ndim == 2:
         if x.shape[1] != y.shape[0]:
             raise _mismatch(x.shape, y.shape)
-        return apply_binary(ops.mm, a, b)
+        return _mm(a, b)
     return _multiply_others(a, b, x, y)
 
 
@@ -63,7 +65,7 @@ def _multiply_others(a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
             raise RuntimeError(
                 f"size mismatch, got input ({x.shape[-2]}), mat ({x.shape[-2]}x{x.shape[-1]}), vec ({y.shape[0]})"
             )
-        return apply_binary(ops.mv, a, b)
+        return _mv(a, b)
     if rows == 1:
         if x.shape[0] != y.shape[-2]:
             raise _mismatch((1, x.shape[0]), y.shape)
@@ -81,7 +83,7 @@ def _multiply_others(a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
             np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
         except ValueError:
             raise broadcast_error(x.shape[:-2], y.shape[:-2]) from None
-    return apply_binary(ops.matmul, a, b)
+    return _matmul(a, b)
 
 
 def _mismatch(a: tuple, b: tuple) -> RuntimeError:

@@ -62,8 +62,8 @@ def _right_of_batches(g: Any, a: Any, b_shape: tuple) -> Any:
 
 mm: Op = op("MmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
 mm.real_rules = {  # plain matrices, the commonest case of all, without detours
-    "a": lambda g, b: g @ b.T if type(b) is np.ndarray is type(g) and g.itemsize > 2 else _left(g, b),
-    "b": lambda g, a: a.T @ g if type(a) is np.ndarray is type(g) and g.itemsize > 2 else _right(g, a),
+    "a": lambda g, b: g.dot(b.T) if type(b) is np.ndarray is type(g) and g.itemsize > 2 else _left(g, b),
+    "b": lambda g, a: a.T.dot(g) if type(a) is np.ndarray is type(g) and g.itemsize > 2 else _right(g, a),
 }
 bmm: Op = op("BmmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
 matmul: Op = op("UnsafeViewBackward0", _matmul, kind="bilinear", a=_left, b=_right_of_batches)

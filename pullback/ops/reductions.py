@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from ..constants import FLOAT32, FLOAT64, ones
 from .shape import _expand, expand, reshape
 
 
@@ -44,7 +45,17 @@ def unkeep(value: Any, axis: tuple[Any, ...], keepdims: Any) -> Any:
     return value
 
 
+_SHORT = 1 << 10  # elements up to which a product with ones sums as exactly as pairwise summation
+
+
 def _sum(x: Any, axis: tuple, keepdims: Any) -> Any:
+    kind = x.dtype
+    if kind is FLOAT32 or kind is FLOAT64:
+        if not keepdims and len(axis) == x.ndim:
+            if x.size <= _SHORT and type(x) is np.ndarray:
+                return ones(x.size, kind).dot(x.ravel())
+            axis = None  # the same, with less to look at
+        return np.add.reduce(x, axis, None, None, keepdims)
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
         return np.add.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
     return np.add.reduce(x, axis=axis, keepdims=keepdims)

@@ -1,0 +1,48 @@
+"""Small arrays that operations need again and again: numbers as 0-d arrays, vectors of ones.
+
+NumPy takes twice as long for `array * 2.0` as for `array * array`, most of it on the number; and the product with a vector
+of ones is a sum over rows several times faster than `np.add.reduce`. Everything here is read-only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from .quiet import quiet
+
+FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")  # compared by identity: the dtypes of nearly all gradients
+_KEPT = 256  # more than any program repeats; what computes ever new numbers shall not fill the memory
+
+_numbers: tuple[dict[Any, ndarray], dict[Any, ndarray]] = ({}, {})
+_ones: tuple[dict[int, ndarray], dict[int, ndarray]] = ({}, {})
+
+
+def number(value: float, kind: np.dtype[Any]) -> ndarray:
+    """A Python number as a 0-d array of dtype float32 or float64."""
+    array = _numbers[kind is FLOAT64].get(value) if value else None
+    return _new_number(value, kind) if array is None else array
+
+
+@quiet
+def _new_number(value: float, kind: np.dtype[Any]) -> ndarray:
+    array = np.array(value, kind)
+    array.flags.writeable = False
+    known = _numbers[kind is FLOAT64]
+    if value and value == value and len(known) < _KEPT:  # 0.0 and -0.0 look the same to a dict
+        known[value] = array
+    return array
+
+
+def ones(count: int, kind: np.dtype[Any]) -> ndarray:
+    """A vector of ones of dtype float32 or float64."""
+    known = _ones[kind is FLOAT64]
+    vector = known.get(count)
+    if vector is None:
+        vector = np.ones(count, kind)
+        vector.flags.writeable = False
+        if count <= 1 << 16 and len(known) < _KEPT:
+            known[count] = vector
+    return vector

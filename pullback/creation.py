@@ -5,6 +5,7 @@ Random tensors are in `random.py`; sharing memory with other libraries in `inter
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -396,15 +397,23 @@ def arange(
     start, end, step = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, end, step))
     if step == 0:
         raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: start={start}, end={end}, step={step}")
     if dtype is None and out is None and all(isinstance(v, int) for v in (start, end, step)):
         return _into(out, finish(np.arange(start, end, step, dtype=np.int64), requires_grad, device))
     kind = numpy_dtype(_dtype_for(dtype, out))
-    if kind.kind in "iu":
-        array = np.arange(start, end, step).astype(kind)
+    if kind.kind == "b":
+        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
+    if kind == np.int64:
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError("step must be nonzero")
+    count = max(0, math.ceil((end - start) / step))
+    if kind.kind in "iu":  # first the ends and the step become integers, then the numbers between
+        array = (np.arange(count) * int(step) + int(start)).astype(kind)
     else:
-        count = max(0, int(np.ceil((end - start) / step)))
         array = (np.arange(count, dtype=np.float64) * step + start).astype(kind)
     return _into(out, finish(array, requires_grad, device))
 
@@ -420,6 +429,8 @@ def range_(
         UserWarning,
         stacklevel=2,
     )
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
     count = int(np.floor((end - start) / step)) + 1
     return finish((np.arange(count, dtype=np.float64) * step + start).astype(numpy_dtype(dtype)), requires_grad, device)
 
@@ -473,6 +484,8 @@ def logspace(
     _check_steps("logspace", steps)
     kind = numpy_dtype(_dtype_for(dtype, out))
     first, last = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    if kind.kind in "iu":  # the exponents at the ends are of the result's dtype, those between are not
+        first, last = int(first), int(last)
     exponents = _evenly(first, last, steps, np.dtype(np.complex128 if kind.kind == "c" else np.float64))
     return _into(out, finish(np.power(float(base), exponents).astype(kind), requires_grad, device))
 

@@ -194,11 +194,9 @@ def tensor_list(tensors: Any, function: str) -> list[Tensor]:
             f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
         )
     if not tensors:
-        raise RuntimeError(
-            f"torch.{function}(): expected a non-empty list of Tensors"
-            if function == "cat"
-            else f"{function} expects a non-empty TensorList"
-        )
+        if function == "cat":
+            raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+        raise RuntimeError(f"{function} expects a non-empty TensorList")
     first = None
     mixed = False
     for number, value in enumerate(tensors):

@@ -106,6 +106,8 @@ def has_zeros(x: Any) -> bool:
 
 
 def _cumprod_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:
+    if x.shape[axis] == 1:
+        return g
     if not has_zeros(x):
         return cumsum(g * conjugate(out), axis=axis, reverse=True) / conjugate(x)
     inner = recurrence(_shifted(conjugate(x), axis, True), g, axis=axis, reverse=True)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from .threads import parallel_rows
+from .memory import keep_freed_memory
+from .threads import parallel_rows, prepare_broadcast
 
 
 def by_blocks(function: Callable[..., Any], *arrays: Any) -> Any:
@@ -21,6 +22,7 @@ def by_blocks(function: Callable[..., Any], *arrays: Any) -> Any:
 
     Arrays of the full shape are cut into blocks; smaller ones must broadcast along the first axis and are given whole.
     """
+    keep_freed_memory()
     full = max((a for a in arrays if type(a) is ndarray), key=lambda a: a.size)
     shape = full.shape
     cut = [type(a) is ndarray and a.shape == shape for a in arrays]
@@ -39,9 +41,16 @@ def by_blocks(function: Callable[..., Any], *arrays: Any) -> Any:
     if not isinstance(sample, ndarray) or sample.shape != (1, *shape[1:]):
         return function(*arrays).reshape(full.shape)
     out = np.empty(shape, sample.dtype)
+    # Not for ufuncs of two operands: writing a third array, out of line with the caches, takes longer than a copy.
+    direct = isinstance(function, np.ufunc) and function.nin == 1
 
     def block(start: int, stop: int) -> None:
-        out[start:stop] = piece(start, stop)
+        if not flat:
+            prepare_broadcast(shape[-1])
+        if direct:
+            function(arrays[0][start:stop], out[start:stop])
+        else:
+            out[start:stop] = piece(start, stop)
 
     width = (len(arrays) + 2) * out.itemsize * (full.size // rows)
     parallel_rows(block, rows, width)

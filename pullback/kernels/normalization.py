@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..quiet import restore, silence
+from .memory import aligned
 from .threads import parallel_rows, prepare_broadcast
 
 
@@ -25,20 +26,11 @@ def _rows(x: np.ndarray, axes: int) -> np.ndarray:
     return x.reshape(rows, columns).astype(dtype, copy=False)
 
 
-def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An empty array that begins with a cache line: NumPy's do not, and vector loads that straddle lines take twice as
-    long. Good for what stays inside a kernel; a result must own its memory."""
-    size = math.prod(shape) * dtype.itemsize
-    memory = np.empty(size + 64, np.uint8)
-    start = -memory.ctypes.data % 64
-    return memory[start : start + size].view(dtype).reshape(shape)
-
-
 def _flat(parameter: np.ndarray | None, dtype: np.dtype) -> np.ndarray | None:
     """A parameter as an aligned row."""
     if parameter is None:
         return None
-    row = _aligned((parameter.size,), dtype)
+    row = aligned((parameter.size,), dtype)
     row[:] = parameter.reshape(-1)
     return row
 
@@ -179,12 +171,11 @@ def _backward(
     dtype = rows.dtype
     scales = deviation.reshape(count, 1)
     centres = None if mean is None else mean.reshape(count, 1)
-    weights = _flat(weight, dtype)
+    factors = np.ones(columns, dtype) if weight is None else _flat(weight, dtype)
     want_x, want_weight, want_bias = wanted
     out: Any = np.empty(rows.shape, dtype) if want_x else None
     weight_parts: dict[int, np.ndarray] = {}
     bias_parts: dict[int, np.ndarray] = {}
-    factors = np.ones(columns, dtype) if weights is None else weights
 
     def block(start: int, stop: int) -> None:
         prepare_broadcast(columns)
@@ -193,27 +184,32 @@ def _backward(
             bias_parts[start] = np.matmul(np.ones(stop - start, dtype), upstream)
         if not (want_x or want_weight):
             return
-        centred, buffer = _aligned(part.shape, dtype), _aligned(part.shape, dtype)
-        if centres is None:
-            np.copyto(centred, part)
-        else:
-            np.subtract(part, centres[start:stop], centred)
-        # Products with the scales, the weights and ones sum over rows or columns and weigh them at once.
-        np.multiply(upstream, centred, buffer)
+        # The input is never centred: products with the scales, weights and means sum over rows or columns and weigh
+        # them at once, and what the mean contributes is taken off the sums.
+        buffer = aligned(part.shape, dtype)
+        np.multiply(upstream, part, buffer)
         if want_weight:
             weight_parts[start] = np.matmul(scale[:, 0], buffer)
+            if centres is not None:
+                weight_parts[start] -= np.matmul(scale[:, 0] * centres[start:stop, 0], upstream)
         if not want_x:
             return
         projection = np.matmul(buffer, factors)[:, None]
-        np.multiply(centred, projection * (scale * scale / columns), centred)
+        total = None
         if centres is not None:
-            np.add(centred, np.matmul(upstream, factors)[:, None] / columns, centred)
-        inner = upstream if weights is None else np.multiply(upstream, weights, buffer)
-        np.subtract(inner, centred, buffer)
-        np.multiply(buffer, scale, out[start:stop])
+            total = np.matmul(upstream, factors)[:, None]
+            projection -= centres[start:stop] * total
+        projection *= scale * scale * scale / -columns
+        result = out[start:stop]
+        np.multiply(upstream, scale, result)
+        if weight is not None:
+            np.multiply(result, factors, result)
+        np.add(result, np.multiply(part, projection, buffer), result)
+        if total is not None:
+            np.subtract(result, projection * centres[start:stop] + total * scale / columns, result)
 
     if rows.size:
-        parallel_rows(block, count, columns * dtype.itemsize * 7, products=True)
+        parallel_rows(block, count, columns * dtype.itemsize * 6, products=True)
     shape = x.shape[x.ndim - axes :]
 
     def finished(parts: dict[int, np.ndarray]) -> np.ndarray:

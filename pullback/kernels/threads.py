@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .memory import keep_freed_memory
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -268,6 +270,7 @@ def parallel_rows(
             with np.errstate(all="ignore"):
                 function(0, n_rows)
         return
+    keep_freed_memory()
     parallel_tasks(function, row_blocks(n_rows, bytes_per_row, block_bytes), products=products)
 
 

@@ -64,10 +64,14 @@ def array_protocol(self: Tensor, dtype: Any = None, copy: bool | None = None) ->
 
 
 def from_dlpack(ext_tensor: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor that shares the memory of any object that speaks DLPack."""
+    """A tensor that shares the memory of any object that speaks DLPack, or a copy of it if asked for."""
+    if device is not None:
+        from .device import require_cpu
+
+        require_cpu(device)
     if isinstance(ext_tensor, Tensor):
-        return ext_tensor
-    return wrap(np.from_dlpack(ext_tensor))
+        return ext_tensor.clone() if copy else ext_tensor
+    return wrap(np.from_dlpack(ext_tensor, copy=copy))
 
 
 def to_dlpack(tensor: Tensor) -> Any:

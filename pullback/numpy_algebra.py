@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .autograd.tape import wrap
+from .dtypes import as_dtype
 from .functional import registry
 from .numpy_functions import _tensor, implements
 from .tensor import Tensor
@@ -239,17 +240,24 @@ def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tens
     return _linalg().matrix_norm(x, ord, keepdim=keepdims)
 
 
-@implements(np.trace, np.linalg.trace)
-def _trace(
-    a: Any, offset: int = 0, axis1: int | None = None, axis2: int | None = None, dtype: Any = None, out: Any = None
-) -> Any:
-    first, second = (0, 1) if axis1 is None or axis2 is None else (axis1, axis2)
-    return _F["diagonal"](a, offset, first, second).sum(-1)
+@implements(np.trace)
+def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    return _F["diagonal"](a, offset, axis1, axis2).sum(-1, dtype=None if dtype is None else as_dtype(dtype))
 
 
-@implements(np.diagonal, np.linalg.diagonal)
+@implements(np.linalg.trace)
+def _matrix_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return _trace(x, offset, -2, -1, dtype)
+
+
+@implements(np.diagonal)
 def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     return _F["diagonal"](a, offset, axis1, axis2)
+
+
+@implements(np.linalg.diagonal)
+def _matrix_diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
+    return _F["diagonal"](x, offset, -2, -1)
 
 
 @implements(np.diag)

@@ -1,15 +1,13 @@
-"""What the standard lets programs ask about a namespace: dtypes, devices, capabilities, limits of dtypes."""
+"""What the standard lets programs ask about a namespace: dtypes, devices, capabilities."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..device import cpu, device
-from ..tensor import Tensor
-from ._lift import numpy_dtype
 
 _DTYPES = {
     "bool": dtypes.bool_, "int8": dtypes.int8, "int16": dtypes.int16, "int32": dtypes.int32, "int64": dtypes.int64,
@@ -17,44 +15,6 @@ _DTYPES = {
     "float32": dtypes.float32, "float64": dtypes.float64, "complex64": dtypes.complex64,
     "complex128": dtypes.complex128,
 }  # fmt: skip
-
-
-class FloatInfo(NamedTuple):
-    """The limits of a floating point dtype."""
-
-    bits: int
-    eps: float
-    max: float
-    min: float
-    smallest_normal: float
-    dtype: dtypes.dtype
-
-
-class IntegerInfo(NamedTuple):
-    """The limits of an integer dtype."""
-
-    bits: int
-    max: int
-    min: int
-    dtype: dtypes.dtype
-
-
-def _real_dtype(type: Any) -> Any:
-    kind = numpy_dtype(type.dtype if isinstance(type, Tensor) else type)
-    return np.empty(0, kind).real.dtype
-
-
-def finfo(type: Any, /) -> FloatInfo:
-    """The limits of a floating point dtype, or of a tensor's; of complex ones, of their parts."""
-    found = np.finfo(_real_dtype(type))
-    eps, most, least, normal = (float(value) for value in (found.eps, found.max, found.min, found.smallest_normal))
-    return FloatInfo(found.bits, eps, most, least, normal, dtypes.from_numpy_dtype(found.dtype))
-
-
-def iinfo(type: Any, /) -> IntegerInfo:
-    """The limits of an integer dtype, or of a tensor's."""
-    found = np.iinfo(_real_dtype(type))
-    return IntegerInfo(found.bits, int(found.max), int(found.min), dtypes.from_numpy_dtype(found.dtype))
 
 
 class Info:
@@ -65,6 +25,7 @@ class Info:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> device:
+        """The CPU."""
         return cpu
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, dtypes.dtype]:
@@ -75,6 +36,7 @@ class Info:
         }  # fmt: skip
 
     def devices(self) -> list[device]:
+        """The CPU alone."""
         return [cpu]
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, dtypes.dtype]:

@@ -2,14 +2,124 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ._lift import lifted
+from ..dtypes import dtype as dtype_type
+from ..tensor import Tensor
+from ._array import Array, dispatched, numpy_dtype, run, run_discrete
+from ._linear import alike, matmul, matrix_transpose, tensordot, vecdot
 
-__all__ = (
-    "cholesky cross det diagonal eig eigh eigvals eigvalsh inv matmul matrix_norm matrix_power matrix_rank "
-    "matrix_transpose outer pinv qr slogdet solve svd svdvals tensordot trace vecdot vector_norm "
-).split()
+__all__ = [
+    "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul", "matrix_norm",
+    "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals",
+    "tensordot", "trace", "vecdot", "vector_norm",
+]  # fmt: skip
 
-for _name in __all__:
-    globals()[_name] = lifted(getattr(np.linalg, _name))
+
+def cholesky(x: Tensor, /, *, upper: bool = False) -> Array:
+    """The triangular factor of positive definite matrices."""
+    return run(np.linalg.cholesky, x, upper=upper)
+
+
+def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Array:
+    """The cross product of vectors of three elements."""
+    return run(np.linalg.cross, *np.broadcast_arrays(*alike(x1, x2)), axis=axis)
+
+
+def det(x: Tensor, /) -> Array:
+    """The determinant."""
+    return run(np.linalg.det, x)
+
+
+def diagonal(x: Tensor, /, *, offset: int = 0) -> Array:
+    """The diagonals of matrices."""
+    return dispatched(np.linalg.diagonal, x, offset=offset)
+
+
+def eig(x: Tensor, /) -> Any:
+    """Eigenvalues and eigenvectors."""
+    return run(np.linalg.eig, x)
+
+
+def eigh(x: Tensor, /) -> Any:
+    """Eigenvalues and eigenvectors of symmetric or Hermitian matrices."""
+    return run(np.linalg.eigh, x)
+
+
+def eigvals(x: Tensor, /) -> Array:
+    """Eigenvalues."""
+    return run(np.linalg.eigvals, x)
+
+
+def eigvalsh(x: Tensor, /) -> Array:
+    """Eigenvalues of symmetric or Hermitian matrices."""
+    return run(np.linalg.eigvalsh, x)
+
+
+def inv(x: Tensor, /) -> Array:
+    """The inverse."""
+    return run(np.linalg.inv, x)
+
+
+def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+    """Norms of matrices."""
+    return run(np.linalg.matrix_norm, x, keepdims=keepdims, ord=ord)
+
+
+def matrix_power(x: Tensor, n: int, /) -> Array:
+    """Powers of matrices."""
+    return run(np.linalg.matrix_power, x, n)
+
+
+def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Array:
+    """The number of singular values above a tolerance."""
+    return run_discrete(np.linalg.matrix_rank, x, rtol=rtol)
+
+
+def outer(x1: Tensor, x2: Tensor, /) -> Array:
+    """All products of the elements of two vectors."""
+    return run(np.linalg.outer, *alike(x1, x2))
+
+
+def pinv(x: Tensor, /, *, rtol: Any = None) -> Array:
+    """The pseudo-inverse."""
+    return run(np.linalg.pinv, x, rtol=rtol)
+
+
+def qr(x: Tensor, /, *, mode: str = "reduced") -> Any:
+    """An orthogonal and a triangular factor."""
+    return run(np.linalg.qr, x, mode=mode)
+
+
+def slogdet(x: Tensor, /) -> Any:
+    """The sign and the logarithm of the determinant."""
+    return run(np.linalg.slogdet, x)
+
+
+def solve(x1: Tensor, x2: Tensor, /) -> Array:
+    """The solution of linear systems."""
+    return run(np.linalg.solve, *alike(x1, x2))
+
+
+def svd(x: Tensor, /, *, full_matrices: bool = True) -> Any:
+    """The singular value decomposition."""
+    return run(np.linalg.svd, x, full_matrices=full_matrices)
+
+
+def svdvals(x: Tensor, /) -> Array:
+    """The singular values."""
+    return run(np.linalg.svdvals, x)
+
+
+def trace(x: Tensor, /, *, offset: int = 0, dtype: dtype_type | None = None) -> Array:
+    """The sum of a diagonal."""
+    return run(np.linalg.trace, x, offset=offset, dtype=numpy_dtype(dtype))
+
+
+def vector_norm(
+    x: Tensor, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, ord: float = 2
+) -> Array:
+    """Norms of vectors."""
+    return run(np.linalg.vector_norm, x, axis=axis, keepdims=keepdims, ord=ord)

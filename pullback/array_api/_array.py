@@ -1,0 +1,139 @@
+"""`Array`: a tensor that behaves as the standard says where torch says otherwise.
+
+The functions of this namespace make arrays, and their operators are these functions: 0-d arrays promote as all others
+do, unsigned and signed integers mix, integer arrays of any width index. An Array is a Tensor in every other way, so all
+of the library takes it; the operators themselves are in `_operators.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tape import wrap
+from ..device import device as device_type
+from ..device import require_cpu
+from ..dtypes import dtype as dtype_type
+from ..dtypes import from_numpy_dtype, int64
+from ..functional import indexing
+from ..methods import alias_of
+from ..numpy_functions import tracked
+from ..tensor import Tensor, disabled_torch_function
+
+
+class Array(Tensor):
+    """A tensor with the operators of the Array API standard."""
+
+    __torch_function__ = disabled_torch_function  # type: ignore[assignment]
+
+    @property
+    def T(self) -> Array:
+        """The matrix with rows and columns exchanged."""
+        return adopt(Tensor.T.fget(self))
+
+    @property
+    def mT(self) -> Array:
+        """The last two dims exchanged."""
+        return adopt(Tensor.mT.fget(self))
+
+    def __getitem__(self, key: Any, /) -> Array:
+        return adopt(indexing.getitem(self, _places(key)))
+
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        if isinstance(value, Tensor) and value.dtype is not self.dtype:
+            value = value.to(self.dtype)
+        indexing.setitem(self, _places(key), value)
+
+    def __iter__(self) -> Iterator[Array]:
+        return map(adopt, Tensor.__iter__(self))
+
+    def __format__(self, specification: str) -> str:
+        return format(self.detach(), specification)
+
+
+def _places(key: Any) -> Any:
+    """A key with int64 for integers of other widths, which torch takes for masks or refuses."""
+    if isinstance(key, tuple):
+        return tuple(map(_places, key))
+    if isinstance(key, Tensor) and key._array.dtype.kind in "iu":
+        return key.to(int64) if key.ndim else key.__index__()
+    return key
+
+
+def adopt(value: Any) -> Any:
+    """New tensors as arrays, in whatever they came: the same objects, with the standard's operators."""
+    if isinstance(value, tuple):
+        return type(value)(*map(adopt, value)) if hasattr(value, "_fields") else tuple(map(adopt, value))
+    if type(value) is Tensor:
+        value.__class__ = Array
+    return value
+
+
+def wrapped(value: Any) -> Any:
+    """NumPy's results as arrays, in whatever they came."""
+    if isinstance(value, tuple):
+        return type(value)(*map(wrapped, value)) if hasattr(value, "_fields") else tuple(map(wrapped, value))
+    return adopt(wrap(np.asarray(value)))
+
+
+def numpy_dtype(value: Any) -> Any:
+    """NumPy's dtype for one of ours; other values as they are."""
+    return value.numpy if isinstance(value, dtype_type) else value
+
+
+def plain(value: Any) -> Any:
+    """Tensors as NumPy's arrays, dtypes as NumPy's, also inside lists and tuples."""
+    if isinstance(value, Tensor):
+        return value.memory()
+    if type(value) in (list, tuple):
+        return type(value)(map(plain, value))
+    return numpy_dtype(value)
+
+
+def dispatched(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """NumPy's function on tensors through NumPy's protocols: gradients are kept, and views know whose memory they see."""
+    result = function(*args, **kwargs)
+    if isinstance(result, (tuple, list)) and not hasattr(result, "_fields"):
+        return tuple(_own(value, args) for value in result)
+    return _own(result, args)
+
+
+def _own(result: Any, args: tuple[Any, ...]) -> Any:
+    """A result as an array; an argument that came back as it is gives a view of it."""
+    return adopt(alias_of(result) if any(result is value for value in args) else result)
+
+
+def run(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """NumPy's function on tensors: on the arrays inside, or `dispatched` where a gradient is at stake."""
+    if tracked(args) or any(map(tracked, kwargs.values())):
+        return dispatched(function, *args, **kwargs)
+    with np.errstate(all="ignore"):
+        return wrapped(function(*map(plain, args), **{key: plain(value) for key, value in kwargs.items()}))
+
+
+def run_discrete(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """`run` for a function whose results are counts, positions or truth values: no gradient passes."""
+    return run(function, *map(_detached, args), **kwargs)
+
+
+def _detached(value: Any) -> Any:
+    return value.detach() if isinstance(value, Tensor) else value
+
+
+def same_dtype(*values: Any) -> list[Any]:
+    """Tensors (and numbers) with the dtype that the standard's promotion gives them all: torch's would spare 0-d ones."""
+    wanted = np.result_type(*map(plain, values))
+    return [
+        value.to(from_numpy_dtype(wanted)) if isinstance(value, Tensor) and value._array.dtype != wanted else value
+        for value in values
+    ]
+
+
+def check_device(device: Any) -> None:
+    """Refuse devices other than the CPU."""
+    if isinstance(device, (str, device_type)):
+        require_cpu(device)
+    elif device is not None:
+        raise ValueError(f"device must be a device of this library, not {device!r}")

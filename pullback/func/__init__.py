@@ -1,17 +1,18 @@
 """`torch.func`: functions that take functions. Gradients, Jacobians and batches of any nesting.
 
-`grad`, `vjp`, `jacrev` run backwards (`reverse.py`), `jvp`, `jacfwd`, `linearize` forwards (`forward.py`), `vmap` over
-batches (`batching.py`); `functional_call` and `stack_module_state` (`modules.py`) make functions of modules.
+`grad`, `vjp`, `jacrev` run backwards (`reverse.py`), `jvp` and `jacfwd` forwards (`forward.py`), as does `linearize`
+(`linear.py`); `vmap` runs over batches (`batching.py`); `functional_call` and `stack_module_state` (`modules.py`) make
+functions of modules.
 """
 
 from .batching import vmap
-from .forward import hessian, jacfwd, jvp, linearize
-from .modules import functional_call, stack_module_state
+from .forward import hessian, jacfwd, jvp
+from .linear import linearize
+from .modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from .reverse import grad, grad_and_value, jacrev, vjp
 from .wrapping import debug_unwrap, functionalize
 
 __all__ = [
     "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev",
-    "jvp", "linearize",
-    "stack_module_state", "vjp", "vmap",
+    "jvp", "linearize", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Forward mode as function transforms: `jvp`, `jacfwd`, `linearize`; and `hessian`."""
+"""Forward mode as function transforms: `jvp`, `jacfwd`; and `hessian`. `linearize` is in `linear.py`."""
 
 from __future__ import annotations
 
@@ -170,18 +170,3 @@ def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Cal
     Reverse mode over reverse mode: the second pass runs on the graph of the first, once, with a batch of cotangents.
     """
     return jacrev(jacrev(func, argnums), argnums)
-
-
-def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """(outputs, jvp_fn): the value at `primals`, and the Jacobian there as a linear function of tangents."""
-    output = func(*primals)
-    spec = tree_flatten(primals)[1]
-
-    def jvp_fn(*tangents: Any) -> Any:
-        """The Jacobian times these tangents."""
-        given = tree_flatten(tangents)[1]
-        if given != spec:
-            raise RuntimeError(f"Expected the tangents {given} to have the same structure as the primals {spec}")
-        return jvp(func, primals, tangents)[1]
-
-    return output, jvp_fn

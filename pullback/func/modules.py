@@ -1,4 +1,4 @@
-"""Modules as functions: `functional_call` with other parameters, `stack_module_state` for ensembles."""
+"""Modules as functions: `functional_call` with other parameters, `stack_module_state` for ensembles, batch norms."""
 
 from __future__ import annotations
 
@@ -64,3 +64,14 @@ def _stacked(tensors: list[Tensor]) -> Tensor:
         with no_grad():
             return FUNCTIONS["stack"]([tensor.detach() for tensor in tensors]).requires_grad_()
     return FUNCTIONS["stack"](tensors)
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Switch the running statistics of all batch norms in a module off, in place: `vmap` cannot update them."""
+    from ..nn.modules.batchnorm import _BatchNorm
+
+    for module in root.modules():
+        if isinstance(module, _BatchNorm) and module.track_running_stats:
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

@@ -22,6 +22,7 @@ from .wrapping import (
     released,
     replaced,
     selected,
+    settle,
     transform,
 )
 
@@ -134,6 +135,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         _check_tensors(flat_out, "vjp(f, *primals)", "f")
         flat, spec = tree_flatten(leaves)
         own = {edge_of(leaf) for leaf in flat}
+    settle(own)
     single = len(primals) == 1
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:

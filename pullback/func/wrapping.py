@@ -75,6 +75,13 @@ def edge_of(tensor: Tensor) -> Any:
     return anchor_of(tensor) if tensor._node is None else tensor._node
 
 
+def settle(own: set[Any]) -> None:
+    """A transform is over: what it returned still leads to its leaves, but nobody else will ask about these."""
+    for target in own:
+        if not target.is_node:
+            target._settled = True
+
+
 def outer_history(output: Tensor, own: set[Any]) -> bool:
     """Whether something outside the transform wants to know how `output` was computed."""
     if output._tangent is not None:
@@ -86,6 +93,11 @@ def outer_history(output: Tensor, own: set[Any]) -> bool:
         and (array.array._requires_grad or array.array._tangent is not None)
     ):
         return True
+    return leads_out(output, own)
+
+
+def leads_out(output: Tensor, own: set[Any]) -> bool:
+    """Whether the history of `output` goes beyond the transform's own leaves."""
     if not output.requires_grad:
         return False
     seen: set = set()
@@ -96,7 +108,7 @@ def outer_history(output: Tensor, own: set[Any]) -> bool:
             continue
         seen.add(target)
         if not target.is_node:
-            if target not in own:
+            if target not in own and not getattr(target, "_settled", False):
                 return True
         elif target in own:
             return True  # an argument with a history of its own: a fresh one would have no node
@@ -107,9 +119,24 @@ def outer_history(output: Tensor, own: set[Any]) -> bool:
 
 def released(tree: Any, own: set[Any]) -> Any:
     """Results on their way out: the history that leads to the transform's own leaves only is forgotten."""
-    if type(tree) is list and not any(x.requires_grad for x in tree):
+    if type(tree) is list and not any(x.requires_grad or x._tangent is not None or type(x._array) is Batched for x in tree):
         return tree
-    return tree_map_only(Tensor, lambda x: x if not x.requires_grad or outer_history(x, own) else detached(x), tree)
+    return tree_map_only(Tensor, lambda x: _released_one(x, own), tree)
+
+
+def _released_one(x: Tensor, own: set) -> Tensor:
+    result = detached(x) if x.requires_grad and not leads_out(x, own) else x
+    array = x._array
+    if type(array) is Batched and is_tensor(array.array) and not result.requires_grad:
+        inside = _released_one(array.array, own)
+        if inside is not array.array:
+            result = wrap(Batched(inside, array.level, array.batched))
+            result._tangent = x._tangent
+    if x._tangent is not None:
+        tangents = {level: _released_one(tangent, own) for level, tangent in x._tangent.items()}
+        if any(tangents[level] is not tangent for level, tangent in x._tangent.items()):
+            result._tangent = tangents
+    return result
 
 
 def detached(x: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pullback import version
+from pullback.placeholders import PlaceholderLoader, advice_for, mentioned
 from pullback.tensor import Tensor
 from pullback.torch_names import explain_missing, missing_attribute
 from pullback.torch_version import TorchVersion
@@ -27,14 +28,18 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution, DistributionFinder
 
 
-def _missing_attribute(parent: str, name: str, caller: FrameType) -> Exception:
-    """The error for `parent.name`, or for `from parent import name` when that is what the caller is executing."""
+def _stand_in(parent: str, name: str, caller: FrameType) -> Any:
+    """A placeholder for `parent.name`, or the error for it: another one if the caller executes `from parent import name`."""
     import opcode
 
     torch_name = f"{parent}.{name}"
-    if caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]:
-        return ImportError(f"cannot import name {name!r} from {parent!r}. {explain_missing(torch_name)}", name=parent)
-    return missing_attribute(parent, name)
+    imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
+    found = mentioned(torch_name, imported)
+    if found is not None:
+        return found
+    if imported:
+        raise ImportError(f"cannot import name {name!r} from {parent!r}. {explain_missing(torch_name)}", name=parent)
+    raise missing_attribute(parent, name) from None
 
 
 def _fallback(
@@ -55,7 +60,7 @@ def _fallback(
                 if keep is not None:
                     keep(name, value)
                 return value
-        raise _missing_attribute(parent, name, sys._getframe(1)) from None
+        return _stand_in(parent, name, sys._getframe(1))
 
     return __getattr__
 
@@ -157,6 +162,8 @@ class TorchFinder:
         if found is None:
             if _is_probe():
                 return None
+            if advice_for(fullname) is not None:
+                return importlib.machinery.ModuleSpec(fullname, PlaceholderLoader(), is_package=True)
             raise ModuleNotFoundError(f"No module named {fullname!r}. {explain_missing(fullname)}", name=fullname)
         return importlib.machinery.ModuleSpec(
             fullname, loader, origin=found.origin, is_package=found.submodule_search_locations is not None
@@ -165,6 +172,8 @@ class TorchFinder:
     @staticmethod
     def _find_submodule(pullback_name: str) -> ModuleSpec | None:
         parent, _, child = pullback_name.rpartition(".")
+        if importlib.util.find_spec(parent) is None:
+            return None  # below a placeholder
         attributes = vars(importlib.import_module(parent))
         if child in attributes and not isinstance(attributes[child], ModuleType):
             return None  # a file may carry the name of the function it defines; torch has the function only

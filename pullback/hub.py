@@ -10,12 +10,15 @@ from urllib.parse import urlparse
 _directory: str | None = None
 
 
+def _get_torch_home() -> str:
+    """The folder torch keeps its files in."""
+    cache = os.environ.get("XDG_CACHE_HOME", os.path.join("~", ".cache"))
+    return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")))
+
+
 def get_dir() -> str:
     """The folder of downloaded files, as torch computes it."""
-    if _directory is not None:
-        return _directory
-    cache = os.environ.get("XDG_CACHE_HOME", os.path.join("~", ".cache"))
-    return os.path.join(os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch"))), "hub")
+    return _directory if _directory is not None else os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:

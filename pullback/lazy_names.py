@@ -6,9 +6,9 @@ from typing import Any
 
 SUBMODULES: frozenset[Any] = frozenset(
     {
-        "_C", "__config__", "_dynamo", "accelerator", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributed",
-        "distributions", "explaining", "fft", "func", "futures", "fx", "hub", "implicit", "jit", "linalg", "masked", "mps",
-        "multi", "multiprocessing", "nn", "onnx", "optim", "optimize",
+        "_C", "__config__", "_dynamo", "_subclasses", "_vmap_internals", "accelerator", "amp", "autograd", "backends",
+        "compiler", "cpu", "cuda", "distributed", "distributions", "explaining", "fft", "func", "futures", "fx", "hub",
+        "implicit", "jit", "library", "linalg", "masked", "mps", "multi", "multiprocessing", "nn", "onnx", "optim", "optimize",
         "overrides", "profiler", "random", "serialization", "signal", "special", "testing", "types", "utils", "version", "xpu",
     }
 )  # fmt: skip

@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
+from .placeholders import advice_for
+
 COVERAGE_PAGE: str = "docs/coverage.md"
 
 # Where people look for a function that lives next door (torch.nn.relu, torch.functional.softmax), most likely first.
@@ -81,7 +83,8 @@ def explain_missing(dotted: str) -> str:
     """One or two sentences for an error message about a torch name that Pullback lacks."""
     nearest = nearest_torch_name(dotted)
     hint = f"; the nearest supported name is {nearest}" if nearest else ""
-    return f"Pullback does not have {dotted}{hint}. {COVERAGE_PAGE} lists what is supported."
+    advice = advice_for(dotted)
+    return f"Pullback does not have {dotted}{hint}. {advice + ' ' if advice else ''}{COVERAGE_PAGE} lists what is supported."
 
 
 class MessageWithHelp(str):

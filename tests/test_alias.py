@@ -238,3 +238,34 @@ print(x.grad)
 """
     result = fake_package.python("-c", program, path=ROOT)
     assert result.stdout == "tensor([4., 3.])\n", result.stderr
+
+
+MENTIONED = {
+    "class": "from torch.distributed.fsdp import FSDP; assert not isinstance(3, FSDP)",
+    "member": "from torch.distributed.fsdp import Strategy; assert Strategy.FULL is not None",
+    "module": "import torch.ao.quantization as q; assert q.QuantStub",
+    "attribute": "import torch; assert torch.export.Program",
+    "annotation": "import torch; from typing import Optional as O\ndef f(n: O[torch.SymInt] = None) -> 'int': return 1",
+    "subclass": "from torch.onnx.symbolic import Helper\nclass Mine(Helper):\n    pass",
+    "generic": "from torch.distributed.tensor import DTensor; assert DTensor[int] is DTensor",
+    "no spec": "import importlib.util as u; assert u.find_spec('torch.distributed.pipelining') is None",
+    "function stays missing": "import torch; assert not hasattr(torch.cuda, 'graph_pool_of_mine')",
+    "private stays missing": "import torch; from torch.export import Program; assert not hasattr(Program, '_version')",
+    "not everything": "import torch; assert not hasattr(torch, 'Nothing') and not hasattr(torch.nn, 'Nothing')",
+}
+USED = {
+    "class": ("from torch.distributed.fsdp import FSDP; FSDP(3)", "does not have torch.distributed.fsdp.FSDP. Programs run"),
+    "function": ("import torch; torch.export.export(3)", "does not have torch.export.export. Programs are not captured"),
+    "subclass": ("from torch.ao.nn import Stub\nclass Mine(Stub):\n    pass\nMine()", "does not have torch.ao.nn.Stub"),
+}
+
+
+def test_what_is_missing_can_be_mentioned_but_not_used():
+    program = ["import pullback", "pullback.install_as_torch()"]
+    for code in MENTIONED.values():
+        program.append(f"exec({code!r}, {{}})")
+    for code, message in USED.values():
+        program += ["try:", f"    exec({code!r}, {{}})", "except NotImplementedError as error:"]
+        program += [f"    assert {message!r} in str(error), error", "else:", f"    raise AssertionError({code!r})"]
+    result = fake_package.python("-c", "\n".join(program), path=ROOT)
+    assert result.returncode == 0, result.stderr

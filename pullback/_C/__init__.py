@@ -27,6 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+_TensorMeta: type = type(Tensor)  # named in annotations
 has_lapack: bool = True  # NumPy brings one
 
 

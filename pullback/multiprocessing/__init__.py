@@ -7,6 +7,7 @@ is not supported: `Tensor.share_memory_()` has no effect on what another process
 from __future__ import annotations
 
 import multiprocessing as _multiprocessing
+import multiprocessing.connection  # noqa: F401  (torch loads it, and programs reach it through `multiprocessing`)
 from multiprocessing import *  # noqa: F403
 from typing import Any
 

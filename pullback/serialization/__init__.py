@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from typing import IO, Any
 
+DEFAULT_PROTOCOL: int = 2  # of the pickles in checkpoints
 MAP_LOCATION = Any  # a name libraries import for their annotations
 
 __all__ = [

@@ -6,7 +6,7 @@ leaf; `register_pytree_node` adds further kinds of nodes. The transforms in `fun
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -63,6 +63,11 @@ _register_pytree_node = register_pytree_node
 
 def is_namedtuple_instance(obj: object) -> bool:
     return isinstance(obj, tuple) and hasattr(obj, "_fields") and hasattr(type(obj), "_make")
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The kind of node: its class, and for all named tuples `namedtuple`."""
+    return namedtuple if is_namedtuple_instance(tree) else type(tree)
 
 
 def _kind_of(tree: Any) -> tuple[Any, NodeDef | None]:

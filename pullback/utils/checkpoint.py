@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
@@ -44,6 +44,30 @@ class _AllSeen(Exception):
 _debug: ContextVar[bool | None] = ContextVar("pullback_checkpoint_debug", default=None)
 _group: ContextVar[Any] = ContextVar("pullback_checkpoint_group", default=None)
 _early_stop: ContextVar[bool | None] = ContextVar("pullback_checkpoint_early_stop", default=None)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """Which devices the arguments are on, and the states of their generators, the CPU left out: none."""
+    return [], []
+
+
+def set_device_states(devices: list[int], states: list[Tensor], *, device_type: str | None = None) -> None:
+    """Give the generators of devices their states back: there is only the CPU's, which is not among them."""
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warn if no tensor among the inputs requires grad."""
+    if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs with tensors as leaves that require grad where the originals do."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
+    return tuple(
+        value.detach().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value for value in inputs
+    )
 
 
 @contextmanager

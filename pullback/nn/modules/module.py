@@ -369,10 +369,15 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
+        children = [f"({name}): " + _addindent(repr(module), 2) for name, module in self._modules.items()]
         if not children and len(lines) <= 1:
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
+
+
+def _addindent(s_: str, numSpaces: int) -> str:
+    """A text with every line but the first moved to the right; torch's name, which packages import."""
+    return s_.replace("\n", "\n" + numSpaces * " ")
 
 
 def _typename(value: Any) -> str:

@@ -1,0 +1,139 @@
+"""Parts of torch that Pullback does not have, importable all the same: sharding, quantization, capture, compilers.
+
+Libraries import such names at the head of their files and use them behind a question (`if world_size > 1`,
+`isinstance(model, FSDP)`). Under the alias every name in these modules is a class that nothing is an instance of, and
+that says what is missing when it is called. To `pullback check` and `importlib.util.find_spec` they stay missing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, NoReturn
+
+_CAPTURE = "Programs are not captured as graphs here: call the function or module itself; torch.compile returns it."
+_ONE_PROCESS = "Programs run in one process here: a group of one (world_size=1) needs none of it."
+_PRECISION = "Numbers are not quantized here: float16 and bfloat16 are the small types (.half(), torch.autocast)."
+_OPERATORS = "Call the torch function of the same name."
+
+# A torch module, which stands for its submodules too, and what to do without it.
+_ADVICE: dict[str, str] = {
+    "torch.ao": _PRECISION,
+    "torch.quantization": _PRECISION,
+    "torch.nn.quantized": _PRECISION,
+    "torch.nn.intrinsic": _PRECISION,
+    "torch.nn.qat": _PRECISION,
+    "torch.distributed": _ONE_PROCESS,
+    "torch.nn.parallel": _ONE_PROCESS,
+    "torch.fx": _CAPTURE,
+    "torch.export": _CAPTURE,
+    "torch.jit": _CAPTURE,
+    "torch.onnx": _CAPTURE,
+    "torch.package": "Save state dicts with torch.save.",
+    "torch.compiler": _CAPTURE,
+    "torch._dynamo": _CAPTURE,
+    "torch._inductor": _CAPTURE,
+    "torch._export": _CAPTURE,
+    "torch._guards": _CAPTURE,
+    "torch._logging": _CAPTURE,
+    "torch._higher_order_ops": _CAPTURE,
+    "torch._subclasses": "Tensors of shapes without data are torch.empty(..., device='meta').",
+    "torch._decomp": _OPERATORS,
+    "torch._ops": _OPERATORS,
+    "torch._prims": _OPERATORS,
+    "torch._prims_common": _OPERATORS,
+    "torch._refs": _OPERATORS,
+    "torch._functorch": "torch.func has vmap, grad, vjp, jvp, jacrev, jacfwd, hessian and functional_call.",
+    "torch.nested": "Pad sequences of different lengths (torch.nn.utils.rnn.pad_sequence) and mask the rest.",
+    "torch.cuda": "Everything runs on the CPU here.",
+    "torch.mtia": "Everything runs on the CPU here.",
+    "torch.utils.mobile_optimizer": _CAPTURE,
+    "torch.utils.bundled_inputs": _CAPTURE,
+    "torch.utils.tensorboard": "SummaryWriter is in torch.utils.tensorboard itself.",
+    "torch.profiler": "torch.profiler.profile times and counts operations.",
+    "torch.testing._internal": "assert_close and make_tensor are in torch.testing.",
+}
+# Types that annotations and isinstance mention; they are in `torch` itself.
+_TYPES = frozenset(
+    {
+        "AliasDb", "CompilationUnit", "DispatchKey", "DispatchKeySet", "Event", "FunctionSchema", "Graph", "JITException",
+        "ScriptClass", "ScriptFunction", "ScriptMethod", "ScriptModule", "ScriptObject", "Stream", "SymBool", "SymFloat",
+        "SymInt", "Tag", "TracingState", "Type", "Value",
+    }
+)  # fmt: skip
+
+
+def advice_for(torch_name: str) -> str | None:
+    """What to do without a name in one of these modules; None if it is in none of them."""
+    if torch_name.removeprefix("torch.") in _TYPES:
+        return _CAPTURE
+    while torch_name:
+        if torch_name in _ADVICE:
+            return _ADVICE[torch_name]
+        torch_name = torch_name.rpartition(".")[0]
+    return None
+
+
+class Placeholder(type):
+    """The class of the names that stand for what is missing: they can be imported, subclassed and compared with."""
+
+    torch_name: str
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        from .torch_names import COVERAGE_PAGE
+
+        name = cls.torch_name
+        raise NotImplementedError(
+            f"Pullback does not have {name}. {advice_for(name)} {COVERAGE_PAGE} lists what is supported."
+        )
+
+    def __getattr__(cls, name: str) -> Placeholder:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return placeholder(f"{cls.torch_name}.{name}")
+
+    def __getitem__(cls, item: Any) -> Placeholder:
+        return cls
+
+    def __repr__(cls) -> str:
+        return f"<{cls.torch_name}, which Pullback does not have>"
+
+
+def placeholder(torch_name: str) -> Placeholder:
+    """A stand-in for a name that is missing."""
+    module, _, name = torch_name.rpartition(".")
+    return Placeholder(name, (), {"torch_name": torch_name, "__module__": module})
+
+
+def mentioned(torch_name: str, imported: bool) -> Any:
+    """What stands for a missing attribute of a module that exists; None if nothing does.
+
+    A class may be mentioned without being used, and so may whatever a file imports; asking for a function is using it.
+    """
+    if torch_name in _ADVICE:
+        return importlib.import_module(torch_name)
+    name = torch_name.rpartition(".")[2]
+    if advice_for(torch_name) is None or not (imported or name[:1].isupper()):
+        return None
+    return placeholder(torch_name)
+
+
+class PlaceholderLoader:
+    """Makes a module whose every public name is a placeholder."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return ModuleType(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        own = module.__dict__
+
+        def __getattr__(name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            own[name] = found = sys.modules.get(f"{module.__name__}.{name}") or placeholder(f"{module.__name__}.{name}")
+            return found
+
+        own["__getattr__"] = __getattr__
+        own["__path__"] = []

@@ -17,6 +17,8 @@ from .size import Size as Size
 from . import _C as _C
 from . import __config__ as __config__
 from . import _dynamo as _dynamo
+from . import _subclasses as _subclasses
+from . import _vmap_internals as _vmap_internals
 from . import accelerator as accelerator
 from . import amp as amp
 from . import autograd as autograd

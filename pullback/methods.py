@@ -13,7 +13,7 @@ import numpy as np
 
 from .autograd import views
 from .autograd.tape import apply
-from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape
+from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape, writing
 from .functional.registry import IN_PLACE, METHODS, load, on_load
 from .ops import casting, pointwise
 from .size import Size, SizeAttribute, element_count
@@ -43,7 +43,8 @@ def _late_method(name: str) -> Callable:
 def attach() -> None:
     """Give Tensor the operators and methods announced so far."""
     if attach not in on_load:
-        for table in (arithmetic.OPERATORS, comparison.OPERATORS, matmul.OPERATORS, division.OPERATORS, PROTOCOL):
+        families = (arithmetic, writing, comparison, matmul, division)
+        for table in (*[family.OPERATORS for family in families], PROTOCOL):
             for name, function in table.items():
                 setattr(Tensor, name, function)
         on_load.append(attach)

@@ -47,6 +47,8 @@ def apply(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None = None)
         from .general import apply_special
 
         return apply_special(op, inputs, params, mode)
+    if op.single and isinstance(inputs[0], Tensor):
+        return apply_unary(op, inputs[0], params)
     if op.view:
         inputs[0].memory()  # a view needs memory to look at, not a NumPy scalar
     arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
@@ -139,14 +141,16 @@ def apply_unary(op: Op, x: Tensor, params: dict[Any, Any] | None = None) -> Tens
     return result
 
 
-def binary(op: Op, otherwise: Callable[..., Any] | None = None, itself: Op | None = None) -> Callable[[Any, Any], Any]:
+def binary(
+    op: Op, otherwise: Callable[..., Any] | None = None, itself: Op | None = None, forward: Any = None
+) -> Callable[[Any, Any], Any]:
     """`apply` for an operation of two operands without parameters, as a function of its own.
 
     The function takes a tensor and anything. It deals with a second tensor of the same real dtype, or a number, in one
     straight line; anything else goes to `otherwise`. For an operand with itself there may be another operation (`x * x`
-    saves less).
+    saves less), and for plain arrays another `forward`.
     """
-    forward, blocked = op.forward, op.blocked
+    forward, blocked = forward or op.forward, op.blocked
     carefully: Callable[..., Any] = otherwise or (lambda a, b: apply(op, (a, b)))
 
     def apply_two(a: Any, b: Any) -> Any:
@@ -270,11 +274,20 @@ def make_node(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, ma
     """The node of one application, with what its rules need saved."""
     out = outs[0]
     plan = op.plan(mask, len(inputs), out.dtype.kind == "c", op.blocked and out.size >= LARGE)
-    edges, slots = edges_of(inputs, plan.needs)
-    saved = save(plan, inputs, outs) if plan.saves else ()
-    node = plan.node_type().prepare(edges, saved, params, plan, None, None)
+    node = plan.node_type()
+    node.edges, slots = edges_of(inputs, plan.needs)
     if slots is not None:
         node.slots = slots
+    saved = node.saved = save(plan, inputs, outs) if plan.saves else ()
+    if plan.joint is None and plan.quick:
+        node.arrays = tuple([value._array if isinstance(value, Tensor) else value for value in saved])
+    else:
+        node.arrays = None
+    if params:
+        node.params = params
+    node.plan = plan
+    node.order = next_order()
+    node.shape = node.dtype = None
     return node
 
 
@@ -287,8 +300,12 @@ def edges_of(inputs: tuple[Any, ...], needs: tuple[Any, ...]) -> tuple[tuple[Any
             edges.append(None)
             continue
         node = value._node
-        edges.append(anchor_of(value) if node is None else node)
-        if value._output_nr and node is not None:
+        if node is None:
+            anchor = value._anchor
+            edges.append(anchor_of(value) if anchor is None else anchor)
+            continue
+        edges.append(node)
+        if value._output_nr:
             if slots is None:
                 slots = [0] * len(inputs)
             slots[position] = value._output_nr

@@ -17,4 +17,5 @@ from . import (  # noqa: F401
     reductions,
     shape,
     shape_in_place,  # noqa: F401
+    writing,
 )

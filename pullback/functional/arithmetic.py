@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..autograd import views
-from ..autograd.mode import NO_GRAD, RECORD, current_mode
 from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, binary
 from ..ops import pointwise as ops
@@ -153,6 +152,8 @@ def true_divide(input: Any, other: Any) -> Tensor:
 @public(in_place=True, out=True)
 def pow(input: Any, exponent: Any) -> Tensor:
     """`input ** exponent`; either may be a number."""
+    if type(exponent) in (int, float) and isinstance(input, Tensor) and input._array.dtype.kind == "f":
+        return apply_unary(ops.power_scalar, input, {"exponent": exponent})
     if isinstance(exponent, np.generic):
         exponent = exponent.item()
     if isinstance(exponent, NUMBERS) and isinstance(input, Tensor):
@@ -222,37 +223,6 @@ def reverse_power(x: Tensor, base: Any) -> Tensor:
     return NotImplemented if base is None else pow(base, x)
 
 
-def in_place_operator(op: Op, function: Callable[..., Any], floating: bool = False) -> Callable[..., Any]:
-    """`x += y` and the like: straight into memory when nothing is recorded, through `views.in_place` otherwise."""
-    ufunc = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.true_divide}[op.name]
-
-    def operator(a: Tensor, b: Any) -> Tensor:
-        mode = current_mode()
-        x = a._array
-        unrecorded = mode is NO_GRAD or mode is RECORD and not a._requires_grad
-        if unrecorded and type(x) is np.ndarray and x.dtype.kind == "f":
-            y = b._array if isinstance(b, Tensor) else b
-            plain = type(b) in (int, float) or (
-                isinstance(b, Tensor) and y.dtype is x.dtype and (mode is NO_GRAD or not b.requires_grad)
-            )
-            if plain and a._view is None and not a._inference and 0 not in x.strides:
-                try:
-                    ufunc(x, y, x)
-                except ValueError:
-                    pass  # a shape that does not fit: the general form says so in torch's words
-                else:
-                    views.bump(a._storage or views.storage_of(a))
-                    return a
-        return views.in_place(a, function, b)
-
-    return operator
-
-
-add_in_place: Callable[..., Any] = in_place_operator(ops.add, add)
-subtract_in_place: Callable[..., Any] = in_place_operator(ops.subtract, sub)
-multiply_in_place: Callable[..., Any] = in_place_operator(ops.multiply, mul)
-divide_in_place: Callable[..., Any] = in_place_operator(ops.divide, div)
-
 OPERATORS: dict[str, Callable[..., Any]] = {
     "__add__": _add,
     "__radd__": _add,
@@ -267,9 +237,5 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "__rpow__": reverse_power,
     "__neg__": neg,
     "__pos__": positive,
-    "__iadd__": add_in_place,
-    "__isub__": subtract_in_place,
-    "__imul__": multiply_in_place,
-    "__itruediv__": divide_in_place,
     "__ipow__": lambda a, b: views.in_place(a, pow, b),
 }

@@ -18,6 +18,7 @@ from ..ops import pointwise
 from ..tensor import Tensor
 from .operands import as_operand, broadcast_error
 from .registry import FUNCTIONS, METHODS, public
+from .writing import plain_operands
 
 
 @public()
@@ -111,6 +112,12 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write the elements of `src` (broadcast, cast) over this tensor."""
+    if isinstance(src, Tensor) and src._array.shape == input._array.shape:
+        arrays = plain_operands(input, (src,))
+        if arrays is not None:
+            arrays[0][...] = arrays[1]
+            views.bump(views.storage_of(input))
+            return input
     source = as_operand(src)
     if source is None:
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
@@ -154,6 +161,11 @@ def _fill_over(array: Any, value: Any) -> None:
 
 def zero_(input: Tensor) -> Tensor:
     """Write zeros everywhere."""
+    arrays = plain_operands(input, ())
+    if arrays is not None:
+        arrays[0].fill(0)
+        views.bump(views.storage_of(input))
+        return input
     return views.write_in_place(input, pointwise.zero, (), {}, _zero_over, overlap=True)
 
 

@@ -15,8 +15,6 @@ from ..tensor import Tensor
 from .operands import as_operand, as_tensor, broadcast_error, promote
 from .registry import METHODS, public
 
-_mm, _mv, _matmul = binary(ops.mm), binary(ops.mv), binary(ops.matmul)
-
 
 def _same_dtype(a: Tensor, b: Tensor, names: str = "m1 and m2") -> None:
     if a._array.dtype is not b._array.dtype and a._array.dtype != b._array.dtype and not autocast.is_active():
@@ -42,13 +40,22 @@ def multiply(a: Any, b: Any) -> Any:
         if not isinstance(b, Tensor) or not isinstance(a, Tensor):
             return NotImplemented
     x, y = a._array, b._array
+    if x.ndim == 2 == y.ndim:
+        return _matrices(a, b)
     if x.dtype is not y.dtype:
         _same_dtype(a, b)
-    if x.ndim == 2 and y.ndim == 2:
-        if x.shape[1] != y.shape[0]:
-            raise _mismatch(x.shape, y.shape)
-        return _mm(a, b)
     return _multiply_others(a, b, x, y)
+
+
+def _matrices_carefully(a: Tensor, b: Tensor) -> Tensor:
+    _same_dtype(a, b)
+    if a._array.shape[1] != b._array.shape[0]:
+        raise _mismatch(a._array.shape, b._array.shape)
+    return apply(ops.mm, (a, b))
+
+
+_matrices = binary(ops.mm, _matrices_carefully, forward=np.ndarray.dot)  # the same as matmul here, with less overhead
+_mv, _matmul = binary(ops.mv), binary(ops.matmul)
 
 
 def _multiply_others(a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:

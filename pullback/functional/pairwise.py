@@ -30,6 +30,7 @@ from .checks import (
 )
 from .operands import NUMBERS, as_operand, as_tensor, promote, result_type
 from .registry import FUNCTIONS, METHODS, public
+from .writing import direct, times
 
 
 def _of_tensors(
@@ -242,6 +243,28 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1
             "floats."
         )
     return broadcasting(pairs.addcdiv, x, a, b, value=value)
+
+
+def _add_product(x: np.ndarray, a: Any, b: Any, /, value: Any = 1) -> None:
+    np.add(x, times(a * b, value), x)
+
+
+def _add_quotient(x: np.ndarray, a: Any, b: Any, /, value: Any = 1) -> None:
+    np.add(x, times(a / b, value), x)
+
+
+def _clamp(x: np.ndarray, /, *, min: Any = None, max: Any = None) -> None:
+    if type(min) not in _BOUNDS or type(max) not in _BOUNDS or min is max:
+        raise TypeError("not plain numbers")
+    if min is not None:
+        np.maximum(x, min, x)
+    if max is not None:
+        np.minimum(x, max, x)
+
+
+direct("addcmul_", addcmul, _add_product)
+direct("addcdiv_", addcdiv, _add_quotient)
+direct("clamp_", clamp, _clamp)
 
 
 @public(method=False, out=True)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, conjugate, elementwise, linear, op
-from ..constants import number
-from ..quiet import quiet
+from ..constants import FLOAT32, FLOAT64, number
+from ..quiet import restore, silence
 from .fusing import keep
 
 # --- arithmetic ---
@@ -70,18 +70,31 @@ def _scalar_power_partial(x: Any, exponent: Any) -> Any:
         return 1
     if exponent == 2:
         return 2 * x
+    if exponent == 3:
+        return 3 * (x * x)
     return exponent * x ** (exponent - 1)
 
 
 def _power_scalar(x: Any, exponent: Any) -> Any:
-    if exponent == 2:  # np.power is several times slower than a product, and less accurate
+    if exponent == 2:  # np.power is several times slower than products, and less accurate
         return x * x
+    if exponent == 3:
+        return x * x * x
     if exponent == 0.5:
         return np.sqrt(x)
     return x**exponent
 
 
+def _power_scalar_pull(g: Any, x: Any, exponent: Any) -> Any:
+    if exponent == 2 and type(x) is np.ndarray:
+        return g * (x + x)
+    return g * _scalar_power_partial(x, exponent)
+
+
 power_scalar: Op = elementwise("PowBackward0", _power_scalar, x=_scalar_power_partial)
+power_scalar.real_rules = {"x": _power_scalar_pull}
+
+
 def _power(a: Any, b: Any) -> Any:
     if a.dtype.kind in "iu" and a.dtype.kind == b.dtype.kind and np.any(b < 0):
         # Integers to negative powers: 0 except for bases 1 and -1, as in torch's kernel.
@@ -150,7 +163,7 @@ tanh: Op = elementwise("TanhBackward0", np.tanh, x=lambda out: 1 - out * out)
 
 def _tanh_pull(g: Any, out: Any) -> Any:
     """The rule without temporaries, for plain arrays: `tanh` is where small networks spend their time."""
-    if type(g) is not np.ndarray or type(out) is not np.ndarray or out.itemsize < 4:
+    if type(g) is not np.ndarray or type(out) is not np.ndarray or out.itemsize < 4 or not out.ndim:
         return g * (1 - out * out)
     slope = out * out
     np.subtract(number(1, out.dtype), slope, slope)
@@ -163,10 +176,18 @@ acosh: Op = elementwise("AcoshBackward0", np.arccosh, x=lambda x: 1 / (np.sqrt(x
 atanh: Op = elementwise("AtanhBackward0", np.arctanh, x=lambda x: 1 / (1 - x * x))
 
 
-@quiet
 def _sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x)): exp may overflow to inf, which gives the right 0."""
-    return 1 / (1 + np.exp(-x))
+    token = silence()
+    try:
+        if type(x) is not np.ndarray or not x.ndim or x.dtype is not FLOAT32 and x.dtype is not FLOAT64:
+            return 1 / (1 + np.exp(-x))
+        out = np.negative(x)
+        one = number(1, x.dtype)
+        np.add(np.exp(out, out), one, out)
+        return np.divide(one, out, out)
+    finally:
+        restore(token)
 
 
 sigmoid: Op = elementwise("SigmoidBackward0", _sigmoid, x=lambda out: out * (1 - out))
@@ -174,7 +195,7 @@ sigmoid: Op = elementwise("SigmoidBackward0", _sigmoid, x=lambda out: out * (1 -
 
 def _sigmoid_pull(g: Any, out: Any) -> Any:
     """As `_tanh_pull`."""
-    if type(g) is not np.ndarray or type(out) is not np.ndarray or out.itemsize < 4:
+    if type(g) is not np.ndarray or type(out) is not np.ndarray or out.itemsize < 4 or not out.ndim:
         return g * (out * (1 - out))
     slope = number(1, out.dtype) - out
     np.multiply(slope, out, slope)

@@ -1,0 +1,109 @@
+"""Writes in place without detours: `add_`, `mul_`, `copy_` and their like on plain real tensors, as optimizers do all day.
+
+Plain means: of one real dtype, no views, nothing to record. Then a write is one or two calls into NumPy and a count.
+Anything else, errors included, goes through `views.in_place`, which knows about history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ..autograd import views
+from ..autograd.mode import NO_GRAD, RECORD, current_mode
+from ..constants import FLOAT32, FLOAT64, number
+from ..tensor import Tensor
+from . import arithmetic, elementary
+from .registry import METHODS
+
+
+def plain_operands(tensor: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
+    """The arrays of a tensor to be written and of what it is written with; None if one of them is not plain."""
+    mode = current_mode()
+    array = tensor._array
+    kind = array.dtype
+    recording = mode is RECORD
+    if (
+        not recording and mode is not NO_GRAD or recording and tensor._requires_grad or tensor._view is not None
+        or tensor._inference or type(array) is not ndarray or kind is not FLOAT32 and kind is not FLOAT64
+        or array.base is not None and 0 in array.strides
+    ):  # fmt: skip
+        return None
+    arrays: list[Any] = [array]
+    for other in others:
+        if isinstance(other, Tensor):
+            if other._array.dtype is not kind or recording and other.requires_grad:
+                return None
+            arrays.append(other._array)
+        elif type(other) is float or type(other) is int:
+            arrays.append(number(other, kind))
+        else:
+            return None
+    return arrays
+
+
+def direct(name: str, function: Callable[..., Any], write: Callable[..., Any]) -> Callable[..., Any]:
+    """The method `name`, which puts `function` of a tensor in its place: by `write(array, ...)` if all is plain."""
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        arrays = plain_operands(self, args)
+        if arrays is not None:
+            try:
+                write(*arrays, **kwargs)
+            except (TypeError, ValueError):
+                pass  # nothing is written yet; the general form says in torch's words what is wrong
+            else:
+                views.bump(self._storage or views.storage_of(self))
+                return self
+        return views.in_place(self, function, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"`{name[:-1]}`, written over this tensor."
+    METHODS[name] = method
+    return method
+
+
+def times(array: Any, factor: Any) -> Any:
+    """An array times a Python number, which is 1 most of the time."""
+    if type(factor) is not float and type(factor) is not int:
+        raise TypeError("not a plain number")
+    return array if factor == 1 else array * number(factor, array.dtype)
+
+
+def _add(x: ndarray, y: Any, /, alpha: Any = 1) -> None:
+    np.add(x, times(y, alpha), x)
+
+
+def _subtract(x: ndarray, y: Any, /, alpha: Any = 1) -> None:
+    np.subtract(x, times(y, alpha), x)
+
+
+def _multiply(x: ndarray, y: Any, /) -> None:
+    np.multiply(x, y, x)
+
+
+def _divide(x: ndarray, y: Any, /) -> None:
+    np.true_divide(x, y, x)
+
+
+add_: Callable[..., Any] = direct("add_", arithmetic.add, _add)
+sub_: Callable[..., Any] = direct("sub_", arithmetic.sub, _subtract)
+mul_: Callable[..., Any] = direct("mul_", arithmetic.mul, _multiply)
+div_: Callable[..., Any] = direct("div_", arithmetic.div, _divide)
+METHODS.update(subtract_=sub_, multiply_=mul_, divide_=div_)
+OPERATORS: dict[str, Callable[..., Any]] = {"__iadd__": add_, "__isub__": sub_, "__imul__": mul_, "__itruediv__": div_}
+
+
+
+def _over(ufunc: Any, x: ndarray, /) -> None:
+    ufunc(x, x)
+
+
+for _name, _ufunc in {
+    "exp": np.exp, "sqrt": np.sqrt, "tanh": np.tanh, "sin": np.sin, "cos": np.cos, "abs": np.absolute,
+}.items():  # fmt: skip
+    direct(f"{_name}_", getattr(elementary, _name), partial(_over, _ufunc))

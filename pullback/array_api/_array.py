@@ -123,12 +123,14 @@ def _detached(value: Any) -> Any:
 
 
 def same_dtype(*values: Any) -> list[Any]:
-    """Tensors (and numbers) with the dtype that the standard's promotion gives them all: torch's would spare 0-d ones."""
+    """Tensors and numbers in the dtype that the standard's promotion gives them all: torch's would spare 0-d tensors."""
     wanted = np.result_type(*map(plain, values))
     return [
-        value.to(from_numpy_dtype(wanted)) if isinstance(value, Tensor) and value._array.dtype != wanted else value
+        wrap(np.asarray(value, wanted))
+        if not isinstance(value, Tensor)
+        else value if value._array.dtype == wanted else value.to(from_numpy_dtype(wanted))
         for value in values
-    ]
+    ]  # fmt: skip
 
 
 def check_device(device: Any) -> None:

@@ -17,6 +17,8 @@ __all__ = [
     "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
+QRResult = type(np.linalg.qr(np.empty((0, 0))))
+
 
 def cholesky(x: Tensor, /, *, upper: bool = False) -> Array:
     """The triangular factor of positive definite matrices."""
@@ -90,7 +92,7 @@ def pinv(x: Tensor, /, *, rtol: Any = None) -> Array:
 
 def qr(x: Tensor, /, *, mode: str = "reduced") -> Any:
     """An orthogonal and a triangular factor."""
-    return run(np.linalg.qr, x, mode=mode)
+    return QRResult(*run(np.linalg.qr, x, mode=mode))
 
 
 def slogdet(x: Tensor, /) -> Any:

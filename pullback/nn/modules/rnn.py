@@ -1,6 +1,6 @@
 """Recurrent layers `RNN`, `LSTM`, `GRU` and their cells: arguments, parameters and checks.
 
-The arithmetic lives in `_recurrence`, sequences of different lengths in `nn.utils.rnn`.
+The arithmetic lives in `functional/recurrence.py`, sequences of different lengths in `nn.utils.rnn`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import pullback
+from pullback.autograd import autocast
+from pullback.functional.recurrence import run_cell, run_layers
 
-from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
-from ._recurrence import Weights, cell_step, run_layer
 from .module import Module
 
 if TYPE_CHECKING:
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
 
+_WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
+    """The slices of a tensor along `dim`, in another order."""
+    return tensor.index_select(dim, permutation)
 
 
 class RNNBase(Module):
@@ -152,32 +158,21 @@ class RNNBase(Module):
         data, batch_sizes, sorted_indices, unsorted_indices = packed
         self.check_input(data, batch_sizes)
         if state is not None and sorted_indices is not None:
-            state = tuple(part.index_select(1, sorted_indices) for part in state)
+            state = tuple(apply_permutation(part, sorted_indices) for part in state)
         sizes = batch_sizes.tolist()
         state = self._initial_state(data, sizes[0], state)
         output, state = self._run(data, state, sizes)
         if unsorted_indices is not None:
-            state = tuple(part.index_select(1, unsorted_indices) for part in state)
+            state = tuple(apply_permutation(part, unsorted_indices) for part in state)
         return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), state
 
     def _run(self, inputs: Tensor, state: tuple, sizes: list[int] | None) -> tuple[Tensor, tuple]:
-        directions = (False, True) if self.bidirectional else (False,)
-        last: list[tuple] = []
-        for layer in range(self.num_layers):
-            outputs = []
-            for reverse in directions:
-                index = len(last)
-                named = {name.split("_l", 1)[0]: getattr(self, name) for name in self._all_weights[index]}
-                weights = Weights(named["weight_ih"], named["weight_hh"], named.get("bias_ih"), named.get("bias_hh"),
-                                  named.get("weight_hr"))
-                output, final = run_layer(self.mode, weights, inputs, tuple(part[index] for part in state), sizes,
-                                          reverse)
-                outputs.append(output)
-                last.append(final)
-            inputs = outputs[0] if len(outputs) == 1 else pullback.cat(outputs, dim=-1)
-            if self.dropout and self.training and layer < self.num_layers - 1:
-                inputs = F.dropout(inputs, self.dropout, True)
-        return inputs, tuple(pullback.stack(parts, dim=0) for parts in zip(*last))
+        weights = []
+        for names in self._all_weights:
+            named = {name.split("_l", 1)[0]: getattr(self, name) for name in names}
+            weights.append([named.get(name) for name in _WEIGHTS])
+        return run_layers(self.mode, inputs, state, weights, None if sizes is None else tuple(sizes),
+                          self.dropout if self.training else 0.0, self.bidirectional)
 
     def _initial_state(self, input: Tensor, batch: int, given: tuple | None) -> tuple:
         shapes = [(len(self._all_weights), batch, width) for width in self._state_sizes()]
@@ -192,7 +187,7 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raise if the input's dtype or shape does not fit."""
         dtype = self._flat_weights[0].dtype
-        if input.dtype != dtype:
+        if input.dtype != dtype and not autocast.is_active():
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: "
                              f"input.to({dtype}), or convert model: model.to({input.dtype})")
         expected = 3 if batch_sizes is None else 2
@@ -313,8 +308,7 @@ class RNNCellBase(Module):
             zeros = pullback.zeros((input.shape[0], self.hidden_size), dtype=input.dtype, device=input.device)
             state = (zeros,) * parts
         self._check_shapes(input, state)
-        weights = Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        state = cell_step(self._mode(), input, state, weights)
+        state = run_cell(self._mode(), input, state, (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh))
         return state if batched else tuple(part.squeeze(0) for part in state)
 
     def _check_shapes(self, input: Tensor, state: tuple) -> None:

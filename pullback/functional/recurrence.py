@@ -1,0 +1,174 @@
+"""Recurrent networks as functions: `lstm`, `gru`, `rnn_tanh`, `rnn_relu` over sequences, and their `_cell`s for one step.
+
+`nn.LSTM` and its relatives hold the parameters and check arguments; what they run is `run_layers` and `run_cell` here.
+States are tuples whose first entry is what a layer puts out: `(h,)`, or `(h, c)` for an LSTM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from numpy import ndarray
+
+from ..autograd.mode import current_mode
+from ..autograd.tape import apply
+from ..ops import recurrence as ops
+from ..ops.casting import clone_contiguous
+from ..tensor import Tensor
+from .joining import cat, stack
+from .registry import public
+
+State = tuple[Tensor, ...]
+Weights = Sequence[Any]  # weight_ih, weight_hh, bias_ih, bias_hh, weight_hr; None for what there is not
+
+
+def _fusible(tensors: Sequence[Any]) -> bool:
+    """Whether the kernels can take these: plain arrays of one dtype, float32 or float64, and no transformation on."""
+    mode = current_mode()
+    if mode.dual_level or mode.batch_level or mode.autocast is not None:
+        return False
+    kind = tensors[0]._array.dtype
+    if kind.char not in "fd":
+        return False
+    for tensor in tensors:
+        if tensor is not None and (type(tensor._array) is not ndarray or tensor._array.dtype != kind):
+            return False
+    return True
+
+
+def run_cell(mode: str, input: Tensor, state: State, weights: Weights) -> State:
+    """One step: the next state."""
+    inputs = (input, state[0], state[1] if len(state) > 1 else None, *weights[:4])
+    if not _fusible(inputs):
+        return ops.composed_cell(*inputs, mode=mode)[: len(state)]
+    results = apply(ops.cell, inputs, {"mode": mode})
+    # Programs write to cell states between steps (`c[done] = 0`): a node of its own keeps that apart from the step.
+    return (results[0],) if mode != "LSTM" else (results[0], apply(clone_contiguous, (results[3],)))
+
+
+def run_layer(
+    mode: str, input: Tensor, state: State, weights: Weights, sizes: tuple[int, ...] | None, reverse: bool
+) -> tuple[Tensor, State]:
+    """Outputs of all steps and the last state. `input` is `(time, batch, features)`, or packed if `sizes` is given."""
+    inputs = (input, state[0], state[1] if len(state) > 1 else None, *weights)
+    params = {"mode": mode, "sizes": sizes, "reverse": reverse}
+    if _fusible(inputs):
+        results = apply(ops.layer, inputs, params)
+        return results[0], results[4:]
+    output, *last = ops.composed_layer(*inputs, **params)
+    return output, tuple(last[: len(state)])
+
+
+def run_layers(
+    mode: str, input: Tensor, state: State, weights: Sequence[Weights], sizes: tuple[int, ...] | None, dropout: float,
+    bidirectional: bool
+) -> tuple[Tensor, State]:  # fmt: skip
+    """All layers. The state and `weights` have one entry for each layer and direction; `dropout` is between layers."""
+    autocast = current_mode().autocast
+    if autocast is not None and mode == "LSTM" and sizes is None and weights[0][4] is None and input.dtype.itemsize <= 4:
+        # torch runs these, and only these, as a whole in the short dtype.
+        input, state = input.to(autocast), tuple(part.to(autocast) for part in state)
+        weights = [[None if part is None else part.to(autocast) for part in parts] for parts in weights]
+    directions = (False, True) if bidirectional else (False,)
+    last: list[State] = []
+    for layer in range(len(weights) // len(directions)):
+        if layer and dropout:
+            from ..nn.functional import dropout as drop
+
+            input = drop(input, dropout, True)
+        outputs = []
+        for reverse in directions:
+            index = len(last)
+            output, final = run_layer(mode, input, tuple(part[index] for part in state), weights[index], sizes, reverse)
+            outputs.append(output)
+            last.append(final)
+        input = outputs[0] if len(outputs) == 1 else cat(outputs, dim=-1)
+    return input, tuple(stack(parts, dim=0) for parts in zip(*last))
+
+
+# --- torch's names ---------------------------------------------------------------------------------------------------
+
+
+def _grouped(params: Sequence[Tensor], has_biases: bool, projected: bool) -> list[Weights]:
+    """The flat list of parameters by layer and direction."""
+    each = 2 + 2 * has_biases + projected
+    groups = [list(params[start : start + each]) for start in range(0, len(params), each)]
+    return [
+        [*group[:2], *(group[2:4] if has_biases else (None, None)), group[-1] if projected else None] for group in groups
+    ]
+
+
+def _network(mode: str, given: tuple, named: dict[str, Any]) -> tuple:
+    """The two signatures of torch's functions: padded input, or the data of a packed sequence and its batch sizes."""
+    packed = "batch_sizes" in named or len(given) > 3 and not isinstance(given[3], bool)
+    tail = ("params", "has_biases", "num_layers", "dropout", "train", "bidirectional")
+    names = ("data", "batch_sizes", "hx", *tail) if packed else ("input", "hx", *tail, "batch_first")
+    values = {**dict(zip(names, given)), **named}
+    missing = [name for name in names if name not in values]
+    if missing or len(given) > len(names) or len(values) > len(names):
+        raise TypeError(
+            f"{mode.lower()}() received an invalid combination of arguments: it takes ({', '.join(names)}), "
+            f"and {missing or 'more than these'} was the difference."
+        )
+    state = values["hx"] if mode == "LSTM" else (values["hx"],)
+    params = values["params"]
+    projected = mode == "LSTM" and state[0].shape[-1] != state[1].shape[-1]
+    weights = _grouped(params, values["has_biases"], projected)
+    dropout = values["dropout"] if values["train"] else 0.0
+    if packed:
+        sizes = tuple(values["batch_sizes"].tolist())
+        output, last = run_layers(mode, values["data"], state, weights, sizes, dropout, values["bidirectional"])
+        return output, *last
+    input = values["input"].transpose(0, 1) if values["batch_first"] else values["input"]
+    output, last = run_layers(mode, input, state, weights, None, dropout, values["bidirectional"])
+    return output.transpose(0, 1) if values["batch_first"] else output, *last
+
+
+@public(method=False, wrap=False)
+def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Outputs, hidden and cell state of an LSTM: `(input, (h, c), params, has_biases, num_layers, dropout, train,
+    bidirectional, batch_first)`, or `(data, batch_sizes, (h, c), ...)` of a packed sequence."""
+    return _network("LSTM", args, kwargs)
+
+
+@public(method=False, wrap=False)
+def gru(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    """Outputs and hidden state of a GRU; arguments as for `lstm`, with one tensor as state."""
+    return _network("GRU", args, kwargs)
+
+
+@public(method=False, wrap=False)
+def rnn_tanh(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    """Outputs and hidden state of a plain recurrent network with tanh; arguments as for `gru`."""
+    return _network("RNN_TANH", args, kwargs)
+
+
+@public(method=False, wrap=False)
+def rnn_relu(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    """Outputs and hidden state of a plain recurrent network with relu; arguments as for `gru`."""
+    return _network("RNN_RELU", args, kwargs)
+
+
+@public(method=False)
+def lstm_cell(
+    input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> tuple[Tensor, ...]:
+    """One step of an LSTM: the next hidden and cell state."""
+    return run_cell("LSTM", input, tuple(hx), (w_ih, w_hh, b_ih, b_hh))
+
+
+def _one_state_cell(name: str, mode: str) -> Callable[..., Tensor]:
+    def cell(
+        input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+    ) -> Tensor:
+        return run_cell(mode, input, (hx,), (w_ih, w_hh, b_ih, b_hh))[0]
+
+    cell.__name__ = cell.__qualname__ = name
+    cell.__doc__ = f"One step of a recurrent network: the next hidden state ({mode.replace('_', ' ').lower()})."
+    return public(method=False)(cell)
+
+
+gru_cell: Callable[..., Tensor] = _one_state_cell("gru_cell", "GRU")
+rnn_tanh_cell: Callable[..., Tensor] = _one_state_cell("rnn_tanh_cell", "RNN_TANH")
+rnn_relu_cell: Callable[..., Tensor] = _one_state_cell("rnn_relu_cell", "RNN_RELU")

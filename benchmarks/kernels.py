@@ -90,6 +90,16 @@ def convolutions() -> Iterator[Row]:
             lambda g=g, w=w, x=x, options=options: convolution.convolution_weight(g, x, kernel=w.shape[2:], **options),
             lambda theirs=theirs: theirs([False, True]),
         )
+        if groups == 1 and x_shape[0] == 16 and step == 1 and w_shape[-1] > 1:
+            geometry = {key: value for key, value in options.items() if key != "groups"}
+            kept = convolution.convolution_keeping(x, w, None, **geometry)[1]
+            yield (
+                f"{name} weight gradient from kept columns",
+                lambda g=g, w=w, x=x, kept=kept, geometry=geometry: convolution.gradients_from_columns(
+                    g, kept, w.shape, x.shape, **geometry
+                ),
+                lambda theirs=theirs: theirs([False, True]),
+            )
 
 
 def poolings() -> Iterator[Row]:

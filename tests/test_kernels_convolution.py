@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from pullback.kernels import columns
 from pullback.kernels import convolution as kernels
 
 torch = pytest.importorskip("torch")
@@ -48,9 +49,10 @@ def close(ours, reference, dtype):
 @pytest.mark.parametrize("dtype", list(TOLERANCE))
 @pytest.mark.parametrize("column_bytes", [1 << 20, 512])
 def test_all_three_maps_match_torch(case, dtype, column_bytes, monkeypatch):
-    monkeypatch.setattr(kernels, "COLUMN_BYTES", column_bytes)
-    monkeypatch.setattr(kernels, "INLINE_PRODUCTS", 0)
-    monkeypatch.setattr(kernels, "SMALL_PRODUCT", 4000 if column_bytes == 512 else 1_000_000)
+    monkeypatch.setattr(columns, "COLUMN_BYTES", column_bytes)
+    monkeypatch.setattr(columns, "INLINE_PRODUCTS", 0)
+    monkeypatch.setattr(columns, "SMALL_PRODUCT", 4000 if column_bytes == 512 else 1_000_000)
+    monkeypatch.setattr(kernels, "BAND_BYTES", column_bytes)
     x_shape, w_shape, stride, padding, dilation, groups = case
     generator = np.random.default_rng(0)
     x, w = sample(generator, x_shape, dtype), sample(generator, w_shape, dtype)
@@ -64,6 +66,51 @@ def test_all_three_maps_match_torch(case, dtype, column_bytes, monkeypatch):
     gx, gw = torch.autograd.grad(expected, (tx, tw), torch.from_numpy(g))
     close(kernels.convolution_input(g, w.conj(), spatial=x_shape[2:], **parameters), gx, dtype)
     close(kernels.convolution_weight(g, x.conj(), kernel=w_shape[2:], **parameters), gw, dtype)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES[:-1] if case[-1] == 1], ids=str)
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("column_bytes", [1 << 20, 512])
+def test_columns_kept_for_the_gradient(case, biased, column_bytes, monkeypatch):
+    monkeypatch.setattr(columns, "COLUMN_BYTES", column_bytes)
+    x_shape, w_shape, stride, padding, dilation, groups = case
+    geometry = {"stride": stride, "padding": padding, "dilation": dilation}
+    generator = np.random.default_rng(0)
+    x, w = (generator.standard_normal(shape) for shape in (x_shape, w_shape))
+    bias = generator.standard_normal(w_shape[:1]) if biased else None
+    out, kept = kernels.convolution_keeping(x, w, bias, **geometry)
+    np.testing.assert_allclose(out, kernels.convolution(x, w, bias=bias, **geometry), atol=1e-12)
+    g = generator.standard_normal(out.shape)
+    for_weight, for_bias = kernels.gradients_from_columns(g, kept, w_shape, x_shape, **geometry)
+    np.testing.assert_allclose(for_weight, kernels.convolution_weight(g, x, kernel=w_shape[2:], **geometry), atol=1e-11)
+    assert (for_bias is None) is not biased
+    if biased:
+        np.testing.assert_allclose(for_bias, g.sum(axis=(0, *range(2, g.ndim))), atol=1e-11)
+
+
+def test_what_is_worth_keeping():
+    geometry = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1)}
+    single = np.dtype(np.float32)
+    assert kernels.worth_keeping((16, 16, 16, 16), (32, 16, 3, 3), single, groups=1, **geometry)
+    assert not kernels.worth_keeping((16, 16, 16, 16), (32, 4, 3, 3), single, groups=4, **geometry)
+    assert not kernels.worth_keeping((16, 16, 16, 16), (32, 16, 3, 3), np.dtype(np.complex64), groups=1, **geometry)
+    assert not kernels.worth_keeping((64, 64, 56, 56), (64, 64, 3, 3), single, groups=1, **geometry)
+
+
+def test_a_recorded_layer_of_any_order():
+    import pullback
+
+    generator = np.random.default_rng(2)
+    arrays = [generator.standard_normal(shape) for shape in ((2, 3, 6, 5), (4, 3, 3, 3), (4,))]
+    results = []
+    for library in (torch, pullback):
+        x, w, b = (library.tensor(a, requires_grad=True) for a in arrays)
+        y = library.nn.functional.conv2d(x, w, b, padding=1).tanh()
+        first = library.autograd.grad((y * y).sum(), (x, w, b), create_graph=True)
+        second = library.autograd.grad(sum((g * g).sum() for g in first), (x, w, b))
+        results.append([t.detach().numpy() for t in (*first, *second)])
+    for theirs, ours in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("case", CASES[:-1], ids=str)

@@ -9,12 +9,13 @@ threads. Shapes are checked by `check_convolution`; promotion, unbatched inputs 
 from __future__ import annotations
 
 import math
-import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .threads import get_num_threads, parallel_tasks
+from . import columns as unrolling
+from .columns import multiply, padded_samples, per_thread, pieces_of, run_pieces, spread_gradient, unrolled
+from .threads import get_num_threads
 from .windows import Windows, windows_of
 
 if TYPE_CHECKING:
@@ -22,14 +23,11 @@ if TYPE_CHECKING:
 
 Ints = tuple[int, ...]
 
-COLUMN_BYTES = 1 << 21
-"""Columns unrolled at a time by one thread; smaller pieces hand the interpreter over too often."""
+BAND_BYTES = 1 << 20
+"""Bands and their products worked on at a time by one thread."""
 
-SMALL_PRODUCT: int = 1_000_000
-"""OpenBLAS multiplies matrices of at most this many multiply-adds directly, half as fast again as larger ones."""
-
-INLINE_PRODUCTS = 1 << 22
-"""Fewer multiply-adds than this (a fifth of a millisecond) stay on the calling thread."""
+KEPT_BYTES = 1 << 22
+"""Columns up to this size are kept from the forward pass for the weight's gradient: copying them is half its work."""
 
 
 def check_convolution(x_shape: Ints, w_shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> None:
@@ -88,117 +86,9 @@ def _widened(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32) if dtype == np.float16 else dtype
 
 
-def _pieces(samples: int, positions: int, position_bytes: int) -> list[tuple[int, int, int, int]]:
-    """Split samples, or positions of single samples, into (sample range, position range) of about COLUMN_BYTES."""
-    threads = get_num_threads()
-    sample_bytes = max(positions * position_bytes, 1)
-    if sample_bytes <= COLUMN_BYTES:
-        count = -(-samples * sample_bytes // COLUMN_BYTES)
-        # A multiple of the thread count, so that all threads end together.
-        step = max(samples // (-(-count // threads) * threads), 1)
-        return [(start, min(start + step, samples), 0, positions) for start in range(0, samples, step)]
-    tiles = -(-sample_bytes // COLUMN_BYTES)
-    step = -(-positions // tiles)
-    return [
-        (sample, sample + 1, start, min(start + step, positions))
-        for sample in range(samples)
-        for start in range(0, positions, step)
-    ]
-
-
-def _per_thread(make: Callable[[], Any]) -> Callable[[], Any]:
-    """A getter that calls `make` once for each thread: scratch memory is paid for once, not once a piece."""
-    made: dict[int, Any] = {}
-
-    def get() -> Any:
-        key = threading.get_ident()
-        if key not in made:
-            made[key] = make()
-        return made[key]
-
-    return get
-
-
-def _run(task: Callable[..., object], pieces: list[tuple], work: int) -> None:
-    """Run pieces on all threads, or on this one where waking another would not pay."""
-    if work < INLINE_PRODUCTS:
-        for piece in pieces:
-            task(*piece)
-    else:
-        parallel_tasks(task, pieces, products=True)
-
-
 def _pointwise(windows: Windows) -> bool:
     """Whether each output position reads exactly the input position of the same index."""
     return windows.taps == 1 and windows.flat and windows.output == windows.spatial
-
-
-def _unrolled(windows: Windows, x: np.ndarray, pieces: list[tuple], groups: int) -> Callable[..., np.ndarray]:
-    """A function of a piece that gives its columns (samples, groups, channels * taps, positions)."""
-    channels = x.shape[1]
-    samples = max(stop - start for start, stop, _, _ in pieces)
-    inner = math.prod(windows.positions[1:])
-    rows = max(stop - start for _, _, start, stop in pieces)
-    padding = any(windows.padding)
-    source = x if padding else windows.padded_samples(x)
-
-    def make() -> list:
-        size = channels * windows.taps * rows * inner
-        padded = np.zeros((samples, channels, math.prod(windows.padded)), x.dtype) if padding else None
-        return [np.empty(samples * size, x.dtype), padded, None]
-
-    scratch = _per_thread(make)
-
-    def columns(first: int, last: int, start: int, stop: int) -> np.ndarray:
-        state = scratch()
-        flat, padded, held = state
-        count = last - first
-        if padded is None:
-            view = windows.columns(source[first:last])
-        else:
-            if held != (first, last):
-                # The border stays zero from one piece to the next, only the inside changes.
-                windows.interior(padded[:count])[...] = x[first:last]
-                state[2] = (first, last)
-            view = windows.columns(padded[:count])
-        positions = (slice(None),) * (2 + len(windows.kernel)) + (slice(start, stop),)
-        view = view[positions]
-        target = flat[: view.size].reshape(view.shape)
-        np.copyto(target, view)
-        return target.reshape(count, groups, -1, (stop - start) * inner)
-
-    return columns
-
-
-def _multiply(matrix: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
-    """`out = matrix @ columns`, in slices short enough for the BLAS path that does not repack its operands."""
-    length = columns.shape[-1]
-    step = SMALL_PRODUCT // (matrix.shape[-2] * matrix.shape[-1]) // 16 * 16
-    if step < 96 or length <= step:
-        np.matmul(matrix, columns, out=out)
-        return
-    # Equal slices: a short last one would run at a fraction of the speed.
-    step = -(-length // -(-length // step) // 16) * 16
-    for start in range(0, length, step):
-        part = slice(start, start + step)
-        np.matmul(matrix, columns[..., part], out=out[..., part])
-
-
-def _spread(windows: Windows, gradient: np.ndarray, samples: int) -> Callable[[int, int], np.ndarray]:
-    """A function of a sample range that gives its wide gradient (samples, outputs, positions)."""
-    if windows.dense:
-        flat = gradient.reshape(*gradient.shape[:2], -1)
-        return lambda first, last: flat[first:last]
-    # Positions between the rows stay zero from one piece to the next.
-    shape = (samples, gradient.shape[1], math.prod(windows.wide_shape))
-    scratch = _per_thread(lambda: np.zeros(shape, gradient.dtype))
-
-    def wide(first: int, last: int) -> np.ndarray:
-        buffer = scratch()[: last - first]
-        windows.narrow(buffer)[...] = gradient[first:last]
-        return buffer[:, :, : windows.span]
-
-    return wide
 
 
 def convolution(
@@ -227,46 +117,98 @@ def convolution(
         if bias is not None:
             out += bias.reshape(-1, *[1] * len(windows.output))
         return out.astype(dtype, copy=False)
-    _convolve(x, matrix, bias, windows, groups, out)
+    if groups == 1 and outputs <= x.shape[1] and _suits_bands(windows, x):
+        _convolve_bands(x, weight, bias, windows, out)
+    else:
+        _convolve(x, matrix, bias, windows, groups, out)
     return out.astype(dtype, copy=False)
 
 
 def _convolve(
-    x: np.ndarray, matrix: np.ndarray, bias: np.ndarray | None, windows: Windows, groups: int, out: np.ndarray
+    x: np.ndarray,
+    matrix: np.ndarray,
+    bias: np.ndarray | None,
+    windows: Windows,
+    groups: int,
+    out: np.ndarray,
+    kept: np.ndarray | None = None,
 ) -> None:
-    """Columns times weight, piece by piece; the result is written wide and narrowed into `out` where they differ."""
+    """Weight times columns, piece by piece; the result is written wide and narrowed into `out` where they differ."""
     n, outputs = out.shape[:2]
     column_rows = x.shape[1] * windows.taps
     inner = math.prod(windows.positions[1:])
-    pieces = _pieces(n, windows.positions[0], column_rows * inner * x.itemsize)
-    columns = _unrolled(windows, x, pieces, groups)
+    pieces = pieces_of(n, windows.positions[0], column_rows * inner * x.itemsize)
+    ones = bias is not None and groups == 1
+    if bias is not None and ones:
+        matrix = np.concatenate((matrix, bias.reshape(1, -1, 1)), axis=2)
+    columns = unrolled(windows, x, pieces, ones, kept)
     split = len(pieces) > 0 and pieces[0][3] - pieces[0][2] < windows.positions[0]
     wide_size = math.prod(windows.wide_shape)
-    bias_column = None if bias is None else bias.reshape(-1, 1)
     shape = (n, outputs, wide_size)
     # Narrowing happens inside the piece while it is in cache, unless a sample is spread over several pieces.
     whole = out.reshape(shape) if windows.dense else np.empty(shape, x.dtype) if split else None
     samples = max(stop - start for start, stop, _, _ in pieces)
-    scratch = _per_thread(lambda: np.empty((samples, outputs, wide_size), x.dtype))
+    scratch = per_thread(lambda: np.empty((samples, outputs, wide_size), x.dtype))
 
     def piece(first: int, last: int, start: int, stop: int) -> None:
         target = scratch()[: last - first] if whole is None else whole[first:last]
         part = target[:, :, start * inner : stop * inner]
         # Splitting the channel axis of a strided slice gives a view, so BLAS writes in place.
-        grouped = part.reshape(last - first, groups, -1, part.shape[-1])
-        _multiply(matrix, columns(first, last, start, stop), grouped)
+        grouped = (last - first, groups, -1, part.shape[-1])
+        multiply(matrix, columns(first, last, start, stop).reshape(grouped), part.reshape(grouped))
+        if bias is not None and not ones:
+            np.add(part, bias.reshape(-1, 1), out=part)
         if whole is None:
-            values = windows.narrow(target)
-            if bias is None:
-                np.copyto(out[first:last], values)
-            else:
-                np.add(values, bias.reshape(-1, *[1] * len(windows.output)), out=out[first:last])
-        elif bias_column is not None:
-            np.add(part, bias_column, out=part)
+            np.copyto(out[first:last], windows.narrow(target))
 
-    _run(piece, pieces, column_rows * out.size)
+    run_pieces(piece, pieces, column_rows * out.size)
     if whole is not None and not windows.dense:
         np.copyto(out, windows.narrow(whole))
+
+
+def _suits_bands(windows: Windows, x: np.ndarray) -> bool:
+    """Whether the inner axes are worth unrolling alone, and whole samples small enough to work on."""
+    first = windows.kernel[0]
+    worthwhile = windows.flat and 1 < first <= windows.taps // first
+    return worthwhile and x.shape[1] * windows.taps * windows.span * x.itemsize <= unrolling.COLUMN_BYTES
+
+
+def _convolve_bands(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, windows: Windows, out: np.ndarray
+) -> None:
+    """Only the inner axes are unrolled; the weights of all first taps multiply this band, and the results are added.
+
+    Where outputs are few their product with columns is thin and slow. This one is higher, and there is less to copy:
+    a tap of the first axis reads, and adds, whole rows further down.
+    """
+    n, outputs = out.shape[:2]
+    channels, taps = x.shape[1], windows.kernel[0]
+    matrix = weight.reshape(outputs, channels, taps, -1).transpose(2, 0, 1, 3).reshape(taps * outputs, -1)
+    plane, wide_size = math.prod(windows.padded), math.prod(windows.wide_shape)
+    length = plane - windows.offsets[windows.taps // taps - 1]
+    shift = windows.dilation[0] * windows.steps[0]
+    step = -(-n // (-(-n * sum(matrix.shape) * plane * x.itemsize // BAND_BYTES) * get_num_threads()))
+    pieces = [(first, min(first + step, n), 0, 1) for first in range(0, n, step)]
+    padded = padded_samples(windows, x, pieces)
+    scratch = per_thread(
+        lambda: (np.empty((step, matrix.shape[1], length), x.dtype), np.empty((step, len(matrix), plane), x.dtype))
+    )
+
+    def piece(first: int, last: int, *_: int) -> None:
+        count = last - first
+        band, product = (buffer[:count] for buffer in scratch())
+        view = windows.bands(padded(first, last), length)
+        np.copyto(band.reshape(view.shape), view)
+        multiply(matrix, band, product[:, :, :length])
+        by_tap = product.reshape(count, taps, outputs, plane)
+        wide = [by_tap[:, tap, :, tap * shift : tap * shift + wide_size] for tap in range(taps)]
+        for tap in range(1, taps - 1):
+            np.add(wide[0], wide[tap], out=wide[0])
+        if bias is not None:
+            np.add(wide[0], bias.reshape(-1, 1), out=wide[0])
+        np.add(windows.narrow(wide[0]), windows.narrow(wide[-1]), out=out[first:last])
+
+    run_pieces(piece, pieces, channels * windows.taps * out.size)
 
 
 def convolution_input(
@@ -363,7 +305,7 @@ def _scatter_columns(
     matrix = np.swapaxes(weight.reshape(groups, outputs // groups, -1), 1, 2)
     positions = math.prod(windows.positions)
     out = np.empty((n, channels, *windows.spatial), gradient.dtype)
-    step = max(COLUMN_BYTES // max(positions * channels * taps * gradient.itemsize, 1), 1)
+    step = max(unrolling.COLUMN_BYTES // max(positions * channels * taps * gradient.itemsize, 1), 1)
     step = min(step, -(-n // get_num_threads()))
     pieces = [(start, min(start + step, n)) for start in range(0, n, step)]
     padding = any(windows.padding)
@@ -373,15 +315,15 @@ def _scatter_columns(
         buffer = np.empty((step, channels, math.prod(windows.padded)), gradient.dtype) if padding else None
         return columns, buffer
 
-    scratch = _per_thread(make)
-    spread = _spread(windows, gradient, step)
+    scratch = per_thread(make)
+    spread = spread_gradient(windows, gradient, step)
 
     def piece(first: int, last: int) -> None:
         columns, buffer = scratch()
         count = last - first
         columns = columns[:count]
         wide = spread(first, last)
-        _multiply(matrix, wide.reshape(count, groups, outputs // groups, wide.shape[-1]), columns)
+        multiply(matrix, wide.reshape(count, groups, outputs // groups, wide.shape[-1]), columns)
         buffer = out[first:last].reshape(count, channels, -1) if buffer is None else buffer[:count]
         buffer.fill(0)
         by_tap = columns.reshape(count, channels, taps, *windows.positions)
@@ -390,7 +332,7 @@ def _scatter_columns(
         if padding:
             np.copyto(out[first:last], windows.interior(buffer))
 
-    _run(piece, pieces, outputs * out.size * taps)
+    run_pieces(piece, pieces, outputs * out.size * taps)
     return out
 
 
@@ -420,21 +362,73 @@ def convolution_weight(
         return np.add.reduce(np.matmul(left, right.swapaxes(2, 3)), axis=0).reshape(shape).astype(dtype, copy=False)
     inner = math.prod(windows.positions[1:])
     rows = channels * windows.taps
-    pieces = _pieces(n, windows.positions[0], rows * inner * x.itemsize)
-    columns = _unrolled(windows, x, pieces, groups)
-    spread = _spread(windows, gradient, max(stop - start for start, stop, _, _ in pieces))
+    pieces = pieces_of(n, windows.positions[0], rows * inner * x.itemsize)
+    total = _products_of_columns(unrolled(windows, x, pieces), gradient, windows, pieces, groups, rows)
+    return np.ascontiguousarray(total.swapaxes(1, 2)).reshape(shape).astype(dtype, copy=False)
+
+
+def _products_of_columns(
+    columns: Callable[..., np.ndarray], gradient: np.ndarray, windows: Windows, pieces: list[tuple], groups: int, rows: int
+) -> np.ndarray:
+    """Columns times gradients (groups, rows / groups, out / groups), added up over all samples and positions."""
+    inner = math.prod(windows.positions[1:])
+    spread = spread_gradient(windows, gradient, max(last - first for first, last, _, _ in pieces))
     parts: dict[tuple, np.ndarray] = {}
 
     def piece(first: int, last: int, start: int, stop: int) -> None:
         wide = spread(first, last)[:, :, start * inner : stop * inner]
-        wide = wide.reshape(last - first, groups, outputs // groups, wide.shape[-1])
+        grouped = (last - first, groups, -1, wide.shape[-1])
         # The longer of the two outer axes first: BLAS is markedly faster that way round.
-        product = np.matmul(columns(first, last, start, stop), wide.swapaxes(2, 3))
-        parts[first, start] = np.add.reduce(product, axis=0)
+        left, right = columns(first, last, start, stop).reshape(grouped), wide.reshape(grouped).swapaxes(2, 3)
+        parts[first, start] = np.add.reduce(np.matmul(left, right), axis=0)
 
-    _run(piece, pieces, rows * gradient.size)
+    run_pieces(piece, pieces, rows * gradient.size)
     # Added in the order of the pieces, so that the result does not depend on which thread was faster.
     total = parts[0, 0]
     for key in sorted(parts)[1:]:
         total += parts[key]
-    return np.ascontiguousarray(total.swapaxes(1, 2)).reshape(shape).astype(dtype, copy=False)
+    return total
+
+
+# --- columns kept between the passes ---
+
+
+def worth_keeping(
+    x_shape: Ints, w_shape: Ints, dtype: np.dtype, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> bool:
+    """Whether a convolution of these shapes is one for `convolution_keeping`."""
+    if groups != 1 or dtype not in (np.float32, np.float64) or w_shape[0] == 0 or 0 in x_shape:
+        return False
+    windows = windows_of(x_shape[2:], w_shape[2:], stride, padding, dilation)
+    size = x_shape[0] * (math.prod(w_shape[1:]) + 1) * math.prod(windows.positions) * dtype.itemsize
+    return size <= KEPT_BYTES and not _pointwise(windows)
+
+
+def convolution_keeping(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, *, stride: Ints, padding: Ints, dilation: Ints
+) -> tuple[np.ndarray, np.ndarray]:
+    """(`convolution`, its columns); with a bias the columns end with a row of ones."""
+    n, outputs = x.shape[0], weight.shape[0]
+    windows = windows_of(x.shape[2:], weight.shape[2:], stride, padding, dilation)
+    rows = x.shape[1] * windows.taps + (bias is not None)
+    kept = np.empty((n, rows, math.prod(windows.positions)), x.dtype)
+    out = np.empty((n, outputs, *windows.output), x.dtype)
+    matrix = np.ascontiguousarray(weight).reshape(1, outputs, -1)
+    _convolve(x, matrix, bias, windows, 1, out, kept)
+    return out, kept
+
+
+def gradients_from_columns(
+    gradient: np.ndarray, columns: np.ndarray, weight_shape: Ints, x_shape: Ints, *, stride: Ints, padding: Ints, dilation: Ints
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Cotangents of weight and bias (None without one) from what `convolution_keeping` kept."""
+    windows = windows_of(x_shape[2:], weight_shape[2:], stride, padding, dilation)
+    rows = math.prod(weight_shape[1:])
+    inner = math.prod(windows.positions[1:])
+    pieces = pieces_of(len(columns), windows.positions[0], columns.shape[1] * inner * columns.itemsize)
+
+    def part(first: int, last: int, start: int, stop: int) -> np.ndarray:
+        return columns[first:last, :, start * inner : stop * inner]
+
+    total = _products_of_columns(part, gradient, windows, pieces, 1, columns.shape[1])[0]
+    return np.ascontiguousarray(total[:rows].T).reshape(weight_shape), total[rows] if len(total) > rows else None

@@ -114,6 +114,13 @@ class Windows:
             (*buffer.strides[:2], *tap_strides, *position_strides),
         )
 
+    def bands(self, buffer: np.ndarray, length: int) -> np.ndarray:
+        """View of a padded buffer (n, channels, padded elements) as (n, channels, *inner kernel, length): inner taps."""
+        size = buffer.itemsize
+        strides = [d * step * size for d, step in zip(self.dilation[1:], self.steps[1:])]
+        shape = (*buffer.shape[:2], *self.kernel[1:], length)
+        return np.ndarray(shape, buffer.dtype, buffer, 0, (*buffer.strides[:2], *strides, size))
+
     def narrow(self, wide: np.ndarray) -> np.ndarray:
         """View of wide positions (..., prod(wide_shape)) as the output (..., *output)."""
         wide = wide.reshape(*wide.shape[:-1], *self.wide_shape)

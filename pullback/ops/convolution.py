@@ -15,7 +15,7 @@ from ..autograd.op import Op, conjugate, linear, op
 from ..kernels import convolution as kernels
 from ..kernels import unfold as columns
 from .batching import convolved, convolved_weight, samples
-from .fusing import in_single
+from .fusing import fused, in_single, plain
 
 
 def _convolution(x: Any, weight: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
@@ -80,6 +80,31 @@ convolution: Op = op(
 )
 convolution_biased: Op = op(
     "ConvolutionBackward0", in_single(_biased), batch=convolved, x=_input_rule, weight=_weight_rule, bias=_bias_rule
+)
+
+
+def _keeping(
+    x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> tuple:
+    return kernels.convolution_keeping(x, weight, bias, stride=stride, padding=padding, dilation=dilation)
+
+
+def _keeping_rule(
+    g: Any, x: Any, weight: Any, bias: Any, extras: Any, needs: tuple, stride: tuple, padding: tuple, dilation: tuple,
+    groups: int,
+) -> tuple:  # fmt: skip
+    g = g[0]
+    geometry = {"stride": stride, "padding": padding, "dilation": dilation}
+    x_shape, weight_shape = tuple(x.shape), tuple(weight.shape)
+    for_input = _input_rule(g, weight, x_shape, groups=groups, **geometry) if needs[0] else None
+    if plain(g, x, weight, bias):
+        return for_input, *kernels.gradients_from_columns(g, extras[0], weight_shape, x_shape, **geometry)
+    for_weight = _weight_rule(g, x, weight_shape, groups=groups, **geometry)
+    return for_input, for_weight, None if bias is None else _bias_rule(g)
+
+
+convolution_keeping: Op = fused(  # where the weight's gradient will be wanted; groups is 1 and the values are real
+    "ConvolutionBackward0", _keeping, inputs=("x", "weight", "bias"), joint=_keeping_rule
 )
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...autograd import autocast
+from ...autograd.mode import RECORD, current_mode
 from ...autograd.tape import apply
 from ...functional.checks import need_tensor
-from ...kernels.convolution import check_convolution, transposed_shape
+from ...kernels.convolution import check_convolution, transposed_shape, worth_keeping
 from ...ops import convolution as ops
 from ...tensor import Tensor
 from ._common import ints
@@ -117,11 +118,18 @@ def _convolve(
     check_convolution(x._array.shape, weight._array.shape, stride, padding, dilation, groups)
     _check_operands(x, weight, bias, weight.shape[0], function, False)
     params = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    if bias is None:
+    if current_mode() is RECORD and weight.requires_grad and _worth_keeping(x, weight, params):
+        out = apply(ops.convolution_keeping, (x, weight, bias), params)[0]
+    elif bias is None:
         out = apply(ops.convolution, (x, weight), params)
     else:
         out = apply(ops.convolution_biased, (x, weight, bias), params)
     return out.squeeze(0) if alone else out
+
+
+def _worth_keeping(x: Tensor, weight: Tensor, params: dict) -> bool:
+    plain = type(x._array) is np.ndarray is type(weight._array)
+    return plain and worth_keeping(x._array.shape, weight._array.shape, x._array.dtype, **params)
 
 
 def conv1d(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pullback import version
 from pullback.placeholders import PlaceholderLoader, advice_for, mentioned
 from pullback.tensor import Tensor
-from pullback.torch_names import explain_missing, missing_attribute
+from pullback.torch_names import ELSEWHERE, explain_missing, missing_attribute
 from pullback.torch_version import TorchVersion
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def _fallback(
     """A module-level `__getattr__`: ask `lookup` first, then explain what is missing from `parent`."""
 
     def __getattr__(name: str) -> Any:
+        if f"{parent}.{name}" in ELSEWHERE:
+            return importlib.import_module(f"{parent}.{name}")
         if lookup is not None:
             try:
                 value = lookup(name)
@@ -74,6 +76,8 @@ def _fill_facade(facade: ModuleType, target: ModuleType, **overrides: Any) -> No
     for name, value in vars(target).items():
         if not (name.startswith("__") and name.endswith("__")) or name in ("__doc__", "__all__"):
             own[name] = value
+    for name in ELSEWHERE:
+        own.pop(name.removeprefix(facade.__name__ + "."), None)  # looked up when it is asked for
     own.update(overrides)
 
     def keep(name: str, value: Any) -> None:
@@ -132,9 +136,12 @@ def _adopt(module: ModuleType) -> None:
     for each in (module, *loaded):
         if each.__name__ in _adopted or not each.__name__.startswith("pullback."):
             continue
+        torch_name = "torch" + each.__name__.removeprefix("pullback")
+        if advice_for(torch_name) is not None:
+            vars(each).setdefault("__path__", [])  # torch has submodules there, which may be mentioned
         original = vars(each).get("__getattr__")
         _adopted[each.__name__] = each, original
-        each.__dict__["__getattr__"] = _fallback("torch" + each.__name__.removeprefix("pullback"), original)
+        each.__dict__["__getattr__"] = _fallback(torch_name, original)
 
 
 def _is_probe() -> bool:
@@ -155,8 +162,9 @@ class TorchFinder:
         if fullname == "torch":
             loader, found = _TorchLoader(), importlib.util.find_spec("pullback")
         elif fullname.startswith("torch."):
-            pullback_name = "pullback" + fullname.removeprefix("torch")
-            loader, found = _SubmoduleLoader(pullback_name), self._find_submodule(pullback_name)
+            pullback_name = ELSEWHERE.get(fullname, "pullback" + fullname.removeprefix("torch"))
+            found = importlib.util.find_spec(pullback_name) if fullname in ELSEWHERE else self._find_submodule(pullback_name)
+            loader = _SubmoduleLoader(pullback_name)
         else:
             return None
         if found is None:

@@ -6,8 +6,8 @@ from typing import Any
 
 SUBMODULES: frozenset[Any] = frozenset(
     {
-        "_C", "__config__", "_dynamo", "_subclasses", "_vmap_internals", "accelerator", "amp", "autograd", "backends",
-        "compiler", "cpu", "cuda", "distributed", "distributions", "explaining", "fft", "func", "futures", "fx", "hub",
+        "_C", "__config__", "_dynamo", "_subclasses", "_utils", "_vmap_internals", "accelerator", "amp", "autograd",
+        "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "explaining", "fft", "func", "futures", "fx", "hub",
         "implicit", "jit", "library", "linalg", "masked", "mps", "multi", "multiprocessing", "nn", "onnx", "optim", "optimize",
         "overrides", "profiler", "random", "serialization", "signal", "special", "testing", "types", "utils", "version", "xpu",
     }
@@ -26,6 +26,9 @@ _BY_MODULE = {
     "raw_storage": "UntypedStorage TypedStorage is_storage",
     "compiler": "compile",
     "futures": "Future",
+    "capture": "_assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
+    "_check_type _check_value _has_compatible_shallow_copy_type _shape_as_tensor cond while_loop sym_float sym_int sym_ite "
+    "sym_max sym_min sym_not sym_sqrt sym_sum",
     "amp": "autocast GradScaler",
     "amp.autocast_mode": "is_autocast_enabled is_autocast_cpu_enabled set_autocast_enabled set_autocast_cpu_enabled "
     "get_autocast_dtype set_autocast_dtype get_autocast_cpu_dtype get_autocast_gpu_dtype is_autocast_cache_enabled "

@@ -13,6 +13,28 @@ from .placeholders import advice_for
 
 COVERAGE_PAGE: str = "docs/coverage.md"
 
+# Modules of torch whose name means something else in Pullback (`pullback.ops` are the operations of its own tape), or
+# that have no module of their own here.
+ELSEWHERE: dict[str, str] = {
+    "torch._lowrank": "pullback",
+    "torch._tensor": "pullback.tensor",
+    "torch._tensor_str": "pullback.printing",
+    "torch.cuda.amp.autocast_mode": "pullback.cuda.amp",
+    "torch.cuda.amp.common": "pullback.cuda.amp",
+    "torch.cuda.amp.grad_scaler": "pullback.cuda.amp",
+    "torch.cuda.memory": "pullback.cuda",
+    "torch.cuda.random": "pullback.cuda",
+    "torch.cuda.streams": "pullback.cuda",
+    "torch.distributed.distributed_c10d": "pullback.distributed",
+    "torch.functional": "pullback",
+    "torch.multiprocessing.pool": "multiprocessing.pool",
+    "torch.multiprocessing.queue": "multiprocessing.queues",
+    "torch.ops": "pullback.torch_ops",
+    "torch.storage": "pullback.raw_storage",
+    "torch.testing._comparison": "pullback.testing.comparison",
+    "torch.utils._contextlib": "pullback.autograd.grad_mode",
+}
+
 # Where people look for a function that lives next door (torch.nn.relu, torch.functional.softmax), most likely first.
 _NEIGHBOURS = (
     "torch", "torch.nn", "torch.nn.functional", "torch.Tensor", "torch.linalg", "torch.special", "torch.optim",
@@ -42,10 +64,12 @@ def find_torch_name(dotted: str) -> object:
     Attributes of modules and classes are checked; what hangs on an instance (`torch.float32.itemsize`) is not.
     """
     found: object = importlib.import_module("pullback")
+    path = "torch"
     for part in dotted.split(".")[1:]:
         if not isinstance(found, (ModuleType, type)):
             break
-        found = _child(found, part)
+        path = f"{path}.{part}"
+        found = importlib.import_module(ELSEWHERE[path]) if path in ELSEWHERE else _child(found, part)
     return found
 
 

@@ -44,3 +44,37 @@ class _WeakTensorRef:
 def _get_tracing_state() -> None:
     """Whether a program is being traced: never."""
     return None
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Accepted: nothing is reported."""
+
+
+def _get_accelerator(check: bool | None = None) -> Any:
+    """The device that computes: the CPU."""
+    from ..device import cpu
+
+    return cpu
+
+
+def _get_privateuse1_backend_name() -> str:
+    """The name of a device from outside torch; it was not given one."""
+    return "privateuseone"
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_nn":
+        from importlib import import_module
+
+        return import_module(f"{__name__}._nn")
+    if name == "_LinAlgError":
+        from ..linalg import LinAlgError
+
+        return LinAlgError
+    if name == "Generator":
+        from pullback import Generator
+
+        return Generator
+    if name.startswith("_jit_set_"):  # switches of a compiler that is not here
+        return lambda *values: None
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -31,6 +31,9 @@ def refuse(*args: Any, **kwargs: Any) -> NoReturn:
     raise AssertionError(_NO_CUDA)
 
 
+_initialized: bool = False  # whether the driver was started: programs look before they fork or ask for states
+default_generators: tuple[Any, ...] = ()
+
 # --- questions ---
 
 

@@ -310,7 +310,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move to a device and/or cast floating-point tensors: `to(device)`, `to(dtype)`, `to(device, dtype)`,
         `to(tensor)`. Integer tensors keep their dtype."""
-        device, dtype, non_blocking = _parse_to(*args, **kwargs)
+        device, dtype, non_blocking, _ = _parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError("nn.Module.to only accepts floating point or complex dtypes, "
                             f"but got desired dtype={dtype}")
@@ -390,8 +390,8 @@ def _typename(value: Any) -> str:
 
 
 def _parse_to(*args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, copy: bool = False,
-              memory_format: Any = None) -> tuple[Any, Any, bool]:
-    """The device and dtype meant by the arguments of `to`."""
+              memory_format: Any = None) -> tuple[Any, Any, bool, Any]:
+    """The device, dtype, `non_blocking` and memory format meant by the arguments of `to`."""
     for position, argument in enumerate(args):
         if isinstance(argument, pullback.Tensor):
             device, dtype = argument.device, argument.dtype
@@ -401,4 +401,4 @@ def _parse_to(*args: Any, device: Any = None, dtype: Any = None, non_blocking: b
             non_blocking = argument if position and not isinstance(args[position - 1], bool) else non_blocking
         elif argument is not None:
             device = argument
-    return device, dtype, non_blocking
+    return device, dtype, non_blocking, memory_format

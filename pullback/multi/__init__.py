@@ -5,6 +5,7 @@ rows = pullback.jacobian(losses, parameters)            # one batched pass over 
 pullback.multi.backward(losses, aggregator=UPGrad())    # fills .grad with an aggregate of the rows
 """
 
+from .accumulation import backward_to_jac, jac_to_grad
 from .aggregation import (
     IMTLG,
     MGDA,
@@ -36,6 +37,6 @@ from .jacobians import (
 __all__ = [
     "Aggregator", "AlignedMTL", "CAGrad", "ConFIG", "Constant", "DualProj", "GradDrop", "IMTLG", "Krum", "MGDA", "Mean",
     "NashMTL", "PCGrad", "Random", "Sum", "TrimmedMean", "UPGrad", "Weighting",
-    "backward", "backward_batched", "gramian", "jacobian", "jacobian_matrix", "leaves_of", "per_sample_gradients",
-    "per_sample_norms",
+    "backward", "backward_batched", "backward_to_jac", "gramian", "jac_to_grad", "jacobian", "jacobian_matrix", "leaves_of",
+    "per_sample_gradients", "per_sample_norms",
 ]  # fmt: skip

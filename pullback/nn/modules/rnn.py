@@ -293,6 +293,9 @@ class RNNCellBase(Module):
         raise NotImplementedError(f"{type(self).__name__} does not say which cell it is")
 
     def _step(self, input: Tensor, state: tuple | None, parts: int) -> tuple:
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        if state is not None and self._fits(input, state):
+            return run_cell(self._mode(), input, state, weights)
         name = self._get_name()
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
@@ -308,8 +311,19 @@ class RNNCellBase(Module):
             zeros = pullback.zeros((input.shape[0], self.hidden_size), dtype=input.dtype, device=input.device)
             state = (zeros,) * parts
         self._check_shapes(input, state)
-        state = run_cell(self._mode(), input, state, (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh))
+        state = run_cell(self._mode(), input, state, weights)
         return state if batched else tuple(part.squeeze(0) for part in state)
+
+    def _fits(self, input: Tensor, state: tuple) -> bool:
+        """Whether there is nothing to check or to reshape, as in most steps of a loop."""
+        shape = input._array.shape
+        if len(shape) != 2 or shape[1] != self.input_size:
+            return False
+        wanted = (shape[0], self.hidden_size)
+        for part in state:
+            if part._array.shape != wanted:
+                return False
+        return True
 
     def _check_shapes(self, input: Tensor, state: tuple) -> None:
         if input.shape[1] != self.input_size:

@@ -151,9 +151,10 @@ def _pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values:
     if mode == "constant":
         from .nn.functional import pad
 
-        if not isinstance(constant_values, (int, float)):
+        values = np.unique(constant_values)
+        if values.size != 1:
             raise TypeError("np.pad on a tensor takes one number for constant_values")
-        return pad(array, [width for pair in reversed(widths) for width in pair], value=constant_values)
+        return pad(array, [width for pair in reversed(widths) for width in pair], value=values.item())
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
         raise TypeError(
             f"np.pad(mode={mode!r}) on a tensor is not supported: use constant, edge, reflect, symmetric or wrap"

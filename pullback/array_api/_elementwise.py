@@ -37,7 +37,7 @@ def binary(name: str, function: Any) -> Binary:
     return _named(call, name)
 
 
-def test(name: str, function: Any) -> Unary:
+def predicate(name: str, function: Any) -> Unary:
     """A question asked of every element."""
 
     def call(x: Tensor, /) -> Array:
@@ -122,11 +122,11 @@ logical_and: Binary = comparison("logical_and", np.logical_and)
 logical_or: Binary = comparison("logical_or", np.logical_or)
 logical_xor: Binary = comparison("logical_xor", np.logical_xor)
 not_equal: Binary = comparison("not_equal", np.not_equal)
-isfinite: Unary = test("isfinite", np.isfinite)
-isinf: Unary = test("isinf", np.isinf)
-isnan: Unary = test("isnan", np.isnan)
-logical_not: Unary = test("logical_not", np.logical_not)
-signbit: Unary = test("signbit", np.signbit)
+isfinite: Unary = predicate("isfinite", np.isfinite)
+isinf: Unary = predicate("isinf", np.isinf)
+isnan: Unary = predicate("isnan", np.isnan)
+logical_not: Unary = predicate("logical_not", np.logical_not)
+signbit: Unary = predicate("signbit", np.signbit)
 
 
 def real(x: Tensor, /) -> Array:

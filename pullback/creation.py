@@ -14,7 +14,7 @@ import numpy as np
 from .autograd.mode import current_mode
 from .autograd.tape import wrap
 from .device import require_cpu
-from .dtypes import as_dtype, default_dtype, from_numpy_dtype
+from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in
 from .dtypes import dtype as dtype_type
 from .functional.operands import sizes_of
 from .functional.registry import FUNCTIONS, METHODS, with_numpy_names
@@ -89,6 +89,8 @@ def array_from(data: Any, dtype: Any = None) -> np.ndarray:
         array = np.array(data, order="C")
     else:
         array, from_numbers = _from_python(data)
+        if dtype is None and from_numbers and array.dtype.kind == "u":
+            raise ValueError("Overflow when unpacking long long: the number does not fit in int64")
         if dtype is None and from_numbers:
             array = _typed(array)
     if dtype is not None:
@@ -97,6 +99,9 @@ def array_from(data: Any, dtype: Any = None) -> np.ndarray:
             raise RuntimeError("value cannot be converted to type without overflow: complex numbers have an imaginary part")
         if array.dtype.kind == "O":
             return _checked_integers(array, wanted)
+        if wanted.kind in "iu" and array.dtype.kind in "iu" and array.size and array.dtype != wanted:
+            for bound in (array.min(), array.max()):
+                number_in(int(bound), wanted)
         array = array.astype(wanted, copy=False)
     elif array.dtype.kind == "O":
         raise RuntimeError("Overflow when unpacking long long: the number does not fit in int64")
@@ -147,10 +152,7 @@ def _element_by_element(data: Any) -> tuple[np.ndarray, bool]:
         kept = [np.asarray(item) for item in flat]
         common = np.result_type(*{item.dtype for item in kept})
         return np.array(kept, common).reshape(shape), False
-    array = np.array(flat).reshape(shape)
-    if array.dtype.kind == "u":
-        raise ValueError("Overflow when unpacking long long: the number does not fit in int64")
-    return array, True
+    return np.array(flat).reshape(shape), True
 
 
 def _typed(array: np.ndarray) -> np.ndarray:
@@ -323,9 +325,10 @@ def full(
     """A tensor of one value; its dtype follows the value."""
     value = fill_value.item() if isinstance(fill_value, (Tensor, np.generic)) else fill_value
     if dtype is None and out is None:
-        dtype = from_numpy_dtype(_typed(np.array(value)).dtype)
+        dtype = from_numpy_dtype(array_from(value).dtype)
     sizes = _checked((size,) if not isinstance(size, int) else ((size,),), None)
-    return _into(out, finish(np.full(sizes, value, numpy_dtype(_dtype_for(dtype, out))), requires_grad, device, layout=layout))
+    kind = numpy_dtype(_dtype_for(dtype, out))
+    return _into(out, finish(np.full(sizes, number_in(value, kind), kind), requires_grad, device, layout=layout))
 
 
 def _dtype_for(dtype: Any, out: Tensor | None) -> Any:
@@ -379,6 +382,8 @@ def full_like(
 ) -> Tensor:
     """One value in the shape and dtype of another tensor."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    kind = input._array.dtype if dtype is None else numpy_dtype(dtype)
+    value = number_in(value, kind)
     return _like(
         lambda array, dtype=None: np.full_like(array, value, dtype=dtype), input, dtype, requires_grad, device, memory_format
     )
@@ -463,6 +468,7 @@ def _evenly(first: Any, last: Any, steps: int, kind: np.dtype) -> np.ndarray:
     if steps == 1:
         return np.array([first]).astype(kind)
     if kind.kind in "iu":
+        first, last = int(first), int(last)
         step = (float(last) - float(first)) / max(steps - 1, 1)
         index = np.arange(steps)
         values = np.where(index < steps // 2, first + step * index, last - step * (steps - 1 - index))

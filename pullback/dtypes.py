@@ -103,6 +103,22 @@ _REAL_OF = {complex64: float32, complex128: float64}
 _COMPLEX_OF = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
 
 
+_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
+
+
+def number_in(value: Any, kind: np.dtype) -> Any:
+    """A Python number as a NumPy scalar. What does not fit is an error, as in torch; negatives wrap in unsigned dtypes."""
+    if kind.kind in "iu":
+        largest = (1 << 8 * kind.itemsize - (kind.kind == "i")) - 1
+        smallest = -largest - 1 if kind.kind == "i" else -largest if isinstance(value, int) else 0
+        if not smallest <= value <= largest:  # nan is not either
+            raise RuntimeError(f"value cannot be converted to type {_BY_NUMPY[kind].name}_t without overflow")
+        value = int(value) & largest if kind.kind == "u" else int(value)
+    elif abs(value) > 65504 and kind.name in _LARGEST and _LARGEST[kind.name] < abs(value) < float("inf"):
+        raise RuntimeError(f"value cannot be converted to type {_BY_NUMPY[kind].short_name} without overflow")
+    return kind.type(value)
+
+
 def _dtype_by_name(name: str) -> dtype:
     return _BY_NAME[name]
 

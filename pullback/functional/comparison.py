@@ -180,9 +180,13 @@ def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
         values = _values(input, other)
         if values is None:
             return NotImplemented
-        if np.result_type(*values).kind not in "biu":
+        kind = np.result_type(*values)
+        if kind.kind not in "biu":
             raise RuntimeError(f"{name} is only implemented for integer and boolean tensors")
-        return wrap(ufunc(*values))
+        try:
+            return wrap(ufunc(*values))
+        except OverflowError:  # a number that the dtype cannot hold wraps
+            return wrap(ufunc(*[np.asarray(value).astype(kind) for value in values]))
 
     def function(input: Any, other: Any) -> Tensor:
         need_one_tensor(name, input, other)

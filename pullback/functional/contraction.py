@@ -304,8 +304,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 f"in dim {j}"
             )
         if x != y:  # a size of 1 stands for any: sum the other
-            a = a if x == 1 else apply(sum_axes, (a,), {"axis": (i,), "keepdims": True})
-            b = b if y == 1 else apply(sum_axes, (b,), {"axis": (j,), "keepdims": True})
+            kind = a.dtype
+            a = a if x == 1 else apply(sum_axes, (a,), {"axis": (i,), "keepdims": True}).to(kind)
+            b = b if y == 1 else apply(sum_axes, (b,), {"axis": (j,), "keepdims": True}).to(kind)
     left = tuple(range(a._array.ndim))
     right = tuple(first[second.index(j)] if j in second else a._array.ndim + j for j in range(b._array.ndim))
     out = tuple(n for n in left if n not in first) + tuple(n for n in right if n not in left)

@@ -11,7 +11,7 @@ from ..autograd import views
 from ..autograd.tape import apply, apply_unary, wrap
 from ..device import device as device_type
 from ..device import require_cpu
-from ..dtypes import ALIASES, bfloat16, int8, uint8
+from ..dtypes import ALIASES, bfloat16, int8, number_in, uint8
 from ..dtypes import dtype as dtype_type
 from ..ops import casting as ops
 from ..ops import pointwise
@@ -154,9 +154,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
 
 
 def _fill_over(array: Any, value: Any) -> None:
-    if isinstance(value, int) and array.dtype.kind in "iu":
-        value = np.asarray(value).astype(array.dtype)  # a number too large wraps, as in torch
-    array.fill(value)
+    array.fill(number_in(value, array.dtype) if isinstance(value, (int, float)) else value)
 
 
 def zero_(input: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from ..autograd import views
 from ..autograd.mode import current_mode
 from ..autograd.tape import apply, apply_unary, wrap
 from ..autograd.view_making import view_of
+from ..dtypes import number_in
 from ..ops import indexing as ops
 from ..ops import shape as shapes
 from ..tensor import Tensor
@@ -177,10 +178,7 @@ def put_in_place(target: Tensor, value: Tensor, index: tuple[Any, ...], accumula
 def _value(value: Any, x: Tensor) -> Tensor:
     kind = x._array.dtype
     if isinstance(value, (bool, int, float)) or isinstance(value, complex) and kind.kind == "c":
-        try:
-            return wrap(np.array(value, kind))
-        except OverflowError:
-            raise RuntimeError(f"value cannot be converted to type {x.dtype.short_name} without overflow") from None
+        return wrap(np.asarray(number_in(value, kind)))
     if isinstance(value, complex):
         raise RuntimeError(f"value cannot be converted to type {x.dtype.short_name} without overflow: it is complex")
     from .operands import as_operand

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import wrap
-from ..dtypes import default_dtype, dtype, from_numpy_dtype, result_dtype, scalar_dtype
+from ..dtypes import default_dtype, dtype, from_numpy_dtype, number_in, result_dtype, scalar_dtype
 from ..ops.casting import cast
 from ..tensor import Tensor
 
@@ -90,7 +90,8 @@ def float_operand(value: Any, name: str = "input", function: str = "operation") 
 
 def number_tensor(value: Any, like: Tensor) -> Tensor:
     """A Python number as a 0-d tensor in the dtype of another."""
-    return wrap(np.asarray(value).astype(like._array.dtype))
+    kind = like._array.dtype
+    return wrap(np.asarray(number_in(value, kind) if isinstance(value, (int, float)) else value, kind))
 
 
 # --- dims and shapes ---

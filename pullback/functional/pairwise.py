@@ -13,7 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, wrap
-from ..dtypes import complex128, float64
+from ..dtypes import complex128, float64, number_in
 from ..dtypes import dtype as dtype_type
 from ..ops import pairs, pointwise
 from ..ops.casting import cast
@@ -165,6 +165,10 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
     if x._array.dtype.kind == "c":
         raise RuntimeError("clamp is not supported for complex types: complex numbers have no order")
     bounds = [as_operand(bound) for bound in (min, max) if bound is not None]
+    if x._array.dtype.kind in "iu":
+        for bound in bounds:
+            if isinstance(bound, int):
+                number_in(bound, x._array.dtype)  # promotion would let it wrap
     x, *bounds = promote(x, *bounds)
     if not any(isinstance(bound, Tensor) for bound in bounds):
         low, high = bounds if len(bounds) == 2 else (bounds[0], None) if max is None else (None, bounds[0])
@@ -226,7 +230,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1
     if isinstance(value, Tensor):
         value = value.item()
     if x._array.dtype.kind in "iu":
-        value = int(value)
+        value = number_in(int(value), x._array.dtype)
     return broadcasting(pairs.addcmul, x, a, b, value=value)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..autograd import views
 from ..autograd.tape import apply, wrap
+from ..dtypes import number_in
 from ..ops import indexing
 from ..ops import scatter as ops
 from ..ops import scatter_reduce as reductions
@@ -67,7 +68,7 @@ def scatter(
         raise TypeError(f"scatter(): argument 'value' must be Number, not {type(source).__name__}")
     if not index._array.size:
         return _copy(input)
-    return apply(ops.scatter_value, (input, index), {"axis": axis, "value": source})
+    return apply(ops.scatter_value, (input, index), {"axis": axis, "value": number_in(source, input._array.dtype)})
 
 
 def _copy(input: Tensor) -> Tensor:
@@ -145,13 +146,18 @@ def _slices(input: Tensor, dim: int, index: Tensor, source: Tensor | None, funct
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy with the slices of `source` added at `index` of a dim."""
     axis = _check_index_add(input, dim, index, source)
-    return apply(ops.index_add, (input, index, source), {"axis": axis, "alpha": alpha})
+    return apply(ops.index_add, (input, index, source), {"axis": axis, "alpha": _scale(input, alpha)})
+
+
+def _scale(input: Tensor, alpha: Any) -> Any:
+    """`alpha` as it multiplies integers: in their dtype."""
+    return number_in(alpha, input._array.dtype) if input._array.dtype.kind in "iu" and alpha != 1 else alpha
 
 
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """Add the slices of `source` at `index` of a dim."""
     views.check_early(self, source)
-    params = {"axis": _check_index_add(self, dim, index, source), "alpha": alpha}
+    params = {"axis": _check_index_add(self, dim, index, source), "alpha": _scale(self, alpha)}
     return views.write_in_place(self, ops.index_add, (index, source), params, ops.write_index_add)
 
 
@@ -185,14 +191,14 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 @public()
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with one value in the slices at `index` of a dim."""
-    op, params = _index_fill_plan(input, dim, index, value)
+    op, params, value = _index_fill_plan(input, dim, index, value)
     return apply(op, (input, index, value), params)
 
 
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """Write one value to the slices at `index` of a dim."""
     views.check_early(self, *[v for v in (value,) if isinstance(v, Tensor)])
-    op, params = _index_fill_plan(self, dim, index, value)
+    op, params, value = _index_fill_plan(self, dim, index, value)
     return views.write_in_place(self, op, (index, value), params, ops.write_index_fill, overlap=True)
 
 
@@ -207,10 +213,10 @@ def _index_fill_plan(input: Tensor, dim: int, index: Tensor, value: Any) -> tupl
                 f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} "
                 "dimension(s)."
             )
-        return ops.index_fill_from, {"axis": axis}
+        return ops.index_fill_from, {"axis": axis}, value
     if isinstance(value, complex) and input._array.dtype.kind != "c":
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    return ops.index_fill, {"axis": axis}
+    return ops.index_fill, {"axis": axis}, number_in(value, input._array.dtype)
 
 
 @public(in_place=True, out=True)

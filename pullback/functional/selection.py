@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import apply, wrap
+from ..dtypes import int64
 from ..ops import scatter as ops
 from ..tensor import Tensor
 from .operands import broadcast_error, sizes_of, wrap_dim
@@ -196,6 +197,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
     result = []
+    indices = indices.to(int64)
     for axis, n in enumerate(sizes):
         step = math.prod(sizes[axis + 1 :])
         result.append(indices // step % n)

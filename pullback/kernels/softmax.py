@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..quiet import quiet
+from .memory import aligned, empty
 from .threads import get_num_threads, parallel_rows, prepare_broadcast
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def _folded(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _compute_type(dtype: np.dtype) -> np.dtype:
-    return np.dtype(np.float32) if dtype == np.float16 else dtype
+    return np.dtype(np.float32) if dtype.itemsize == 2 else dtype
 
 
 SMALL = 1 << 14
@@ -38,7 +39,7 @@ SMALL = 1 << 14
 
 
 def _is_small(x: np.ndarray) -> bool:
-    return 0 < x.size <= SMALL and x.ndim > 0 and x.dtype != np.float16
+    return 0 < x.size <= SMALL and x.ndim > 0 and x.dtype.itemsize != 2
 
 
 def _over_rows(block: Callable[..., None], axis: int, *arrays: np.ndarray) -> np.ndarray:
@@ -46,7 +47,7 @@ def _over_rows(block: Callable[..., None], axis: int, *arrays: np.ndarray) -> np
     first = arrays[0]
     dtype = _compute_type(first.dtype)
     arrays = tuple(a.astype(dtype, copy=False) for a in arrays)
-    out = np.empty(first.shape, dtype)
+    out = empty(first.shape, dtype)
     if out.size:
         folded = [_folded(a, axis) for a in (*arrays, out)]
         outer, length, inner = folded[0].shape
@@ -264,7 +265,7 @@ def cross_entropy(
     def block(start: int, stop: int) -> None:
         part = logits[start:stop]
         flat = part[:, :, 0] if inner == 1 else part
-        top, total = _exponentials(flat, np.empty(flat.shape, flat.dtype))
+        top, total = _exponentials(flat, aligned(flat.shape, flat.dtype))
         level = np.log(total, dtype=np.float64)
         if top is not None:
             level += top
@@ -326,9 +327,10 @@ def cross_entropy_backward(
         picked *= class_weights[chosen]
     spread = scale * (label_smoothing / classes)
     total_weight = classes if class_weights is None else class_weights.sum()
-    out = np.empty(logits.shape, dtype)
-    if out.size == 0:
-        return out.reshape(x.shape).astype(x.dtype, copy=False)
+    result = empty(x.shape, dtype)
+    if result.size == 0:
+        return result.astype(x.dtype, copy=False)
+    out = result.reshape(logits.shape)
     levels = logsumexp.reshape(wanted.shape)
     # exp(x - shift), without a shift where all rows are moderate, else with a rounded one; what is left of the
     # logsumexp rides along with the scale.
@@ -354,4 +356,4 @@ def cross_entropy_backward(
     if not kept.all():
         # An ignored sample gives nothing, even where its logits are infinite.
         np.copyto(out, 0, where=~kept)
-    return out.reshape(x.shape).astype(x.dtype, copy=False)
+    return result.astype(x.dtype, copy=False)

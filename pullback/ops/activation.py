@@ -115,8 +115,8 @@ celu: Op = op("CeluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_
 
 def _leaky_relu(x: Any, slope: float) -> Any:
     if 0 <= slope <= 1:
-        return np.maximum(x, x * slope)
-    return np.where(x > 0, x, x * slope)
+        return np.maximum(x, x * slope).astype(x.dtype, copy=False)
+    return np.where(x > 0, x, x * slope).astype(x.dtype, copy=False)
 
 
 def _leaky_relu_pullback(g: Any, x: Any, slope: float) -> Any:
@@ -142,7 +142,7 @@ prelu: Op = op(
 )
 hardtanh: Op = op(
     "HardtanhBackward0",
-    lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    lambda x, low, high: np.minimum(np.maximum(x, low), high).astype(x.dtype, copy=False),
     kind="elementwise_pull",
     x=lambda g, x, low, high: keep(~((x <= low) | (x >= high)), g),
 )
@@ -168,8 +168,9 @@ hardshrink: Op = op(
 )
 softshrink: Op = op(
     "SoftshrinkBackward0",
-    lambda x, lambd: np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0)),
+    in_single(lambda x, lambd: np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0))),
     kind="elementwise_pull",
+    inputs=("x",),
     x=lambda g, x, lambd: keep(~((x >= -lambd) & (x <= lambd)), g),
 )
 threshold: Op = op(

@@ -245,7 +245,7 @@ mse: Op = op(
 )
 
 
-@quiet
+@in_single
 def _smooth_l1(x: Any, y: Any, beta: float, reduction: str) -> Any:
     distance = np.abs(x - y)
     return reduce_losses(
@@ -268,7 +268,7 @@ smooth_l1: Op = op(
 )
 
 
-@quiet
+@in_single
 def _huber(x: Any, y: Any, delta: float, reduction: str) -> Any:
     distance = np.abs(x - y)
     return reduce_losses(

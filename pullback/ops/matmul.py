@@ -14,6 +14,7 @@ import numpy as np
 
 from ..autograd.op import Op, conjugate, linear, op
 from ..kernels.products import batched_product
+from .fusing import in_single
 from .shape import diagonal, expand, place_diagonal
 
 
@@ -170,6 +171,7 @@ addbmm: Op = op(
 )
 
 
+@in_single
 def _addr(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     if a.dtype.kind == "b":
         product = a[:, None] & b & bool(alpha)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op, conjugate, elementwise, linear, op
 from ..constants import FLOAT32, FLOAT64, number
+from ..dtypes import number_in
 from ..quiet import restore, silence
 from .fusing import keep
 
@@ -22,14 +23,23 @@ add: Op = linear("AddBackward0", operator.add, a=lambda g: g, b=lambda g: g)
 subtract: Op = linear("SubBackward0", operator.sub, a=lambda g: g, b=lambda g: -g)
 reverse_subtract: Op = linear("RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=lambda g: g)
 reverse_subtract_tensors: Op = linear("RsubBackward0", lambda a, b: b - a, a=lambda g: -g, b=lambda g: g)
+
+
+def _add_scaled(a: Any, b: Any, alpha: Any) -> Any:
+    kind = b.dtype
+    if kind.itemsize == 2 and kind.kind in "fV":
+        return (a.astype(np.float32) + b.astype(np.float32) * np.float32(kind.type(alpha))).astype(kind)
+    return a + b * (number_in(alpha, kind) if kind.kind in "iu" else alpha)
+
+
 add_scaled: Op = linear(
-    "AddBackward0", lambda a, b, alpha: a + b * alpha, a=lambda g: g, b=lambda g, alpha: g * np.conj(alpha)
+    "AddBackward0", _add_scaled, a=lambda g: g, b=lambda g, alpha: g * np.conj(alpha)
 )
 subtract_scaled: Op = linear(
-    "SubBackward0", lambda a, b, alpha: a - b * alpha, a=lambda g: g, b=lambda g, alpha: -g * np.conj(alpha)
+    "SubBackward0", lambda a, b, alpha: _add_scaled(a, b, -alpha), a=lambda g: g, b=lambda g, alpha: -g * np.conj(alpha)
 )
 reverse_subtract_scaled: Op = linear(
-    "RsubBackward1", lambda a, b, alpha: b - a * alpha, a=lambda g, alpha: -g * np.conj(alpha), b=lambda g: g
+    "RsubBackward1", lambda a, b, alpha: _add_scaled(b, a, -alpha), a=lambda g, alpha: -g * np.conj(alpha), b=lambda g: g
 )
 multiply: Op = elementwise("MulBackward0", operator.mul, a=lambda b: b, b=lambda a: a)
 multiply.real_rules = {"a": operator.mul, "b": operator.mul}  # the hottest rule there is
@@ -82,7 +92,7 @@ def _power_scalar(x: Any, exponent: Any) -> Any:
         return x * x * x
     if exponent == 0.5:
         return np.sqrt(x)
-    return x**exponent
+    return (x**exponent).astype(x.dtype, copy=False) if x.dtype.kind == "V" else x**exponent
 
 
 def _power_scalar_pull(g: Any, x: Any, exponent: Any) -> Any:
@@ -259,7 +269,8 @@ frac: Op = elementwise("FracBackward0", lambda x: x - np.trunc(x), x=lambda: 1)
 
 def _round_to(x: Any, decimals: int) -> Any:
     scale = 10.0 ** abs(decimals)
-    return np.round(x * scale) / scale if decimals > 0 else np.round(x / scale) * scale
+    rounded = np.round(x * scale) / scale if decimals > 0 else np.round(x / scale) * scale
+    return rounded.astype(x.dtype, copy=False)
 
 
 
@@ -365,9 +376,10 @@ def _share(winner: Any, other: Any) -> Any:
 
 
 def _clamp(x: Any, minimum: Any, maximum: Any) -> Any:
-    if minimum is not None:
-        x = np.maximum(x, minimum)
-    return x if maximum is None else np.minimum(x, maximum)
+    out = x if minimum is None else np.maximum(x, minimum)
+    if maximum is not None:
+        out = np.minimum(out, maximum)
+    return out if x.dtype.kind != "V" else out.astype(x.dtype, copy=False)
 
 
 def _inside(x: Any, minimum: Any, maximum: Any) -> Any:

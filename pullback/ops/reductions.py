@@ -58,7 +58,7 @@ def _sum(x: Any, axis: tuple, keepdims: Any) -> Any:
         return np.add.reduce(x, axis, None, None, keepdims)
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
         return np.add.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
-    return np.add.reduce(x, axis=axis, keepdims=keepdims)
+    return np.add.reduce(x, axis=axis, dtype=kind if kind.kind in "iu" else None, keepdims=keepdims)
 
 
 def _sum_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
@@ -115,7 +115,7 @@ def _softmax(x: Any, axis: int) -> Any:
 
 
 def _softmax_pull(g: Any, out: Any, axis: int) -> Any:
-    if g.size >= _LARGE and g.dtype == out.dtype:
+    if (g.size >= _LARGE or g.dtype.itemsize == 2) and g.dtype == out.dtype:
         return _kernels().softmax_backward(g, out, axis=axis)
     return (g - np.add.reduce(g * out, axis=axis, keepdims=True)) * out
 
@@ -140,7 +140,7 @@ def _log_softmax(x: Any, axis: int) -> Any:
 
 
 def _log_softmax_pull(g: Any, out: Any, axis: int) -> Any:
-    if g.size >= _LARGE and g.dtype == out.dtype:
+    if (g.size >= _LARGE or g.dtype.itemsize == 2) and g.dtype == out.dtype:
         return _kernels().log_softmax_backward(g, out, axis=axis)
     return g - np.exp(out) * np.add.reduce(g, axis=axis, keepdims=True)
 

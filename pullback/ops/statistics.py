@@ -172,7 +172,7 @@ logsumexp: Op = op(
 def _product(x: Any, axis: tuple, keepdims: Any) -> Any:
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
         return np.multiply.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
-    return np.multiply.reduce(x, axis=axis, keepdims=keepdims)
+    return np.multiply.reduce(x, axis=axis, dtype=x.dtype if x.dtype.kind in "iu" else None, keepdims=keepdims)
 
 
 def _others(x: Any) -> Any:

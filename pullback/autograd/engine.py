@@ -24,7 +24,7 @@ from ..storage import LastWrite
 from ..tensor import Anchor, Tensor
 from .accumulate import commit
 from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
-from .mode import NO_GRAD, RECORD, current_mode, set_mode, transform_depth
+from .mode import IN_RULES, NO_GRAD, RECORD, current_mode, set_mode
 from .node import FREED, Node
 from .op import NOTHING
 from .saved import arrays_of, tensors_of
@@ -45,6 +45,7 @@ class Sweep:
     anomaly: Any = None
     profiler: Any = None
     plain: bool = True  # no captures, nobody watches: nodes may take the short path
+    safe: bool = False  # rules run on tensors, on which zero is absolute
     callbacks: list[Any] | None = None  # to call when everything else is done
     switched: bool = False  # whether the mode has been set to the pass's own, which bare arrays do not need
     fit: Any = staticmethod(fit_array)
@@ -140,6 +141,10 @@ class Sweep:
         """What one node sends to each of its edges."""
         if node.op is None:
             return node.run(self, cotangent)  # type: ignore[attr-defined]  # a custom function
+        if self.safe and not self.record:
+            from .safe_mode import call_rules_on_tensors
+
+            return call_rules_on_tensors(self, node, cotangent)
         plan, params, edges = node.plan, node.params, node.edges
         values = tensors_of(node) if self.record else arrays_of(node)
         reach = self.reach
@@ -432,10 +437,10 @@ def sweep_back(sweep: Sweep, cotangents: list[Any]) -> dict[Any, Any]:
         outer = _running.get()
         _running.set(sweep)
     if hooked or sweep.record or mode is not RECORD:
-        sweep.anomaly, sweep.profiler = mode.anomaly, mode.profiler
-        sweep.plain = sweep.plain and mode.anomaly is None and mode.profiler is None
+        sweep.anomaly, sweep.profiler, sweep.safe = mode.anomaly, mode.profiler, mode.safe != 0
+        sweep.plain = sweep.plain and mode.anomaly is None and mode.profiler is None and not sweep.safe
         sweep.switched = True
-        set_mode(mode.replace(grad=sweep.record, inference=False))
+        set_mode(mode.replace(grad=sweep.record, inference=False, safe=IN_RULES if mode.safe else 0))
     warnings_token = silence()
     try:
         sweep.run(cotangents)
@@ -446,72 +451,6 @@ def sweep_back(sweep: Sweep, cotangents: list[Any]) -> dict[Any, Any]:
             set_mode(mode)
         if hooked:
             _running.set(outer)
-
-
-def backward_from(target: Any, slot: int, cotangent: Any, retain: bool) -> None:
-    """`backward()` from one root to all leaves: nearly every pass there is."""
-    if (
-        slot or not target.order or target.shape is None or Hooks.in_use
-        or current_mode() is not RECORD or transform_depth.get()
-    ):  # fmt: skip
-        backward_to_leaves([(target, slot)], [cotangent], retain, False)
-        return
-    warnings_token = silence()
-    try:
-        leaves, owned, executed, sweep = walk(target, cotangent)
-    finally:
-        restore(warnings_token)
-        if current_mode() is not RECORD:
-            set_mode(RECORD)
-    commit(leaves, owned, False)
-    if not retain:
-        free(executed)
-    if sweep is not None and sweep.callbacks is not None:
-        sweep.call_back()
-
-
-def backward_to_leaves(
-    roots: list[Any], cotangents: list[Any], retain: bool, record: bool, inputs: list[Any] | None = None
-) -> None:
-    """`backward()`: gradients of all leaves (or only of what is in `inputs`) go to their `.grad`."""
-    if transform_depth.get():
-        raise RuntimeError(
-            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
-            "functorch.vjp "
-            "instead or call backward() outside of functorch transforms."
-        )
-    sweep = Sweep(roots)
-    if inputs is not None:
-        sweep.towards(inputs, accumulating=True)
-    if record:
-        sweep.recorded()
-    gradients = sweep_back(sweep, cotangents)
-    commit(gradients, sweep.owned, record)
-    if not retain:
-        sweep.free()
-    if sweep.callbacks is not None:
-        sweep.call_back()
-
-
-def backward_to_inputs(roots: list[Any], cotangents: list[Any], inputs: list[Any], retain: bool, record: bool) -> list[Any]:
-    """Gradients of just these inputs [(node or leaf anchor, output number)]; None where nothing arrived."""
-    sweep = Sweep(roots).towards(inputs, accumulating=False)
-    if record:
-        sweep.recorded()
-    gradients = sweep_back(sweep, cotangents)
-    answers = []
-    for target, slot in inputs:
-        found = sweep.captured.get((target, slot)) if target.is_node else gradients.get(target)
-        if found is None or record:
-            answers.append(found)
-        else:
-            answers.append(wrap(found if target in sweep.owned else _copy(found)))
-            sweep.owned.discard(target)
-    if not retain:
-        sweep.free()
-    if sweep.callbacks is not None:
-        sweep.call_back()
-    return answers
 
 
 def free(executed: list[Node]) -> None:
@@ -525,10 +464,6 @@ def free(executed: list[Node]) -> None:
 def as_tensor(value: Any) -> Tensor:
     """A tensor as it is, an array wrapped."""
     return value if isinstance(value, Tensor) else wrap(value)
-
-
-def _copy(array: Any) -> Any:
-    return np.array(array) if isinstance(array, (np.ndarray, np.generic)) else array
 
 
 def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[Any]]:
@@ -555,25 +490,6 @@ def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[
                 run.add(node)
                 break
     return run | wanted, run
-
-
-def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
-    """`grad_fn(gradient)`: run one node by hand."""
-    expected = 1 if node.outputs is None else len(node.outputs)
-    if len(grads) != expected:
-        raise TypeError(f"{node.name()} expected {expected} arguments, got {len(grads)} instead")
-    sweep = Sweep([])
-    if current_mode().grad:
-        sweep.recorded()
-    given = [g if sweep.record or not isinstance(g, Tensor) else g._array for g in grads]
-    cotangent = given[0] if node.outputs is None else sweep.fill_missing(node, given)
-    answers = []
-    slots = node.slots or (0,) * len(node.edges)
-    for target, slot, result in zip(node.edges, slots, sweep.call_rules(node, cotangent), strict=True):
-        if result is not None and target is not None:
-            result = sweep.fit(result, *metadata_of(target, slot))
-        answers.append(result if result is None or isinstance(result, Tensor) else wrap(result))
-    return answers[0] if len(answers) == 1 else tuple(answers)
 
 
 def run_by_blocks(rule: Any, cotangent: Any, values: Any, sources: tuple[Any, ...], params: dict[Any, Any] | None) -> Any:

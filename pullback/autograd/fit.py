@@ -32,7 +32,7 @@ def sum_to(gradient: Any, shape: tuple[Any, ...]) -> Any:
         return _sum_tensor_to(gradient, shape)
     have = gradient.shape
     extra = len(have) - len(shape)
-    if extra == 1 == len(shape) and have[1:] == shape and (gradient.dtype is FLOAT32 or gradient.dtype is FLOAT64):
+    if extra == 1 and len(have) == 2 and have[1:] == shape and (gradient.dtype is FLOAT32 or gradient.dtype is FLOAT64):
         return ones(have[0], gradient.dtype).dot(gradient)  # a bias, usually
     if extra < 0 or any(want not in (1, have) for want, have in zip(shape, have[extra:], strict=True)):
         return np.broadcast_to(gradient, shape)  # a constant rule, such as the derivative of a sum

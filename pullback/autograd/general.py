@@ -176,3 +176,6 @@ def apply_batched(op: Op, arrays: Any, params: dict[Any, Any] | None) -> Any:
     from ..arrays import batching_rules
 
     return batching_rules.apply_batched(op, arrays, params)
+
+
+tape.apply_special = apply_special

@@ -73,7 +73,7 @@ class Node(metaclass=NodeType):
     arrays: tuple[Any, ...] | None  # the same as bare arrays, where recording had them at hand; None sends the engine to ask
     plan: Any  # which rules to run with which saved values (see op.py)
     order: int  # larger than that of everything it was computed from
-    shape: tuple[Any, ...] | None  # of the output, and so of the cotangent; None for operations with several
+    shape: Any  # of the output, and so of the cotangent; None for operations with several
     dtype: Any
 
     is_node: bool = True
@@ -155,7 +155,7 @@ class Node(metaclass=NodeType):
         return self.hooks
 
     def __call__(self, *grads: Any) -> Any:
-        from .engine import call_node
+        from .passes import call_node
 
         return call_node(self, grads)
 

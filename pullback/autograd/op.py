@@ -176,7 +176,7 @@ class Op:
         else:
             joint = None
             calls = tuple(
-                (i, rules[name], _summary(sources := sources_of(self.rules[name])), sources)
+                (i, rules[name], _summary(sources := sources_of(self.rules[name] or rules[name])), sources)
                 for i, name in enumerate(self.inputs)
                 if i < count and needs[i] and rules.get(name) is not None
             )

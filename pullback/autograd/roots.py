@@ -15,8 +15,8 @@ from .. import tensor as _tensor
 from ..dtypes import from_numpy_dtype
 from ..size import Size
 from ..tensor import Tensor, anchor_of
-from . import engine
-from .engine import backward_to_inputs, backward_to_leaves, metadata_of
+from . import passes
+from .engine import metadata_of
 from .graph import AccumulateGrad, GradientEdge
 from .tape import wrap
 
@@ -40,7 +40,7 @@ def backward_from(
     else:
         (weight,) = _weights_for((root,), gradient, True)
         cotangent = _implicit_one(root, shape, dtype) if weight is None else _weight_array(weight, shape, dtype, 0)._array
-    engine.backward_from(target, root._output_nr, cotangent, bool(retain_graph))
+    passes.backward_from(target, root._output_nr, cotangent, bool(retain_graph))
 
 
 def backward(
@@ -69,7 +69,7 @@ def backward(
     if record and inputs is None:
         _warn_cycle()
     keys = None if targets is None else [_edge_of(target) for target in targets]
-    backward_to_leaves(roots, cotangents, retain, record, keys)
+    passes.backward_to_leaves(roots, cotangents, retain, record, keys)
 
 
 def grad(
@@ -84,6 +84,12 @@ def grad(
     materialize_grads: bool = False,
 ) -> Any:
     """The gradients of `outputs`, weighted by `grad_outputs`, with respect to `inputs`; `.grad` is not touched."""
+    if grad_outputs is None and type(outputs) is Tensor and not (
+        create_graph or is_grads_batched or materialize_grads or outputs._view is not None or not only_inputs
+    ):
+        found = _gradients_of_leaves(outputs, inputs, bool(retain_graph))
+        if found is not None:
+            return found
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
@@ -111,12 +117,29 @@ def grad(
         gradients, size = batched_gradients(given, weights, keys, retain, record)
     else:
         roots, cotangents = _roots(given, weights, record)
-        gradients = backward_to_inputs(roots, cotangents, keys, retain, record)
+        gradients = passes.backward_to_inputs(roots, cotangents, keys, retain, record)
     answers = tuple(
         _answer(gradient, key, target, position, allow_unused, materialize_grads, record, size)
         for position, (gradient, key, target) in enumerate(zip(gradients, keys, targets, strict=True))
     )
     return answers if names is None else dict(zip(names, answers, strict=True))
+
+
+def _gradients_of_leaves(root: Tensor, inputs: Any, retain: bool) -> tuple[Tensor, ...] | None:
+    """`grad` without detours, for leaves that are all there is to reach; None if it takes more than that."""
+    target = root._node
+    if target is None:
+        return None
+    anchors = []
+    for leaf in (inputs,) if isinstance(inputs, Tensor) else inputs if type(inputs) in (list, tuple) else ():
+        anchor = leaf._anchor if isinstance(leaf, Tensor) and leaf._node is None and leaf._requires_grad else None
+        if anchor is None:
+            return None
+        anchors.append(anchor)
+    if not anchors:
+        return None
+    array = root._array
+    return passes.gradients_of_leaves(target, root._output_nr, _implicit_one(root, array.shape, array.dtype), anchors, retain)
 
 
 # --- roots and weights -----------------------------------------------------------------------------------------------

@@ -12,10 +12,11 @@ from itertools import count
 from types import FrameType
 from typing import Any
 
-from .engine import Sweep, backward_from, backward_to_inputs, backward_to_leaves, walk
+from .engine import Sweep, walk
 from .grad_mode import is_multithreading_enabled
 from .graph import AccumulateGrad, accumulator_of
 from .node import Node
+from .passes import backward_from, backward_to_inputs, backward_to_leaves, gradients_of_leaves
 
 _next_number = count().__next__
 
@@ -57,7 +58,7 @@ def pass_number() -> int:
 
 def keeps_graph() -> bool:
     """Whether the running pass was asked to retain the graph."""
-    frame = _frame_of(backward_from, backward_to_leaves, backward_to_inputs)
+    frame = _frame_of(backward_from, backward_to_leaves, backward_to_inputs, gradients_of_leaves)
     if frame is None:
         raise RuntimeError("_get_current_graph_task_keep_graph should only be called during the backward pass")
     return frame.f_locals["retain"]

@@ -44,8 +44,6 @@ def apply(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None = None)
     """Run `op` on tensors, numbers, arrays or None, recording it if grad mode is on and an input requires grad."""
     mode = current_mode()
     if mode.special:
-        from .general import apply_special
-
         return apply_special(op, inputs, params, mode)
     if op.single and isinstance(inputs[0], Tensor):
         return apply_unary(op, inputs[0], params)
@@ -63,6 +61,13 @@ def apply(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None = None)
         if mask:
             record(op, inputs, params, mask, result, out)
     return result
+
+
+def apply_special(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mode: Any) -> Any:
+    """The function of this name in `general.py`, which takes this place when it is first needed."""
+    from . import general
+
+    return general.apply_special(op, inputs, params, mode)
 
 
 def by_blocks(function: Any, *arrays: Any) -> Any:

@@ -40,8 +40,11 @@ def multiply(a: Any, b: Any) -> Any:
         if not isinstance(b, Tensor) or not isinstance(a, Tensor):
             return NotImplemented
     x, y = a._array, b._array
-    if x.ndim == 2 == y.ndim:
-        return _matrices(a, b)
+    if x.ndim == 2:
+        if y.ndim == 2:
+            return _matrices(a, b)
+        if y.ndim == 1:
+            return _matrix_and_vector(a, b)
     if x.dtype is not y.dtype:
         _same_dtype(a, b)
     return _multiply_others(a, b, x, y)
@@ -54,8 +57,19 @@ def _matrices_carefully(a: Tensor, b: Tensor) -> Tensor:
     return apply(ops.mm, (a, b))
 
 
+def _matrix_and_vector_carefully(a: Tensor, b: Tensor) -> Tensor:
+    _same_dtype(a, b)
+    x, y = a._array, b._array
+    if x.shape[-1] != y.shape[0]:
+        raise RuntimeError(
+            f"size mismatch, got input ({x.shape[-2]}), mat ({x.shape[-2]}x{x.shape[-1]}), vec ({y.shape[0]})"
+        )
+    return apply(ops.mv, (a, b))
+
+
 _matrices = binary(ops.mm, _matrices_carefully, forward=np.ndarray.dot)  # the same as matmul here, with less overhead
-_mv, _matmul = binary(ops.mv), binary(ops.matmul)
+_matrix_and_vector = binary(ops.mv, _matrix_and_vector_carefully, forward=np.ndarray.dot)
+_vector_and_matrix, _batches_of_matrices = binary(ops.vm), binary(ops.matmul)
 
 
 def _multiply_others(a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
@@ -68,14 +82,12 @@ def _multiply_others(a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
     if rows == 1 and columns == 1:
         return dot(a, b)
     if columns == 1:
-        if x.shape[-1] != y.shape[0]:
-            raise RuntimeError(
-                f"size mismatch, got input ({x.shape[-2]}), mat ({x.shape[-2]}x{x.shape[-1]}), vec ({y.shape[0]})"
-            )
-        return _mv(a, b)
+        return _matrix_and_vector_carefully(a, b)
     if rows == 1:
         if x.shape[0] != y.shape[-2]:
             raise _mismatch((1, x.shape[0]), y.shape)
+        if columns == 2:
+            return _vector_and_matrix(a, b)
         product = multiply(apply(shapes.unsqueeze, (a,), {"axis": 0}), b)
         return apply(shapes.select, (product,), {"index": (*(slice(None),) * (product._array.ndim - 2), 0)})
     if x.shape[-1] != y.shape[-2]:
@@ -90,7 +102,7 @@ def _multiply_others(a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
             np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
         except ValueError:
             raise broadcast_error(x.shape[:-2], y.shape[:-2]) from None
-    return _matmul(a, b)
+    return _batches_of_matrices(a, b)
 
 
 def _mismatch(a: tuple, b: tuple) -> RuntimeError:

@@ -54,8 +54,8 @@ def _sum(x: Any, axis: tuple, keepdims: Any) -> Any:
         if not keepdims and len(axis) == x.ndim:
             if x.size <= _SHORT and type(x) is np.ndarray:
                 return ones(x.size, kind).dot(x.ravel())
-            axis = None  # the same, with less to look at
-        return np.add.reduce(x, axis, None, None, keepdims)
+            return np.add.reduce(x, None)  # the same, with less to look at
+        return np.add.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
         return np.add.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
     return np.add.reduce(x, axis=axis, dtype=kind if kind.kind in "iu" else None, keepdims=keepdims)

@@ -1,0 +1,152 @@
+"""Passes as they are asked for: `backward()` to leaves, `grad()` towards inputs, one node by hand.
+
+The walk itself is in `engine.py`, what users call in `roots.py`. An ordinary pass (one root, nothing but the default
+mode, no hooks) goes straight to `walk`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..quiet import restore, silence
+from ..tensor import Anchor, Tensor
+from .accumulate import commit
+from .engine import Hooks, Sweep, free, metadata_of, sweep_back, walk
+from .mode import RECORD, current_mode, set_mode, transform_depth
+from .node import Node
+from .tape import wrap
+
+
+def _is_ordinary(target: Any, slot: int) -> bool:
+    """Whether a pass from this output needs no `Sweep` to begin with: no hooks, no modes, one output."""
+    return not slot and target.order != 0 and target.shape is not None and not Hooks.in_use and current_mode() is RECORD
+
+
+def _ordinary_pass(target: Any, cotangent: Any) -> tuple[Any, Any, Any, Any]:
+    """`walk` from one node, with NumPy's warnings off and the mode put back."""
+    warnings_token = silence()
+    try:
+        return walk(target, cotangent)
+    finally:
+        restore(warnings_token)
+        if current_mode() is not RECORD:
+            set_mode(RECORD)
+
+
+def backward_from(target: Any, slot: int, cotangent: Any, retain: bool) -> None:
+    """`backward()` from one root to all leaves: nearly every pass there is."""
+    if not _is_ordinary(target, slot) or transform_depth.get():
+        backward_to_leaves([(target, slot)], [cotangent], retain, False)
+        return
+    leaves, owned, executed, sweep = _ordinary_pass(target, cotangent)
+    commit(leaves, owned, False)
+    if not retain:
+        free(executed)
+    if sweep is not None and sweep.callbacks is not None:
+        sweep.call_back()
+
+
+def gradients_of_leaves(
+    target: Any, slot: int, cotangent: Any, anchors: list[Anchor], retain: bool
+) -> tuple[Tensor, ...] | None:
+    """The gradients of leaves, if these are all the leaves there are, each is reached, and the pass is an ordinary one."""
+    if not _is_ordinary(target, slot) or not _leads_only_to(target, set(anchors)):
+        return None
+    leaves, owned, executed, sweep = _ordinary_pass(target, cotangent)
+    answers = []
+    for anchor in anchors:
+        found = leaves.get(anchor)
+        if found is None:
+            return None  # asking again in the general way says which it was
+        answers.append(wrap(found if anchor in owned else _copy(found)))
+        owned.discard(anchor)
+    if not retain:
+        free(executed)
+    if sweep is not None and sweep.callbacks is not None:
+        sweep.call_back()
+    return tuple(answers)
+
+
+def _leads_only_to(node: Any, wanted: set[Any]) -> bool:
+    """Whether a pass from this node ends at these leaves and at no others."""
+    seen = {node}
+    stack = [node]
+    while stack:
+        for target in stack.pop().edges:
+            if target is None or target in seen:
+                continue
+            if target.order:
+                seen.add(target)
+                stack.append(target)
+            elif target not in wanted:
+                return False
+    return True
+
+
+def backward_to_leaves(
+    roots: list[Any], cotangents: list[Any], retain: bool, record: bool, inputs: list[Any] | None = None
+) -> None:
+    """`backward()`: gradients of all leaves (or only of what is in `inputs`) go to their `.grad`."""
+    if transform_depth.get():
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp "
+            "instead or call backward() outside of functorch transforms."
+        )
+    sweep = Sweep(roots)
+    if inputs is not None:
+        sweep.towards(inputs, accumulating=True)
+    if record:
+        sweep.recorded()
+    gradients = sweep_back(sweep, cotangents)
+    commit(gradients, sweep.owned, record)
+    if not retain:
+        sweep.free()
+    if sweep.callbacks is not None:
+        sweep.call_back()
+
+
+def backward_to_inputs(roots: list[Any], cotangents: list[Any], inputs: list[Any], retain: bool, record: bool) -> list[Any]:
+    """Gradients of just these inputs [(node or leaf anchor, output number)]; None where nothing arrived."""
+    sweep = Sweep(roots).towards(inputs, accumulating=False)
+    if record:
+        sweep.recorded()
+    gradients = sweep_back(sweep, cotangents)
+    answers = []
+    for target, slot in inputs:
+        found = sweep.captured.get((target, slot)) if target.is_node else gradients.get(target)
+        if found is None or record:
+            answers.append(found)
+        else:
+            answers.append(wrap(found if target in sweep.owned else _copy(found)))
+            sweep.owned.discard(target)
+    if not retain:
+        sweep.free()
+    if sweep.callbacks is not None:
+        sweep.call_back()
+    return answers
+
+
+def _copy(array: Any) -> Any:
+    return np.array(array) if isinstance(array, (np.ndarray, np.generic)) else array
+
+
+def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
+    """`grad_fn(gradient)`: run one node by hand."""
+    expected = 1 if node.outputs is None else len(node.outputs)
+    if len(grads) != expected:
+        raise TypeError(f"{node.name()} expected {expected} arguments, got {len(grads)} instead")
+    sweep = Sweep([])
+    if current_mode().grad:
+        sweep.recorded()
+    given = [g if sweep.record or not isinstance(g, Tensor) else g._array for g in grads]
+    cotangent = given[0] if node.outputs is None else sweep.fill_missing(node, given)
+    answers = []
+    slots = node.slots or (0,) * len(node.edges)
+    for target, slot, result in zip(node.edges, slots, sweep.call_rules(node, cotangent), strict=True):
+        if result is not None and target is not None:
+            result = sweep.fit(result, *metadata_of(target, slot))
+        answers.append(result if result is None or isinstance(result, Tensor) else wrap(result))
+    return answers[0] if len(answers) == 1 else tuple(answers)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..quiet import restore, silence
+from .memory import empty_like
 from .threads import INLINE_BYTES, parallel_elements
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _chained(chain: Callable[..., object], *arrays: np.ndarray, temporaries: int
         return out
     if dtype.itemsize == 2:
         arrays = tuple(a.astype(np.float32) for a in arrays)
-    out = np.empty_like(arrays[0])
+    out = empty_like(arrays[0])
     parallel_elements(chain, arrays, [out], temporaries=temporaries)
     return out.astype(dtype, copy=False)
 

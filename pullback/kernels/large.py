@@ -7,26 +7,37 @@ the tape and the engine call it for large operands of operations that allow it (
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
-from .memory import keep_freed_memory
+from .memory import empty, keep_freed_memory
 from .threads import parallel_rows, prepare_broadcast
 
+UFUNCS: dict[Any, Any] = {
+    operator.add: np.add,
+    operator.sub: np.subtract,
+    operator.mul: np.multiply,
+    operator.truediv: np.true_divide,
+    operator.neg: np.negative,
+}
+"""Operators that stand for one ufunc, which can write its result where it belongs."""
 
-def by_blocks(function: Callable[..., Any], *arrays: Any) -> Any:
+
+def by_blocks(function: Callable[..., Any], *arrays: Any, into: ndarray | None = None) -> Any:
     """`function(*arrays)` for an elementwise function of real or complex arrays, numbers and broadcast rows.
 
     Arrays of the full shape are cut into blocks; smaller ones must broadcast along the first axis and are given whole.
+    The result may be written `into` one of the arrays: a block is read before it is written.
     """
     keep_freed_memory()
     full = max((a for a in arrays if type(a) is ndarray), key=lambda a: a.size)
     shape = full.shape
     cut = [type(a) is ndarray and a.shape == shape for a in arrays]
-    flat = all(is_cut and a.flags.c_contiguous or not isinstance(a, ndarray) for a, is_cut in zip(arrays, cut))
+    flat = all(a.flags.c_contiguous if is_cut else not isinstance(a, ndarray) or a.ndim == 0 for a, is_cut in zip(arrays, cut))
     if not flat and any(isinstance(a, ndarray) and not is_cut and _spans_rows(a, shape) for a, is_cut in zip(arrays, cut)):
         return function(*arrays)
     if flat:
@@ -40,21 +51,25 @@ def by_blocks(function: Callable[..., Any], *arrays: Any) -> Any:
     sample = piece(0, 1)  # the type of the result is the function's business
     if not isinstance(sample, ndarray) or sample.shape != (1, *shape[1:]):
         return function(*arrays).reshape(full.shape)
-    out = np.empty(shape, sample.dtype)
-    # Not for ufuncs of two operands: writing a third array, out of line with the caches, takes longer than a copy.
-    direct = isinstance(function, np.ufunc) and function.nin == 1
+    if into is not None and into.shape == full.shape and into.dtype == sample.dtype and into.flags.carray:
+        result = into
+    else:
+        result = empty(full.shape, sample.dtype)
+    out = result.reshape(shape)
+    ufunc = UFUNCS.get(function, function)
+    direct = isinstance(ufunc, np.ufunc)
 
     def block(start: int, stop: int) -> None:
         if not flat:
             prepare_broadcast(shape[-1])
         if direct:
-            function(arrays[0][start:stop], out[start:stop])
+            ufunc(*[a[start:stop] if is_cut else a for a, is_cut in zip(arrays, cut)], out[start:stop])
         else:
             out[start:stop] = piece(start, stop)
 
     width = (len(arrays) + 2) * out.itemsize * (full.size // rows)
     parallel_rows(block, rows, width)
-    return out.reshape(full.shape)
+    return result
 
 
 def _spans_rows(array: ndarray, shape: tuple[int, ...]) -> bool:

@@ -1,26 +1,58 @@
-"""Memory of large arrays: kept by the process for the next array, and aligned where kernels work on it.
+"""Memory of large arrays: kept by the process for the next array, and beginning with a cache line.
 
 The C library gives memory back to the system when an array dies, and the next one is mapped and zeroed page by page: on
-a training step of a few hundred kilobytes that takes as long as the arithmetic. `keep_freed_memory` tells it, once, to
-hold on to what was freed. It concerns the whole process, so it waits for the first large operation, and the environment
-variable PULLBACK_KEEP_MEMORY=0 forbids it. `aligned` makes arrays for kernels to work in.
+a training step of a few hundred kilobytes that takes as long as the arithmetic. Two things help. `keep_freed_memory`
+tells the C library, once, to hold on to what was freed; that concerns the whole process, so it waits for the first
+large operation. `empty` lends the results of large kernels memory from a pool, which takes it back when the array and
+all its views are gone. Both keep a bounded amount, and the environment variable PULLBACK_KEEP_MEMORY=0 forbids both.
 """
 
 from __future__ import annotations
 
 import math
+import mmap
 import os
+import weakref
+from typing import Any
 
 import numpy as np
 
-LARGEST_KEPT = 1 << 25
-"""Arrays above 32 MiB always go back to the system: glibc refuses to keep larger ones, and they must not pile up."""
+POOLED = 1 << 20
+"""Size in bytes from which results come from the pool."""
 
-MOST_KEPT = 1 << 30
-"""The C library keeps at most this much free memory at the end of its heap, or a sixteenth of the machine's."""
+LARGEST_MALLOC = 1 << 25
+"""What the C library keeps is smaller than this: glibc returns larger blocks to the system in any case."""
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's names for them in mallopt
 _settled = False
+_loans: dict[int, Any] = {}  # by their identity: a reference to an array cannot be hashed
+_idle: dict[int, list[Memory]] = {}
+
+
+class Memory(mmap.mmap):
+    """Memory of the pool: the `base` of an array that has it on loan."""
+
+
+class _Loan(weakref.ref):
+    """A reference to an array that knows its memory."""
+
+    __slots__ = ("memory",)
+    memory: Memory
+
+
+def most_kept() -> int:
+    """How many unused bytes the pool, and the C library at the end of its heap, may hold: 512 MiB, less on small machines."""
+    global _most_kept
+    if _most_kept is None:
+        _most_kept = 0 if os.environ.get("PULLBACK_KEEP_MEMORY", "1") == "0" else 1 << 29
+        try:
+            _most_kept = min(_most_kept, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 32)
+        except (AttributeError, OSError, ValueError):
+            pass  # a system that does not tell
+    return _most_kept
+
+
+_most_kept: int | None = None
 
 
 def keep_freed_memory() -> None:
@@ -29,28 +61,77 @@ def keep_freed_memory() -> None:
     if _settled:
         return
     _settled = True
-    if os.environ.get("PULLBACK_KEEP_MEMORY", "1") == "0":
+    if not most_kept():
         return
     try:
         import ctypes
 
-        library = ctypes.CDLL(None)
-        library.gnu_get_libc_version  # noqa: B018 - other C libraries have a mallopt that means something else
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        library.mallopt(_MMAP_THRESHOLD, LARGEST_KEPT)
-        library.mallopt(_TRIM_THRESHOLD, max(min(MOST_KEPT, memory // 16), LARGEST_KEPT))
-    except (ImportError, AttributeError, OSError, TypeError, ValueError):
+        library: Any = ctypes.CDLL(None)
+        library.gnu_get_libc_version  # noqa: B018 - the numbers mean something else to other C libraries
+        library.mallopt(_MMAP_THRESHOLD, LARGEST_MALLOC)
+        library.mallopt(_TRIM_THRESHOLD, most_kept())
+    except (ImportError, AttributeError, OSError, TypeError):
         pass  # another C library: slower, not wrong
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An empty array that begins with a cache line.
-
-    NumPy's do not, and a loop that writes a third array takes twice as long then. It does not own its memory, so it is
-    good for what stays inside a kernel.
-    """
+    """An empty array that begins with a cache line: a loop that writes to another place than it reads is twice as fast."""
     size = math.prod(shape) * dtype.itemsize
     memory = np.empty(size + 64, np.uint8)
     start = -memory.ctypes.data % 64
     return memory[start : start + size].view(dtype).reshape(shape)
 
+
+def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array for a result, uninitialized; a large one has memory of the pool until it and its views are gone."""
+    size = math.prod(shape) * dtype.itemsize
+    if size < POOLED or not most_kept():
+        return np.empty(shape, dtype)
+    # Eight sizes for each power of two: arrays of nearly the same size can follow each other.
+    unit = 1 << (size.bit_length() - 4)
+    room = -(-size // unit) * unit
+    try:
+        memory = _idle[room].pop()
+    except (KeyError, IndexError):
+        memory = _fetch(room)
+    array = np.ndarray(shape, dtype, memory)
+    loan = _Loan(array, _take_back)
+    loan.memory = memory
+    _loans[id(loan)] = loan
+    return array
+
+
+def _fetch(room: int) -> Memory:
+    """New memory from the system, in large pages where it offers them."""
+    if not hasattr(mmap, "MAP_PRIVATE"):
+        return Memory(-1, room)
+    memory = Memory(-1, room, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if room >= 1 << 22 and hasattr(mmap, "MADV_HUGEPAGE"):
+        try:
+            memory.madvise(mmap.MADV_HUGEPAGE)
+        except OSError:
+            pass  # a kernel without them
+    return memory
+
+
+def is_own(array: np.ndarray) -> bool:
+    """Whether an array is no view of another one: it owns its memory, or has it on loan."""
+    return array.base is None or type(array.base) is Memory
+
+
+def empty_like(array: np.ndarray) -> np.ndarray:
+    """`empty` of an array's shape and type, in its memory order."""
+    if array.nbytes < POOLED or not array.flags.c_contiguous:
+        return np.empty_like(array)
+    return empty(array.shape, array.dtype)
+
+
+def _take_back(loan: _Loan) -> None:
+    del _loans[id(loan)]
+    memory = loan.memory
+    room = len(memory)
+    if room > most_kept():
+        return
+    if sum(size * len(parts) for size, parts in list(_idle.items())) + room > most_kept():
+        _idle.clear()  # sizes that are not in use any more must not keep the others out
+    _idle.setdefault(room, []).append(memory)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..quiet import restore, silence
-from .memory import aligned
+from .memory import aligned, empty
 from .threads import parallel_rows, prepare_broadcast
 
 
@@ -123,7 +123,8 @@ def layer_norm(
     count, columns = rows.shape
     dtype = rows.dtype
     weight, bias = _flat(weight, dtype), _flat(bias, dtype)
-    out = np.empty(rows.shape, dtype)
+    result = empty(x.shape, dtype)
+    out = result.reshape(rows.shape)
     mean, deviation = np.zeros((count, 1), dtype), np.zeros((count, 1), dtype)
     ones = np.ones(columns, dtype)
 
@@ -145,7 +146,7 @@ def layer_norm(
     if rows.size:
         parallel_rows(block, count, columns * dtype.itemsize * 4, products=True)
     shape = _statistics_shape(x, axes)
-    return out.reshape(x.shape).astype(x.dtype, copy=False), mean.reshape(shape), deviation.reshape(shape)
+    return result.astype(x.dtype, copy=False), mean.reshape(shape), deviation.reshape(shape)
 
 
 def _sum_parts(parts: dict[int, np.ndarray]) -> np.ndarray:
@@ -173,7 +174,8 @@ def _backward(
     centres = None if mean is None else mean.reshape(count, 1)
     factors = np.ones(columns, dtype) if weight is None else _flat(weight, dtype)
     want_x, want_weight, want_bias = wanted
-    out: Any = np.empty(rows.shape, dtype) if want_x else None
+    gradient_x: Any = empty(x.shape, dtype) if want_x else None
+    out: Any = gradient_x.reshape(rows.shape) if want_x else None
     weight_parts: dict[int, np.ndarray] = {}
     bias_parts: dict[int, np.ndarray] = {}
 
@@ -217,7 +219,7 @@ def _backward(
         return total.reshape(shape).astype(gradient.dtype, copy=False)
 
     return (
-        out.reshape(x.shape).astype(x.dtype, copy=False) if want_x else None,
+        gradient_x.astype(x.dtype, copy=False) if want_x else None,
         finished(weight_parts) if want_weight else None,
         finished(bias_parts) if want_bias else None,
     )
@@ -248,7 +250,8 @@ def rms_norm(
     dtype = rows.dtype
     weight = _flat(weight, dtype)
     epsilon = float(np.finfo(dtype).eps) if eps is None else eps
-    out = np.empty(rows.shape, dtype)
+    result = empty(x.shape, dtype)
+    out = result.reshape(rows.shape)
     deviation = np.zeros((count, 1), dtype)
 
     def block(start: int, stop: int) -> None:
@@ -263,7 +266,7 @@ def rms_norm(
 
     if rows.size:
         parallel_rows(block, count, columns * dtype.itemsize * 2)
-    return out.reshape(x.shape).astype(x.dtype, copy=False), deviation.reshape(_statistics_shape(x, axes))
+    return result.astype(x.dtype, copy=False), deviation.reshape(_statistics_shape(x, axes))
 
 
 def rms_norm_backward(

@@ -249,6 +249,8 @@ def row_blocks(n_rows: int, bytes_per_row: int, block_bytes: int = BLOCK_BYTES) 
     # Whole rounds: a last block left over would keep one thread busy while the others wait.
     blocks = min(n_rows, max(-(-blocks // threads), 1) * threads)
     step = -(-n_rows // blocks)
+    if step > 1024:
+        step = -(-step // 64) * 64  # blocks of single elements begin with a cache line, where the array does
     return [(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 

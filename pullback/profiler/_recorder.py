@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd.mode import current_mode, set_mode
 from ..autograd.profiler_util import EventList, FunctionEvent
+from ..kernels.memory import is_own
 
 
 class profile:
@@ -139,7 +140,7 @@ def _bytes_of(results: Any) -> int:
     if isinstance(results, (tuple, list)):
         return sum(_bytes_of(result) for result in results)
     array = getattr(results, "_array", results)
-    return array.nbytes if isinstance(array, (np.ndarray, np.generic)) and array.base is None else 0
+    return array.nbytes if isinstance(array, (np.ndarray, np.generic)) and is_own(array) else 0
 
 
 def _snake(name: str) -> str:

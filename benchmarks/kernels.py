@@ -270,6 +270,12 @@ def attentions() -> Iterator[Row]:
 
         yield f"attention {shape} forward + backward", ours, theirs
 
+        def keeping(q=q, k=k, v=v, g=g, scale=scale) -> tuple:
+            _, chances = attention.kept_attention(q, k, v, None, scale, False)
+            return attention.kept_attention_backward(g, q, k, v, chances, scale, (True, True, True, False))
+
+        yield f"attention {shape} forward + backward, probabilities kept", keeping, theirs
+
 
 def batched_products() -> Iterator[Row]:
     packed = normal(4, 128, 3, 4, 64)

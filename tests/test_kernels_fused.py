@@ -258,6 +258,26 @@ def test_attention(case, score_bytes, monkeypatch):
         if a.shape != b.shape:
             a = a.sum(tuple(range(a.ndim - b.ndim)))
         close(a, b, "float64", 10)
+    monkeypatch.setattr(attention, "INLINE_SCORES", 0)
+    known, chances = attention.kept_attention(q, k, v, mask, 0.4, causal)
+    np.testing.assert_allclose(known, out, atol=1e-12)
+    for wanted in ((True, True, True, True), (True, True, True, False), (False, False, True, False)):
+        again = attention.kept_attention_backward(g, q, k, v, chances, 0.4, wanted)
+        for a, b, wish in zip(again, ours, wanted):
+            assert (a is not None) == wish
+            if wish:
+                np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1.0, 400.0])
+def test_kept_attention_of_permuted_heads(size):
+    packed = values((2, 40, 3, 4, 8)) * size
+    q, k, v = packed.transpose(2, 0, 3, 1, 4)
+    out, chances = attention.kept_attention(q, k, v, None, 0.3, True)
+    expected = functional.scaled_dot_product_attention(*map(torch.tensor, (q, k, v)), is_causal=True, scale=0.3)
+    close(out, expected, "float64", 10)
+    assert out.transpose(0, 2, 1, 3).flags.c_contiguous  # as in torch, so that heads join without a copy
+    np.testing.assert_allclose(chances.sum(-1), 1, atol=1e-12)
 
 
 def test_attention_dropout_multiplies_probabilities():

@@ -1,12 +1,14 @@
 """Scaled dot-product attention: softmax(q k^T scale + mask) v, forward and backward, blocked over heads and queries.
 
 Forward keeps the output and one number a row, the logsumexp; backward rebuilds the probabilities block by block, so
-that no array of queries by keys is ever stored. A row whose keys are all masked has output 0, as in torch.
-Grouped heads and broadcasting of leading axes are the caller's; all leading axes here agree.
+that no array of queries by keys is ever stored. Where scores are few enough (`KEPT_SCORES`) keeping them is faster.
+A row whose keys are all masked has output 0, as in torch. Grouped heads and broadcasting of leading axes are the
+caller's; all leading axes here agree.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 SCORE_BYTES = 1 << 20
 """Scores computed at a time by one thread."""
+
+KEPT_SCORES = 1 << 21
+"""Up to this many scores the probabilities are kept for the backward pass: rebuilding them costs a third of it."""
 
 INLINE_SCORES = 1 << 16
 """Fewer scores than this are not worth waking a thread."""
@@ -162,55 +167,6 @@ def attention(
     return out.reshape(shape).astype(query.dtype, copy=False), logsumexp.reshape(shape[:-1])
 
 
-def small_attention(
-    query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, scale: float, causal: bool
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """(output, probabilities) where scores are few; None where a row has nothing to look at, or no finite score."""
-    scores = np.matmul(query * scale, key.swapaxes(-1, -2))
-    if mask is not None:
-        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else np.add(scores, mask, scores)
-    if causal:
-        queries, keys = scores.shape[-2:]
-        np.copyto(scores, -np.inf, where=np.arange(keys) > np.arange(queries)[:, None])
-    chances = np.exp(scores)
-    ones = np.ones(key.shape[-2], query.dtype)
-    total = np.vecdot(chances, ones)
-    if not (np.minimum.reduce(total, axis=None) > 1e-3 and np.maximum.reduce(total, axis=None) < 1e30):
-        top = np.maximum.reduce(scores, axis=-1, keepdims=True)
-        if not np.isfinite(top).all():
-            return None
-        np.exp(np.subtract(scores, top, scores), chances)
-        total = np.vecdot(chances, ones)
-    np.divide(chances, total[..., None], chances)
-    return np.matmul(chances, value), chances
-
-
-def small_attention_backward(
-    gradient: np.ndarray,
-    query: np.ndarray,
-    key: np.ndarray,
-    value: np.ndarray,
-    probabilities: np.ndarray,
-    scale: float,
-    wanted: tuple[bool, ...],
-) -> tuple[np.ndarray | None, ...]:
-    """Cotangents of query, key, value and scores (the mask's) from what `small_attention` returned."""
-    for_value = np.matmul(probabilities.swapaxes(-1, -2), gradient) if wanted[2] else None
-    if not (wanted[0] or wanted[1] or wanted[3]):
-        return None, None, for_value, None
-    slopes = np.matmul(gradient, value.swapaxes(-1, -2))
-    np.subtract(slopes, np.vecdot(slopes, probabilities)[..., None], slopes)
-    np.multiply(slopes, probabilities, slopes)
-    for_scores = slopes.copy() if wanted[3] else None
-    np.multiply(slopes, scale, slopes)
-    return (
-        np.matmul(slopes, key) if wanted[0] else None,
-        np.matmul(slopes.swapaxes(-1, -2), query) if wanted[1] else None,
-        for_value,
-        for_scores,
-    )
-
-
 def attention_backward(
     gradient: np.ndarray,
     query: np.ndarray,
@@ -269,3 +225,123 @@ def attention_backward(
         grad_value.reshape(value.shape).astype(value.dtype, copy=False),
         None if grad_scores is None else grad_scores.reshape(problem.scores_shape).astype(query.dtype, copy=False),
     )
+
+
+# --- probabilities kept between the passes ---
+
+
+@functools.lru_cache(maxsize=8)
+def _future(queries: int, keys: int, dtype: np.dtype) -> np.ndarray:
+    """What a causal mask adds to scores: -inf where a key comes after the query."""
+    return np.triu(np.full((queries, keys), -np.inf, dtype), 1)
+
+
+def _parts(lead: tuple[int, ...], head_bytes: int) -> list[tuple[tuple, int]]:
+    """Indices that cut the leading axes into parts of about SCORE_BYTES, enough for all threads, and the axis cut."""
+    heads = math.prod(lead)
+    threads = get_num_threads()
+    axis = next((axis for axis, size in enumerate(lead) if size >= threads), None)
+    if axis is None or heads * head_bytes < INLINE_SCORES * 4:
+        return [((), 0)]
+    count = max(-(-heads * head_bytes // SCORE_BYTES), threads)
+    step = max(lead[axis] // (-(-count // threads) * threads), 1)
+    before = (slice(None),) * axis
+    return [((*before, slice(start, start + step)), axis) for start in range(0, lead[axis], step)]
+
+
+def _share(mask: np.ndarray | None, part: tuple, axis: int, ndim: int) -> np.ndarray | None:
+    """The part of a mask that belongs to a part of the scores; axes of size 1 are everybody's."""
+    if mask is None or not part or axis < ndim - mask.ndim:
+        return mask
+    own = part[ndim - mask.ndim :]
+    return mask if mask.shape[len(own) - 1] == 1 else mask[own]
+
+
+def _each_part(work: Callable[..., None], lead: tuple[int, ...], head_bytes: int) -> None:
+    parts = _parts(lead, head_bytes)
+    if len(parts) == 1:
+        with np.errstate(all="ignore"):
+            work(*parts[0])
+    else:
+        parallel_tasks(work, parts, products=True)
+
+
+def kept_attention(
+    query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, scale: float, causal: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """(output, probabilities), for scores few enough to be kept; the output's axes lie in memory as the query's do."""
+    lead, queries, keys = query.shape[:-2], query.shape[-2], key.shape[-2]
+    dtype = query.dtype
+    out = np.empty_like(query, shape=(*query.shape[:-1], value.shape[-1]))
+    chances = np.empty((*lead, queries, keys), dtype)
+    if mask is not None and mask.dtype == bool:
+        mask = np.where(mask, dtype.type(0), dtype.type(-np.inf))
+    ones = np.ones(keys, dtype)
+
+    def scores(part: tuple, axis: int) -> np.ndarray:
+        result = chances[part]
+        np.matmul(np.multiply(query[part], scale), key[part].swapaxes(-1, -2), out=result)
+        own = _share(mask, part, axis, query.ndim)
+        if own is not None:
+            np.add(result, own, out=result)
+        if causal:
+            np.add(result, _future(queries, keys, dtype), out=result)
+        return result
+
+    def work(part: tuple, axis: int) -> None:
+        prepare_broadcast(keys)
+        known = scores(part, axis)
+        np.exp(known, out=known)
+        total = np.vecdot(known, ones)
+        # As in `softmax.py`: sums tell whether rows needed their largest score taken away first.
+        if not (np.minimum.reduce(total, axis=None) > 1e-3 and np.maximum.reduce(total, axis=None) < 1e30):
+            known = scores(part, axis)
+            top = np.maximum.reduce(known, axis=-1, keepdims=True)
+            top[~np.isfinite(top)] = 0
+            np.exp(np.subtract(known, top, out=known), out=known)
+            total = np.vecdot(known, ones)
+            total[total == 0] = 1  # a query that may look at nothing
+        np.divide(known, total[..., None], out=known)
+        np.matmul(known, value[part], out=out[part])
+
+    _each_part(work, lead, queries * keys * dtype.itemsize)
+    return out, chances
+
+
+def kept_attention_backward(
+    gradient: np.ndarray,
+    query: np.ndarray,
+    key: np.ndarray,
+    value: np.ndarray,
+    probabilities: np.ndarray,
+    scale: float,
+    wanted: tuple[bool, ...],
+) -> tuple[np.ndarray | None, ...]:
+    """Cotangents of query, key, value and scores (the mask's) from what `kept_attention` returned."""
+    for_query, for_key, for_value = (
+        np.empty_like(array) if wish else None for array, wish in zip((query, key, value), wanted)
+    )
+    for_scores = np.empty_like(probabilities) if wanted[3] else None
+
+    def work(part: tuple, _: int) -> None:
+        chances, upstream = probabilities[part], gradient[part]
+        prepare_broadcast(chances.shape[-1])
+        if for_value is not None:
+            np.matmul(chances.swapaxes(-1, -2), upstream, out=for_value[part])
+        if for_query is None and for_key is None and for_scores is None:
+            return
+        # Scaling the gradient scales everything after it; the mask's is wanted without.
+        slopes = np.matmul(upstream if wanted[3] else np.multiply(upstream, scale), value[part].swapaxes(-1, -2))
+        np.subtract(slopes, np.vecdot(slopes, chances)[..., None], out=slopes)
+        np.multiply(slopes, chances, out=slopes)
+        if for_scores is not None:
+            for_scores[part] = slopes
+            np.multiply(slopes, scale, out=slopes)
+        if for_query is not None:
+            np.matmul(slopes, key[part], out=for_query[part])
+        if for_key is not None:
+            np.matmul(slopes.swapaxes(-1, -2), query[part], out=for_key[part])
+
+    queries, keys = probabilities.shape[-2:]
+    _each_part(work, probabilities.shape[:-2], queries * keys * probabilities.itemsize)
+    return for_query, for_key, for_value, for_scores

@@ -20,11 +20,9 @@ from .reductions import softmax
 
 
 def _attention(query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale: float, causal: bool) -> tuple:
-    few = 0 < math.prod(query.shape[:-1]) * key.shape[-2] < kernels.INLINE_SCORES
+    few = 0 < math.prod(query.shape[:-1]) * key.shape[-2] <= kernels.KEPT_SCORES
     if few and dropout is None and not is_half(query.dtype) and (mask is None or mask.dtype in (bool, query.dtype)):
-        known = kernels.small_attention(query, key, value, mask, scale, causal)
-        if known is not None:
-            return known
+        return kernels.kept_attention(query, key, value, mask, scale, causal)
     return kernels.attention(query, key, value, mask, dropout, scale=scale, causal=causal)
 
 
@@ -47,7 +45,7 @@ def _attention_pullback(
     wants_mask = needs[3]
     if plain(g, query, key, value, mask, dropout) and not is_half(query.dtype):
         if outs[1].ndim == query.ndim:  # few scores: the probabilities were kept
-            return kernels.small_attention_backward(g, query, key, value, outs[1], scale, needs)
+            return kernels.kept_attention_backward(g, query, key, value, outs[1], scale, needs)
         return kernels.attention_backward(
             g, query, key, value, outs[0], outs[1], mask, dropout, scale=scale, causal=causal, mask_wanted=wants_mask
         )

@@ -141,7 +141,7 @@ class Op:
 
     def plan(self, mask: int, count: int, complex_: bool = False, large: bool = False) -> Plan:
         """The plan when the inputs in the bit set `mask` need gradients (`count` inputs in all)."""
-        key = (mask, count, complex_, large) if self.variadic else (mask, complex_, large)
+        key = (mask << 2 | complex_ << 1 | large, count) if self.variadic else mask << 2 | complex_ << 1 | large
         plan = self.plans.get(key)
         if plan is None:
             plan = self.plans[key] = self._make_plan(mask, count, self.rules if complex_ else self.real_rules)

@@ -135,7 +135,7 @@ def apply_unary(op: Op, x: Tensor, params: dict[Any, Any] | None = None) -> Tens
             elif form == 6:
                 node.saved, node.arrays = (x, out), (array, out)
             else:
-                node.saved, node.arrays = save(plan, (x,), (out,)), None
+                node.saved, node.arrays = save(plan, (x,), (out,))
             if x._inference and form != 0:
                 refuse_inference()
             result._node = node
@@ -240,7 +240,7 @@ def binary(
         elif form == 4:
             node.saved = node.arrays = (out,)
         else:
-            node.saved, node.arrays = save(plan, (a, b), (out,)), None
+            node.saved, node.arrays = save(plan, (a, b), (out,))
         result._node = node
         result._requires_grad = True
         return result
@@ -283,11 +283,7 @@ def make_node(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, ma
     node.edges, slots = edges_of(inputs, plan.needs)
     if slots is not None:
         node.slots = slots
-    saved = node.saved = save(plan, inputs, outs) if plan.saves else ()
-    if plan.joint is None and plan.quick:
-        node.arrays = tuple([value._array if isinstance(value, Tensor) else value for value in saved])
-    else:
-        node.arrays = None
+    node.saved, node.arrays = save(plan, inputs, outs)
     if params:
         node.params = params
     node.plan = plan
@@ -324,18 +320,30 @@ class SavedList(tuple):
     """Several saved values under one name (`arrays`, `outs`, or `extras`: all outputs but the first)."""
 
 
-def save(plan: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Gather what the rules of `plan` named."""
-    for value in inputs:
-        if isinstance(value, Tensor) and value._inference:
-            refuse_inference()
-    return tuple([saved_value(code, inputs, outs) for code in plan.saves])
+def save(plan: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
+    """Gather what the rules of `plan` named; the second time as bare arrays, if the engine can use them."""
+    saved: list[Any] = []
+    arrays: list[Any] = []
+    for code in plan.saves:
+        if type(code) is int and code >= 0:
+            value = inputs[code]
+            if isinstance(value, Tensor):
+                if value._inference:
+                    refuse_inference()
+                arrays.append(value._array)
+                saved.append(value if value._node is not None or not value._requires_grad else anchor_of(value))
+                continue
+        elif type(code) is int:
+            value = outs[-1 - code]
+        else:
+            value = saved_under_name(code, inputs, outs)
+        arrays.append(value)
+        saved.append(value)
+    return tuple(saved), tuple(arrays) if plan.quick and plan.joint is None else None
 
 
-def saved_value(code: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> Any:
-    """What one code of a plan stands for."""
-    if type(code) is int:
-        return kept(inputs[code]) if code >= 0 else outs[-1 - code]
+def saved_under_name(code: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> Any:
+    """What a code of a plan that is no number stands for."""
     if type(code) is tuple:
         return shape_of(inputs[code[1]])
     if code == "shapes":
@@ -349,6 +357,8 @@ def saved_value(code: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> An
 
 def kept(value: Any) -> Any:
     """What a graph holds of an input: of a leaf that requires grad, its anchor."""
+    if isinstance(value, Tensor) and value._inference:
+        refuse_inference()
     if isinstance(value, Tensor) and value._node is None and value._requires_grad:
         return anchor_of(value)
     return value

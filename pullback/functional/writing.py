@@ -62,6 +62,7 @@ def direct(name: str, function: Callable[..., Any], write: Callable[..., Any]) -
         return views.in_place(self, function, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
+    method.__module__ = function.__module__  # its family, which may be loaded late
     method.__doc__ = f"`{name[:-1]}`, written over this tensor."
     METHODS[name] = method
     return method

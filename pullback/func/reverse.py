@@ -14,7 +14,6 @@ from ..tensor import Tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten, treespec_pprint
 from .wrapping import (
     check_argnums,
-    detached,
     edge_of,
     fresh_leaves,
     inner_leaves,
@@ -63,8 +62,8 @@ def grad_and_value(
                 and outside.grad
             )
             gradients = gradients_of([output], flat, None, outside.grad, own, record=record)
-            answer = tree_unflatten(gradients, spec)
-            value = output if foreign else detached(output)
+            answer = tree_unflatten(released(gradients, own), spec)
+            (value,) = released([output], own)
             return (answer, (value, released(aux, own))) if has_aux else (answer, value)
 
     return gradient_and_value

@@ -119,8 +119,8 @@ def leads_out(output: Tensor, own: set[Any]) -> bool:
 
 def released(tree: Any, own: set[Any]) -> Any:
     """Results on their way out: the history that leads to the transform's own leaves only is forgotten."""
-    if type(tree) is list and not any(x.requires_grad or x._tangent is not None or type(x._array) is Batched for x in tree):
-        return tree
+    if type(tree) is list and all(isinstance(x, Tensor) for x in tree):
+        return [_released_one(x, own) for x in tree]
     return tree_map_only(Tensor, lambda x: _released_one(x, own), tree)
 
 

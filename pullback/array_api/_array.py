@@ -18,7 +18,7 @@ from ..device import require_cpu
 from ..dtypes import dtype as dtype_type
 from ..dtypes import from_numpy_dtype, int64
 from ..functional import indexing
-from ..methods import alias_of
+from ..methods import alias_of, matrix_transposed, transposed
 from ..numpy_functions import tracked
 from ..tensor import Tensor, disabled_torch_function
 
@@ -31,12 +31,12 @@ class Array(Tensor):
     @property
     def T(self) -> Array:
         """The matrix with rows and columns exchanged."""
-        return adopt(Tensor.T.fget(self))
+        return adopt(transposed(self))
 
     @property
     def mT(self) -> Array:
         """The last two dims exchanged."""
-        return adopt(Tensor.mT.fget(self))
+        return adopt(matrix_transposed(self))
 
     def __getitem__(self, key: Any, /) -> Array:
         return adopt(indexing.getitem(self, _places(key)))

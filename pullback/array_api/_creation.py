@@ -50,7 +50,7 @@ def arange(
     """Evenly spaced numbers from `start` (0 if it is the only one given) until `stop`."""
     check_device(device)
     ends = (0, start) if stop is None else (start, stop)
-    return wrapped(np.arange(*map(plain, ends), plain(step), dtype=numpy_dtype(dtype)))
+    return run(np.arange, *ends, step, dtype=numpy_dtype(dtype))
 
 
 def linspace(

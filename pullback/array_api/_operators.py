@@ -72,8 +72,8 @@ def attach() -> None:
         _put(f"__i{name}__", _in_place(function))
     for name, function in _COMPARISONS.items():
         _put(f"__{name}__", _forward(function))
-    for name, function in _UNARY.items():
-        _put(f"__{name}__", _alone(function))
+    for name, alone in _UNARY.items():
+        _put(f"__{name}__", _alone(alone))
     Array.__hash__ = Tensor.__hash__  # type: ignore[method-assign]  # Python drops it with __eq__
 
 

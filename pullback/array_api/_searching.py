@@ -9,9 +9,9 @@ import numpy as np
 from ..tensor import Tensor
 from ._array import Array, dispatched, run, run_discrete, same_dtype, tracked
 
-UniqueAll = type(np.unique_all(np.empty(0)))
-UniqueCounts = type(np.unique_counts(np.empty(0)))
-UniqueInverse = type(np.unique_inverse(np.empty(0)))
+UniqueAll: Any = type(np.unique_all(np.empty(0)))
+UniqueCounts: Any = type(np.unique_counts(np.empty(0)))
+UniqueInverse: Any = type(np.unique_inverse(np.empty(0)))
 
 
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Array:

@@ -77,7 +77,7 @@ export: Callable[..., Any]
 interface: Callable[..., Any]
 script_method: Callable[..., Any]
 unused: Callable[..., Any]
-ignore = unused = export = script_method = interface = _mark
+ignore = unused = export = script_method = interface = _overload = _overload_method = _mark
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:

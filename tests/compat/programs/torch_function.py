@@ -77,19 +77,19 @@ results = {
     "operators": (length + 1, 1 + length, length - plain, plain - length, 2 - length, -length, length @ plain.T, length**2),
     "comparisons": (length > 1, plain < length, length == plain, ~(length > 1), (length > 1) & (plain > 0)),
     "methods": (length.sum(), length.view(3, 2), length.to(torch.float64), length.detach(), length.clone(), plain.add(length)),
-    "functions": (torch.exp(length), torch.cat([plain, length]), torch.where(plain > 0, length, plain), torch.einsum("ij->j", length)),
+    "functions": (torch.exp(length), torch.cat([plain, length]), torch.where(plain > 0, length, plain)),
     "layers": (torch.nn.functional.relu(length), torch.nn.functional.softmax(length, -1), torch.nn.Linear(3, 1)(length)),
     "linalg": (torch.linalg.norm(length), torch.fft.fft(length), torch.special.expit(length)),
     "attributes": (length.T, length.data, length.mT),
     "indexing": (length[0], length[:, 1:], next(iter(length)), length.max(0).values, length.unbind()[0]),
-    "in place": (copy.copy(length).add_(1), length.clone().zero_(), torch.add(plain, plain, out=torch.empty(2, 3).as_subclass(Length))),
+    "in place": (copy.copy(length).add_(1), length.clone().zero_(), torch.add(plain, plain, out=length.clone())),
     "mixed": (length + height, height * length, torch.mul(length, height)),
     "not tensors": (length.shape, length.dtype, length.tolist(), length.size(0), length.numel(), length.dim()),
     "plain": (length.grad, torch.nn.Parameter(torch.ones(1)) * 2, torch.tensor([1.0]) + plain.sum()),
 }
 for kind, values in results.items():
     print(kind, [name(value) for value in values])
-print(length, height.sum(), f"{length.sum():.1f}" if False else float(length.sum()))
+print(length, height.sum(), float(length.sum()))
 for attempt in (lambda: length + mass, lambda: torch.add(length, mass)):
     try:
         attempt()

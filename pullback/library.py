@@ -1,0 +1,240 @@
+"""`torch.library`: operators of your own, made from Python functions, with a backward formula if you give one.
+
+`custom_op` and `Library` put them into `torch.ops`. What torch needs besides (fake implementations for its compiler,
+kernels for other devices, batching rules) is accepted and kept, and not needed here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .autograd import Function
+from .tensor import Tensor
+from .torch_ops import Operator, put
+
+__all__ = [
+    "CustomOpDef", "Library", "custom_op", "define", "impl", "impl_abstract", "infer_schema", "opcheck",
+    "register_autograd", "register_fake", "register_kernel", "register_vmap",
+]  # fmt: skip
+
+_defined: dict[str, CustomOpDef] = {}
+
+
+def _decorator(keep: Callable[[Any], Any], function: Any) -> Any:
+    """`keep(function)`, or a decorator that does it."""
+    if function is not None:
+        return keep(function)
+
+    def decorate(function: Any) -> Any:
+        keep(function)
+        return function
+
+    return decorate
+
+
+class CustomOpDef:
+    """An operator made from a Python function. Without `register_autograd` it has no derivative."""
+
+    def __init__(self, qualified_name: str, function: Callable[..., Any] | None) -> None:
+        self._namespace, _, self._name = qualified_name.partition("::")
+        if not self._name:
+            raise ValueError(f"the name of an operator is 'namespace::name', not {qualified_name!r}")
+        self._qualname: str = qualified_name
+        self._function: Callable[..., Any] | None = function
+        self._backward: Callable[..., Any] | None = None
+        self._setup_context: Callable[..., Any] | None = None
+        self._composite: bool = False  # made of differentiable functions, and differentiated through them
+        self._opoverload: Operator = put(self._namespace, self._name, self).default
+        _defined[qualified_name] = self
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._function is None:
+            raise NotImplementedError(
+                f"Could not run '{self._qualname}': it was defined without an implementation. "
+                "Give it one with torch.library.impl or register_kernel."
+            )
+        if self._composite:
+            return self._function(*args, **kwargs)
+        bound = inspect.signature(self._function).bind(*args, **kwargs)
+        bound.apply_defaults()
+        return _Call.apply(self, bound.kwargs, *bound.args)
+
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Accepted: shapes without data are not computed here."""
+        return fn
+
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+    ) -> None:
+        """Give the derivative: `backward(ctx, *grads)`, and `setup_context(ctx, inputs, output)` to keep what it needs."""
+        self._backward, self._setup_context = backward, setup_context
+
+    def register_kernel(self, device_types: Any, fn: Callable[..., Any] | None = None, /) -> Any:
+        """An implementation for other devices; that for the CPU replaces the function."""
+
+        def keep(function: Callable) -> Callable:
+            if device_types is None or "cpu" in ([device_types] if isinstance(device_types, str) else device_types):
+                self._function = function
+            return function
+
+        return _decorator(keep, fn)
+
+    def register_vmap(self, func: Callable[..., Any] | None = None) -> Any:
+        """Accepted: batches go through the function example by example."""
+        return _decorator(lambda function: function, func)
+
+
+class _Call(Function):
+    """One call of a custom operator. The last gradients are for its arguments; the operator itself has none."""
+
+    @staticmethod
+    def forward(ctx: Any, op: CustomOpDef, keywords: dict[str, Any], *args: Any) -> Any:
+        assert op._function is not None
+        ctx.operator = op
+        output = op._function(*args, **keywords)
+        if op._setup_context is not None:
+            extra = {"keyword_only_inputs": keywords} if keywords else {}
+            op._setup_context(ctx=ctx, inputs=args, output=output, **extra)
+        return tuple(output) if isinstance(output, list) else output
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if ctx.operator._backward is None:
+            raise RuntimeError(
+                f"Trying to backward through {ctx.operator._opoverload!r} but no autograd formula was registered. "
+                "Please use register_autograd to add one."
+            )
+        found = ctx.operator._backward(ctx, *grads)
+        return (None, None, *(found if isinstance(found, (tuple, list)) else (found,)))
+
+
+def custom_op(
+    name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str], device_types: Any = None,
+    schema: str | None = None, tags: Any = None,
+) -> Any:  # fmt: skip
+    """Make an operator `namespace::name` of a function: `torch.ops.namespace.name`. Also a decorator."""
+
+    def make(function: Callable) -> CustomOpDef:
+        return CustomOpDef(name, function)
+
+    return make if fn is None else make(fn)
+
+
+def _operator(op: Any) -> CustomOpDef:
+    """A custom operator by its name, as a definition or as an entry of `torch.ops`; made if it is only a name yet."""
+    if isinstance(op, Operator):
+        op = op.function
+    if isinstance(op, CustomOpDef):
+        return op
+    if not isinstance(op, str):
+        raise ValueError(f"expected an operator or its name 'namespace::name', got {op!r}")
+    return _defined.get(op) or CustomOpDef(op, None)
+
+
+def register_fake(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None, **_: Any) -> Any:
+    """Accepted: shapes without data are not computed here."""
+    return _decorator(lambda function: function, func)
+
+
+impl_abstract = register_fake
+
+
+def register_autograd(
+    op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None, lib: Any = None
+) -> None:
+    """Give an operator its derivative."""
+    _operator(op).register_autograd(backward, setup_context=setup_context)
+
+
+def register_kernel(op: Any, device_types: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:
+    """Give an operator an implementation."""
+    return _operator(op).register_kernel(device_types, func)
+
+
+def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:
+    """Accepted: batches go through the function example by example."""
+    return _decorator(lambda function: function, func)
+
+
+def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> None:
+    """Announce an operator; `impl` gives it a body."""
+    _operator(qualname)
+
+
+_COMPOSITE = ("", "default", "CompositeImplicitAutograd", "Autograd", "AutogradCPU")
+
+
+def impl(qualname: str, types: Any, func: Callable[..., Any] | None = None, *, lib: Any = None) -> Any:
+    """Give an announced operator its body, for the CPU or for all devices."""
+
+    def keep(function: Callable) -> Callable:
+        kinds = [types] if isinstance(types, str) else list(types)
+        if any(kind in ("cpu", "CPU", "CompositeExplicitAutograd", *_COMPOSITE) for kind in kinds):
+            operator = _operator(qualname)
+            operator._function = function
+            operator._composite = any(kind in _COMPOSITE for kind in kinds)
+        return function
+
+    return _decorator(keep, func)
+
+
+class Library:
+    """A namespace of `torch.ops` to define operators in."""
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        if kind not in ("DEF", "IMPL", "FRAGMENT"):
+            raise ValueError(f"Unsupported kind: {kind}")
+        self.ns: str = ns
+        self.kind: str = kind
+        self.dispatch_key: str = dispatch_key
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """Announce an operator by its schema, `name(Tensor x, int n) -> Tensor`; returns its name."""
+        name = schema.partition("(")[0].strip()
+        define(f"{self.ns}::{name.split('.')[0]}", schema)
+        return name
+
+    def impl(
+        self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False, **_: Any
+    ) -> None:
+        """Give an operator its body."""
+        name = op_name if isinstance(op_name, str) else op_name.__name__
+        name = name.rpartition("::")[2].split(".")[0]
+        impl(f"{self.ns}::{name}", dispatch_key or self.dispatch_key, fn)
+
+
+_TYPES = {"Tensor": "Tensor", "int": "SymInt", "float": "float", "bool": "bool", "str": "str"}
+
+
+def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any, op_name: str | None = None) -> str:
+    """The schema of a function, from its annotations."""
+
+    def kind(annotation: Any) -> str:
+        text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+        return _TYPES.get(text.rpartition(".")[2], text)
+
+    signature = inspect.signature(prototype_function)
+    parts = [
+        f"{kind(parameter.annotation)} {name}"
+        + ("" if parameter.default is parameter.empty else f"={parameter.default}")
+        for name, parameter in signature.parameters.items()
+    ]
+    result = "()" if signature.return_annotation is None else kind(signature.return_annotation)
+    return f"{op_name or ''}({', '.join(parts)}) -> {result}"
+
+
+def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, **_: Any) -> dict[str, str]:
+    """Run an operator and, where it has a derivative, check that against differences."""
+    operator, keywords = _operator(op), kwargs or {}
+    operator(*args, **keywords)
+    asked = [value for value in args if isinstance(value, Tensor) and value.requires_grad]
+    if asked and operator._backward is not None and all(value._array.dtype.itemsize >= 8 for value in asked):
+        from .autograd import gradcheck
+
+        gradcheck(lambda *given: operator(*given, **keywords), args)
+    return dict.fromkeys(("test_schema", "test_autograd_registration", "test_faketensor"), "SUCCESS")

@@ -60,13 +60,11 @@ from .dtypes import (  # noqa: E402
 )
 from .functional import registry as _registry  # noqa: E402
 from .interop import from_dlpack, from_numpy, to_dlpack  # noqa: E402
-from .kernels import allocation as _allocation  # noqa: E402
 from .printing import set_printoptions  # noqa: E402
 from .size import Size  # noqa: E402
 from .tensor import Tensor  # noqa: E402
 from .version import __version__  # noqa: E402
 
-_allocation.keep_freed_memory()
 _interop.attach()
 _interop_einops.watch()
 _methods.attach()

@@ -25,8 +25,7 @@ def commit(gradients: dict[Anchor, Any], owned: set[Any], record: bool) -> None:
     """Add the collected gradients to the `.grad` of their leaves."""
     leaves: list[Tensor] = []
     values: list[Tensor] = []
-    sums: list[Any] = []
-    additions: list[Any] = []
+    sums: Any = ()
     with _lock:
         for anchor, gradient in gradients.items():
             leaf = anchor._owner()
@@ -39,6 +38,8 @@ def commit(gradients: dict[Anchor, Any], owned: set[Any], record: bool) -> None:
                 if leaf._grad_dtype is not False:
                     gradient = cast_to_grad_dtype(gradient, leaf)
                 if present is not None:
+                    if not sums:
+                        sums, additions = [], []
                     sums.append(present.memory())
                     additions.append(gradient)
                     storage_of(present).bump()

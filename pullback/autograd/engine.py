@@ -12,7 +12,7 @@ post-accumulate hook are the exception: theirs is written, and the hook called, 
 from __future__ import annotations
 
 from contextvars import ContextVar
-from heapq import heappop, heappush, heappushpop
+from heapq import heappop, heappush, heapreplace
 from sys import maxsize
 from typing import Any
 
@@ -324,9 +324,9 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
     # it is always the next one.
     while True:
         if upcoming is not None:
-            if heap:
+            if heap and -heap[0][0] > upcoming.order:
                 waiting[upcoming] = coming
-                node = heappushpop(heap, (-upcoming.order, upcoming))[1]
+                node = heapreplace(heap, (-upcoming.order, upcoming))[1]
                 cotangent = waiting.pop(node)
             else:
                 node, cotangent = upcoming, coming
@@ -380,6 +380,10 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                     present = waiting[target]
                     waiting[target] = present + gradient if not blocked else sum_by_blocks(present, gradient)
                 elif upcoming is None:
+                    upcoming, coming = target, gradient
+                elif target.order > upcoming.order:
+                    waiting[upcoming] = coming
+                    heappush(heap, (-upcoming.order, upcoming))
                     upcoming, coming = target, gradient
                 else:
                     waiting[target] = gradient

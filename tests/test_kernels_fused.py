@@ -210,6 +210,21 @@ def test_embedding_backward(bound, dtype, options):
     close(ours, reference.to(getattr(torch, dtype)), dtype, 4)
 
 
+@pytest.mark.parametrize("repeats", [0, 3, 400])
+def test_rows_are_added_into_cleared_memory(repeats, monkeypatch):
+    monkeypatch.setattr(embedding, "CLEARED_BYTES", 1 << 12)
+    monkeypatch.setattr(embedding, "get_num_threads", lambda: 2)
+    generator = np.random.default_rng(0)
+    indices = generator.permutation(2000)[:500]
+    indices[:repeats] = indices[-1]
+    rows = values((500, 8), "float64")
+    dirty = np.full((2000, 8), np.nan)
+    del dirty  # memory to be used again
+    expected = np.zeros((2000, 8))
+    np.add.at(expected, indices, rows)
+    np.testing.assert_allclose(embedding.scatter_add_rows(indices, rows, 2000), expected, atol=1e-12)
+
+
 def test_stable_order_for_wide_keys():
     keys = np.random.default_rng(0).integers(0, 200_000, 5000)
     for bound in (200_000, 1 << 40):

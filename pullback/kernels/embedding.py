@@ -10,6 +10,12 @@ import math
 
 import numpy as np
 
+from .memory import LARGEST_MALLOC
+from .threads import get_num_threads, parallel_rows
+
+CLEARED_BYTES = 1 << 22
+"""Memory of this size is cleared by several threads; beyond `LARGEST_MALLOC` the system gives it out clear."""
+
 
 def stable_order(indices: np.ndarray, bound: int) -> np.ndarray:
     """Stable argsort of non-negative integers below `bound`; 16-bit keys are what NumPy sorts by radix."""
@@ -22,17 +28,40 @@ def stable_order(indices: np.ndarray, bound: int) -> np.ndarray:
     return order[np.argsort(high[order], kind="stable")]
 
 
+def _zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Like `np.zeros`; memory that the process keeps is cleared by all threads."""
+    size = math.prod(shape) * dtype.itemsize
+    if get_num_threads() < 2 or not CLEARED_BYTES <= size < LARGEST_MALLOC:
+        return np.zeros(shape, dtype)
+    out = np.empty(shape, dtype)
+    parallel_rows(lambda start, stop: out[start:stop].fill(0), shape[0], size // shape[0], block_bytes=CLEARED_BYTES)
+    return out
+
+
 def scatter_add_rows(indices: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:
     """Array of `size` rows where row i is the sum of `rows[k]` over all k with `indices[k] == i`."""
-    out = np.zeros((size, *rows.shape[1:]), rows.dtype)
     if rows.size <= 1024:
         # Too few to sort.
+        out = np.zeros((size, *rows.shape[1:]), rows.dtype)
         np.add.at(out, indices, rows)
         return out
+    out = _zeros((size, *rows.shape[1:]), rows.dtype)
     order = stable_order(indices, size)
     ordered = indices[order]
     starts = np.concatenate(([0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1))
     counts = np.diff(starts, append=indices.size)
+    repeated = np.flatnonzero(counts > 1)
+    if 2 * repeated.size < starts.size:
+        # Most rows have their place to themselves: all are put there, and the others' sums go over them.
+        out[indices] = rows
+        starts, counts = starts[repeated], counts[repeated]
+    if starts.size:
+        out[ordered[starts]] = _sums_of_groups(rows, order, starts, counts)
+    return out
+
+
+def _sums_of_groups(rows: np.ndarray, order: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Sums of `rows[order[start : start + count]]` for each group."""
     sums = rows[order[starts]]
     live = np.flatnonzero(counts > 1)
     most = int(counts.max())
@@ -46,8 +75,7 @@ def scatter_add_rows(indices: np.ndarray, rows: np.ndarray, size: int) -> np.nda
         start = int(starts[group])
         rest = rows[order[start + taken : start + int(counts[group])]]
         sums[group] += np.add.reduce(rest, axis=0)
-    out[ordered[starts]] = sums
-    return out
+    return sums
 
 
 def embedding_backward(

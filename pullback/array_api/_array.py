@@ -20,6 +20,7 @@ from ..dtypes import from_numpy_dtype, int64
 from ..functional import indexing
 from ..methods import alias_of, matrix_transposed, transposed
 from ..numpy_functions import tracked
+from ..quiet import restore, silence
 from ..tensor import Tensor, disabled_torch_function
 
 
@@ -39,12 +40,20 @@ class Array(Tensor):
         return adopt(matrix_transposed(self))
 
     def __getitem__(self, key: Any, /) -> Array:
-        return adopt(indexing.getitem(self, _places(key)))
+        return adopt(indexing.getitem(self, self._places(key)))
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         if isinstance(value, Tensor) and value.dtype is not self.dtype:
             value = value.to(self.dtype)
-        indexing.setitem(self, _places(key), value)
+        indexing.setitem(self, self._places(key), value)
+
+    def _places(self, key: Any) -> Any:
+        """A key as torch's indexing wants it. A mask may be empty along a dim that is not: it picks nothing."""
+        if isinstance(key, Tensor) and key._array.dtype.kind == "b" and key.ndim <= self.ndim and not key.size:
+            sizes = self.shape[: key.ndim]
+            if all(have in (0, want) for have, want in zip(key.shape, sizes)):
+                return wrap(np.zeros(sizes, bool))
+        return _integer_places(key)
 
     def __iter__(self) -> Iterator[Array]:
         return map(adopt, Tensor.__iter__(self))
@@ -53,10 +62,10 @@ class Array(Tensor):
         return format(self.detach(), specification)
 
 
-def _places(key: Any) -> Any:
+def _integer_places(key: Any) -> Any:
     """A key with int64 for integers of other widths, which torch takes for masks or refuses."""
     if isinstance(key, tuple):
-        return tuple(map(_places, key))
+        return tuple(map(_integer_places, key))
     if isinstance(key, Tensor) and key._array.dtype.kind in "iu":
         return key.to(int64) if key.ndim else key.__index__()
     return key
@@ -107,10 +116,17 @@ def _own(result: Any, args: tuple[Any, ...]) -> Any:
 
 def run(function: Any, *args: Any, **kwargs: Any) -> Any:
     """NumPy's function on tensors: on the arrays inside, or `dispatched` where a gradient is at stake."""
-    if tracked(args) or any(map(tracked, kwargs.values())):
+    if tracked(args) or kwargs and any(map(tracked, kwargs.values())):
         return dispatched(function, *args, **kwargs)
-    with np.errstate(all="ignore"):
-        return wrapped(function(*map(plain, args), **{key: plain(value) for key, value in kwargs.items()}))
+    token = silence()
+    try:
+        arrays = [plain(value) for value in args]
+        result = function(*arrays, **{key: plain(value) for key, value in kwargs.items()})
+    finally:
+        restore(token)
+    if type(result) is np.ndarray and (result.base is not None or any(result is array for array in arrays)):
+        result = result.copy()  # memory of an argument, without the tape's knowledge
+    return wrapped(result)
 
 
 def run_discrete(function: Any, *args: Any, **kwargs: Any) -> Any:

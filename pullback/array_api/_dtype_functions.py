@@ -9,7 +9,7 @@ import numpy as np
 from ..dtypes import bool_, from_numpy_dtype
 from ..dtypes import dtype as dtype_type
 from ..tensor import Tensor
-from ._array import Array, adopt, check_device, numpy_dtype, tracked, wrapped
+from ._array import Array, adopt, check_device, numpy_dtype, run, tracked
 from ._creation import asarray
 
 
@@ -42,8 +42,7 @@ def astype(x: Tensor, dtype: dtype_type, /, *, copy: bool = True, device: Any = 
         raise TypeError(f"astype: complex values have no {dtype!r}; take xp.real(x) first")
     if tracked(x):
         return adopt(x.to(dtype))
-    with np.errstate(all="ignore"):
-        return wrapped(x._array.astype(dtype.numpy))
+    return run(np.astype, x, dtype)
 
 
 def can_cast(from_: Any, to: dtype_type, /) -> bool:

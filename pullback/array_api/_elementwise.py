@@ -11,7 +11,7 @@ import numpy as np
 from ..numpy_functions import tracked
 from ..tensor import Tensor
 from . import _special_cases
-from ._array import Array, plain, run, run_discrete, same_dtype
+from ._array import Array, dispatched, plain, run, run_discrete, same_dtype
 
 Unary = Callable[[Tensor], Array]
 Binary = Callable[[Any, Any], Array]
@@ -131,12 +131,12 @@ signbit: Unary = predicate("signbit", np.signbit)
 
 def real(x: Tensor, /) -> Array:
     """The real part of each element."""
-    return run(np.real, x) if x.dtype.is_complex else positive(x)
+    return dispatched(np.real, x) if x.dtype.is_complex else positive(x)
 
 
 def imag(x: Tensor, /) -> Array:
     """The imaginary part of each element."""
-    return run(np.imag, x)
+    return dispatched(np.imag, x) if x.dtype.is_complex else run(np.zeros_like, x)
 
 
 def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Array:

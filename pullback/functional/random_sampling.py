@@ -54,9 +54,9 @@ def _kind(dtype: Any, out: Tensor | None = None) -> np.dtype:
 
 
 def _checked(sizes: tuple) -> tuple:
-    for size in sizes:
-        if size < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(sizes)}")
+    if sizes and min(sizes) < 0:
+        first = next(size for size in sizes if size < 0)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {first}: {list(sizes)}")
     return sizes
 
 

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .engine import Generator
+from .engine import FEW, Generator
 from .streams import Shape, exponential, in_blocks, size_of, uniforms
 
 _FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 _LOW_53_BITS = np.uint64(2**53 - 1)
 _SMALL_PERMUTATION = 500
-_SWAPS_AT_ONCE = 1 << 15
+_SWAPS_AT_ONCE = 1 << 16
 _INSIDE_OUT_FROM = (2**32 - 1) // 20
 _NEGATIVE_SELU_LIMIT = 1.7580993408473766
 
@@ -83,10 +83,11 @@ def random(generator: Generator, shape: Shape, dtype: np.dtype) -> np.ndarray:
 
 def randperm(generator: Generator, count: int, dtype: np.dtype = _INT64) -> np.ndarray:
     """A permutation of range(count) by torch's shuffle: step i swaps place i with a place drawn from [i, count)."""
-    content = np.arange(count)
     if count >= _INSIDE_OUT_FROM:
+        content = np.arange(count)
         _shuffle_inside_out(generator, content)
         return content.astype(dtype, copy=False)
+    content = np.arange(count, dtype=np.int32)  # half the memory to move about
     with generator.lock:
         for start in range(0, count - 1, _SWAPS_AT_ONCE):
             bits = generator.bits32(min(_SWAPS_AT_ONCE, count - 1 - start))
@@ -177,6 +178,10 @@ def bernoulli(generator: Generator, shape: Shape, dtype: np.dtype, p: float | np
 
 
 def _bernoulli_number(generator: Generator, shape: Shape, dtype: np.dtype, p: float) -> np.ndarray:
+    count = size_of(shape)
+    if 2 * count <= FEW:
+        with generator.lock:
+            return (generator.few_doubles(count) < p).astype(dtype).reshape(shape)
     # k * 2**-53 < p exactly where the integer k lies below ceil(p * 2**53): no conversion to float64 is needed.
     threshold = np.uint64(math.ceil(p * 2.0**53))
 
@@ -185,7 +190,7 @@ def _bernoulli_number(generator: Generator, shape: Shape, dtype: np.dtype, p: fl
         np.bitwise_and(bits, _LOW_53_BITS, out=bits)
         block[...] = bits < threshold
 
-    return in_blocks(generator, size_of(shape), dtype, fill).reshape(shape)
+    return in_blocks(generator, count, dtype, fill).reshape(shape)
 
 
 def dropout_mask(generator: Generator, shape: Shape, dtype: np.dtype, p: float) -> np.ndarray:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...quiet import restore, silence
+
 if TYPE_CHECKING:
     from .engine import Generator
 
@@ -292,8 +294,11 @@ def _complex_product(a: np.ndarray, b: Number, c: Number, dtype: np.dtype) -> np
     pairs = np.full(max(a.size, 2), c, np.complex128 if dtype == np.float64 else np.complex64)
     pairs.imag[: a.size] = a
     factor = pairs.dtype.type(complex(b, 1))
-    with np.errstate(over="ignore", invalid="ignore"):
+    token = silence()
+    try:
         np.multiply(factor, pairs, out=pairs)
+    finally:
+        restore(token)
     return pairs.imag[: a.size].copy()
 
 

@@ -16,7 +16,7 @@ from threading import Lock
 import numpy as np
 
 from ..threads import parallel_tasks
-from .engine import Generator
+from .engine import FEW, Generator
 from .normals import few_normals, float32_box_muller, fused_multiply_add
 
 Shape = int | Sequence[int]
@@ -24,7 +24,6 @@ _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _LOW_24_BITS, _UNIT = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32)
 _BLOCK = 1 << 15  # values for each pass: draws and results stay in the cache
 _NORMALS_AT_ONCE = 1 << 16  # for each thread
-_FEW = 128  # normals that are made from tables of the words that wait in the generator
 
 
 def size_of(shape: Shape) -> int:
@@ -56,7 +55,9 @@ def in_blocks(generator: Generator, count: int, dtype: np.dtype, fill: Callable[
 def uniforms(generator: Generator, count: int, dtype: np.dtype) -> np.ndarray:
     """Uniforms in [0, 1): float64 from two words each, float32 (for every other dtype) from one."""
     if dtype == _FLOAT64:
-        return generator.doubles(count)
+        return generator.few_doubles(count).copy() if 2 * count <= FEW else generator.doubles(count)
+    if count <= FEW:
+        return generator.few_units(count).copy()
     bits = generator.bits32(count)
     np.bitwise_and(bits, _LOW_24_BITS, out=bits)
     values = bits.view(np.int32).astype(_FLOAT32)
@@ -108,6 +109,9 @@ def normal(
     Box-Muller and share the generator's cached normal; the others come in blocks of 16.
     """
     count = size_of(shape)
+    if count < 16 and mean == 0 and std == 1 and dtype.itemsize > 2:
+        with generator.lock:
+            return np.array(_few_paired_normals(generator, count), dtype).reshape(shape)
     if count < 16 or not contiguous:
         values = cast(fused_multiply_add(_paired_normals(generator, count), std, mean, _FLOAT64), dtype)
         return values.reshape(shape)
@@ -141,7 +145,7 @@ def _normals_by_16(
 
 def _full_blocks_of_16(generator: Generator, count: int, wide: bool) -> np.ndarray:
     """Standard normals, float64 if ``wide``, else float32."""
-    if not wide and count <= _FEW:
+    if not wide and count <= FEW:
         return few_normals(generator, count)
     draw, transform = (generator.doubles, _box_muller) if wide else (generator.bits32, float32_box_muller)
     if count <= _NORMALS_AT_ONCE:
@@ -177,21 +181,33 @@ def _box_muller(draws: np.ndarray) -> None:
 def _paired_normals(generator: Generator, count: int) -> np.ndarray:
     """Standard normals, float64; the second of an incomplete pair waits in the generator for the next call."""
     with generator.lock:
-        first: list[float] = []
-        if count and generator.cached_normal is not None:
-            first.append(generator.cached_normal)
-            generator.cached_normal = None
+        if count < 32:
+            return np.array(_few_paired_normals(generator, count), _FLOAT64)
+        first = [] if generator.cached_normal is None else [generator.cached_normal]
+        generator.cached_normal = None
         missing = count - len(first)
-        drawn = missing + missing % 2
-        if drawn < 32:
-            few = _few_paired_box_muller(generator.few_doubles(drawn))
-            if missing % 2:
-                generator.cached_normal = few.pop()
-            return np.array(first + few, _FLOAT64)
-        values = _paired_box_muller(generator.doubles(drawn))
+        values = _paired_box_muller(generator.doubles(missing + missing % 2))
         if missing % 2:
             generator.cached_normal = float(values[-1])
     return np.concatenate((first, values[:missing]))
+
+
+def _few_paired_normals(generator: Generator, count: int) -> list[float]:
+    """The same for a handful, where calling NumPy would cost more than the arithmetic."""
+    values: list[float] = []
+    if count and generator.cached_normal is not None:
+        values.append(generator.cached_normal)
+        generator.cached_normal = None
+    missing = count - len(values)
+    draws = generator.few_doubles(missing + missing % 2).tolist()
+    for turn, tail in zip(draws[0::2], draws[1::2]):
+        angle = 2.0 * math.pi * turn
+        radius = math.sqrt(-2.0 * math.log1p(-tail))
+        # Adding zero makes 0.0 of -0.0, as adding a mean of zero does.
+        values += (radius * math.cos(angle) + 0.0, radius * math.sin(angle) + 0.0)
+    if missing % 2:
+        generator.cached_normal = values.pop()
+    return values
 
 
 def _paired_box_muller(draws: np.ndarray) -> np.ndarray:
@@ -200,16 +216,6 @@ def _paired_box_muller(draws: np.ndarray) -> np.ndarray:
     values = np.empty(draws.size)
     np.multiply(radius, _c_library("cos", angle), out=values[0::2])
     np.multiply(radius, _c_library("sin", angle), out=values[1::2])
-    return values
-
-
-def _few_paired_box_muller(draws: list[float]) -> list[float]:
-    """The same for a handful, where calling NumPy would cost more than the arithmetic."""
-    values: list[float] = []
-    for turn, tail in zip(draws[0::2], draws[1::2]):
-        angle = 2.0 * math.pi * turn
-        radius = math.sqrt(-2.0 * math.log1p(-tail))
-        values += (radius * math.cos(angle), radius * math.sin(angle))
     return values
 
 

@@ -1,14 +1,16 @@
 """Taylor mode: all derivatives up to some order along one direction, from one evaluation of a function.
 
-The function is recorded once. Then a truncated power series x + d t goes through the graph, node by node. Linear
-operations map each coefficient, products multiply polynomials. For any other operation y(x), the chain rule y' = J(x)
-x' says what to do: the operation's own pullback, run on tensors, gives a small graph of the right-hand side, through
-which series one order shorter are sent in the same way. What has no such rules (custom functions) is differentiated
-by nested forward mode.
+The function is recorded once. Then a power series x + d t goes through the graph, node by node and coefficient by
+coefficient. Linear operations map each coefficient, products multiply polynomials. For any other operation y(x), the
+chain rule y' = J(x) x' says what to do: the operation's own pullback, run on tensors, gives a small graph of the
+right-hand side, whose series are wanted one order lower. Series are computed as far as somebody asks, once: so sin and
+cos, each in the other's right-hand side, cost no more than two products. What has no such rules (custom functions)
+is differentiated by nested forward mode.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -24,11 +26,25 @@ from .autograd.tape import wrap
 from .tensor import Tensor, anchor_of
 from .utils._pytree import tree_flatten, tree_unflatten
 
-Coefficients = list[np.ndarray]  # of t, t^2, ...; the constant is the tensor's value
-
 
 class NoSeries(Exception):
     """An operation without rules that could be followed."""
+
+
+class Series:
+    """The coefficients of t, t^2, ... of a tensor that varies, computed when asked for; the constant is its value."""
+
+    def __init__(self, coefficient: Callable[[int], np.ndarray]) -> None:
+        self.coefficient: Callable[[int], np.ndarray] = coefficient
+        self.found: list[np.ndarray] = []
+
+    def __getitem__(self, k: int) -> np.ndarray:
+        while len(self.found) < k:
+            self.found.append(self.coefficient(len(self.found) + 1))
+        return self.found[k - 1]
+
+
+Slots = dict[int, Series]  # of a node's outputs that vary, by their numbers
 
 
 def taylor(f: Callable[..., Any], x: Any, direction: Any, order: int) -> list[Any]:
@@ -47,23 +63,27 @@ def taylor(f: Callable[..., Any], x: Any, direction: Any, order: int) -> list[An
         leaves = [value.detach().clone().requires_grad_() for value in flat]
         result = f(tree_unflatten(leaves, spec))
     outputs, out_spec = tree_flatten(result)
-    known: dict[Any, dict[int, Coefficients]] = {}
+    known: dict[Any, Slots] = {}
     for leaf, along in zip(leaves, directions, strict=True):
-        first = np.asarray(along.detach()._array, dtype=leaf._array.dtype)
-        known[anchor_of(leaf)] = {0: [first, *[np.zeros_like(first)] * (order - 1)][:order]}
+        known[anchor_of(leaf)] = {0: _line(np.asarray(along.detach()._array, dtype=leaf._array.dtype))}
+    answers = [tree_unflatten([output.detach() for output in outputs], out_spec)]
     try:
-        series = push(outputs, known, order)
+        with np.errstate(all="ignore"):
+            found = Graph(outputs, known, {}).reach(order) if order else []
     except NoSeries:
         return _nested(f, x, direction, order)
-    answers = [tree_unflatten([output.detach() for output in outputs], out_spec)]
-    for k in range(order):
-        scale = math.factorial(k + 1)
+    for k in range(1, order + 1):
         parts = [
-            wrap(np.zeros(output._array.shape, output._array.dtype) if found is None else found[k] * scale)
-            for output, found in zip(outputs, series, strict=True)
+            wrap(np.zeros(output._array.shape, output._array.dtype) if series is None else series[k] * math.factorial(k))
+            for output, series in zip(outputs, found, strict=True)
         ]
         answers.append(tree_unflatten(parts, out_spec))
     return answers
+
+
+def _line(direction: np.ndarray) -> Series:
+    zeros = np.zeros_like(direction)
+    return Series(lambda k: direction if k == 1 else zeros)
 
 
 def _nested(f: Callable, x: Any, direction: Any, order: int) -> list:
@@ -83,25 +103,47 @@ def _nested(f: Callable, x: Any, direction: Any, order: int) -> list:
 # --- through a graph -------------------------------------------------------------------------------------------------
 
 
-def push(outputs: list[Tensor], known: dict[Any, Any], order: int) -> list[Coefficients | None]:
-    """The series of computed tensors, given those of the leaves; None for constants."""
-    starts = [_edge(output) for output in outputs if output.requires_grad]
-    _, running = nodes_leading_to(starts, set(known))
-    found = dict(known)
-    if order:
-        for node in sorted(running, key=lambda node: node.order):
-            found[node] = _after(node, found, order)
-    return [
-        found.get(_edge(output)[0], {}).get(_edge(output)[1]) if output.requires_grad and order else None
-        for output in outputs
-    ]
+class Graph:
+    """The series of computed tensors, given those of the leaves they were computed from.
+
+    `memo` has the series of operations with one input: the same operation on the same series is computed once, in
+    whichever graph of right-hand sides it turns up.
+    """
+
+    def __init__(self, outputs: list[Tensor], known: dict[Any, Slots], memo: dict[Any, Any]) -> None:
+        starts = [_edge(output) for output in outputs if output.requires_grad]
+        _, running = nodes_leading_to(starts, set(known))
+        self.outputs: list[Tensor] = outputs
+        self.known: dict[Any, Slots] = dict(known)
+        self.nodes: list[Any] = sorted(running, key=lambda node: node.order)
+        for node in self.nodes:
+            self.known[node] = _after(node, self.known, memo)
+            for series in self.known[node].values():
+                series[1]  # what comes next will ask for it: in a long graph from far away, if it were not there
+
+    def series(self) -> list[Series | None]:
+        """A series for each output; None for constants."""
+        found: list[Series | None] = []
+        for output in self.outputs:
+            target, slot = _edge(output) if output.requires_grad else (None, 0)
+            found.append(self.known.get(target, {}).get(slot))
+        return found
+
+    def reach(self, order: int) -> list[Series | None]:
+        """The same, computed up to an order: node by node, so that long graphs do not recurse."""
+        for k in range(2, order + 1):
+            for node in self.nodes:
+                for series in self.known[node].values():
+                    series[k]
+        return self.series()
 
 
 def _edge(tensor: Tensor) -> tuple:
     return (anchor_of(tensor), 0) if tensor._node is None else (tensor._node, tensor._output_nr)
 
 
-def _after(node: Any, known: dict, order: int) -> dict[int, Coefficients]:
+def _after(node: Any, known: dict[Any, Slots], memo: dict) -> Slots:
+    """The series of a node's outputs, from those of its inputs."""
     if node.op is None:
         raise NoSeries(node.name())
     slots = node.slots or (0,) * len(node.edges)
@@ -110,22 +152,53 @@ def _after(node: Any, known: dict, order: int) -> dict[int, Coefficients]:
         for position, (target, slot) in enumerate(zip(node.edges, slots, strict=True))
         if target is not None and slot in known.get(target, ())
     }
+    key = None
+    if len(node.edges) == 1 and inputs:
+        key = (node.op, id(inputs[0]), repr(node.params))
+        if key in memo:
+            return memo[key][0]
+    steps = _steps(node, inputs, known, memo)
+    cache: dict[int, dict[int, np.ndarray]] = {}
+
+    def coefficient(k: int, slot: int) -> np.ndarray:
+        if k not in cache:
+            cache[k] = steps(k)
+        return cache[k].get(slot, _zeros(*_outputs(node)[slot]))
+
+    answer = {
+        slot: Series(functools.partial(coefficient, slot=slot))
+        for slot, (_, dtype) in enumerate(_outputs(node))
+        if dtype.kind in "fc" and inputs
+    }
+    if key is not None:
+        memo[key] = answer, inputs[0]  # the input is kept, or another might get its id
+    # The chain rule looks at the node's own outputs.
+    known[node] = answer
+    return answer
+
+
+Steps = Callable[[int], dict[int, np.ndarray]]  # the coefficients of t^k of a node's outputs
+
+
+def _steps(node: Any, inputs: Slots, known: dict, memo: dict) -> Steps:
     saved = tensors_of(node)
     varying = [_series_of(value, known) for value in saved]
     outs = any(type(code) is int and code < 0 or code in ("outs", "extras") for code in node.plan.saves)
     if node.op.kind in ("linear", "real_linear") or not outs and not any(v is not None for v in varying):
-        return _linear(node, inputs, saved, order)  # linear in what varies, at least
+        return _linear(node, inputs, saved)  # linear in what varies, at least
+    values = {code: value for code, value in zip(node.plan.saves, saved, strict=True) if type(code) is int}
     if len(inputs) == 2 and (node.op.kind == "bilinear" or node.op.node_name == "MulBackward0"):
-        return {0: _product(node, inputs, saved, order)}
-    if node.op.node_name == "DivBackward0" and 1 in inputs and not node.params:
-        quotient = _quotient(node, inputs, saved, order)
-        if quotient is not None:
-            return {0: quotient}
-    return _by_chain_rule(node, inputs, saved, varying, order)
+        return _product(node, inputs, values)
+    for name, recurrence in (("DivBackward0", _quotient), ("PowBackward0", _power), ("PowBackward1", _power_of_tensor)):
+        if node.op.node_name == name:
+            steps = recurrence(node, inputs, values)
+            if steps is not None:
+                return steps
+    return _by_chain_rule(node, inputs, saved, varying, known, memo)
 
 
 def _series_of(value: Any, known: dict) -> Any:
-    """The series of a saved value: coefficients, None for constants, a tuple of these for a tuple."""
+    """The series of a saved value: a Series, None for constants, a tuple of these for a tuple."""
     if isinstance(value, (tuple, list)):
         parts = tuple(_series_of(part, known) for part in value)
         return parts if any(part is not None for part in parts) else None
@@ -139,19 +212,128 @@ def _outputs(node: Any) -> tuple:
     return node.outputs or ((node.shape, node.dtype),)
 
 
+def _zeros(shape: tuple, dtype: Any) -> np.ndarray:
+    return np.zeros(shape, dtype)
+
+
+def _constant(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return tuple(_constant(part) for part in value)
+    return value.detach() if isinstance(value, Tensor) else value
+
+
+# --- linear operations and recurrences -------------------------------------------------------------------------------
+
+
+def _linear(node: Any, inputs: Slots, saved: list) -> Steps:
+    """The pullback, transposed, on every coefficient."""
+    with enable_grad():
+        cotangents = _unknown_cotangents(node)
+        pulled = _pulled(node, cotangents, [_constant(value) for value in saved], inputs)
+    live = [position for position, value in pulled.items() if value.requires_grad]
+    slots = [slot for slot, g in enumerate(cotangents) if g is not None]
+    wanted = [cotangents[slot] for slot in slots]
+
+    def steps(k: int) -> dict[int, np.ndarray]:
+        if not live:
+            return {}
+        weights = [wrap(inputs[position][k]) for position in live]
+        found = roots.grad(
+            [pulled[position] for position in live], wanted, weights, materialize_grads=True, retain_graph=True
+        )
+        return {slot: np.asarray(value._array) for slot, value in zip(slots, found, strict=True)}
+
+    return steps
+
+
+def _values(series: Series | None, value: Any) -> Callable[[int], Any]:
+    """Coefficients with the constant as the 0th; 0 for the others of what does not vary."""
+    constant = np.asarray(value.detach()._array if isinstance(value, Tensor) else value)
+    return lambda k: constant if k == 0 else 0 if series is None else series[k]
+
+
+def _fitting(node: Any, value: Any) -> np.ndarray:
+    return np.broadcast_to(value, node.shape).astype(node.dtype, copy=False)
+
+
+def _product(node: Any, inputs: Slots, values: dict) -> Steps:
+    """Polynomials multiplied."""
+    left, right = (_values(inputs[position], values[position]) for position in (0, 1))
+    params = node.params or {}
+
+    def steps(k: int) -> dict[int, np.ndarray]:
+        terms: list = [np.asarray(node.op.forward(left(i), right(k - i), **params)) for i in range(k + 1)]
+        return {0: sum(terms[1:], terms[0])}
+
+    return steps
+
+
+def _quotient(node: Any, inputs: Slots, values: dict) -> Steps | None:
+    """Polynomials divided: y b = a, solved for one coefficient of y after the other."""
+    if 1 not in inputs or 0 not in values or 1 not in values or node.params:
+        return None
+    above, below = _values(inputs.get(0), values[0]), _values(inputs[1], values[1])
+    answer = [above(0) / below(0)]
+
+    def steps(k: int) -> dict[int, np.ndarray]:
+        rest = sum(below(j) * answer[k - j] for j in range(1, k + 1))
+        answer.append((above(k) - rest) / below(0))
+        return {0: _fitting(node, answer[k])}
+
+    return steps
+
+
+def _power(node: Any, inputs: Slots, values: dict) -> Steps | None:
+    """y = x^n: from x y' = n y x'. Whole positive n, and x at 0, are left to the chain rule."""
+    exponent = (node.params or {}).get("exponent")
+    if 0 not in values or not isinstance(exponent, (int, float)) or exponent >= 0 and exponent == int(exponent):
+        return None
+    base = _values(inputs[0], values[0])
+    if not np.all(base(0)):
+        return None
+    answer = [base(0) ** exponent]
+
+    def steps(k: int) -> dict[int, np.ndarray]:
+        total = sum((exponent * j - (k - j)) * base(j) * answer[k - j] for j in range(1, k + 1))
+        answer.append(total / (k * base(0)))
+        return {0: _fitting(node, answer[k])}
+
+    return steps
+
+
+def _power_of_tensor(node: Any, inputs: Slots, values: dict) -> Steps | None:
+    """y = a^b = exp(b log a), where a is positive."""
+    if 0 not in values or 1 not in values:
+        return None
+    base, exponent = _values(inputs.get(0), values[0]), _values(inputs.get(1), values[1])
+    if base(0).dtype.kind == "c" or not np.all(base(0) > 0):
+        return None
+    logarithm = [np.log(base(0))]
+    inner: list[Any] = [exponent(0) * logarithm[0]]
+    answer = [base(0) ** exponent(0)]
+
+    def steps(k: int) -> dict[int, np.ndarray]:
+        rest = sum(j / k * logarithm[j] * base(k - j) for j in range(1, k))
+        logarithm.append((base(k) - rest) / base(0))
+        inner.append(sum(exponent(i) * logarithm[k - i] for i in range(k + 1)))
+        answer.append(sum(j / k * inner[j] * answer[k - j] for j in range(1, k + 1)))
+        return {0: _fitting(node, answer[k])}
+
+    return steps
+
+
+# --- the chain rule --------------------------------------------------------------------------------------------------
+
+
 def _unknown_cotangents(node: Any) -> list:
     """A cotangent to be solved for, for each output; None where it has no derivative."""
-    return [
-        wrap(np.zeros(shape, dtype)).requires_grad_() if dtype.kind in "fc" else None for shape, dtype in _outputs(node)
-    ]
+    return [wrap(_zeros(*metadata)).requires_grad_() if metadata[1].kind in "fc" else None for metadata in _outputs(node)]
 
 
 def _pulled(node: Any, cotangents: list, values: list, positions: Any) -> dict[int, Tensor]:
     """What the node's rules make of tensors: for each position, in the shape of the input."""
     plan, params = node.plan, node.params or {}
-    whole = [
-        wrap(np.zeros(*metadata)) if g is None else g for g, metadata in zip(cotangents, _outputs(node), strict=True)
-    ]
+    whole = [wrap(_zeros(*metadata)) if g is None else g for g, metadata in zip(cotangents, _outputs(node), strict=True)]
     given: Any = tuple(whole) if node.outputs is not None else whole[0]
     slots = node.slots or (0,) * len(node.edges)
     found: dict[int, Any] = {}
@@ -169,66 +351,9 @@ def _pulled(node: Any, cotangents: list, values: list, positions: Any) -> dict[i
     }
 
 
-def _linear(node: Any, inputs: dict, saved: list, order: int) -> dict[int, Coefficients]:
-    """The pullback, transposed, on every coefficient: one batched pass for all."""
-    with enable_grad():
-        cotangents = _unknown_cotangents(node)
-        constants = [_constant(value) for value in saved]
-        pulled = _pulled(node, cotangents, constants, inputs)
-        live = [position for position, value in pulled.items() if value.requires_grad]
-        wanted = [g for g in cotangents if g is not None]
-        if not live:
-            return {}
-        weights = [wrap(np.stack(inputs[position])) for position in live]
-        found = iter(
-            roots.grad(
-                [pulled[position] for position in live], wanted, weights, is_grads_batched=True, materialize_grads=True
-            )
-        )
-    answer = {}
-    for slot, g in enumerate(cotangents):
-        if g is not None:
-            answer[slot] = list(np.asarray(next(found)._array))
-    return answer
-
-
-def _constant(value: Any) -> Any:
-    if isinstance(value, (tuple, list)):
-        return tuple(_constant(part) for part in value)
-    return value.detach() if isinstance(value, Tensor) else value
-
-
-def _product(node: Any, inputs: dict, saved: list, order: int) -> Coefficients:
-    """Polynomials multiplied."""
-    values = {code: value for code, value in zip(node.plan.saves, saved, strict=True) if type(code) is int}
-    left, right = ([np.asarray(values[p].detach()._array), *inputs[p]] for p in (0, 1))
-    params = node.params or {}
-    answer = []
-    for k in range(1, order + 1):
-        terms: list = [np.asarray(node.op.forward(left[i], right[k - i], **params)) for i in range(k + 1)]
-        answer.append(sum(terms[1:], terms[0]))
-    return answer
-
-
-def _quotient(node: Any, inputs: dict, saved: list, order: int) -> Coefficients | None:
-    """Polynomials divided: y b = a, solved for one coefficient of y after the other."""
-    values = {code: value for code, value in zip(node.plan.saves, saved, strict=True) if type(code) is int}
-    if 1 not in values or 0 not in values:
-        return None
-    below = [np.asarray(values[1].detach()._array), *inputs[1]]
-    above = np.asarray(values[0].detach()._array if isinstance(values[0], Tensor) else values[0])
-    answer = [above / below[0]]
-    for k in range(1, order + 1):
-        rest = sum(below[j] * answer[k - j] for j in range(1, k + 1))
-        answer.append(((inputs[0][k - 1] if 0 in inputs else 0) - rest) / below[0])
-    return [np.broadcast_to(part, node.shape).astype(node.dtype, copy=False) for part in answer[1:]]
-
-
-def _by_chain_rule(
-    node: Any, inputs: dict, saved: list, varying: list, order: int
-) -> dict[int, Coefficients]:
+def _by_chain_rule(node: Any, inputs: Slots, saved: list, varying: list, known: dict, memo: dict) -> Steps:
     """y' = J(x) x', with the right-hand side as a graph of stand-ins for x' and for what the rules look at."""
-    stand_ins: list[tuple[Tensor, Any]] = []  # (leaf, its coefficients, or the number of an output)
+    stand_ins: list[tuple[Tensor, Any]] = []  # (leaf, its series, or the number of an output)
 
     def stand_in(value: Any, series: Any, code: Any) -> Any:
         if isinstance(value, (tuple, list)):
@@ -247,30 +372,36 @@ def _by_chain_rule(
 
     with enable_grad():
         values = [stand_in(v, s, c) for v, s, c in zip(saved, varying, node.plan.saves, strict=True)]
-        velocities = {position: wrap(series[0]).requires_grad_() for position, series in inputs.items()}
+        velocities = {position: wrap(series[1]).requires_grad_() for position, series in inputs.items()}
         cotangents = _unknown_cotangents(node)
         pulled = _pulled(node, cotangents, values, inputs)
         live = [position for position, value in pulled.items() if value.requires_grad]
-        wanted = [g for g in cotangents if g is not None]
         slots = [slot for slot, g in enumerate(cotangents) if g is not None]
         if not live:
-            return {}
+            return lambda k: {}
         slopes = roots.grad(
-            [pulled[p] for p in live], wanted, [velocities[p] for p in live], create_graph=True, allow_unused=True,
-            materialize_grads=True,
+            [pulled[p] for p in live], [cotangents[slot] for slot in slots], [velocities[p] for p in live],
+            create_graph=True, allow_unused=True, materialize_grads=True,
         )  # fmt: skip
-    answer = {slot: [np.asarray(slope.detach()._array)] for slot, slope in zip(slots, slopes, strict=True)}
-    own = any(type(series) is int for _, series in stand_ins)
-    for reach in range(2, order + 1) if own else [order] if order > 1 else []:
-        known = {
-            anchor_of(velocity): {0: [(j + 2) * inputs[p][j + 1] for j in range(reach - 1)]}
-            for p, velocity in velocities.items()
-        }
+
+    @functools.cache
+    def right_hand_side() -> list[Series | None]:
+        """Made when the second coefficient is asked for: right-hand sides have right-hand sides of their own."""
+        given = {anchor_of(velocity): {0: _derivative(inputs[p])} for p, velocity in velocities.items()}
         for leaf, series in stand_ins:
-            known[anchor_of(leaf)] = {0: (answer[series] if type(series) is int else series)[: reach - 1]}
-        found = push(list(slopes), known, reach - 1)
-        for slot, slope, series in zip(slots, slopes, found, strict=True):
-            zero = np.zeros(slope._array.shape, slope._array.dtype)
-            rest = [zero if series is None else series[k - 2] / k for k in range(2, reach + 1)]
-            answer[slot] = [answer[slot][0], *rest]
-    return answer
+            given[anchor_of(leaf)] = {0: known[node][series] if type(series) is int else series}
+        return Graph(list(slopes), given, memo).series()
+
+    def steps(k: int) -> dict[int, np.ndarray]:
+        if k == 1:
+            return {slot: np.asarray(slope.detach()._array) for slot, slope in zip(slots, slopes, strict=True)}
+        return {
+            slot: series[k - 1] / k for slot, series in zip(slots, right_hand_side(), strict=True) if series is not None
+        }
+
+    return steps
+
+
+def _derivative(series: Series) -> Series:
+    """The series of the derivative: its constant is the first coefficient."""
+    return Series(lambda k: (k + 1) * series[k + 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -123,3 +124,60 @@ def test_wrong_arguments_are_refused():
         P.taylor(P.sin, _x(3), _d(2), 2)
     with pytest.raises(ValueError, match="order"):
         P.taylor(P.sin, _x(3), _d(3), -1)
+
+
+@pytest.mark.parametrize("name", ONE_PASS)
+def test_cost_grows_with_the_square_of_the_order_at_most(name):
+    f, x, d = ONE_PASS[name], _x(4), _d(4)
+
+    def calls(order):
+        count = 0
+
+        def count_up(frame, event, argument):
+            nonlocal count
+            count += 1
+
+        sys.setprofile(count_up)
+        try:
+            P.taylor(f, x, d, order)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    P.taylor(f, x, d, 2)  # first uses import things
+    assert calls(12) <= 4.5 * calls(6)
+
+
+POWERS = {
+    "of itself": (lambda x: x**x, lambda x: (x * x.log()).exp()),
+    "of a tensor": (lambda x: x ** W[0], lambda x: (W[0] * x.log()).exp()),
+    "a tensor to": (lambda x: W[0].abs() ** x, lambda x: (x * W[0].abs().log()).exp()),
+    "a number to": (lambda x: 1.5**x, lambda x: (x * math.log(1.5)).exp()),
+    "negative": (lambda x: x**-3, lambda x: 1 / (x * x * x)),
+    "fraction": (lambda x: x**1.5, lambda x: x * x.sqrt()),
+    "of negative numbers": (lambda x: (-x) ** -2, lambda x: 1 / (x * x)),
+}
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_powers_of_high_order(name):
+    f, same = POWERS[name]
+    x, d = _x(4), _d(4)
+    for got, want in zip(P.taylor(f, x, d, 9), P.taylor(same, x, d, 9), strict=True):
+        np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-7, atol=1e-9)
+
+
+def test_powers_at_zero():
+    x, d = P.tensor([0.0, 1.0, -2.0], dtype=P.float64), P.ones(3, dtype=P.float64)
+    found = [value.tolist() for value in P.taylor(lambda x: x**2, x, d, 4)]
+    assert found == [[0, 1, 4], [0, 2, -4], [2, 2, 2], [0, 0, 0], [0, 0, 0]]
+    assert [v.tolist()[0] for v in P.taylor(lambda x: x**2.5, x.abs(), d, 2)] == [0, 0, 0]
+
+
+def test_long_graphs_do_not_recurse():
+    def f(x):
+        for _ in range(2000):
+            x = x * 1.0001 + 0.0001
+        return x.sin()
+
+    assert len(P.taylor(f, _x(1), _d(1), 2)) == 3

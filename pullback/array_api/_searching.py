@@ -91,8 +91,8 @@ def unique_inverse(x: Tensor, /) -> Any:
 
 
 def unique_values(x: Tensor, /) -> Array:
-    """The values that occur."""
-    return _kept(x, run_discrete(np.unique_all, x)) if tracked(x) else run(np.unique_values, x)
+    """The values that occur, in order."""
+    return _kept(x, run_discrete(np.unique_all, x)) if tracked(x) else run(np.unique, x, equal_nan=False)
 
 
 def _kept(x: Tensor, found: Any) -> Array:

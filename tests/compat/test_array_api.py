@@ -337,6 +337,7 @@ def test_named_results():
     x = xp.asarray([3.0, 1.0, 3.0])
     values, indices, inverse, counts = xp.unique_all(x)
     assert (values.tolist(), indices.tolist(), inverse.tolist(), counts.tolist()) == ([1, 3], [1, 0], [1, 0, 1], [1, 2])
+    assert xp.unique_values(xp.asarray([3, -2, 7, -2, 1])).tolist() == [-2, 1, 3, 7]  # NumPy's have no order
     fields = {
         "values indices inverse_indices counts": xp.unique_all(x), "values counts": xp.unique_counts(x),
         "values inverse_indices": xp.unique_inverse(x), "Q R": xp.linalg.qr(xp.eye(2)), "U S Vh": xp.linalg.svd(xp.eye(2)),

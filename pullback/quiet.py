@@ -24,6 +24,12 @@ try:
     def restore(token: Any) -> None:
         _reset(token)
 
+    _short, _usual = (_make_extobj(all="ignore", bufsize=size) for size in (512, 8192))
+
+    def use_short_buffer(short: bool) -> None:
+        """Have NumPy fetch operands in short pieces, or in the usual ones; no warnings either way."""
+        _set(_short if short else _usual)
+
 except ImportError:  # pragma: no cover - another NumPy
 
     def silence() -> Any:
@@ -31,6 +37,10 @@ except ImportError:  # pragma: no cover - another NumPy
 
     def restore(token: Any) -> None:
         np.seterr(**token)
+
+    def use_short_buffer(short: bool) -> None:
+        """Have NumPy fetch operands in short pieces, or in the usual ones."""
+        np.setbufsize(512 if short else 8192)
 
 
 def quiet(function: Callable[..., Any]) -> Callable[..., Any]:

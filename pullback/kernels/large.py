@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
+from ..quiet import quiet
 from .memory import empty, keep_freed_memory
-from .threads import parallel_rows, prepare_broadcast
+from .threads import INLINE_BYTES, parallel_rows, prepare_broadcast
 
 UFUNCS: dict[Any, Any] = {
     operator.add: np.add,
@@ -34,8 +36,10 @@ def by_blocks(function: Callable[..., Any], *arrays: Any, into: ndarray | None =
     The result may be written `into` one of the arrays: a block is read before it is written.
     """
     keep_freed_memory()
-    full = max((a for a in arrays if type(a) is ndarray), key=lambda a: a.size)
+    full = max((a for a in arrays if type(a) is ndarray), key=attrgetter("size"))
     shape = full.shape
+    if full.nbytes * (len(arrays) + 2) <= INLINE_BYTES:
+        return in_one_piece(function, *arrays)
     cut = [type(a) is ndarray and a.shape == shape for a in arrays]
     flat = all(a.flags.c_contiguous if is_cut else not isinstance(a, ndarray) or a.ndim == 0 for a, is_cut in zip(arrays, cut))
     if not flat and any(isinstance(a, ndarray) and not is_cut and _spans_rows(a, shape) for a, is_cut in zip(arrays, cut)):
@@ -70,6 +74,12 @@ def by_blocks(function: Callable[..., Any], *arrays: Any, into: ndarray | None =
     width = (len(arrays) + 2) * out.itemsize * (full.size // rows)
     parallel_rows(block, rows, width)
     return result
+
+
+@quiet
+def in_one_piece(function: Callable[..., Any], *arrays: Any) -> Any:
+    """`function(*arrays)` without warnings, as blocks run."""
+    return function(*arrays)
 
 
 def _spans_rows(array: ndarray, shape: tuple[int, ...]) -> bool:

@@ -13,6 +13,7 @@ import math
 import mmap
 import os
 import weakref
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,24 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     memory = np.empty(size + 64, np.uint8)
     start = -memory.ctypes.data % 64
     return memory[start : start + size].view(dtype).reshape(shape)
+
+
+class Scratch:
+    """Rows for the blocks of one kernel call to work in, the same ones for all blocks of a thread."""
+
+    __slots__ = ("arrays", "columns", "dtype")
+
+    def __init__(self, columns: int, dtype: np.dtype) -> None:
+        self.columns: int = columns
+        self.dtype: np.dtype = dtype
+        self.arrays: dict[int, np.ndarray] = {}
+
+    def rows(self, count: int) -> np.ndarray:
+        """`count` uninitialized rows, aligned."""
+        array = self.arrays.get(get_ident())
+        if array is None or len(array) < count:
+            array = self.arrays[get_ident()] = aligned((count, self.columns), self.dtype)
+        return array if len(array) == count else array[:count]
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 Rows are the leading axes, columns the normalized trailing ones. Forward also returns what backward needs of a row
 (its mean and reciprocal deviation) and nothing the size of the input. Half precision is computed in float32.
+Sums in blocks are products by `dot` and `einsum`, which let other threads run meanwhile; `matmul` and `vecdot` do not.
 Batch norm and group norm are in `ops/normalization.py`.
 """
 
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..quiet import restore, silence
-from .memory import aligned, empty
+from .memory import Scratch, aligned, empty
 from .threads import parallel_rows, prepare_broadcast
 
 
@@ -38,6 +39,9 @@ def _flat(parameter: np.ndarray | None, dtype: np.dtype) -> np.ndarray | None:
 def _statistics_shape(x: np.ndarray, axes: int) -> tuple[int, ...]:
     return (*x.shape[: x.ndim - axes], *[1] * axes)
 
+
+BLOCK_BYTES = 3 << 20
+"""More than usual: a block makes many short calls, at each of which threads may have to wait for the interpreter."""
 
 SMALL = 1 << 14
 """Up to this many elements the plain formula over one axis beats blocks."""
@@ -125,36 +129,28 @@ def layer_norm(
     weight, bias = _flat(weight, dtype), _flat(bias, dtype)
     result = empty(x.shape, dtype)
     out = result.reshape(rows.shape)
-    mean, deviation = np.zeros((count, 1), dtype), np.zeros((count, 1), dtype)
+    mean, deviation = np.zeros(count, dtype), np.zeros(count, dtype)
     ones = np.ones(columns, dtype)
+    number, extra, root = np.array([columns, columns * eps, math.sqrt(columns)], dtype)
 
     def block(start: int, stop: int) -> None:
         prepare_broadcast(columns)
-        part, result = rows[start:stop], out[start:stop]
-        centre, scale = mean[start:stop], deviation[start:stop]
-        np.divide(np.matmul(part, ones)[:, None], columns, out=centre)
-        np.subtract(part, centre, result)
-        np.divide(np.vecdot(result, result)[:, None], columns, out=scale)
-        np.sqrt(np.add(scale, eps, out=scale), out=scale)
-        np.reciprocal(scale, out=scale)
-        np.multiply(result, scale, result)
+        part, result, centre, scale = rows[start:stop], out[start:stop], mean[start:stop], deviation[start:stop]
+        np.divide(part.dot(ones), number, centre)
+        np.subtract(part, centre[:, None], result)
+        np.einsum("ij,ij->i", result, result, out=scale)
+        np.add(scale, extra, scale)
+        np.divide(root, np.sqrt(scale, scale), scale)
+        np.multiply(result, scale[:, None], result)
         if weight is not None:
             np.multiply(result, weight, result)
         if bias is not None:
             np.add(result, bias, result)
 
     if rows.size:
-        parallel_rows(block, count, columns * dtype.itemsize * 4, products=True)
+        parallel_rows(block, count, columns * dtype.itemsize * 4, block_bytes=BLOCK_BYTES, products=True)
     shape = _statistics_shape(x, axes)
     return result.astype(x.dtype, copy=False), mean.reshape(shape), deviation.reshape(shape)
-
-
-def _sum_parts(parts: dict[int, np.ndarray]) -> np.ndarray:
-    """Sum of the blocks' partial results in the order of the rows, so that it does not depend on thread timing."""
-    total: Any = None
-    for start in sorted(parts):
-        total = parts[start] if total is None else total + parts[start]
-    return total
 
 
 def _backward(
@@ -170,58 +166,63 @@ def _backward(
     rows, cotangents = _rows(x, axes), _rows(gradient, axes)
     count, columns = rows.shape
     dtype = rows.dtype
-    scales = deviation.reshape(count, 1)
-    centres = None if mean is None else mean.reshape(count, 1)
-    factors = np.ones(columns, dtype) if weight is None else _flat(weight, dtype)
+    scales = deviation.reshape(count)
     want_x, want_weight, want_bias = wanted
+    factors = np.ones(columns, dtype) if weight is None else _flat(weight, dtype)
     gradient_x: Any = empty(x.shape, dtype) if want_x else None
     out: Any = gradient_x.reshape(rows.shape) if want_x else None
-    weight_parts: dict[int, np.ndarray] = {}
-    bias_parts: dict[int, np.ndarray] = {}
+    sums: dict[int, tuple] = {}
+    # What multiplies rows of the cotangent in the sums over rows: ones for the bias, scaled means for the weight.
+    across = np.ones((2, count), dtype)
+    centres = None
+    if mean is not None:
+        centres = mean.reshape(count)
+        np.multiply(scales, centres, across[1])
+    scratch = Scratch(columns, dtype)
+    shares, cubes = scales / columns, scales * scales * scales / -columns
 
     def block(start: int, stop: int) -> None:
         prepare_broadcast(columns)
         part, upstream, scale = rows[start:stop], cotangents[start:stop], scales[start:stop]
-        if want_bias:
-            bias_parts[start] = np.matmul(np.ones(stop - start, dtype), upstream)
-        if not (want_x or want_weight):
-            return
-        # The input is never centred: products with the scales, weights and means sum over rows or columns and weigh
-        # them at once, and what the mean contributes is taken off the sums.
-        buffer = aligned(part.shape, dtype)
-        np.multiply(upstream, part, buffer)
-        if want_weight:
-            weight_parts[start] = np.matmul(scale[:, 0], buffer)
-            if centres is not None:
-                weight_parts[start] -= np.matmul(scale[:, 0] * centres[start:stop, 0], upstream)
+        # The input is never centred: what the mean contributes is taken off the sums.
+        totals = across[:, start:stop].dot(upstream) if want_bias or centres is not None else None
+        buffer = np.multiply(upstream, part, scratch.rows(stop - start))
+        sums[start] = totals, scale.dot(buffer) if want_weight else None
         if not want_x:
             return
-        projection = np.matmul(buffer, factors)[:, None]
-        total = None
+        projection = buffer.dot(factors)
+        offset = None
         if centres is not None:
-            total = np.matmul(upstream, factors)[:, None]
-            projection -= centres[start:stop] * total
-        projection *= scale * scale * scale / -columns
+            centre, total = centres[start:stop], upstream.dot(factors)
+            np.subtract(projection, np.multiply(centre, total), projection)
+            np.multiply(projection, cubes[start:stop], projection)
+            offset = np.multiply(total, shares[start:stop], total)
+            np.add(offset, np.multiply(projection, centre), offset)
+        else:
+            np.multiply(projection, cubes[start:stop], projection)
         result = out[start:stop]
-        np.multiply(upstream, scale, result)
+        np.multiply(upstream, scale[:, None], result)
         if weight is not None:
             np.multiply(result, factors, result)
-        np.add(result, np.multiply(part, projection, buffer), result)
-        if total is not None:
-            np.subtract(result, projection * centres[start:stop] + total * scale / columns, result)
+        np.add(result, np.multiply(part, projection[:, None], buffer), result)
+        if offset is not None:
+            np.subtract(result, offset[:, None], result)
 
     if rows.size:
-        parallel_rows(block, count, columns * dtype.itemsize * 6, products=True)
+        parallel_rows(block, count, columns * dtype.itemsize * 6, block_bytes=BLOCK_BYTES, products=True)
     shape = x.shape[x.ndim - axes :]
 
-    def finished(parts: dict[int, np.ndarray]) -> np.ndarray:
-        total = _sum_parts(parts) if parts else np.zeros(columns, dtype)
-        return total.reshape(shape).astype(gradient.dtype, copy=False)
-
+    for_weight, for_bias = np.zeros(columns, dtype), np.zeros(columns, dtype)
+    for start in sorted(sums):  # in the order of the rows, so that it does not depend on the threads' timing
+        totals, products = sums[start]
+        if want_bias:
+            for_bias += totals[0]
+        if want_weight:
+            for_weight += products if centres is None else products - totals[1]
     return (
         gradient_x.astype(x.dtype, copy=False) if want_x else None,
-        finished(weight_parts) if want_weight else None,
-        finished(bias_parts) if want_bias else None,
+        for_weight.reshape(shape).astype(gradient.dtype, copy=False) if want_weight else None,
+        for_bias.reshape(shape).astype(gradient.dtype, copy=False) if want_bias else None,
     )
 
 
@@ -252,15 +253,15 @@ def rms_norm(
     epsilon = float(np.finfo(dtype).eps) if eps is None else eps
     result = empty(x.shape, dtype)
     out = result.reshape(rows.shape)
-    deviation = np.zeros((count, 1), dtype)
+    deviation = np.zeros(count, dtype)
 
     def block(start: int, stop: int) -> None:
         prepare_broadcast(columns)
         part, result, scale = rows[start:stop], out[start:stop], deviation[start:stop]
-        np.divide(np.vecdot(part, part)[:, None], columns, out=scale)
-        np.sqrt(np.add(scale, epsilon, out=scale), out=scale)
-        np.reciprocal(scale, out=scale)
-        np.multiply(part, scale, out=result)
+        np.divide(np.einsum("ij,ij->i", part, part), columns, scale)
+        np.sqrt(np.add(scale, epsilon, scale), scale)
+        np.reciprocal(scale, scale)
+        np.multiply(part, scale[:, None], result)
         if weight is not None:
             np.multiply(result, weight, out=result)
 

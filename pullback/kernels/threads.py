@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..quiet import use_short_buffer
 from .memory import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -282,7 +283,7 @@ def prepare_broadcast(row_length: int) -> None:
     A ufunc copies a broadcast operand into the iteration buffer when a row is shorter than the buffer, which costs
     three times the operation itself. The setting ends with the block, together with the warnings' state.
     """
-    np.setbufsize(512 if row_length >= 512 else 8192)
+    use_short_buffer(row_length >= 512)
 
 
 def flat_view(array: np.ndarray) -> np.ndarray | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -294,3 +294,9 @@ def rfftfreq(
 ) -> Tensor:  # fmt: skip
     """The frequencies of `rfft`'s results, for samples d apart."""
     return _frequencies(np.arange(n // 2 + 1), n, d, dtype, requires_grad, out)
+
+
+def __getattr__(name: str) -> NoReturn:
+    from .torch_names import missing_attribute
+
+    raise missing_attribute("torch.fft", name)

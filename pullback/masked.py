@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -280,3 +280,9 @@ def logaddexp(
     """log(exp(a) + exp(b)) with what is masked out left out."""
     a, b = _with(input, input_mask, -math.inf), _with(other, other_mask, -math.inf)
     return _torch["logaddexp"](a, b).to(input.dtype if dtype is None else dtype)
+
+
+def __getattr__(name: str) -> NoReturn:
+    from .torch_names import missing_attribute
+
+    raise missing_attribute("torch.masked", name)

@@ -89,6 +89,78 @@ def batch_norm(
     return _functional().batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
+# --- with the statistics that backward needs ---
+
+
+def _inverse_root(variance: Any, eps: float) -> Any:
+    return (variance + eps).rsqrt()
+
+
+@_translated
+def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """Layer norm, and the mean and the inverse standard deviation it used."""
+    dims = tuple(range(input.ndim - len(normalized_shape), input.ndim))
+    rows = input.detach()
+    out = _functional().layer_norm(input, tuple(normalized_shape), weight, bias, eps)
+    return out, rows.mean(dims, True), _inverse_root(rows.var(dims, correction=0, keepdim=True), eps)
+
+
+@_translated
+def native_group_norm(input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float) -> Any:
+    """Group norm, and the mean and the inverse standard deviation it used, (N, group)."""
+    rows = input.detach().reshape((N, group, -1))
+    out = _functional().group_norm(input, group, weight, bias, eps)
+    return out, rows.mean(2), _inverse_root(rows.var(2, correction=0), eps)
+
+
+@_translated
+def native_batch_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
+) -> Any:
+    """Batch norm, and in training the mean and the inverse standard deviation it used; else two empty tensors."""
+    out = _functional().batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if not training:
+        return out, input.new_zeros((0,)), input.new_zeros((0,))
+    dims = (0, *range(2, input.ndim))
+    rows = input.detach()
+    return out, rows.mean(dims), _inverse_root(rows.var(dims, correction=0), eps)
+
+
+@_translated
+def native_dropout(input: Any, p: float, train: bool | None) -> Any:
+    """Dropout, and the mask of what it kept."""
+    ones = input.new_ones(tuple(input.shape))
+    if train is False or p == 0:
+        return input.clone(), ones.bool()
+    mask = _functional().dropout(ones, p, True)
+    return input * mask, mask != 0
+
+
+@_translated
+def embedding_bag(
+    weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
+    per_sample_weights: Any = None, include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Any:  # fmt: skip
+    """Sums, means or maxima (mode 0, 1, 2) of bags of rows, and what backward needs besides, which is empty here."""
+    out = _functional().embedding_bag(
+        indices, weight, offsets, None, 2.0, scale_grad_by_freq, ("sum", "mean", "max")[mode], sparse,
+        per_sample_weights, include_last_offset, padding_idx,
+    )  # fmt: skip
+    return out, offsets.new_zeros((0,)), offsets * 0, offsets * 0
+
+
+@_translated
+def grid_sampler_2d(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+    """Values at the places of a grid; modes are numbers here."""
+    interpolation, padding = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+    return _functional().grid_sample(
+        input, grid, interpolation[interpolation_mode], padding[padding_mode], align_corners
+    )
+
+
+TRANSLATED["grid_sampler"] = TRANSLATED["grid_sampler_3d"] = grid_sampler_2d
+
+
 def find(name: str) -> Callable[..., Any] | None:
     """The function torch has under this name, or None."""
     if name in TRANSLATED:
@@ -103,7 +175,7 @@ def find(name: str) -> Callable[..., Any] | None:
         from .functional.registry import IN_PLACE
         from .tensor import Tensor
 
-        if name in IN_PLACE:
+        if name in IN_PLACE or name in ("as_strided_", "resize_as_"):
             return getattr(Tensor, name)
         if name in ("relu_", "dropout_", "selu_", "celu_", "rrelu_", "threshold_", "alpha_dropout_"):
             return getattr(_functional(), name, None) or getattr(Tensor, name, None)

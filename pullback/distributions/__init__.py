@@ -6,6 +6,8 @@ and values may be, `transforms` change variables, `kl` holds the divergences. Dr
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from pullback.distributions import constraints, transforms
 from pullback.distributions.bernoulli import Bernoulli
 from pullback.distributions.beta import Beta
@@ -91,3 +93,9 @@ __all__ = [
     "VonMises", "Weibull", "Wishart", "biject_to", "constraints", "identity_transform", "kl_divergence", "register_kl",
     "transform_to", "transforms",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> NoReturn:
+    from ..torch_names import missing_attribute
+
+    raise missing_attribute("torch.distributions", name)

@@ -5,6 +5,8 @@
 functions of modules.
 """
 
+from typing import NoReturn
+
 from .batching import vmap
 from .forward import hessian, jacfwd, jvp
 from .linear import linearize
@@ -16,3 +18,9 @@ __all__ = [
     "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev",
     "jvp", "linearize", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> NoReturn:
+    from ..torch_names import missing_attribute
+
+    raise missing_attribute("torch.func", name)

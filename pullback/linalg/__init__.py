@@ -5,6 +5,8 @@ Everything is differentiable to any order where torch's is, with torch's convent
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from ..functional.matmul import matmul
 from .checks import LinAlgError
 from .eigenvalues import eig, eigh, eigvals, eigvalsh, matrix_rank, pinv, qr, svd, svdvals
@@ -41,3 +43,9 @@ __all__ = [
     "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
     "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> NoReturn:
+    from ..torch_names import missing_attribute
+
+    raise missing_attribute("torch.linalg", name)

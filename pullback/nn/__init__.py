@@ -34,3 +34,13 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
             raise TypeError(f"{key} specified twice, in **kwargs and in factory_kwargs")
         result[key] = kwargs[key]
     return result
+
+
+def __getattr__(name: str) -> Any:
+    if name == "grad":
+        from importlib import import_module
+
+        return import_module(f"{__name__}.grad")
+    from ..torch_names import missing_attribute
+
+    raise missing_attribute("torch.nn", name)

@@ -3,6 +3,8 @@
 Not imported by `import pullback`. Functions that torch also has at its top are announced in `functional/layers.py`.
 """
 
+from typing import NoReturn
+
 from ...functional.matmul import linear
 from ...tensor import Tensor
 from .activation import (
@@ -67,6 +69,7 @@ from .distance import bilinear, cosine_similarity, one_hot, pairwise_distance, p
 from .dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from .embedding import embedding, embedding_bag
 from .grids import GRID_SAMPLE_INTERPOLATION_MODES, GRID_SAMPLE_PADDING_MODES, affine_grid, grid_sample
+from .grouped import grouped_mm
 from .loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -147,6 +150,7 @@ __all__ = [
     "cross_entropy", "ctc_loss", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding",
     "embedding_bag", "feature_alpha_dropout", "fold", "fractional_max_pool2d", "fractional_max_pool2d_with_indices",
     "fractional_max_pool3d", "fractional_max_pool3d_with_indices", "gaussian_nll_loss", "gelu", "glu", "grid_sample",
+    "grouped_mm",
     "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
     "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm",
     "leaky_relu",
@@ -162,3 +166,9 @@ __all__ = [
     "threshold", "threshold_", "triplet_margin_loss", "triplet_margin_with_distance_loss", "unfold", "upsample",
     "upsample_bilinear", "upsample_nearest",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> NoReturn:
+    from ...torch_names import missing_attribute
+
+    raise missing_attribute("torch.nn.functional", name)

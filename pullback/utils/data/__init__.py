@@ -6,6 +6,8 @@ How samples become batches, and what runs in worker processes, is in `_utils`.
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from pullback.utils.data._utils.collate import default_collate, default_convert
 from pullback.utils.data._utils.worker import get_worker_info
 from pullback.utils.data.dataloader import DataLoader, _DatasetKind
@@ -35,3 +37,9 @@ __all__ = [
     "TensorDataset", "WeightedRandomSampler", "_DatasetKind", "default_collate", "default_convert", "get_worker_info",
     "random_split",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> NoReturn:
+    from ...torch_names import missing_attribute
+
+    raise missing_attribute("torch.utils.data", name)

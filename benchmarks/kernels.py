@@ -272,7 +272,7 @@ def attentions() -> Iterator[Row]:
 
         def keeping(q=q, k=k, v=v, g=g, scale=scale) -> tuple:
             _, chances = attention.kept_attention(q, k, v, None, scale, False)
-            return attention.kept_attention_backward(g, q, k, v, chances, scale, (True, True, True, False))
+            return attention.kept_attention_backward(g, q, k, v, chances, scale, False, (True, True, True, False))
 
         yield f"attention {shape} forward + backward, probabilities kept", keeping, theirs
 

@@ -240,6 +240,8 @@ ATTENTION = [
     ((), 5, 7, {}),
     ((3,), 300, 400, {}),
     ((3,), 300, 400, {"causal": True}),
+    ((2,), 400, 300, {"causal": True}),
+    ((2,), 256, 256, {"causal": True}),
 ]
 
 
@@ -277,7 +279,7 @@ def test_attention(case, score_bytes, monkeypatch):
     known, chances = attention.kept_attention(q, k, v, mask, 0.4, causal)
     np.testing.assert_allclose(known, out, atol=1e-12)
     for wanted in ((True, True, True, True), (True, True, True, False), (False, False, True, False)):
-        again = attention.kept_attention_backward(g, q, k, v, chances, 0.4, wanted)
+        again = attention.kept_attention_backward(g, q, k, v, chances, 0.4, causal, wanted)
         for a, b, wish in zip(again, ours, wanted):
             assert (a is not None) == wish
             if wish:
@@ -345,3 +347,14 @@ def test_adam_follows_torch(options, name, size):
             maximize=defaults["maximize"],
         )
     close(ours, parameter, "float32", 0.2)
+
+
+def test_what_comes_later_is_not_looked_at():
+    """Keys in the future may hold anything, infinities and nan too."""
+    q, k, v = values((2, 6, 4)), values((2, 6, 4), seed=1), values((2, 6, 4), seed=2)
+    expected, _ = attention.kept_attention(q[:, :4], k[:, :4], v[:, :4], None, 0.5, True)
+    k[:, 4:] = np.nan
+    k[:, 5] = np.inf
+    out, chances = attention.kept_attention(q, k, v, None, 0.5, True)
+    np.testing.assert_allclose(out[:, :4], expected, atol=1e-12)
+    assert not chances[:, :4, 4:].any()

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 SCORE_BYTES = 1 << 20
 """Scores computed at a time by one thread."""
 
+CAUSAL_QUERIES = 128
+"""Queries under a causal mask that are taken together; what none of them may look at is not computed."""
+
 KEPT_SCORES = 1 << 21
 """Up to this many scores the probabilities are kept for the backward pass: rebuilding them costs a third of it."""
 
@@ -56,6 +59,12 @@ def _select(values: np.ndarray | None, first: int, last: int, start: int, stop: 
     return values[:, start:stop] if len(values) == 1 else values[first:last, start:stop]
 
 
+@functools.lru_cache(maxsize=16)
+def _future(queries: int, keys: int) -> np.ndarray:
+    """Where a key comes after the query."""
+    return np.triu(np.ones((queries, keys), bool), 1)
+
+
 class _Problem:
     """The arrays of one call as heads, and how scores of a block are computed from them."""
 
@@ -88,16 +97,20 @@ class _Problem:
         """Queries of one head whose scores take about SCORE_BYTES."""
         return min(max(SCORE_BYTES // max(self.keys * self.dtype.itemsize, 1), 32), self.queries)
 
+    def reach(self, stop: int) -> int:
+        """How many keys the queries before `stop` may look at."""
+        return min(stop, self.keys) if self.causal else self.keys
+
     def scores(self, first: int, last: int, start: int, stop: int) -> np.ndarray:
-        """q k^T scale + mask for a block."""
+        """q k^T scale + mask for a block, for the keys within its reach."""
         scaled = np.multiply(self.query[first:last, start:stop], self.scale)
-        scores = np.matmul(scaled, self.key[first:last].swapaxes(1, 2))
+        reach = self.reach(stop)
+        scores = np.matmul(scaled, self.key[first:last, :reach].swapaxes(1, 2))
         part = _select(self.mask, first, last, start, stop)
         if part is not None:
-            np.add(scores, part, out=scores)
-        if self.causal:
-            future = np.arange(self.keys) > np.arange(start, stop)[:, None]
-            np.copyto(scores, -np.inf, where=future)
+            np.add(scores, part[:, :, :reach], out=scores)
+        if self.causal and start < reach:
+            np.copyto(scores[:, :, start:], -np.inf, where=_future(stop - start, reach - start))
         return scores
 
 
@@ -106,8 +119,8 @@ def _exponentials(problem: _Problem, *block: int) -> tuple[np.ndarray, np.ndarra
 
     Rows of moderate scores need no shift, which saves two passes; as in `softmax.py`, their sums tell.
     """
-    ones = np.ones(problem.keys, problem.dtype)
     scores = problem.scores(*block)
+    ones = np.ones(scores.shape[2], problem.dtype)
     np.exp(scores, out=scores)
     total = np.vecdot(scores, ones)[:, :, None]
     if np.minimum.reduce(total, axis=None) > 1e-3 and np.maximum.reduce(total, axis=None) < 1e5:
@@ -155,10 +168,11 @@ def attention(
         scores, total, level = _exponentials(problem, first, last, start, stop)
         logsumexp[first:last, start:stop] = level
         chosen = _select(kept, first, last, start, stop)
+        reach = problem.reach(stop)
         if chosen is not None:
-            np.multiply(scores, chosen, out=scores)
+            np.multiply(scores, chosen[:, :, :reach], out=scores)
         result = out[first:last, start:stop]
-        np.matmul(scores, problem.value[first:last], out=result)
+        np.matmul(scores, problem.value[first:last, :reach], out=result)
         # Dividing the short output row instead of the probabilities.
         np.divide(result, total, out=result)
 
@@ -197,17 +211,21 @@ def attention_backward(
         np.subtract(scores, levels[part], out=scores)
         np.exp(scores, out=scores)
         chosen = _select(kept, first, last, start, stop)
-        dropped = scores if chosen is None else scores * chosen
-        grad_value[first:last] += np.matmul(dropped.swapaxes(1, 2), upstream[part])
-        slopes = np.matmul(upstream[part], problem.value[first:last].swapaxes(1, 2))
+        seen = (slice(first, last), slice(problem.reach(stop)))
+        dropped = scores
+        if chosen is not None:
+            chosen = chosen[:, :, seen[1]]
+            dropped = scores * chosen
+        grad_value[seen] += np.matmul(dropped.swapaxes(1, 2), upstream[part])
+        slopes = np.matmul(upstream[part], problem.value[seen].swapaxes(1, 2))
         if chosen is not None:
             np.multiply(slopes, chosen, out=slopes)
         np.subtract(slopes, inner[part], out=slopes)
         np.multiply(slopes, scores, out=slopes)
         if grad_scores is not None:
-            grad_scores[part] = slopes
-        np.matmul(slopes, problem.key[first:last], out=grad_query[part])
-        grad_key[first:last] += np.matmul(slopes.swapaxes(1, 2), problem.query[part])
+            grad_scores[*part, seen[1]] = slopes
+        np.matmul(slopes, problem.key[seen], out=grad_query[part])
+        grad_key[seen] += np.matmul(slopes.swapaxes(1, 2), problem.query[part])
 
     def piece(first: int, last: int, start: int, stop: int) -> None:
         prepare_broadcast(problem.keys)
@@ -230,10 +248,20 @@ def attention_backward(
 # --- probabilities kept between the passes ---
 
 
-@functools.lru_cache(maxsize=8)
-def _future(queries: int, keys: int, dtype: np.dtype) -> np.ndarray:
-    """What a causal mask adds to scores: -inf where a key comes after the query."""
-    return np.triu(np.full((queries, keys), -np.inf, dtype), 1)
+@functools.lru_cache(maxsize=16)
+def _past(queries: int, keys: int, dtype: np.dtype) -> np.ndarray:
+    """Bits to keep of probabilities under a causal mask: all, or none where the key comes after the query."""
+    return np.where(_future(queries, keys), 0, -1).astype(dtype)
+
+
+def _query_blocks(queries: int, keys: int, causal: bool) -> list[tuple[slice, slice]]:
+    """Queries and the keys they look at: all at once, or in blocks that leave the future alone."""
+    if not causal:
+        return [(slice(0, queries), slice(0, keys))]
+    return [
+        (slice(start, min(start + CAUSAL_QUERIES, queries)), slice(0, min(start + CAUSAL_QUERIES, queries, keys)))
+        for start in range(0, queries, CAUSAL_QUERIES)
+    ]
 
 
 def _parts(lead: tuple[int, ...], head_bytes: int) -> list[tuple[tuple, int]]:
@@ -276,36 +304,57 @@ def kept_attention(
     chances = np.empty((*lead, queries, keys), dtype)
     if mask is not None and mask.dtype == bool:
         mask = np.where(mask, dtype.type(0), dtype.type(-np.inf))
-    ones = np.ones(keys, dtype)
+    if mask is not None:
+        mask = np.broadcast_to(mask, np.broadcast_shapes(mask.shape, (queries, keys)))
+    bits = np.dtype(f"i{dtype.itemsize}")
 
-    def scores(part: tuple, axis: int) -> np.ndarray:
-        result = chances[part]
-        np.matmul(np.multiply(query[part], scale), key[part].swapaxes(-1, -2), out=result)
+    def scores(result: np.ndarray, part: tuple, axis: int, rows: slice, seen: slice) -> None:
+        scaled = np.multiply(query[part][..., rows, :], scale)
+        np.matmul(scaled, key[part][..., seen, :].swapaxes(-1, -2), out=result)
         own = _share(mask, part, axis, query.ndim)
         if own is not None:
-            np.add(result, own, out=result)
-        if causal:
-            np.add(result, _future(queries, keys, dtype), out=result)
-        return result
+            np.add(result, own[..., rows, seen], out=result)
 
-    def work(part: tuple, axis: int) -> None:
-        prepare_broadcast(keys)
-        known = scores(part, axis)
+    def block(part: tuple, axis: int, rows: slice, seen: slice) -> None:
+        known = chances[part][..., rows, seen]
+        chances[part][..., rows, seen.stop :] = 0
+        scores(known, part, axis, rows, seen)
         np.exp(known, out=known)
+        edge = known[..., rows.start :]
+        if causal and edge.size:
+            past = _past(*edge.shape[-2:], bits)
+            np.bitwise_and(edge.view(bits), past, out=edge.view(bits))
+        ones = np.ones(seen.stop, dtype)
         total = np.vecdot(known, ones)
         # As in `softmax.py`: sums tell whether rows needed their largest score taken away first.
         if not (np.minimum.reduce(total, axis=None) > 1e-3 and np.maximum.reduce(total, axis=None) < 1e30):
-            known = scores(part, axis)
+            scores(known, part, axis, rows, seen)
+            if causal:
+                np.copyto(edge, -np.inf, where=_future(*edge.shape[-2:]))
             top = np.maximum.reduce(known, axis=-1, keepdims=True)
             top[~np.isfinite(top)] = 0
             np.exp(np.subtract(known, top, out=known), out=known)
             total = np.vecdot(known, ones)
             total[total == 0] = 1  # a query that may look at nothing
         np.divide(known, total[..., None], out=known)
-        np.matmul(known, value[part], out=out[part])
+        np.matmul(known, value[part][..., seen, :], out=out[part][..., rows, :])
+
+    def work(part: tuple, axis: int) -> None:
+        prepare_broadcast(keys)
+        for rows, seen in _query_blocks(queries, keys, causal):
+            block(part, axis, rows, seen)
 
     _each_part(work, lead, queries * keys * dtype.itemsize)
     return out, chances
+
+
+def _gather(total: np.ndarray, left: np.ndarray, right: np.ndarray, seen: slice, begins: bool) -> None:
+    """Add `left @ right` to the rows `seen` of a total, or begin it."""
+    if begins:
+        np.matmul(left, right, out=total[..., seen, :])
+        total[..., seen.stop :, :] = 0
+    else:
+        total[..., seen, :] += np.matmul(left, right)
 
 
 def kept_attention_backward(
@@ -315,6 +364,7 @@ def kept_attention_backward(
     value: np.ndarray,
     probabilities: np.ndarray,
     scale: float,
+    causal: bool,
     wanted: tuple[bool, ...],
 ) -> tuple[np.ndarray | None, ...]:
     """Cotangents of query, key, value and scores (the mask's) from what `kept_attention` returned."""
@@ -323,25 +373,33 @@ def kept_attention_backward(
     )
     for_scores = np.empty_like(probabilities) if wanted[3] else None
 
-    def work(part: tuple, _: int) -> None:
-        chances, upstream = probabilities[part], gradient[part]
-        prepare_broadcast(chances.shape[-1])
+    queries, keys = probabilities.shape[-2:]
+
+    def block(part: tuple, rows: slice, seen: slice, begins: bool) -> None:
+        chances, upstream = probabilities[part][..., rows, seen], gradient[part][..., rows, :]
         if for_value is not None:
-            np.matmul(chances.swapaxes(-1, -2), upstream, out=for_value[part])
+            _gather(for_value[part], chances.swapaxes(-1, -2), upstream, seen, begins)
         if for_query is None and for_key is None and for_scores is None:
             return
         # Scaling the gradient scales everything after it; the mask's is wanted without.
-        slopes = np.matmul(upstream if wanted[3] else np.multiply(upstream, scale), value[part].swapaxes(-1, -2))
+        scaled = upstream if wanted[3] else np.multiply(upstream, scale)
+        slopes = np.matmul(scaled, value[part][..., seen, :].swapaxes(-1, -2))
         np.subtract(slopes, np.vecdot(slopes, chances)[..., None], out=slopes)
         np.multiply(slopes, chances, out=slopes)
         if for_scores is not None:
-            for_scores[part] = slopes
+            for_scores[part][..., rows, seen] = slopes
+            for_scores[part][..., rows, seen.stop :] = 0
             np.multiply(slopes, scale, out=slopes)
         if for_query is not None:
-            np.matmul(slopes, key[part], out=for_query[part])
+            np.matmul(slopes, key[part][..., seen, :], out=for_query[part][..., rows, :])
         if for_key is not None:
-            np.matmul(slopes.swapaxes(-1, -2), query[part], out=for_key[part])
+            _gather(for_key[part], slopes.swapaxes(-1, -2), query[part][..., rows, :], seen, begins)
 
-    queries, keys = probabilities.shape[-2:]
+    def work(part: tuple, _: int) -> None:
+        prepare_broadcast(keys)
+        # The last queries look furthest: what they send to the keys is written, the rest added.
+        for number, (rows, seen) in enumerate(reversed(_query_blocks(queries, keys, causal))):
+            block(part, rows, seen, number == 0)
+
     _each_part(work, probabilities.shape[:-2], queries * keys * probabilities.itemsize)
     return for_query, for_key, for_value, for_scores

@@ -45,7 +45,7 @@ def _attention_pullback(
     wants_mask = needs[3]
     if plain(g, query, key, value, mask, dropout) and not is_half(query.dtype):
         if outs[1].ndim == query.ndim:  # few scores: the probabilities were kept
-            return kernels.kept_attention_backward(g, query, key, value, outs[1], scale, needs)
+            return kernels.kept_attention_backward(g, query, key, value, outs[1], scale, causal, needs)
         return kernels.attention_backward(
             g, query, key, value, outs[0], outs[1], mask, dropout, scale=scale, causal=causal, mask_wanted=wants_mask
         )

@@ -31,7 +31,8 @@ _BY_MODULE = {
     "sym_max sym_min sym_not sym_sqrt sym_sum",
     "amp": "autocast GradScaler",
     "amp.autocast_mode": "is_autocast_enabled is_autocast_cpu_enabled set_autocast_enabled set_autocast_cpu_enabled "
-    "get_autocast_dtype set_autocast_dtype get_autocast_cpu_dtype get_autocast_gpu_dtype is_autocast_cache_enabled "
+    "get_autocast_dtype set_autocast_dtype get_autocast_cpu_dtype get_autocast_gpu_dtype set_autocast_cpu_dtype "
+    "set_autocast_gpu_dtype is_autocast_cache_enabled "
     "set_autocast_cache_enabled clear_autocast_cache",
     "torch_version": "TorchVersion",
     "multi": "jacobian backward_batched per_sample_gradients per_sample_norms",

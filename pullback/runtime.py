@@ -57,6 +57,48 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     return _deterministic["warn_only"]
 
 
+_DEBUG_MODES = ("default", "warn", "error")
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """`use_deterministic_algorithms` in one word or number: 0 or "default", 1 or "warn", 2 or "error"."""
+    if isinstance(debug_mode, str) and debug_mode not in _DEBUG_MODES:
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+        )
+    number = _DEBUG_MODES.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    if number not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
+    use_deterministic_algorithms(number > 0, warn_only=number == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """What `set_deterministic_debug_mode` was last told, as a number."""
+    return 0 if not _deterministic["mode"] else 1 if _deterministic["warn_only"] else 2
+
+
+_warnings: dict[str, bool] = {"always": False}
+
+
+def set_warn_always(b: bool) -> None:
+    """Accepted: how often a warning appears is decided by Python's filters (`warnings.simplefilter`)."""
+    _warnings["always"] = bool(b)
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` was last told."""
+    return _warnings["always"]
+
+
+def is_distributed(input: Any) -> bool:
+    """False: every tensor lives in one process."""
+    return False
+
+
+def init_num_threads() -> None:
+    """Accepted: threads are counted when they are first used."""
+
+
 def set_flush_denormal(mode: bool) -> bool:
     """Not available: NumPy keeps denormal numbers. False says so, as in torch."""
     return False
@@ -92,7 +134,8 @@ def compiled_with_cxx11_abi() -> bool:
 
 for _function in (
     get_num_threads, set_num_threads, get_num_interop_threads, set_num_interop_threads, use_deterministic_algorithms,
-    are_deterministic_algorithms_enabled, is_deterministic_algorithms_warn_only_enabled,
+    are_deterministic_algorithms_enabled, is_deterministic_algorithms_warn_only_enabled, set_deterministic_debug_mode,
+    get_deterministic_debug_mode, set_warn_always, is_warn_always_enabled, is_distributed, init_num_threads,
     set_flush_denormal, set_float32_matmul_precision, get_float32_matmul_precision,
     is_tensor, compiled_with_cxx11_abi,
 ):  # fmt: skip

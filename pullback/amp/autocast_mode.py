@@ -110,6 +110,14 @@ def get_autocast_gpu_dtype() -> dtype:
     return get_autocast_dtype("cuda")
 
 
+def set_autocast_cpu_dtype(dtype: dtype) -> None:
+    set_autocast_dtype("cpu", dtype)
+
+
+def set_autocast_gpu_dtype(dtype: dtype) -> None:
+    set_autocast_dtype("cuda", dtype)
+
+
 def is_autocast_cache_enabled() -> bool:
     return _cache
 

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .autograd.autocast import run_in_float32
 from .autograd.tape import apply, wrap
 from .dtypes import as_dtype, default_dtype
 from .dtypes import dtype as dtype_type
@@ -294,6 +295,9 @@ def rfftfreq(
 ) -> Tensor:  # fmt: skip
     """The frequencies of `rfft`'s results, for samples d apart."""
     return _frequencies(np.arange(n // 2 + 1), n, d, dtype, requires_grad, out)
+
+
+run_in_float32(globals(), (name for name in __all__ if not name.endswith(("freq", "shift"))))
 
 
 def __getattr__(name: str) -> NoReturn:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..arrays.batched import NotBatchable
+from ..autograd.autocast import around_autocast
 from ..tensor import Tensor
 from . import names
 
@@ -69,12 +70,12 @@ def public(
     """
 
     def announce(f: F) -> F:
-        exposed: Callable = f
-        if out:
-            exposed = with_out(f)
-        elif wrap:
-            exposed = with_numpy_names(f)
         own = f.__name__
+        exposed: Callable = around_autocast(own, f)
+        if out:
+            exposed = with_out(exposed)
+        elif wrap:
+            exposed = with_numpy_names(exposed)
         for name in (own.rstrip("_") if own.endswith("_") and not own.endswith("__") else own, *names):
             if function:
                 FUNCTIONS[name] = exposed

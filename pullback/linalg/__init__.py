@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from ..autograd.autocast import run_in_float32
 from ..functional.matmul import matmul
 from .checks import LinAlgError
 from .eigenvalues import eig, eigh, eigvals, eigvalsh, matrix_rank, pinv, qr, svd, svdvals
@@ -43,6 +44,9 @@ __all__ = [
     "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
     "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
+
+run_in_float32(globals(), """cholesky cholesky_ex cond eig eigh eigvals eigvalsh householder_product inv inv_ex lstsq
+    matrix_rank pinv qr solve solve_ex svd svdvals tensorinv tensorsolve""".split())
 
 
 def __getattr__(name: str) -> NoReturn:

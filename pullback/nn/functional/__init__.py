@@ -5,6 +5,7 @@ Not imported by `import pullback`. Functions that torch also has at its top are 
 
 from typing import NoReturn
 
+from ...autograd.autocast import in_float32, run_in_float32
 from ...functional.matmul import linear
 from ...tensor import Tensor
 from .activation import (
@@ -138,6 +139,13 @@ from .vision import (
     upsample_bilinear,
     upsample_nearest,
 )
+
+run_in_float32(globals(), """adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy
+    binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy ctc_loss fractional_max_pool2d
+    fractional_max_pool3d grid_sample hinge_embedding_loss huber_loss kl_div l1_loss margin_ranking_loss max_pool3d
+    max_unpool2d max_unpool3d mse_loss multi_margin_loss multilabel_margin_loss nll_loss poisson_nll_loss
+    smooth_l1_loss soft_margin_loss triplet_margin_loss""".split())
+bilinear = in_float32(bilinear, cast=False)
 
 __all__ = [
     "GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "Tensor", "adaptive_avg_pool1d",

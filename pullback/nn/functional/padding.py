@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...autograd.autocast import in_float32
 from ...autograd.tape import apply
 from ...functional.rearranging import constant_pad_nd
 from ...kernels.resampling import padding_tables
@@ -36,7 +37,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value not in (None, 0):
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    return _pad_with_own(input, amounts, mode)
+    pad_with_own = _pad_with_own if mode == "circular" else in_float32(_pad_with_own)
+    return pad_with_own(input, amounts, mode)
 
 
 def _amounts(pad: Any) -> tuple[int, ...]:

@@ -10,6 +10,10 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+# Every `x.shape[0]` waits on these.
+_get: Any = tuple.__getitem__
+_new: Any = tuple.__new__
+
 
 class Size(tuple[int, ...]):
     """A tensor's shape. Slicing and adding give a Size again."""
@@ -28,8 +32,7 @@ class Size(tuple[int, ...]):
         return math.prod(self)
 
     def __getitem__(self, index: Any) -> Any:
-        item = tuple.__getitem__(self, index)
-        return tuple.__new__(Size, item) if isinstance(index, slice) else item
+        return _new(Size, _get(self, index)) if type(index) is slice else _get(self, index)
 
     def __add__(self, other: Any) -> Size:
         if not isinstance(other, tuple):

@@ -118,6 +118,11 @@ def run(function: Any, *args: Any, **kwargs: Any) -> Any:
     """NumPy's function on tensors: on the arrays inside, or `dispatched` where a gradient is at stake."""
     if tracked(args) or kwargs and any(map(tracked, kwargs.values())):
         return dispatched(function, *args, **kwargs)
+    return computed(function, *args, **kwargs)
+
+
+def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """NumPy's function on the arrays inside tensors."""
     token = silence()
     try:
         arrays = [plain(value) for value in args]

@@ -11,7 +11,7 @@ import numpy as np
 from ..numpy_functions import tracked
 from ..tensor import Tensor
 from . import _special_cases
-from ._array import Array, dispatched, plain, run, run_discrete, same_dtype
+from ._array import Array, computed, dispatched, plain, run, run_discrete, same_dtype
 
 Unary = Callable[[Tensor], Array]
 Binary = Callable[[Any, Any], Array]
@@ -31,8 +31,8 @@ def binary(name: str, function: Any) -> Binary:
 
     def call(x1: Any, x2: Any, /) -> Array:
         if tracked(x1) or tracked(x2):
-            x1, x2 = same_dtype(x1, x2)
-        return run(function, x1, x2)
+            return dispatched(function, *same_dtype(x1, x2))
+        return computed(function, x1, x2)
 
     return _named(call, name)
 

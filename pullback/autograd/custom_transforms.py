@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays.batched import Batched, level_of
 from ..arrays.batching_rules import is_tensor
 from ..tensor import Tensor
+from ..utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 from .forward_mode import below_level, set_tangent
 from .function import Function, run_function
 from .general import top_levels
@@ -27,7 +28,8 @@ class VmapInfo(NamedTuple):
 
 def apply_transformed(cls: type[Function], args: tuple[Any, ...], below: float = float("inf")) -> Any:
     """`Function.apply` when forward mode or vmap may be involved."""
-    dual, batch = top_levels(args, None, below)
+    # A function with a batching rule of its own may be given its tensors in tuples, lists and dictionaries.
+    dual, batch = top_levels(args if cls.vmap is Function.vmap else tuple(tree_leaves(args)), None, below)
     if dual > batch:
         return _apply_dual(cls, args, dual)
     if batch:
@@ -185,8 +187,11 @@ def _by_rule(cls: type[Function], args: tuple, level: int) -> Any:
     """Call the function's own `vmap` on whole batches, one level further out."""
     from ..arrays.randomness import randomness_at
 
-    inside, dims, size = [], [], 0
-    for value in args:
+    inside: list[Any] = []
+    dims: list[int | None] = []
+    size = 0
+    leaves, structure = tree_flatten(args)
+    for value in leaves:
         array: Any = value._array if isinstance(value, Tensor) else None
         if level_of(array) == level:
             inside.append(array.array if is_tensor(array.array) else wrap(array.array))
@@ -198,7 +203,8 @@ def _by_rule(cls: type[Function], args: tuple, level: int) -> Any:
     mode = current_mode()
     set_mode(mode.replace(batch_level=max(0, level - 1)))
     try:
-        result = cls.vmap(VmapInfo(int(size), randomness_at(level)), tuple(dims), *inside)
+        info = VmapInfo(int(size), randomness_at(level))
+        result = cls.vmap(info, tree_unflatten(dims, structure), *tree_unflatten(inside, structure))
     finally:
         set_mode(mode)
     if not (isinstance(result, tuple) and len(result) == 2):
@@ -219,6 +225,6 @@ def _entered(value: Any, dim: int | None, level: int) -> Any:
     if not isinstance(value, Tensor):
         return value
     if dim is None:
-        return wrap(Batched(payload_of(value, level), level, False))
+        return value
     moved = value.movedim(dim, 0) if dim else value
     return wrap(Batched(payload_of(moved, level), level))

@@ -376,7 +376,7 @@ class Function(metaclass=FunctionMeta):
         if kwargs or cls.setup_context is not Function.setup_context:
             args = _bound(cls, args, kwargs)
         mode = current_mode()
-        if mode.dual_level or _any_batched(args):
+        if mode.dual_level or _any_batched(args) or mode.batch_level and cls.vmap is not Function.vmap:
             from .custom_transforms import apply_transformed
 
             return apply_transformed(cls, args)

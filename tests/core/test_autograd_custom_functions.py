@@ -262,3 +262,32 @@ def test_tangents_are_written_in_place_where_values_are():
         assert out is dual and tangent.tolist() == [2.0, 2.0]
         with pytest.raises(RuntimeError, match="must modify the corresponding gradient inplace"):
             function(forward, jvp=lambda ctx, t: t * 2).apply(forward_ad.make_dual(torch.ones(2), torch.ones(2)))
+
+
+def test_a_batching_rule_sees_tensors_in_containers_and_may_return_what_is_no_batch():
+    def run(t):
+        class Weighted(t.autograd.Function):
+            @staticmethod
+            def forward(pair, options):
+                return pair[0] * options["by"] + pair[1]
+
+            @staticmethod
+            def setup_context(ctx, inputs, output):
+                pass
+
+            @staticmethod
+            def vmap(info, in_dims, pair, options):
+                seen.append((info.batch_size, in_dims))
+                return (pair[0] * options["by"][:, None] + pair[1]).sum(0), None
+
+        seen, kept = [], []
+        x = t.arange(6.0).reshape(2, 3)
+
+        def f(row, by):
+            kept.append(Weighted.apply((row, t.ones(3)), {"by": by}))
+            return row
+
+        t.func.vmap(f)(x, t.tensor([1.0, 2.0]))
+        return seen, kept[0].tolist()
+
+    assert run(torch) == run(pytest.importorskip("torch"))

@@ -28,8 +28,10 @@ for chunk in (None, 1):
 
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(10, 5), nn.ReLU(), nn.Linear(5, 1), nn.Flatten(0))
-engine = Engine(model, batch_dim=0)
-losses = (model(torch.randn(8, 10)) - 1) ** 2
-gramian = engine.compute_gramian(losses)
-losses.backward(aggregation.UPGradWeighting()(gramian))
-print(f"{gramian.sum().item():.3f} {model[0].weight.grad.sum().item():.4f}")
+x = torch.randn(8, 10)
+for batch_dim in (0, None):
+    engine = Engine(model, batch_dim=batch_dim)
+    losses = (model(x) - 1) ** 2
+    gramian = engine.compute_gramian(losses)
+    losses.backward(aggregation.UPGradWeighting()(gramian))
+    print(f"{gramian.sum().item():.3f} {model[0].weight.grad.sum().item():.4f}")

@@ -26,6 +26,7 @@ from pullback.kernels import (  # noqa: E402
     normalization,
     pooling,
     products,
+    rectifier,
     softmax,
     threads,
     updates,
@@ -277,6 +278,18 @@ def attentions() -> Iterator[Row]:
         yield f"attention {shape} forward + backward, probabilities kept", keeping, theirs
 
 
+def rectifiers() -> Iterator[Row]:
+    x, g = normal(16, 16, 32, 32), normal(16, 16, 32, 32)
+    out = rectifier.rectified(x)
+    tx, tg, to = tensors(x, g, out)
+    yield "relu (16, 16, 32, 32)", lambda: rectifier.rectified(x), lambda: torch.relu(tx)
+    yield (
+        "relu (16, 16, 32, 32) backward",
+        lambda: rectifier.rectified_backward(g, out),
+        lambda: torch.ops.aten.threshold_backward(tg, to, 0),
+    )
+
+
 def batched_products() -> Iterator[Row]:
     packed = normal(4, 128, 3, 4, 64)
     query, key, _ = packed.transpose(2, 0, 3, 1, 4)
@@ -318,7 +331,7 @@ def main() -> None:
         torch.set_num_threads(options.threads)
     print("| kernel | ours, µs | torch, µs | ours / torch |\n|---|---:|---:|---:|")
     groups = (convolutions, poolings, cross_entropies, normalizations, elementwise_chain)
-    for group in (*groups, embeddings_and_updates, attentions, batched_products):
+    for group in (*groups, embeddings_and_updates, attentions, batched_products, rectifiers):
         for name, ours, theirs in group():
             if options.only not in name:
                 continue

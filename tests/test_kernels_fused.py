@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pullback.kernels import activations, attention, embedding, normalization, softmax, updates
+from pullback.kernels import activations, attention, embedding, normalization, rectifier, softmax, updates
 
 torch = pytest.importorskip("torch")
 functional = torch.nn.functional
@@ -358,3 +358,21 @@ def test_what_comes_later_is_not_looked_at():
     out, chances = attention.kept_attention(q, k, v, None, 0.5, True)
     np.testing.assert_allclose(out[:, :4], expected, atol=1e-12)
     assert not chances[:, :4, 4:].any()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("layout", ["plain", "transposed", "broadcast"])
+def test_rectifier(dtype, layout):
+    x = values((300, 200), dtype)
+    x[0], x[1], x[2], x[3] = np.nan, np.inf, -np.inf, -0.0
+    g = values((300, 200), dtype, seed=1)
+    g[5], g[6] = np.inf, np.nan
+    if layout == "transposed":
+        x = x.T
+        g = np.ascontiguousarray(g.T)
+    elif layout == "broadcast":
+        g = np.broadcast_to(g[:, :1], g.shape)
+    out = rectifier.rectified(x)
+    np.testing.assert_array_equal(out, torch.relu(torch.tensor(x)).numpy())
+    expected = torch.ops.aten.threshold_backward(torch.tensor(g), torch.tensor(out), 0)
+    np.testing.assert_array_equal(rectifier.rectified_backward(g, out), expected.numpy())

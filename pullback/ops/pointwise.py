@@ -14,6 +14,7 @@ import numpy as np
 from ..autograd.op import Op, conjugate, elementwise, linear, op
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import number_in
+from ..kernels import rectifier
 from ..quiet import restore, silence
 from .fusing import keep
 
@@ -349,11 +350,21 @@ def _relu(x: Any) -> Any:
     if x.dtype.kind in "bc":
         what = "Boolean" if x.dtype.kind == "b" else "Complex"
         raise RuntimeError(f"{what} inputs not supported for relu")
+    if type(x) is np.ndarray and x.size >= rectifier.LARGE and x.dtype in rectifier.BITS:
+        return rectifier.rectified(x)
     return np.maximum(x, x.dtype.type(0))
 
 
-# Gradients pass where the result is nan.
-relu: Op = op("ReluBackward0", _relu, kind="elementwise_pull", x=lambda g, out: keep(~(out <= 0), g))
+def _relu_pullback(g: Any, out: Any) -> Any:
+    """Gradients pass where the result is nan."""
+    plain = type(g) is np.ndarray is type(out) and g.shape == out.shape
+    if plain and g.size >= rectifier.LARGE and g.dtype in rectifier.BITS:
+        return rectifier.rectified_backward(g, out)
+    return keep(~(out <= 0), g)
+
+
+relu: Op = op("ReluBackward0", _relu, kind="elementwise_pull", x=_relu_pullback)
+relu.blocked = False  # its kernels see to large arrays themselves
 maximum: Op = op(
     "MaximumBackward0",
     np.maximum,

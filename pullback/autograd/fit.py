@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..constants import FLOAT32, FLOAT64, ones
+from ..kernels.products import sum_of_rows
 
 add_reduce: Any = np.add.reduce
 
@@ -33,7 +34,7 @@ def sum_to(gradient: Any, shape: tuple[Any, ...]) -> Any:
     have = gradient.shape
     extra = len(have) - len(shape)
     if extra == 1 and len(have) == 2 and have[1:] == shape and (gradient.dtype is FLOAT32 or gradient.dtype is FLOAT64):
-        return ones(have[0], gradient.dtype).dot(gradient)  # a bias, usually
+        return sum_of_rows(gradient, ones(have[0], gradient.dtype))  # a bias, usually
     if extra < 0 or any(want not in (1, have) for want, have in zip(shape, have[extra:], strict=True)):
         return np.broadcast_to(gradient, shape)  # a constant rule, such as the derivative of a sum
     kind = gradient.dtype

@@ -1,22 +1,91 @@
-"""Products of many small matrices, spread over threads.
+"""Products of matrices, spread over our threads rather than those of BLAS.
 
-`np.matmul` multiplies the matrices of a batch one after another, and BLAS spends as long on sharing a small product
-among its threads as on computing it. Here each thread takes part of the batch and computes whole products.
+BLAS spends as long on sharing a small product among its threads as on computing it, and OpenBLAS's threads go on
+spinning for milliseconds after each product, on the cores where ours are to work on what comes next. Here small
+products stay on one thread; a large one is cut, and a batch of small ones dealt out, so that each thread computes whole
+products.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 
-from .threads import get_num_threads, parallel_tasks
+from .memory import empty
+from .threads import get_num_threads, parallel_rows, parallel_tasks, single_threaded_blas
+
+FEW = 1 << 12
+"""Elements of both factors up to which BLAS stays on one thread by itself, or nearly."""
+
+LARGE_PRODUCT = 1 << 24
+"""Multiply-adds from which one product is cut."""
+
+LARGE_SUM = 1 << 20
+"""Elements from which sums over rows are cut."""
+
+RUN = 1 << 10
+"""Elements that a product with ones sums as exactly as pairwise summation."""
 
 THREADED_PRODUCTS = 1 << 22
 """Multiply-adds from which waking a thread pays."""
 
 WHOLE_PRODUCT = 1 << 23
 """Multiply-adds of one product that BLAS shares well among its own threads."""
+
+
+def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`a @ b` for a matrix or a vector on either side."""
+    if a.size + b.size <= FEW or a.dtype != b.dtype or a.dtype.kind not in "fc":
+        return a.dot(b)
+    threads = get_num_threads()
+    if a.ndim < 2 or b.ndim < 2 or threads < 2 or a.size * b.shape[1] < LARGE_PRODUCT or not single_threaded_blas.known():
+        with single_threaded_blas:
+            return a.dot(b)
+    rows, columns = a.shape[0], b.shape[1]
+    out = empty((rows, columns), a.dtype)
+    by_rows = rows >= columns
+    # Two pieces for each thread: the one that is ready first takes more.
+    step = -(-max(rows, columns) // (2 * threads))
+
+    def piece(start: int) -> None:
+        part = slice(start, start + step)
+        if by_rows:
+            a[part].dot(b, out[part])
+        else:
+            np.matmul(a, b[:, part], out[:, part])
+
+    parallel_tasks(piece, [(start,) for start in range(0, max(rows, columns), step)], products=True)
+    return out
+
+
+def sum_of_rows(x: np.ndarray, ones: np.ndarray) -> np.ndarray:
+    """`ones @ x`, the sum over the first axis of a matrix."""
+    if x.size <= FEW:
+        return ones.dot(x)
+    threads = get_num_threads()
+    if x.size < LARGE_SUM or threads < 2:
+        with single_threaded_blas:
+            return ones.dot(x)
+    step = -(-len(x) // threads)
+    parts = {start: x[start : start + step] for start in range(0, len(x), step)}
+
+    def piece(start: int) -> None:
+        parts[start] = ones[: len(parts[start])].dot(parts[start])
+
+    parallel_tasks(piece, [(start,) for start in parts], products=True)
+    return functools.reduce(np.add, parts.values())
+
+
+def total(x: np.ndarray) -> np.generic:
+    """The sum of all elements of a contiguous array, pairwise but for runs that are short enough to be as exact."""
+    flat = x.reshape(-1)
+    whole = len(flat) // RUN
+    runs = flat[: whole * RUN].reshape(whole, RUN)
+    sums, ones = np.empty(whole, x.dtype), np.ones(RUN, x.dtype)
+    parallel_rows(lambda start, stop: runs[start:stop].dot(ones, sums[start:stop]), whole, RUN * x.itemsize, products=True)
+    return np.add.reduce(sums) + np.add.reduce(flat[whole * RUN :])
 
 
 def batched_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:

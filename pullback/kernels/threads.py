@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,13 +37,14 @@ _local = threading.local()
 
 
 def get_num_threads() -> int:
-    """Number of threads used by large kernels, the calling thread included."""
+    """Number of threads used by large kernels, the calling thread included: OMP_NUM_THREADS, or all cores."""
     global _thread_count
     if _thread_count is None:
-        try:
-            _thread_count = len(os.sched_getaffinity(0))
-        except AttributeError:
-            _thread_count = os.cpu_count() or 1
+        wished = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+        if wished.isdecimal() and int(wished):
+            _thread_count = int(wished)
+        else:
+            _thread_count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return _thread_count
 
 
@@ -147,11 +149,11 @@ def _helpers(count: int) -> _Pool:
 
 
 def _forget_after_fork() -> None:
-    global _pool, _pool_lock, _single_threaded_blas
+    global _pool, _pool_lock
     _pool = None
     # The locks may have been held by a thread that does not exist in the child.
     _pool_lock = threading.Lock()
-    _single_threaded_blas = _SingleThreadedBlas()
+    single_threaded_blas.begin_afresh()
 
 
 if hasattr(os, "register_at_fork"):
@@ -184,10 +186,22 @@ class _SingleThreadedBlas:
                 return getattr(library, name % "get_num_threads"), getattr(library, name % "set_num_threads")
         return ()
 
+    def begin_afresh(self) -> None:
+        """Forget who is inside: they were threads of another process."""
+        self.lock = threading.Lock()
+        if self.depth and self.functions:
+            self.functions[1](self.saved)
+        self.depth = 0
+
+    def known(self) -> bool:
+        """Whether entering has an effect."""
+        if self.functions is None:
+            self.functions = self.find()
+        return bool(self.functions)
+
     def __enter__(self) -> None:
         with self.lock:
-            if self.functions is None:
-                self.functions = self.find()
+            self.known()
             self.depth += 1
             if self.depth == 1 and self.functions:
                 self.saved = self.functions[0]()
@@ -200,7 +214,7 @@ class _SingleThreadedBlas:
                 self.functions[1](self.saved)
 
 
-_single_threaded_blas = _SingleThreadedBlas()
+single_threaded_blas = _SingleThreadedBlas()
 
 
 def parallel_tasks(
@@ -212,15 +226,14 @@ def parallel_tasks(
     """
     helpers = min(get_num_threads(), len(arguments)) - 1
     with np.errstate(all="ignore"):
-        if helpers < 1 or getattr(_local, "inside", False):
-            for item in arguments:
-                function(*item)
-            return
-        if products:
-            with _single_threaded_blas:
+        if getattr(_local, "inside", False):
+            helpers = 0
+        with single_threaded_blas if products else nullcontext():
+            if helpers > 0:
                 _share(function, arguments, helpers)
-        else:
-            _share(function, arguments, helpers)
+            else:
+                for item in arguments:
+                    function(*item)
 
 
 def _share(function: Callable[..., object], arguments: Sequence[tuple], helpers: int) -> None:

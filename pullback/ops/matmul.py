@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, conjugate, linear, op
-from ..kernels.products import batched_product
+from ..kernels.products import FEW, batched_product, product
 from .fusing import in_single
 from .shape import diagonal, expand, place_diagonal
 
@@ -40,9 +40,9 @@ def _matmul(a: Any, b: Any) -> Any:
             return _matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if b.ndim <= 2:
         if a.ndim <= 2:
-            return a.dot(b)  # the same as matmul here, with less overhead
+            return a.dot(b) if a.size + b.size <= FEW else product(a, b)  # the same as matmul here, with less overhead
         if b.ndim == 2 and a.flags.c_contiguous and a.size:  # one large product instead of many small ones
-            return a.reshape(-1, a.shape[-1]).dot(b).reshape(*a.shape[:-1], b.shape[-1])
+            return product(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
         return np.matmul(a, b)
     return batched_product(a, b) if a.ndim > 2 and a.dtype.kind == "f" else np.matmul(a, b)
 
@@ -63,8 +63,8 @@ def _right_of_batches(g: Any, a: Any, b_shape: tuple) -> Any:
 
 mm: Op = op("MmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
 mm.real_rules = {  # plain matrices, the commonest case of all, without detours
-    "a": lambda g, b: g.dot(b.T) if type(b) is np.ndarray is type(g) and g.itemsize > 2 else _left(g, b),
-    "b": lambda g, a: a.T.dot(g) if type(a) is np.ndarray is type(g) and g.itemsize > 2 else _right(g, a),
+    "a": lambda g, b: product(g, b.T) if type(b) is np.ndarray is type(g) and g.itemsize > 2 else _left(g, b),
+    "b": lambda g, a: product(a.T, g) if type(a) is np.ndarray is type(g) and g.itemsize > 2 else _right(g, a),
 }
 bmm: Op = op("BmmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
 matmul: Op = op("UnsafeViewBackward0", _matmul, kind="bilinear", a=_left, b=_right_of_batches)
@@ -199,7 +199,7 @@ def _weigh(x: Any, weight: Any) -> Any:
 def _linear_layer(x: Any, weight: Any, bias: Any) -> Any:
     if x.itemsize == 2 and x.dtype.kind in "fV":
         return _linear_layer(*(v.astype(np.float32) for v in (x, weight, bias))).astype(x.dtype)
-    out = x.dot(weight.T) if x.ndim == 2 else _weigh(x, weight)
+    out = product(x, weight.T) if x.ndim == 2 else _weigh(x, weight)
     if not out.ndim:
         return out + bias
     out += bias

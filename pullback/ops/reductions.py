@@ -12,6 +12,7 @@ import numpy as np
 
 from ..autograd.op import Op, linear, op
 from ..constants import FLOAT32, FLOAT64, ones
+from ..kernels.products import total
 from .shape import _expand, expand, reshape
 
 
@@ -45,6 +46,7 @@ def unkeep(value: Any, axis: tuple[Any, ...], keepdims: Any) -> Any:
     return value
 
 
+_LARGE_SUM = 1 << 18  # elements from which a sum is shared among threads
 _SHORT = 1 << 10  # elements up to which a product with ones sums as exactly as pairwise summation
 
 
@@ -54,6 +56,8 @@ def _sum(x: Any, axis: tuple, keepdims: Any) -> Any:
         if not keepdims and len(axis) == x.ndim:
             if x.size <= _SHORT and type(x) is np.ndarray:
                 return ones(x.size, kind).dot(x.ravel())
+            if x.size >= _LARGE_SUM and type(x) is np.ndarray and x.flags.c_contiguous:
+                return total(x)
             return np.add.reduce(x, None)  # the same, with less to look at
         return np.add.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":

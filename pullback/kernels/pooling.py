@@ -106,7 +106,7 @@ def max_pool(
         if found is not None and tables is not None:
             tap_offsets, base = tables
             tap = _narrowed(windows, _first_match(views, best))
-            np.add(tap_offsets[tap], base, out=found[start:stop])
+            np.add(tap_offsets.take(tap), base, out=found[start:stop])  # take is twice as fast as an index
 
     if out.size:
         parallel_rows(block, len(planes), (planes.shape[1] + 4 * math.prod(output)) * max(x.itemsize, 4))

@@ -184,7 +184,7 @@ class FrexpResult(NamedTuple):
     exponent: Tensor
 
 
-@public()
+@public(out=True)
 def frexp(input: Tensor) -> FrexpResult:
     """Mantissas in [0.5, 1) and integer exponents with `input = mantissa * 2**exponent`."""
     if input._array.dtype.kind not in "fV":

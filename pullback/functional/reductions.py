@@ -74,7 +74,7 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_typ
     return apply_unary(ops.mean_axes, x, {"axis": wrap_dims(dim, ndim), "keepdims": keepdim})
 
 
-@public()
+@public(out=True)
 def softmax(input: Any, dim: int, dtype: dtype_type | None = None) -> Tensor:
     """exp(x) / sum(exp(x)) along a dim."""
     x = in_dtype(as_tensor(input), dtype)
@@ -157,7 +157,7 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_t
     if x._array.dtype.kind == "c":
         raise RuntimeError("nansum does not support complex inputs")
     if x._array.dtype.kind in "biu":
-        return sum(x, dim, keepdim)
+        return sum(x, dim, keepdim, dtype=dtype)
     return apply_unary(statistics.nansum, x, {"axis": wrap_dims(dim, x._array.ndim), "keepdims": keepdim})
 
 

@@ -54,7 +54,7 @@ SAME_DTYPE_OUT: frozenset[str] = frozenset(
     diagonal_copy diff dot expand_copy floor frac gather heaviside index_select inverse isin isneginf isposinf kthvalue lu_solve
     lu_unpack masked_select matmul max median min mm mode multinomial mv nan_to_num nanmedian nanquantile narrow_copy neg ormqr
     permute_copy qr quantile round scatter scatter_add sgn sign signbit sort split_with_sizes_copy svd take topk triangular_solve
-    tril triu trunc vdot view_copy where index_add index_copy""".split()
+    tril triu trunc vdot view_copy where index_add index_copy softmax frexp slice_scatter hash_tensor""".split()
 )
 
 # NumPy's spellings, which torch accepts as well.

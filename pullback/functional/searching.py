@@ -280,7 +280,7 @@ def histogramdd(
     return HistogramddResult(found, tuple(edges))
 
 
-@public()
+@public(out=True)
 def hash_tensor(input: Tensor, dim: Any = (), keepdim: bool = False, *, mode: int = 0) -> Tensor:
     """Exclusive-or of the bits of all elements (or along dims), as uint64."""
     if mode != 0:

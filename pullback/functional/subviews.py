@@ -140,7 +140,7 @@ def _check_part(input: Tensor, src: Tensor, index: tuple) -> None:
         )
 
 
-@public()
+@public(out=True)
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
@@ -213,7 +213,7 @@ def _strided_params(input: Tensor, size: Any, stride: Any, storage_offset: int |
     offset = geometry[2] if storage_offset is None else storage_offset.__index__()
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    if storage_offset is None and plain and not array.size and math.prod(sizes) and striding.extent_of(array):
+    if storage_offset is None and plain and not array.size and 0 not in sizes and striding.extent_of(array):
         raise RuntimeError(
             f"as_strided: where an empty slice begins in its memory is not known, so sizes {list(sizes)} may be out of "
             "bounds for storage. Pass storage_offset, or call it on the tensor that was sliced."

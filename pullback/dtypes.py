@@ -26,7 +26,7 @@ class dtype:
         self.category: int = category
         self.itemsize: int = itemsize
         self.is_signed: bool = signed
-        self._numpy: np.dtype | None = None if name in _FROM_ML_DTYPES else np.dtype(name)
+        self._numpy: np.dtype | None = None if name in _FROM_ML_DTYPES or name in NAMED_ONLY else np.dtype(name)
 
     @property
     def numpy(self) -> np.dtype:
@@ -68,6 +68,14 @@ class dtype:
 
 
 _FROM_ML_DTYPES = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
+NAMED_ONLY = {  # programs compare with them, no tensor has them: (name of the type, category, bytes, signed)
+    "complex32": ("ComplexHalf", _COMPLEX, 4, True),
+    "qint8": ("QInt8", _INTEGER, 1, True),
+    "quint8": ("QUInt8", _INTEGER, 1, False),
+    "qint32": ("QInt32", _INTEGER, 4, True),
+    "quint4x2": ("QUInt4x2", _INTEGER, 1, False),
+    "quint2x4": ("QUInt2x4", _INTEGER, 1, False),
+}
 
 bool_: dtype = dtype("bool", "Bool", "bool", _BOOL, 1, False)
 uint8: dtype = dtype("uint8", "Byte", "unsigned char", _INTEGER, 1, False)
@@ -120,10 +128,27 @@ def number_in(value: Any, kind: np.dtype) -> Any:
 
 
 def _dtype_by_name(name: str) -> dtype:
+    return _BY_NAME[name] if name not in NAMED_ONLY else named_only(name)
+
+
+def __getattr__(name: str) -> dtype:
+    if name in NAMED_ONLY or name == "chalf":
+        return named_only("complex32" if name == "chalf" else name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+
+
+def named_only(name: str) -> dtype:
+    """A dtype that programs mention in tables and comparisons and that no array can have."""
+    if name not in _BY_NAME:
+        type_name, category, itemsize, signed = NAMED_ONLY[name]
+        _BY_NAME[name] = dtype(name, type_name, name, category, itemsize, signed)
     return _BY_NAME[name]
 
 
 def _load_extension_dtype(wanted: dtype) -> np.dtype:
+    if wanted.name in NAMED_ONLY:
+        advice = "torch.complex64" if wanted.category == _COMPLEX else "torch.int8, torch.float16 or torch.bfloat16"
+        raise RuntimeError(f"Pullback has no tensors of dtype {wanted!r}. Use {advice}.")
     try:
         import ml_dtypes
     except ImportError:

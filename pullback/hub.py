@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 from urllib.parse import urlparse
+
+HASH_REGEX: re.Pattern[str] = re.compile(r"-([a-f0-9]*)\.")  # the checksum in the name of a file of weights
+READ_DATA_CHUNK: int = 128 * 1024
 
 _directory: str | None = None
 
@@ -55,3 +59,11 @@ download_url_to_file: Callable[..., Any]
 help: Callable[..., Any]
 list: Callable[..., Any]
 load = list = help = download_url_to_file = _refuse
+
+
+def __getattr__(name: str) -> Any:
+    if name == "tqdm":  # torch has the package's progress bar under this name
+        from tqdm import tqdm
+
+        return tqdm
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

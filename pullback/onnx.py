@@ -1,4 +1,4 @@
-"""`torch.onnx`: exporting is not supported, and says so."""
+"""`torch.onnx`: exporting is not supported, and says so. What packages register for it is accepted."""
 
 from __future__ import annotations
 
@@ -19,3 +19,12 @@ dynamo_export = export
 def is_in_onnx_export() -> bool:
     """Whether a program is being exported: never."""
     return False
+
+
+def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Any, opset_version: int) -> None:
+    """Accepted: how an operator would be exported."""
+
+
+def parse_args(*arg_descriptors: str) -> Any:
+    """A decorator that returns the function as it is."""
+    return lambda function: function

@@ -28,6 +28,9 @@ _ADVICE: dict[str, str] = {
     "torch.nn.functional.scaled_mm": _PRECISION,
     "torch.nn.functional.scaled_grouped_mm": _PRECISION,
     "torch.distributed": _ONE_PROCESS,
+    "torch.distributed.device_mesh": _ONE_PROCESS,
+    "torch.distributed.fsdp": _ONE_PROCESS,
+    "torch.distributed.tensor": _ONE_PROCESS,
     "torch.nn.parallel": _ONE_PROCESS,
     "torch.fx": _CAPTURE,
     "torch.export": _CAPTURE,
@@ -62,8 +65,10 @@ _ADVICE: dict[str, str] = {
 # Types that annotations and isinstance mention; they are in `torch` itself.
 _TYPES = frozenset(
     {
-        "AliasDb", "CompilationUnit", "DispatchKey", "DispatchKeySet", "Event", "FunctionSchema", "Graph", "JITException",
-        "ScriptClass", "ScriptFunction", "ScriptMethod", "ScriptModule", "ScriptObject", "Stream", "SymBool", "SymFloat",
+        "AliasDb", "CompilationUnit", "DeviceObjType", "DispatchKey", "DispatchKeySet", "Event", "FloatType",
+        "FunctionSchema", "Graph", "IntType", "JITException", "PyTorchFileReader", "PyTorchFileWriter", "ScriptClass",
+        "StorageBase", "StringType", "TensorType",
+        "ScriptFunction", "ScriptMethod", "ScriptModule", "ScriptObject", "Stream", "SymBool", "SymFloat",
         "SymInt", "Tag", "TracingState", "Type", "Value",
     }
 )  # fmt: skip

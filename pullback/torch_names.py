@@ -16,6 +16,7 @@ COVERAGE_PAGE: str = "docs/coverage.md"
 # Modules of torch whose name means something else in Pullback (`pullback.ops` are the operations of its own tape), or
 # that have no module of their own here.
 ELSEWHERE: dict[str, str] = {
+    "torch._dynamo.eval_frame": "pullback._dynamo",
     "torch._lowrank": "pullback",
     "torch._tensor": "pullback.tensor",
     "torch._tensor_str": "pullback.printing",
@@ -29,6 +30,7 @@ ELSEWHERE: dict[str, str] = {
     "torch.functional": "pullback",
     "torch.multiprocessing.pool": "multiprocessing.pool",
     "torch.multiprocessing.queue": "multiprocessing.queues",
+    "torch.onnx.symbolic_helper": "pullback.onnx",
     "torch.ops": "pullback.torch_ops",
     "torch.storage": "pullback.raw_storage",
     "torch.testing._comparison": "pullback.testing.comparison",

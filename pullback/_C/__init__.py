@@ -18,9 +18,11 @@ from ..tensor import Tensor
 from ..tensor import disabled_torch_function as _disabled_torch_function_impl
 from ..torch_function import DisableTorchFunction, DisableTorchFunctionSubclass
 from . import _autograd, _functions
+from ._dispatch import DispatchKey, DispatchKeySet, _ExcludeDispatchKeyGuard
 
 __all__ = [
-    "DisableTorchFunction", "DisableTorchFunctionSubclass", "_disabled_torch_function_impl",
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "_ExcludeDispatchKeyGuard",
+    "_disabled_torch_function_impl",
     "_WeakTensorRef", "_autograd", "_current_autograd_node", "_current_graph_task_execution_order",
     "_current_graph_task_id", "_functions", "_set_fwd_grad_enabled", "_will_engine_execute_node", "has_lapack",
     "is_grad_enabled",
@@ -63,10 +65,10 @@ def _get_privateuse1_backend_name() -> str:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "_nn":
+    if name in ("_nn", "_functorch"):
         from importlib import import_module
 
-        return import_module(f"{__name__}._nn")
+        return import_module(f"{__name__}.{name}")
     if name == "_LinAlgError":
         from ..linalg import LinAlgError
 

@@ -11,6 +11,9 @@ from typing import Any
 from ..tensor import Tensor
 from . import roots
 from .functional_checks import (
+    _as_tuple,  # noqa: F401
+    _grad_postprocess,  # noqa: F401
+    _tuple_postprocess,  # noqa: F401
     as_tuple,
     check_requires_grad,
     check_strategy,

@@ -171,3 +171,29 @@ def check_strategy(strategy: str, create_graph: bool, strict: bool, vectorize: b
             "`strict=False` or "
             "`vectorize=False`."
         )
+
+
+# --- torch's private names for the same, which optimizers of other packages import ---
+
+
+def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> tuple[Any, ...]:
+    """Whether the value was a tuple, and the tuple; without names for messages, the tuple alone."""
+    if arg_name is None or fn_name is None:
+        return tuple(inp) if isinstance(inp, (tuple, list)) else (inp,)
+    values, is_tuple = as_tuple(inp, arg_name, fn_name)
+    return is_tuple, values
+
+
+def _grad_postprocess(inputs: Any, create_graph: bool) -> Any:
+    """Nested tuples of tensors, without history unless it is wanted."""
+    if isinstance(inputs[0], Tensor):
+        return inputs if create_graph else tuple(value.detach() for value in inputs)
+    return tuple(_grad_postprocess(value, create_graph) for value in inputs)
+
+
+def _tuple_postprocess(res: Any, to_unpack: bool | tuple[bool, bool]) -> Any:
+    """The inverse of `_as_tuple`: a tuple where there was one, its only element otherwise."""
+    outer, inner = to_unpack if isinstance(to_unpack, tuple) else (to_unpack, True)
+    if not inner:
+        res = tuple(value[0] for value in res)
+    return res if outer else res[0]

@@ -202,10 +202,10 @@ def _legacy(name: str) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "amp":
+    if name in ("amp", "nvtx"):
         from importlib import import_module
 
-        return import_module(f"{__name__}.amp")
+        return import_module(f"{__name__}.{name}")
     if name == "OutOfMemoryError":
         from ..legacy_types import OutOfMemoryError
 

@@ -39,7 +39,7 @@ def as_operand(value: Any) -> Any:
         return value.item() if value.dtype.kind in "biufc" else None
     if isinstance(value, NUMBERS):
         return value
-    if isinstance(value, (np.ndarray, list, tuple)):
+    if isinstance(value, np.ndarray) or type(value) in (list, tuple):  # classes made from them have operators of their own
         from ..creation import tensor
 
         return tensor(value)

@@ -101,3 +101,25 @@ def _find_bracket(
 
 def _too_high(point: Point, start: Point) -> bool:
     return bool(point.value > start.value + SUFFICIENT_DECREASE * point.step * start.slope)
+
+
+def _cubic_interpolate(
+    x1: float, f1: float, g1: Any, x2: float, f2: float, g2: Any, bounds: tuple[float, float] | None = None
+) -> float:
+    """`cubic_minimum` with the arguments of torch's function, which other optimizers import."""
+    return cubic_minimum(Point(x1, float(f1), None, float(g1)), Point(x2, float(f2), None, float(g2)), bounds)
+
+
+def _strong_wolfe(
+    obj_func: Callable[..., Any], x: Any, t: float, d: Any, f: float, g: Any, gtd: Any, c1: float = SUFFICIENT_DECREASE,
+    c2: float = CURVATURE, tolerance_change: float = 1e-9, max_ls: int = 25,
+) -> tuple[float, Any, float, int]:  # fmt: skip
+    """`strong_wolfe` with the arguments of torch's function; the two constants are those of the method."""
+
+    def probe(step: float) -> Point:
+        value, gradient = obj_func(x, step, d)
+        return Point(step, float(value), gradient.clone(), float(gradient.dot(d)))
+
+    start = Point(0.0, float(f), g.clone(), float(gtd))
+    found, evaluations = strong_wolfe(probe, start, float(t), float(d.abs().max()), tolerance_change, max_ls)
+    return found.value, found.gradient, found.step, evaluations

@@ -10,7 +10,7 @@ import numpy as np
 import pullback
 from pullback.optim._arrays import scalar_of
 from pullback.optim._checks import check_lr
-from pullback.optim._line_search import Point, strong_wolfe
+from pullback.optim._line_search import Point, _cubic_interpolate, _strong_wolfe, strong_wolfe  # noqa: F401
 from pullback.optim.optimizer import Optimizer, ParamsT
 
 if TYPE_CHECKING:

@@ -18,6 +18,9 @@ from pullback.utils.data.sampler import BatchSampler, RandomSampler, Sampler, Se
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
+_collate_fn_t = Callable[[list[Any]], Any]  # what a function that joins samples is, for annotations
+_worker_init_fn_t = Callable[[int], None]
+
 T_co = TypeVar("T_co", covariant=True)
 
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")

@@ -1,0 +1,100 @@
+"""Names of torch's inner modules that packages import: they exist, and those that compute give torch's results."""
+
+import importlib
+
+import pytest
+
+import pullback
+from pullback.torch_names import find_torch_name
+
+torch = pytest.importorskip("torch")
+
+
+def at(t, dotted):
+    """`torch.a.b` of a library: modules of torch are imported, ours are found where they live."""
+    if t is pullback:
+        return find_torch_name(dotted)
+    module, _, name = dotted.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def search_line(t):
+    def objective(x, step, direction):
+        moved = (x + step * direction).detach().requires_grad_()
+        value = ((moved - 3) ** 2).sum() + (moved**4).sum() / 10
+        (gradient,) = t.autograd.grad(value, moved)
+        return float(value.detach()), gradient
+
+    x, direction = t.tensor([0.0, 1.0], dtype=t.float64), t.tensor([1.0, 0.5], dtype=t.float64)
+    value, gradient = objective(x, 0.0, direction)
+    search = at(t, "torch.optim.lbfgs._strong_wolfe")
+    value, gradient, step, evaluations = search(objective, x, 5.0, direction, value, gradient, gradient.dot(direction))
+    return [value, *gradient.tolist(), step, evaluations]
+
+
+def checks(t):
+    outcomes = []
+    for name in ["_check", "_check_index", "_check_value", "_check_type", "_check_not_implemented"]:
+        getattr(t, name)(True, lambda: "never made")
+        try:
+            getattr(t, name)(False, lambda: "made")
+        except Exception as error:
+            outcomes.append((type(error).__name__, str(error)))
+    return outcomes
+
+
+def flat_buffers(t):
+    tensors = [t.arange(3.0), t.ones(2, 2)]
+    flat = at(t, "torch._utils._flatten_dense_tensors")(tensors)
+    back = at(t, "torch._utils._unflatten_dense_tensors")(flat, tensors)
+    return flat.tolist(), [part.tolist() for part in back]
+
+
+def conditions(t):
+    x = t.tensor([1.0, -2.0])
+    chosen = at(t, "torch.cond")(x.sum() > 0, lambda v: v + 1, lambda v: v - 1, (x,))
+    return chosen.tolist(), t.sym_max(2, 3), t.sym_int(2.5), t.sym_not(True), t._shape_as_tensor(t.ones(2, 3)).tolist()
+
+
+def tuples(t):
+    as_tuple = at(t, "torch.autograd.functional._as_tuple")
+    unpack = at(t, "torch.autograd.functional._tuple_postprocess")
+    return as_tuple(3), as_tuple((1, 2)), unpack(((1,), (2,)), (True, False)), unpack((5,), False)
+
+
+def parsed(t):
+    parse = at(t, "torch._C._nn._parse_to")
+    answers = [parse("cpu"), parse(t.float64), parse("cpu", t.float16, True), parse(t.ones(1)), parse(device="cpu")]
+    return [tuple(map(str, answer)) for answer in answers]
+
+
+def of_checkpoint(t):
+    tools = at(t, "torch.utils.checkpoint.detach_variable"), at(t, "torch.utils.checkpoint.get_device_states")
+    x = t.ones(2, requires_grad=True) * 2
+    (leaf, other) = tools[0]((x, 3))
+    return leaf.is_leaf, leaf.requires_grad, other, tools[1](x)
+
+
+CASES = [search_line, checks, flat_buffers, conditions, tuples, parsed, of_checkpoint]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_as_torch(case):
+    expected, result = case(torch), case(pullback)
+    assert result == pytest.approx(expected) if case is search_line else result == expected
+
+
+NAMES = """
+    torch._C._TensorMeta torch._C._functorch.is_batchedtensor torch._C.DispatchKeySet torch._C._log_api_usage_once
+    torch._subclasses.fake_tensor.is_fake torch._tensor.Tensor torch._vmap_internals._vmap torch.cuda._initialized
+    torch.cuda.amp.grad_scaler.GradScaler torch.cuda.nvtx.range torch.functional.einsum torch.hub.HASH_REGEX
+    torch.hub._get_torch_home torch.multiprocessing.pool.Pool torch.nn.modules.module._addindent
+    torch.serialization.DEFAULT_PROTOCOL torch.storage.UntypedStorage torch.utils._pytree._get_node_type
+    torch.utils.checkpoint.set_device_states torch.utils.data.dataloader._collate_fn_t
+""".split()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_exists(name):
+    at(torch, name)
+    find_torch_name(name)

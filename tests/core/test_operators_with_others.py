@@ -1,0 +1,25 @@
+"""Operators leave to other classes what those know better."""
+
+import pullback
+
+
+class Bundle(tuple):
+    """Several values that are multiplied and added as one."""
+
+    def __rmul__(self, factor):
+        return Bundle(factor * value for value in self)
+
+    def __radd__(self, term):
+        return Bundle(term + value for value in self)
+
+
+def test_a_class_made_from_a_tuple_is_asked():
+    bundle = Bundle((pullback.ones(1), pullback.ones(2)))
+    scaled = pullback.tensor(2.0) * bundle
+    assert isinstance(scaled, Bundle)
+    assert [value.tolist() for value in scaled] == [[2.0], [2.0, 2.0]]
+    assert [value.tolist() for value in pullback.tensor(1.0) + bundle] == [[2.0], [2.0, 2.0]]
+
+
+def test_plain_sequences_are_arrays():
+    assert (pullback.ones(2) * [1.0, 2.0]).tolist() == [1.0, 2.0]

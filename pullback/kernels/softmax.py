@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..quiet import quiet
-from .memory import aligned, empty
+from .memory import Scratch, empty
 from .threads import get_num_threads, parallel_rows, prepare_broadcast
 
 if TYPE_CHECKING:
@@ -56,22 +56,29 @@ def _over_rows(block: Callable[..., None], axis: int, *arrays: np.ndarray) -> np
             folded = [a.reshape(outer, length) for a in folded]
         if inner > 1 and outer < get_num_threads():
             # Few outer rows: the inner axis has the parallelism.
-            parallel_rows(lambda i, j: block(*[a[:, :, i:j] for a in folded]), inner, outer * length * itemsize)
+            width = outer * length * itemsize
+            parallel_rows(lambda i, j: block(*[a[:, :, i:j] for a in folded]), inner, width, products=True)
         else:
-            parallel_rows(lambda i, j: block(*[a[i:j] for a in folded]), outer, length * inner * itemsize)
+            width = length * inner * itemsize
+            parallel_rows(lambda i, j: block(*[a[i:j] for a in folded]), outer, width, products=True)
     return out.astype(first.dtype, copy=False)
 
 
+@functools.lru_cache(maxsize=64)
+def _ones(length: int, dtype: str) -> np.ndarray:
+    return np.ones(length, dtype)
+
+
 def row_sum(x: np.ndarray) -> np.ndarray:
-    """Sum over axis 1, kept: a dot product with ones for rows of a matrix, which is faster than a reduction."""
+    """Sum over axis 1, kept: a product with ones for rows of a matrix, which is faster than a reduction."""
     if x.ndim == 2:
-        return np.vecdot(x, np.ones(x.shape[1], x.dtype))[:, None]
+        return x.dot(_ones(x.shape[1], x.dtype.char))[:, None]
     return np.add.reduce(x, axis=1, keepdims=True)
 
 
 def _row_dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.ndim == 2:
-        return np.vecdot(a, b)[:, None]
+        return np.einsum("ij,ij->i", a, b)[:, None]
     return np.add.reduce(a * b, axis=1, keepdims=True)
 
 
@@ -90,11 +97,6 @@ def _exponentials(x: np.ndarray, out: np.ndarray, largest: float = 1e30) -> tupl
     np.subtract(x, top, out=out)
     np.exp(out, out=out)
     return top, row_sum(out)
-
-
-@functools.lru_cache(maxsize=64)
-def _ones(length: int, dtype: str) -> np.ndarray:
-    return np.ones(length, dtype)
 
 
 def _small_sum(x: np.ndarray, axis: int) -> np.ndarray:
@@ -212,6 +214,12 @@ def _class_rows(x: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return folded, target.reshape(folded.shape[0], 1, folded.shape[2])
 
 
+def _places(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where the classes `chosen` (samples, 1, inner) are in logits, as indices."""
+    samples, _, inner = chosen.shape
+    return np.arange(samples)[:, None, None], chosen, np.arange(inner)
+
+
 def check_targets(target: np.ndarray, classes: int, ignore_index: int) -> np.ndarray:
     """Boolean mask of the targets that count; raises torch's error for one that is no class."""
     kept = target != ignore_index
@@ -242,6 +250,7 @@ def small_cross_entropy(x: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, 
     return np.subtract(np.log(total, total), shifted.take(places), total), out
 
 
+@quiet
 def cross_entropy(
     x: np.ndarray,
     target: np.ndarray,
@@ -259,22 +268,23 @@ def cross_entropy(
     samples, classes, inner = logits.shape
     kept = check_targets(wanted, classes, ignore_index)
     chosen = np.where(kept, wanted, 0)
-    losses = np.empty((samples, 1, inner), logits.dtype)
     logsumexp = np.empty((samples, 1, inner), np.float64)
+    scratch = Scratch(classes, logits.dtype)
 
     def block(start: int, stop: int) -> None:
         part = logits[start:stop]
         flat = part[:, :, 0] if inner == 1 else part
-        top, total = _exponentials(flat, aligned(flat.shape, flat.dtype))
+        buffer = scratch.rows(stop - start) if inner == 1 else np.empty(flat.shape, flat.dtype)
+        top, total = _exponentials(flat, buffer)
         level = np.log(total, dtype=np.float64)
         if top is not None:
             level += top
-        level = level.reshape(stop - start, 1, inner)
-        logsumexp[start:stop] = level
-        np.subtract(level, np.take_along_axis(part, chosen[start:stop], 1), out=losses[start:stop], casting="same_kind")
+        logsumexp[start:stop] = level.reshape(stop - start, 1, inner)
 
+    losses = np.empty(logsumexp.shape, logits.dtype)
     if logits.size:
-        parallel_rows(block, samples, classes * inner * logits.itemsize * 2)
+        parallel_rows(block, samples, classes * inner * logits.itemsize * 2, products=True)
+        np.subtract(logsumexp, logits[_places(chosen)], losses, casting="same_kind")
     if weight is not None:
         losses *= weight.astype(logits.dtype, copy=False)[chosen]
     if label_smoothing:
@@ -303,6 +313,7 @@ def target_weights(
     return np.where(kept, weight[np.where(kept, target, 0)], 0).astype(dtype, copy=False)
 
 
+@quiet
 def cross_entropy_backward(
     gradient: np.ndarray,
     x: np.ndarray,
@@ -336,8 +347,7 @@ def cross_entropy_backward(
     # logsumexp rides along with the scale.
     moderate = np.minimum.reduce(levels, axis=None) > -7 and np.maximum.reduce(levels, axis=None) < 69
     shift = np.zeros(levels.shape, dtype) if moderate else levels.astype(dtype)
-    with np.errstate(all="ignore"):
-        factor = ((picked + spread * total_weight) * np.exp(shift - levels)).astype(dtype)
+    factor = ((picked + spread * total_weight) * np.exp(shift - levels)).astype(dtype)
 
     def block(start: int, stop: int) -> None:
         rows = slice(start, stop)
@@ -347,12 +357,11 @@ def cross_entropy_backward(
         shifted = views[0] if moderate else np.subtract(views[0], views[1], out=views[3])
         np.exp(shifted, out=views[3])
         np.multiply(views[3], views[2], out=views[3])
-        index = chosen[rows]
-        np.put_along_axis(part, index, np.take_along_axis(part, index, 1) - picked[rows].astype(dtype), 1)
         if label_smoothing:
             part -= (spread[rows] if class_weights is None else spread[rows] * class_weights[:, None]).astype(dtype)
 
     parallel_rows(block, samples, classes * inner * dtype.itemsize * 2)
+    out[_places(chosen)] -= picked.astype(dtype)
     if not kept.all():
         # An ignored sample gives nothing, even where its logits are infinite.
         np.copyto(out, 0, where=~kept)

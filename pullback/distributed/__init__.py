@@ -10,11 +10,11 @@ import os
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from .store import FileStore, HashStore, Store, TCPStore
+from .store import DistError, DistStoreError, FileStore, HashStore, Store, TCPStore
 
 __all__ = [
-    "FileStore", "HashStore", "ReduceOp", "Store", "TCPStore", "all_gather", "all_gather_object", "all_reduce",
-    "barrier", "broadcast", "broadcast_object_list",
+    "DistError", "DistStoreError", "FileStore", "HashStore", "ReduceOp", "Store", "TCPStore", "all_gather",
+    "all_gather_object", "all_reduce", "barrier", "broadcast", "broadcast_object_list",
     "destroy_process_group", "gather", "get_backend", "get_rank", "get_world_size", "group", "init_process_group",
     "is_available", "is_initialized", "is_torchelastic_launched", "new_group", "recv", "reduce", "scatter", "send",
 ]  # fmt: skip

@@ -117,7 +117,7 @@ def convolution(
         if bias is not None:
             out += bias.reshape(-1, *[1] * len(windows.output))
         return out.astype(dtype, copy=False)
-    if groups == 1 and outputs <= x.shape[1] and _suits_bands(windows, x):
+    if groups == 1 and outputs <= x.shape[1] and _suits_bands(windows, x, outputs):
         _convolve_bands(x, weight, bias, windows, out)
     else:
         _convolve(x, matrix, bias, windows, groups, out)
@@ -166,11 +166,12 @@ def _convolve(
         np.copyto(out, windows.narrow(whole))
 
 
-def _suits_bands(windows: Windows, x: np.ndarray) -> bool:
+def _suits_bands(windows: Windows, x: np.ndarray, outputs: int) -> bool:
     """Whether the inner axes are worth unrolling alone, and whole samples small enough to work on."""
     first = windows.kernel[0]
+    rows = x.shape[1] * windows.taps // first + first * outputs
     worthwhile = windows.flat and 1 < first <= windows.taps // first
-    return worthwhile and x.shape[1] * windows.taps * windows.span * x.itemsize <= unrolling.COLUMN_BYTES
+    return worthwhile and rows * math.prod(windows.padded) * x.itemsize <= 2 * unrolling.COLUMN_BYTES
 
 
 def _convolve_bands(

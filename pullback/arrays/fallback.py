@@ -6,6 +6,7 @@ public functions come here when something in them raised `NotBatchable`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -61,6 +62,19 @@ gather_examples: Op = linear(
 )
 for _op in (take_example, place_example, gather_examples):
     _op.decides_batch = True  # type: ignore[attr-defined]
+
+
+def looping(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that looks at values (to check indices, say): inside vmap it runs example by example."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except NotBatchable as error:
+            return call_example_by_example(function, args, kwargs, error)
+
+    return called
 
 
 _ANY_SIZE = ("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive")

@@ -43,10 +43,12 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
         kwargs.pop("casting", None)
         function = functools.partial(ufunc, **kwargs) if kwargs else ufunc
         result = elementwise(lambda *arrays: function(*uniform(list(arrays))), inputs)
-    if out is not None:
-        copyto(out[0], result)
-        return out[0]
-    return result
+    if out is None:
+        return result
+    if type(result) is Batched and result.batched and level_of(out[0]) != result.level:
+        return NotImplemented  # one array cannot take a batch: the caller adds without writing
+    copyto(out[0], result)
+    return out[0]
 
 
 def _reduce(
@@ -249,9 +251,13 @@ for _function in (np.sort, np.argsort, np.cumsum, np.cumprod, np.flip, np.argmax
     )
 
 
-@implements(np.nonzero, np.argwhere, np.flatnonzero, np.unique)
-def _nonzero(a: Batched, *args: Any, **kwargs: Any) -> Any:
-    return a.nonzero()
+def _dynamic(function: Callable) -> Callable:
+    """Functions whose result is as long as values say: of a value that all examples share, or not at all."""
+    return lambda a, *args, **kwargs: a.nonzero() if a.batched else function(a.value(), *args, **kwargs)
+
+
+for _function in (np.nonzero, np.argwhere, np.flatnonzero, np.unique):
+    FUNCTIONS[_function] = _dynamic(_function)
 
 
 @implements(np.where)

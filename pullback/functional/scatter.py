@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.batched import NotBatchable
 from ..autograd import views
 from ..autograd.tape import apply, wrap
 from ..dtypes import number_in
@@ -254,7 +255,11 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write (or add) `values` at the indices, one tensor of indices for each dim."""
     views.check_early(self, values)
-    return put_in_place(self, values, _index_put_plan(self, indices, values), bool(accumulate))
+    try:
+        plan = _index_put_plan(self, indices, values)
+    except NotBatchable:  # every example has indices of its own
+        return views.in_place(self, FUNCTIONS["index_put"], indices, values, accumulate)
+    return put_in_place(self, values, plan, bool(accumulate))
 
 
 def _index_put_plan(input: Tensor, indices: Any, values: Tensor) -> tuple:

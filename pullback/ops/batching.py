@@ -64,7 +64,9 @@ def convolved(op: Any, values: list[Any], flags: list[Any], params: dict[Any, An
     """`convolution` and its transpose: samples join the batch where the weight is shared, groups do where it is not."""
     x, weight = values[:2]
     if not flags[1]:
-        return _plus_bias(_unfold(op_without_bias(op)(_fold(x), weight, **params), size), values, flags)
+        alone = op_without_bias(op)
+        out = _unfold(alone(_fold(x), weight, **params), size) if flags[0] else alone(x, weight, **params)[None]
+        return _plus_bias(out, values, flags)
     x, weight = _full(x, flags[0], size), _full(weight, True, size)
     grouped = {**params, "groups": params["groups"] * size}
     out = op_without_bias(op)(_into_channels(x), _fold(weight), **grouped)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.fallback import looping
 from ...autograd.tape import apply
 from ...functional.matmul import linear
 from ...functional.reductions import log_softmax
@@ -173,6 +174,7 @@ def linear_cross_entropy(
 # --- margins between classes ---
 
 
+@looping
 def multi_margin_loss(
     input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
     size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
@@ -211,6 +213,7 @@ def multi_margin_loss(
     return reduced(losses if input.ndim == 2 or target.ndim else losses.reshape(()), name)
 
 
+@looping
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.fallback import looping
 from ...autograd.tape import apply
 from ...autograd.views import bump, storage_of
 from ...ops import embedding as ops
@@ -120,6 +121,7 @@ def _starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[
     return starts, count
 
 
+@looping
 def embedding_bag(
     input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, op
+from ..kernels import channels
 from ..kernels import normalization as kernels
 from ..quiet import quiet
 from .batching import _fold, _full, _unfold, normalized
@@ -147,6 +148,9 @@ def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple:
     shape, kind = x.shape, x.dtype
     if is_half(kind):
         x, weight, bias = _widened(x, weight, bias)
+    if channels.suits(x):
+        out, mean, variance = _large_batch_norm(x, weight, bias, eps)
+        return out.astype(kind, copy=False), mean, variance
     folded = _folded(x)
     count = max(shape[0] * folded.shape[2], 1)
     mean = _channel_sums(folded) / count
@@ -161,10 +165,35 @@ def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple:
     return out.reshape(shape).astype(kind, copy=False), mean, variance
 
 
+def _pooled(means: Any, squares: Any, length: int, axis: int) -> tuple:
+    """Mean and variance of rows taken together, from the moments of each (in float64, there are few)."""
+    means = means.astype(np.float64)
+    mean = np.mean(means, axis=axis, keepdims=True)
+    deviations = means - mean
+    squares = np.mean(squares, axis=axis, keepdims=True, dtype=np.float64)
+    return mean, squares / length + np.mean(deviations * deviations, axis=axis, keepdims=True)
+
+
+def _large_batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple:
+    n, count = x.shape[:2]
+    rows = channels.as_rows(x)
+    means, squares = channels.moments(rows)
+    mean, variance = (v[0] for v in _pooled(means.reshape(n, count), squares.reshape(n, count), rows.shape[1], 0))
+    factor = 1 / np.sqrt(variance + eps)
+    if weight is not None:
+        factor = factor * weight
+    offset = -mean * factor if bias is None else bias - mean * factor
+    kind = x.dtype
+    out = channels.scaled(x, *(np.tile(value.astype(kind), n) for value in (factor, offset)))
+    return out, mean.astype(kind), variance.astype(kind)
+
+
 def _plain_batch_norm_pullback(
     g: Any, x: Any, weight: Any, mean: Any, variance: Any, needs: tuple, eps: float
 ) -> tuple:
     """The pullback on arrays: g times a number a channel, plus the centred input times another, plus a third."""
+    if channels.suits(x):
+        return _large_batch_norm_pullback(g, x, weight, mean, variance, needs, eps)
     upstream, centred = _folded(g), _folded(x) - mean[:, None]
     scale = 1 / np.sqrt(variance + eps)
     total = _channel_sums(upstream)
@@ -177,6 +206,24 @@ def _plain_batch_norm_pullback(
     np.multiply(centred, (factor * scale * projected / count)[:, None], centred)
     np.add(centred, (factor * total / count)[:, None], centred)
     return np.subtract(out, centred, out).reshape(x.shape), projected, total
+
+
+def _large_batch_norm_pullback(
+    g: Any, x: Any, weight: Any, mean: Any, variance: Any, needs: tuple, eps: float
+) -> tuple:
+    n, count = x.shape[:2]
+    scale = 1 / np.sqrt(variance + eps)
+    totals, products = channels.sums(g, x, np.tile(mean, n))
+    total = np.add.reduce(totals.reshape(n, count), axis=0)
+    projected = np.add.reduce(products.reshape(n, count), axis=0) * scale
+    if not needs[0]:
+        return None, projected, total
+    elements = x.size // count
+    factor = scale if weight is None else scale * weight
+    slope = -factor * scale * projected / elements
+    offset = -factor * total / elements - slope * mean
+    factor, slope, offset = (np.tile(value, n) for value in (factor, slope, offset))
+    return channels.combined(g, factor, x, slope, offset), projected, total
 
 
 def _batch_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, eps: float) -> tuple:
@@ -214,6 +261,9 @@ def _group_norm(x: Any, weight: Any, bias: Any, groups: int, eps: float) -> tupl
     shape, kind = x.shape, x.dtype
     if is_half(kind):
         x, weight, bias = _widened(x, weight, bias)
+    if channels.suits(x):
+        out, mean, scale = _large_group_norm(x, weight, bias, groups, eps)
+        return out.astype(kind, copy=False), mean, scale
     rows = x.reshape(shape[0] * groups, math.prod(shape[1:]) // groups)
     out, mean, scale = kernels.layer_norm(rows, None, None, axes=1, eps=eps)
     out = out.reshape(shape[0], shape[1], math.prod(shape[2:]))
@@ -224,16 +274,32 @@ def _group_norm(x: Any, weight: Any, bias: Any, groups: int, eps: float) -> tupl
     return out.reshape(shape).astype(kind, copy=False), mean, scale
 
 
+def _large_group_norm(x: Any, weight: Any, bias: Any, groups: int, eps: float) -> tuple:
+    n, count = x.shape[:2]
+    each = (n, groups, count // groups)
+    rows = channels.as_rows(x)
+    means, squares = channels.moments(rows)
+    mean, variance = _pooled(means.reshape(each), squares.reshape(each), rows.shape[1], 2)
+    scale = 1 / np.sqrt(variance + eps)
+    factor = np.broadcast_to(scale, each) if weight is None else scale * weight.reshape(each[1:])
+    offset = -mean * factor if bias is None else bias.reshape(each[1:]) - mean * factor
+    kind = x.dtype
+    out = channels.scaled(x, *(value.astype(kind).reshape(-1) for value in (factor, offset)))
+    return out, mean.astype(kind).reshape(-1, 1), scale.astype(kind).reshape(-1, 1)
+
+
 def _plain_group_norm_pullback(
     g: Any, x: Any, weight: Any, mean: Any, scale: Any, needs: tuple, groups: int
 ) -> tuple:
     """The pullback on arrays: all sums are over a channel of a sample first, of the centred input and its products."""
-    n, channels = x.shape[:2]
+    if channels.suits(x):
+        return _large_group_norm_pullback(g, x, weight, mean, scale, needs, groups)
+    n, count = x.shape[:2]
     rest = math.prod(x.shape[2:])
-    rows = x.reshape(n * groups, channels // groups * rest)
+    rows = x.reshape(n * groups, count // groups * rest)
     normal = rows - mean
     np.multiply(normal, scale, normal)
-    upstream, normal = g.reshape(n, channels, rest), normal.reshape(n, channels, rest)
+    upstream, normal = g.reshape(n, count, rest), normal.reshape(n, count, rest)
     totals = np.matmul(upstream, kernels.column_of_ones(rest, x.dtype.char)[0])
     products = np.vecdot(upstream, normal)
     for_weight = np.add.reduce(products, axis=0) if needs[1] else None
@@ -242,16 +308,39 @@ def _plain_group_norm_pullback(
         return None, for_weight, for_bias
     if weight is not None:
         totals, products = totals * weight, products * weight
-    each = (n, groups, channels // groups)
-    count = rows.shape[1]
-    mean_total = np.add.reduce(totals.reshape(each), axis=2).reshape(-1, 1) * (scale / count)
-    mean_product = np.add.reduce(products.reshape(each), axis=2).reshape(-1, 1) * (scale / count)
+    each = (n, groups, count // groups)
+    elements = rows.shape[1]
+    mean_total = np.add.reduce(totals.reshape(each), axis=2).reshape(-1, 1) * (scale / elements)
+    mean_product = np.add.reduce(products.reshape(each), axis=2).reshape(-1, 1) * (scale / elements)
     normal = normal.reshape(rows.shape)
     np.multiply(normal, mean_product, normal)
     np.add(normal, mean_total, normal)
-    factor = np.broadcast_to(scale.reshape(n, groups, 1), each).reshape(n, channels, 1)
+    factor = np.broadcast_to(scale.reshape(n, groups, 1), each).reshape(n, count, 1)
     out = upstream * (factor if weight is None else factor * weight[:, None])
     return np.subtract(out.reshape(rows.shape), normal, normal).reshape(x.shape), for_weight, for_bias
+
+
+def _large_group_norm_pullback(
+    g: Any, x: Any, weight: Any, mean: Any, scale: Any, needs: tuple, groups: int
+) -> tuple:
+    n, count = x.shape[:2]
+    each = (n, groups, count // groups)
+    mean, scale = mean.reshape(n, groups, 1), scale.reshape(n, groups, 1)
+    totals, products = channels.sums(g, x, np.broadcast_to(mean, each).reshape(-1))
+    totals, products = totals.reshape(each), products.reshape(each) * scale
+    for_weight = np.add.reduce(products, axis=0).reshape(count) if needs[1] else None
+    for_bias = np.add.reduce(totals, axis=0).reshape(count) if needs[2] else None
+    if not needs[0]:
+        return None, for_weight, for_bias
+    factor = np.broadcast_to(scale, each)
+    if weight is not None:
+        weights = weight.reshape(each[1:])
+        totals, products, factor = totals * weights, products * weights, factor * weights
+    elements = x.size // (n * groups)
+    slope = np.add.reduce(products, axis=2, keepdims=True) * (-scale * scale / elements)
+    offset = np.add.reduce(totals, axis=2, keepdims=True) * (-scale / elements) - slope * mean
+    factor, slope, offset = (np.broadcast_to(value, each).reshape(-1) for value in (factor, slope, offset))
+    return channels.combined(g, factor, x, slope, offset), for_weight, for_bias
 
 
 def _group_norm_pullback(
@@ -306,7 +395,13 @@ def _fixed_norm(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: f
     kind = x.dtype
     x, mean, variance, weight, bias = _widened(x, mean, variance, weight, bias)
     scale = 1 / np.sqrt(variance + eps)
-    scale = _beside(scale if weight is None else scale * weight, x)
+    if weight is not None:
+        scale = scale * weight
+    if channels.suits(x):
+        offset = -mean * scale if bias is None else bias - mean * scale
+        values = (np.tile(value.astype(x.dtype, copy=False), x.shape[0]) for value in (scale, offset))
+        return channels.scaled(x, *values).astype(kind, copy=False)
+    scale = _beside(scale, x)
     out = (x - _beside(mean, x)) * scale
     if bias is not None:
         out += _beside(bias, x)
@@ -316,6 +411,8 @@ def _fixed_norm(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: f
 def _fixed_norm_pullback(
     g: Any, x: Any, mean: Any, variance: Any, weight: Any, needs: tuple, eps: float
 ) -> tuple:
+    if plain(g, x, weight, mean, variance) and not is_half(x.dtype) and channels.suits(x):
+        return _large_fixed_norm_pullback(g, x, mean, variance, weight, needs, eps)
     scale = (_beside(variance, x) + eps) ** -0.5
     axis = _channels(x)
     return (
@@ -325,6 +422,21 @@ def _fixed_norm_pullback(
         np.sum(g * (x - _beside(mean, x)) * scale, axis=axis) if needs[3] else None,
         np.sum(g, axis=axis) if needs[4] else None,
     )
+
+
+def _large_fixed_norm_pullback(
+    g: Any, x: Any, mean: Any, variance: Any, weight: Any, needs: tuple, eps: float
+) -> tuple:
+    n, count = x.shape[:2]
+    kind = x.dtype
+    scale = (1 / np.sqrt(variance + eps)).astype(kind, copy=False)
+    factor = scale if weight is None else scale * weight
+    gradient = channels.scaled(g, np.tile(factor, n)) if needs[0] else None
+    if not (needs[3] or needs[4]):
+        return gradient, None, None, None, None
+    totals, products = channels.sums(g, x, np.tile(mean.astype(kind, copy=False), n))
+    for_weight = np.add.reduce(products.reshape(n, count), axis=0) * scale
+    return gradient, None, None, for_weight, np.add.reduce(totals.reshape(n, count), axis=0)
 
 
 fixed_norm: Op = op(

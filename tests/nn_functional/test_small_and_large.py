@@ -39,6 +39,8 @@ ON_PLANES = {
     "group_norm": lambda F, x, w: F.group_norm(x, 4, w, w),
     "group_norm bare": lambda F, x, w: F.group_norm(x, 2),
     "batch_norm": lambda F, x, w: F.batch_norm(x, None, None, w, w, True),
+    "batch_norm bare": lambda F, x, w: F.batch_norm(x, None, None, training=True),
+    "batch_norm given": lambda F, x, w: F.batch_norm(x, w.detach() - 1.5, w.detach(), w, w, False),
     "instance_norm": lambda F, x, w: F.instance_norm(x, weight=w, bias=w) if x.shape[2] > 1 else x * 1,
     "attention": lambda F, x, w: F.scaled_dot_product_attention(x, x.flip(0), x * 0.5) if x.ndim == 4 else x * 1,
     "causal": lambda F, x, w: F.scaled_dot_product_attention(x, x.flip(0), x, is_causal=True) if x.ndim == 4 else x * 1,

@@ -10,6 +10,7 @@ from typing import Any
 
 from pullback.optim._adafactor import Adafactor
 from pullback.optim._muon import Muon
+from pullback.optim._stateless import swap_in_optimizer_params_and_state
 from pullback.optim.adadelta import Adadelta
 from pullback.optim.adagrad import Adagrad
 from pullback.optim.adam import Adam
@@ -28,6 +29,7 @@ from pullback.optim.sparse_adam import SparseAdam
 __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam", "Optimizer",
     "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam", "lr_scheduler", "swa_utils",
+    "swap_in_optimizer_params_and_state",
 ]  # fmt: skip
 
 

@@ -73,8 +73,7 @@ class Adafactor(ArrayOptimizer):
                 if not state:
                     state = self._fresh_state(param, group)
                     fresh.append((param, state))
-                arrays = [array_of(param), array_of(grad)]
-                self._check(param, grad, arrays)
+                arrays = self._row(param, grad, state, (), [])
                 averages = [array_of(state[name]) for name in ("row_var", "col_var", "variance") if name in state]
                 work.append((group, param, arrays, averages, array_of(state["step"])))
         for param, state in fresh:

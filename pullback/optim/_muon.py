@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pullback.optim import _updates
-from pullback.optim._arrays import array_of, scalar_of, touch
+from pullback.optim._arrays import scalar_of, touch
 from pullback.optim._checks import check_lr, check_nonnegative
 from pullback.optim._stepper import ArrayOptimizer, zeros_like
 from pullback.optim.optimizer import ParamsT
@@ -76,8 +76,7 @@ class Muon(ArrayOptimizer):
                 if not state:
                     state = self._fresh_state(param, group)
                     fresh.append((param, state))
-                arrays = [array_of(param), array_of(grad), array_of(state["momentum_buffer"])]
-                self._check(param, grad, arrays)
+                arrays = self._row(param, grad, state, ("momentum_buffer",), [])
                 work.append((group, param, arrays))
         for param, state in fresh:
             self.state[param] = state

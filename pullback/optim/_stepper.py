@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import array_of, counter_dtype, touch
 from pullback.optim.optimizer import Optimizer
+from pullback.quiet import restore, silence
 
 if TYPE_CHECKING:
     from pullback import Tensor
@@ -88,13 +87,19 @@ class ArrayOptimizer(Optimizer):
         plans = [self._plan(group, rows) for group, rows in work]
         for param, state in fresh:
             self.state[param] = state
-        kernel = type(self)._kernel
-        with np.errstate(all="ignore"):
+        self._run(plans, written)
+
+    def _run(self, plans: list[list[tuple[Any, ...]]], written: list[Tensor]) -> None:
+        kernel, update = type(self)._kernel, _updates.update
+        token = silence()
+        try:
             for plan in plans:
                 for arrays, scalars, values, prepared in plan:
                     for scalar, value in scalars:
                         scalar[...] = value
-                    _updates.update(kernel, arrays, values, prepared)
+                    update(kernel, arrays, values, prepared)
+        finally:
+            restore(token)
         if written:
             touch(written)
 
@@ -114,18 +119,39 @@ class ArrayOptimizer(Optimizer):
                 state = self._fresh_state(param, group)
                 if state:
                     fresh.append((param, state))
-            arrays: list[Any] = [array_of(param), array_of(grad)]
-            written.append(param)
-            for name in names:
-                buffer = state[name] if name is not None else None
-                if buffer is None:
-                    arrays.append(None)
-                else:
-                    arrays.append(array_of(buffer))
-                    written.append(buffer)
-            self._check(param, grad, arrays)
-            rows.append((arrays, self._counter(param, state, group), state, is_new))
+            rows.append((self._row(param, grad, state, names, written), self._counter(param, state, group), state, is_new))
         return rows
+
+    def _row(
+        self, param: Tensor, grad: Tensor, state: dict[str, Any], names: tuple[str | None, ...], written: list[Tensor]
+    ) -> list[Any]:
+        """The kernel's arrays for one parameter, checked."""
+        first, second = param.memory(), grad.memory()
+        shape = first.shape
+        written.append(param)
+        if second.shape != shape:
+            raise RuntimeError(_mismatch(type(self).__name__, shape, second.shape, True))
+        if second.dtype is not first.dtype and second.dtype != first.dtype:
+            second = second.astype(first.dtype)
+        arrays: list[Any] = [first, second]
+        for name in names:
+            if name is None:
+                arrays.append(None)
+                continue
+            buffer = state[name]
+            array = buffer.memory()
+            if array.shape != shape:
+                raise RuntimeError(_mismatch(type(self).__name__, shape, array.shape, False))
+            arrays.append(array)
+            if buffer._storage is not None:  # else nobody has looked at its version, or saved it
+                written.append(buffer)
+        strides = first.strides
+        if 0 in strides and first.size and any(n > 1 and s == 0 for n, s in zip(shape, strides)):
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                "location. Please clone() the tensor before performing the operation."
+            )
+        return arrays
 
     def _counter(self, param: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Any:
         if not self._counts_steps:
@@ -136,20 +162,6 @@ class ArrayOptimizer(Optimizer):
         if group.get("capturable"):
             _check_capturable(param)
         return array_of(counter)
-
-    def _check(self, param: Tensor, grad: Tensor, arrays: list[Any]) -> None:
-        first = arrays[0]
-        shape = first.shape
-        for array in arrays:
-            if array is not None and array.shape != shape:
-                raise RuntimeError(_mismatch(type(self).__name__, shape, array.shape, array is arrays[1]))
-        if arrays[1].dtype != first.dtype:
-            arrays[1] = arrays[1].astype(first.dtype)
-        if 0 in first.strides and first.size and any(n > 1 and s == 0 for n, s in zip(shape, first.strides)):
-            raise RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                "location. Please clone() the tensor before performing the operation."
-            )
 
     def _plan(self, group: dict[str, Any], rows: list[Any]) -> list[tuple[Any, ...]]:
         """Arrays, scalar state with its new values, constants, and the prepared constants of equal steps."""
@@ -170,26 +182,28 @@ class ArrayOptimizer(Optimizer):
         results = []
         for group in self.param_groups:
             for param in group["params"]:
-                grad = param.grad
-                if grad is None:
-                    continue
-                held: Any = self.state.get(param)
-                state = dict(held or self._fresh_state(param, group))
-                step = float(not held)
-                if self._counts_steps:
-                    if state["step"].requires_grad:
-                        raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
-                    if group.get("capturable"):
-                        _check_capturable(param)
-                    state["step"] = state["step"] + 1
-                    step = state["step"].item()
-                if group["maximize"]:
-                    grad = -grad
-                results.append((param, self._trace_real(param, grad, state, group, step), state))
+                if param.grad is not None:
+                    held: Any = self.state.get(param)
+                    state = dict(held or self._fresh_state(param, group))
+                    results.append((param, self._new_value(param, param.grad, state, group, not held), state))
         for param, value, state in results:
             param.copy_(value)
             if state:
                 self.state[param] = state
+
+    def _new_value(
+        self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], is_new: bool
+    ) -> Tensor:
+        """The parameter after a step, recorded on the tape; entries of `state` are replaced."""
+        step = float(is_new)
+        if self._counts_steps:
+            if state["step"].requires_grad:
+                raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
+            if group.get("capturable"):
+                _check_capturable(param)
+            state["step"] = state["step"] + 1
+            step = state["step"].item()
+        return self._trace_real(param, -grad if group["maximize"] else grad, state, group, step)
 
     def _trace_real(
         self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
 from pullback.optim._checks import check_lr, check_nonnegative
+from pullback.optim._functional import functional_step
 from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
 from pullback.optim.optimizer import ParamsT
 
@@ -69,3 +71,16 @@ class Adadelta(ArrayOptimizer):
         delta = (state["acc_delta"] + eps).sqrt() / (square + eps).sqrt() * grad
         state["acc_delta"] = state["acc_delta"] * rho + delta * delta * (1 - rho)
         return param - delta * as_scalar_tensor(group["lr"])
+
+
+def adadelta(
+    params: Sequence[Tensor], grads: Sequence[Tensor], square_avgs: Sequence[Tensor], acc_deltas: Sequence[Tensor],
+    state_steps: Sequence[Tensor], capturable: bool = False, foreach: bool | None = None, differentiable: bool = False,
+    has_complex: bool = False, *, lr: float | Tensor, rho: float, eps: float, weight_decay: float, maximize: bool
+) -> None:  # fmt: skip
+    """One step of Adadelta on lists of tensors, which are written to."""
+    buffers = {"square_avg": square_avgs, "acc_delta": acc_deltas, "step": state_steps}
+    options = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+    functional_step(
+        Adadelta, params, grads, buffers, options, foreach=foreach, capturable=capturable, differentiable=differentiable
+    )

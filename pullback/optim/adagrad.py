@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
 from pullback.optim._checks import check_fused, check_fused_params, check_lr, check_nonnegative
+from pullback.optim._functional import functional_step
 from pullback.optim._stepper import ArrayOptimizer, step_counter
 from pullback.optim.optimizer import ParamsT
 
@@ -81,3 +83,17 @@ class Adagrad(ArrayOptimizer):
         total = state["sum"] = state["sum"] + grad * grad
         rate = as_scalar_tensor(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
         return param - rate * (grad / (total.sqrt() + group["eps"]))
+
+
+def adagrad(
+    params: Sequence[Tensor], grads: Sequence[Tensor], state_sums: Sequence[Tensor], state_steps: Sequence[Tensor],
+    fused: bool | None = None, grad_scale: Tensor | None = None, found_inf: Tensor | None = None,
+    has_sparse_grad: bool = False, foreach: bool | None = None, differentiable: bool = False, has_complex: bool = False, *,
+    lr: float | Tensor, weight_decay: float, lr_decay: float, eps: float, maximize: bool
+) -> None:  # fmt: skip
+    """One step of Adagrad on lists of tensors, which are written to."""
+    options = {"lr": lr, "weight_decay": weight_decay, "lr_decay": lr_decay, "eps": eps, "maximize": maximize}
+    functional_step(
+        Adagrad, params, grads, {"sum": state_sums, "step": state_steps}, options, foreach=foreach, fused=fused,
+        differentiable=differentiable, grad_scale=grad_scale, found_inf=found_inf,
+    )  # fmt: skip

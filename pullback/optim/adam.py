@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
 from pullback.optim._checks import check_betas, check_fused, check_fused_params, check_nonnegative
+from pullback.optim._functional import functional_step
 from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
 from pullback.optim.optimizer import ParamsT
 
@@ -114,3 +116,24 @@ def _check_tensor(name: str, value: Any, foreach: bool | None, capturable: bool)
             raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
         if value.numel() != 1:
             raise ValueError(f"Tensor {name} must be 1-element")
+
+
+def adam(
+    params: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor],
+    max_exp_avg_sqs: Sequence[Tensor], state_steps: Sequence[Tensor], foreach: bool | None = None, capturable: bool = False,
+    differentiable: bool = False, fused: bool | None = None, grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None, has_complex: bool = False, decoupled_weight_decay: bool = False, *, amsgrad: bool,
+    beta1: float | Tensor, beta2: float | Tensor, lr: float | Tensor, weight_decay: float, eps: float, maximize: bool
+) -> None:  # fmt: skip
+    """One step of Adam on lists of tensors, which are written to."""
+    buffers = {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "step": state_steps}
+    if amsgrad:
+        buffers["max_exp_avg_sq"] = max_exp_avg_sqs
+    options = {
+        "lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
+        "maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay,
+    }  # fmt: skip
+    functional_step(
+        Adam, params, grads, buffers, options, foreach=foreach, fused=fused, capturable=capturable,
+        differentiable=differentiable, grad_scale=grad_scale, found_inf=found_inf,
+    )  # fmt: skip

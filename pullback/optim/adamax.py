@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
 from pullback.optim._checks import check_betas, check_lr, check_nonnegative
+from pullback.optim._functional import functional_step
 from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
 from pullback.optim.optimizer import ParamsT
 
@@ -70,3 +72,17 @@ class Adamax(ArrayOptimizer):
         largest = pullback.maximum(state["exp_inf"] * beta2, grad.abs() + group["eps"])
         state["exp_inf"] = largest
         return param - as_scalar_tensor(group["lr"]) / (1 - beta1**step) * (mean / largest)
+
+
+def adamax(
+    params: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_infs: Sequence[Tensor],
+    state_steps: Sequence[Tensor], foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+    capturable: bool = False, has_complex: bool = False, *, eps: float, beta1: float, beta2: float, lr: float | Tensor,
+    weight_decay: float
+) -> None:  # fmt: skip
+    """One step of Adamax on lists of tensors, which are written to."""
+    buffers = {"exp_avg": exp_avgs, "exp_inf": exp_infs, "step": state_steps}
+    options = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+    functional_step(
+        Adamax, params, grads, buffers, options, foreach=foreach, capturable=capturable, differentiable=differentiable
+    )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import array_of, as_scalar_tensor, counter_dtype, scalar_of
 from pullback.optim._checks import check_lr, check_nonnegative
+from pullback.optim._functional import functional_step
 from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
 from pullback.optim.optimizer import ParamsT
 
@@ -88,3 +90,17 @@ class ASGD(ArrayOptimizer):
 def _schedule(group: dict[str, Any], step: float, lr: Any) -> tuple[Any, float]:
     """The rate and the averaging weight of the next step."""
     return lr / (1 + group["lambd"] * lr * step) ** group["alpha"], 1 / max(1, step - group["t0"])
+
+
+def asgd(
+    params: Sequence[Tensor], grads: Sequence[Tensor], axs: Sequence[Tensor], mus: Sequence[Tensor], etas: Sequence[Tensor],
+    state_steps: Sequence[Tensor], foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+    capturable: bool = False, has_complex: bool = False, *, lambd: float, lr: float | Tensor, t0: float, alpha: float,
+    weight_decay: float
+) -> None:  # fmt: skip
+    """One step of ASGD on lists of tensors, which are written to."""
+    buffers = {"ax": axs, "mu": mus, "eta": etas, "step": state_steps}
+    options = {"lr": lr, "lambd": lambd, "t0": t0, "alpha": alpha, "weight_decay": weight_decay, "maximize": maximize}
+    functional_step(
+        ASGD, params, grads, buffers, options, foreach=foreach, capturable=capturable, differentiable=differentiable
+    )

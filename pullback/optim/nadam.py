@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import array_of, as_scalar_tensor, counter_dtype, scalar_of
 from pullback.optim._checks import check_betas, check_lr, check_nonnegative
+from pullback.optim._functional import functional_step
 from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
 from pullback.optim.optimizer import ParamsT
 
@@ -117,4 +119,22 @@ def _momenta(group: dict[str, Any], step: float) -> tuple[float, float]:
     return (
         float(beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))),
         float(beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))),
+    )
+
+
+def nadam(
+    params: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor],
+    mu_products: Sequence[Tensor], state_steps: Sequence[Tensor], decoupled_weight_decay: bool = False,
+    foreach: bool | None = None, capturable: bool = False, differentiable: bool = False, has_complex: bool = False,
+    maximize: bool = False, *, beta1: float, beta2: float, lr: float | Tensor, weight_decay: float, momentum_decay: float,
+    eps: float
+) -> None:  # fmt: skip
+    """One step of NAdam on lists of tensors, which are written to."""
+    buffers = {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "mu_product": mu_products, "step": state_steps}
+    options = {
+        "lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
+        "maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay,
+    }  # fmt: skip
+    functional_step(
+        NAdam, params, grads, buffers, options, foreach=foreach, capturable=capturable, differentiable=differentiable
     )

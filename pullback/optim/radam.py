@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
 from pullback.optim._checks import check_betas, check_lr, check_nonnegative
+from pullback.optim._functional import functional_step
 from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
 from pullback.optim.optimizer import ParamsT
 
@@ -103,3 +105,20 @@ def _rectification(beta2: Any, step: float) -> Any:
         return None
     variance = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
     return variance**0.5 * correction**0.5
+
+
+def radam(
+    params: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor],
+    state_steps: Sequence[Tensor], decoupled_weight_decay: bool = False, foreach: bool | None = None,
+    differentiable: bool = False, capturable: bool = False, has_complex: bool = False, maximize: bool = False, *,
+    beta1: float, beta2: float, lr: float | Tensor, weight_decay: float, eps: float
+) -> None:  # fmt: skip
+    """One step of RAdam on lists of tensors, which are written to."""
+    buffers = {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "step": state_steps}
+    options = {
+        "lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+        "decoupled_weight_decay": decoupled_weight_decay,
+    }  # fmt: skip
+    functional_step(
+        RAdam, params, grads, buffers, options, foreach=foreach, capturable=capturable, differentiable=differentiable
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
 from pullback.optim._checks import check_lr, check_nonnegative
+from pullback.optim._functional import functional_step
 from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
 from pullback.optim.optimizer import ParamsT
 
@@ -89,3 +91,24 @@ class RMSprop(ArrayOptimizer):
         if group["momentum"] > 0:
             move = state["momentum_buffer"] = state["momentum_buffer"] * group["momentum"] + move
         return param - move * lr
+
+
+def rmsprop(
+    params: Sequence[Tensor], grads: Sequence[Tensor], square_avgs: Sequence[Tensor], grad_avgs: Sequence[Tensor],
+    momentum_buffer_list: Sequence[Tensor], state_steps: Sequence[Tensor], foreach: bool | None = None,
+    maximize: bool = False, differentiable: bool = False, capturable: bool = False, has_complex: bool = False, *,
+    lr: float | Tensor, alpha: float, eps: float, weight_decay: float, momentum: float, centered: bool
+) -> None:  # fmt: skip
+    """One step of RMSprop on lists of tensors, which are written to."""
+    buffers = {"square_avg": square_avgs, "step": state_steps}
+    if centered:
+        buffers["grad_avg"] = grad_avgs
+    if momentum > 0:
+        buffers["momentum_buffer"] = momentum_buffer_list
+    options = {
+        "lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay, "momentum": momentum, "centered": centered,
+        "maximize": maximize,
+    }  # fmt: skip
+    functional_step(
+        RMSprop, params, grads, buffers, options, foreach=foreach, capturable=capturable, differentiable=differentiable
+    )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
 from pullback.optim._checks import check_lr
+from pullback.optim._functional import functional_step
 from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
 from pullback.optim.optimizer import ParamsT
 
@@ -65,3 +67,17 @@ class Rprop(ArrayOptimizer):
         grad = pullback.where(agreement < 0, 0.0, grad)
         state["prev"] = grad
         return param - grad.sign() * size
+
+
+def rprop(
+    params: Sequence[Tensor], grads: Sequence[Tensor], prevs: Sequence[Tensor], step_sizes: Sequence[Tensor],
+    state_steps: Sequence[Tensor], foreach: bool | None = None, capturable: bool = False, maximize: bool = False,
+    differentiable: bool = False, has_complex: bool = False, *, step_size_min: float, step_size_max: float,
+    etaminus: float, etaplus: float
+) -> None:  # fmt: skip
+    """One step of Rprop on lists of tensors, which are written to."""
+    buffers = {"prev": prevs, "step_size": step_sizes, "step": state_steps}
+    options = {"etas": (etaminus, etaplus), "step_sizes": (step_size_min, step_size_max), "maximize": maximize}
+    functional_step(
+        Rprop, params, grads, buffers, options, foreach=foreach, capturable=capturable, differentiable=differentiable
+    )

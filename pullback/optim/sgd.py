@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
 from pullback.optim._checks import check_fused, check_fused_params
+from pullback.optim._functional import functional_step
 from pullback.optim._stepper import ArrayOptimizer, zeros_like
 from pullback.optim.optimizer import ParamsT
 
@@ -95,3 +97,25 @@ class SGD(ArrayOptimizer):
             state["momentum_buffer"] = buffer
             grad = grad + buffer * momentum if group["nesterov"] else buffer
         return param - grad * as_scalar_tensor(group["lr"])
+
+
+def sgd(
+    params: Sequence[Tensor], d_p_list: Sequence[Tensor], momentum_buffer_list: list[Tensor | None],
+    has_sparse_grad: bool = False, foreach: bool | None = None, fused: bool | None = None, grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None, *, weight_decay: float, momentum: float, lr: float | Tensor, dampening: float,
+    nesterov: bool, maximize: bool
+) -> None:  # fmt: skip
+    """One step of SGD on lists of tensors, which are written to; a missing momentum buffer is made."""
+    first = [momentum != 0 and buffer is None for buffer in momentum_buffer_list]
+    if momentum != 0:
+        for index, (param, missing) in enumerate(zip(params, first)):
+            if missing:
+                momentum_buffer_list[index] = zeros_like(param)
+    options = {
+        "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+        "maximize": maximize,
+    }  # fmt: skip
+    functional_step(
+        SGD, params, d_p_list, {"momentum_buffer": momentum_buffer_list} if momentum != 0 else {}, options, foreach=foreach,
+        fused=fused, grad_scale=grad_scale, found_inf=found_inf, first=first,
+    )  # fmt: skip

@@ -19,6 +19,7 @@ _HOMES = {
     "convert_parameters": ("parameters_to_vector", "vector_to_parameters"),
     "fusion": ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"),
     "init": ("skip_init",),
+    "memory_format": ("convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"),
 }
 _MODULES = ("parametrizations", "parametrize", "prune", "stateless")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -1,0 +1,69 @@
+"""Optimizers as functions of lists of tensors (`torch.optim.adam.adam(params, grads, ...)`), and what they share.
+
+Each is defined beside its class; here `functional_step` runs a class's step on given gradients and state. All write
+to their arguments in place, as torch's do.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pullback
+from pullback.optim._checks import check_fused
+from pullback.optim._stepper import ArrayOptimizer
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+_HOMES = ("adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop", "rprop", "sgd")
+
+
+def functional_step(
+    optimizer: type[ArrayOptimizer], params: Sequence[Tensor], grads: Sequence[Tensor],
+    buffers: dict[str, Sequence[Any]], options: dict[str, Any], *, foreach: bool | None = None,
+    fused: bool | None = None, capturable: bool = False, differentiable: bool = False,
+    grad_scale: Tensor | None = None, found_inf: Tensor | None = None, first: Sequence[bool] | None = None
+) -> None:  # fmt: skip
+    """One step of an optimizer's class; `buffers` has a list, one entry for each parameter, for each name of its state.
+
+    `grad_scale` and `found_inf` are a gradient scaler's: gradients are divided by one, and the other, if it is not 0,
+    says that there is to be no step. `first` says which parameters have no state yet, where that matters.
+    """
+    check_fused(fused, foreach, differentiable)
+    if not all(isinstance(step, pullback.Tensor) for step in buffers.get("step", ())):
+        raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
+    if found_inf is not None and found_inf.item():
+        return
+    if grad_scale is not None:
+        grads = [grad.div_(grad_scale) for grad in grads]
+    group = {
+        **optimizer._group_defaults, **options, "params": list(params), "foreach": foreach, "fused": fused,
+        "capturable": capturable, "differentiable": differentiable,
+    }  # fmt: skip
+    states = [{name: values[index] for name, values in buffers.items()} for index in range(len(params))]
+    stepper = optimizer.__new__(optimizer)  # a step is a matter of the group and the state alone
+    news = first or [False] * len(states)
+    if differentiable:
+        after = [dict(state) for state in states]
+        found = [stepper._new_value(*entry[:3], group, entry[3]) for entry in zip(params, grads, after, news)]
+        for param, value, state, new_state in zip(params, found, states, after):
+            param.copy_(value)
+            for name, kept in new_state.items():
+                if kept is not state[name]:
+                    state[name].copy_(kept)
+        return
+    written: list[Tensor] = []
+    names = stepper._buffers(group)
+    rows = [
+        (stepper._row(param, grad, state, names, written), stepper._counter(param, state, group), state, is_new)
+        for param, grad, state, is_new in zip(params, grads, states, news)
+    ]
+    stepper._run([stepper._plan(group, rows)], written)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"{__package__}.{name}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.profiler_util import EventList
+from . import itt as itt
 from ._recorder import profile, record_function
 
 __all__ = [

@@ -32,6 +32,10 @@ class ScriptFunction:
     """The type of scripted functions in torch; no object here is of it."""
 
 
+class TracerWarning(Warning):
+    """What torch warns with while it traces; never raised here."""
+
+
 class Error(RuntimeError):
     """What torch raises when a scripted program fails."""
 
@@ -77,7 +81,7 @@ export: Callable[..., Any]
 interface: Callable[..., Any]
 script_method: Callable[..., Any]
 unused: Callable[..., Any]
-ignore = unused = export = script_method = interface = _overload = _overload_method = _mark
+ignore = unused = export = script_method = interface = _overload = _overload_method = _script_if_tracing = _mark
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ SUBMODULES: frozenset[Any] = frozenset(
         "_C", "__config__", "_dynamo", "_subclasses", "_utils", "_vmap_internals", "accelerator", "amp", "autograd", "backends",
         "compiler", "cpu", "cuda", "distributed", "distributions", "explaining", "fft", "func", "futures", "fx", "hub",
         "implicit", "jit", "library", "linalg", "masked", "mps", "multi", "multiprocessing", "nn", "onnx", "optim", "optimize",
-        "overrides", "profiler", "random", "serialization", "signal", "special", "testing", "types", "utils", "version", "xpu",
+        "overrides", "profiler", "random", "serialization", "signal", "sparse", "special", "testing", "types", "utils", "version", "xpu",
     }
 )  # fmt: skip
 
@@ -26,6 +26,7 @@ _BY_MODULE = {
     "raw_storage": "UntypedStorage TypedStorage is_storage",
     "compiler": "compile",
     "futures": "Future",
+    "sparse": "sparse_coo_tensor sparse_csr_tensor spmm dsmm smm saddmm",
     "capture": "_assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
     "_check_type _check_value _has_compatible_shallow_copy_type _shape_as_tensor cond while_loop sym_float sym_int sym_ite "
     "sym_max sym_min sym_not sym_sqrt sym_sum",

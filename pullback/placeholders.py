@@ -11,7 +11,7 @@ import importlib
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 _CAPTURE = "Programs are not captured as graphs here: call the function or module itself; torch.compile returns it."
 _ONE_PROCESS = "Programs run in one process here: a group of one (world_size=1) needs none of it."
@@ -72,6 +72,9 @@ _TYPES = frozenset(
         "SymInt", "Tag", "TracingState", "Type", "Value",
     }
 )  # fmt: skip
+# Functions that say which tracer is at work.
+_NOTHING = frozenset({"torch.fx.experimental.proxy_tensor.get_proxy_mode", "torch._guards.detect_fake_mode",
+                      "torch._guards.active_fake_mode"})  # fmt: skip
 
 
 def advice_for(torch_name: str) -> str | None:
@@ -90,10 +93,14 @@ class Placeholder(type):
 
     torch_name: str
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         from .torch_names import COVERAGE_PAGE
 
         name = cls.torch_name
+        if name.rpartition(".")[2].startswith("is_"):
+            return False  # a question about what is not here
+        if name in _NOTHING:
+            return None
         raise NotImplementedError(
             f"Pullback does not have {name}. {advice_for(name)} {COVERAGE_PAGE} lists what is supported."
         )

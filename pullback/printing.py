@@ -38,6 +38,7 @@ class PrintOptions:
 
 
 options: PrintOptions = PrintOptions()
+PRINT_OPTS = options  # torch's name
 
 
 def set_printoptions(
@@ -129,6 +130,11 @@ def tensor_text(
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
     return _with_suffixes(prefix + body, suffixes, len(prefix)) + ")"
+
+
+def _tensor_str(self: Any, indent: int) -> str:
+    """The bracketed numbers of a tensor, by torch's name."""
+    return array_text(self.detach().numpy(), self.dtype.name, indent)
 
 
 def array_text(array: np.ndarray, dtype_name: str, indent: int = 0) -> str:

@@ -69,16 +69,35 @@ def to_gpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_
     refuse()
 
 
-def no_sparse(name: str) -> Any:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(
-            f"Tensor.{name} needs sparse tensors, which Pullback does not have. Keep the data dense, or keep "
-            "indices and values as two dense tensors and use index_add_ or scatter_add."
+def _only_sparse(name: str) -> Any:
+    def method(self: Tensor) -> NoReturn:
+        raise RuntimeError(
+            f"{name} expected sparse coordinate tensor layout but got Strided. x.to_sparse() makes a sparse tensor."
         )
 
     method.__name__ = name
-    method.__doc__ = "Sparse tensors are not supported."
+    method.__doc__ = "Part of a sparse tensor."
     return method
+
+
+def to_sparse(self: Tensor, sparse_dim: int | None = None, **options: Any) -> Any:
+    """A sparse tensor of the elements that are not zero; the last dims stay dense if `sparse_dim` says so."""
+    from .sparse_tensor import from_dense
+
+    return from_dense(self, sparse_dim)
+
+
+def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Any:
+    """A sparse matrix by rows."""
+    return to_sparse(self).to_sparse_csr()
+
+
+def sparse_mask(self: Tensor, mask: Any) -> Any:
+    """The elements of this tensor at the places of a sparse one."""
+    from .sparse_tensor import make
+
+    places = mask.coalesce()._indices()
+    return make(places, self[tuple(places)], self.shape, True)
 
 
 def as_subclass(self: Tensor, cls: type[Any]) -> Any:
@@ -138,8 +157,9 @@ for _name in (
     FUNCTIONS[_name] = _question(_name)
 for _function in (is_nonzero, frombuffer):
     FUNCTIONS[_function.__name__] = _function
-for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "coalesce", "sparse_mask", "indices", "values"):
-    METHODS[_name] = no_sparse(_name)
+for _name in ("coalesce", "indices", "values", "_indices", "_values", "_nnz", "crow_indices", "col_indices"):
+    METHODS[_name] = _only_sparse(_name)
+METHODS.update(to_sparse=to_sparse, to_sparse_coo=to_sparse, to_sparse_csr=to_sparse_csr, sparse_mask=sparse_mask)
 METHODS.update(
     {
         "cuda": to_gpu, "xpu": to_gpu, "as_subclass": as_subclass, "is_nonzero": is_nonzero,

@@ -248,6 +248,7 @@ MENTIONED = {
     "annotation": "import torch; from typing import Optional as O\ndef f(n: O[torch.SymInt] = None) -> 'int': return 1",
     "subclass": "from torch.onnx.symbolic import Helper\nclass Mine(Helper):\n    pass",
     "generic": "from torch.distributed.tensor import DTensor; assert DTensor[int] is DTensor",
+    "question": "from torch.distributed import rpc; assert rpc.is_available() is False",
     "no spec": "import importlib.util as u; assert u.find_spec('torch.distributed.pipelining') is None",
     "function stays missing": "import torch; assert not hasattr(torch.cuda, 'graph_pool_of_mine')",
     "private stays missing": "import torch; from torch.export import Program; assert not hasattr(Program, '_version')",

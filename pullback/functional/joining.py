@@ -28,8 +28,15 @@ ndarray = np.ndarray
 
 
 @public(wrap=False)
-def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of consecutive pieces: of one size (the last may be smaller), or of the sizes given."""
+def split(
+    input: Any = None, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None, tensor: Any = None
+) -> tuple[Tensor, ...]:
+    """Views of consecutive pieces: of one size (the last may be smaller), or of the sizes given.
+
+    The method calls its argument `split_size` in torch, and the function its first one `tensor`.
+    """
+    input = tensor if input is None else input
+    split_size_or_sections = split_size if split_size_or_sections is None else split_size_or_sections
     shape = input._array.shape
     if isinstance(split_size_or_sections, (list, tuple)):
         return split_with_sizes(input, split_size_or_sections, dim)

@@ -1,0 +1,325 @@
+"""`SparseTensor`: a tensor given by the places and values of its elements (COO), as graph programs use it.
+
+It keeps two dense tensors, indices and values, and takes over operations through `__torch_function__`: products with
+dense matrices gather and add, so gradients reach the values and the dense factor by ordinary rules. Whatever has no
+form of its own here is computed on the dense tensor: right, if not small. Loaded with the first sparse tensor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .functional.registry import FUNCTIONS
+from .layout import layout as layout_type
+from .layout import sparse_coo
+from .size import Size
+from .tensor import Tensor
+from .torch_function import DisableTorchFunctionSubclass
+
+Shape = tuple[int, ...]
+_FORMS: dict[str, Callable[..., Any]] = {}  # by the name of the torch function
+
+
+class SparseTensor(Tensor):
+    """Element values at places; several at one place add up. The first dims are sparse, those of the values dense."""
+
+    _places: Tensor
+    _entries: Tensor
+    _ordered: bool  # each place once, in order
+    _layout: layout_type
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func.__name__
+        if name in _FORMS:
+            return _FORMS[name](*args, **(kwargs or {}))
+        if name in _FACTS:
+            with DisableTorchFunctionSubclass():
+                return func(*args, **(kwargs or {}))
+        return func(*map(_dense, args), **{key: _dense(value) for key, value in (kwargs or {}).items()})
+
+    # --- what it is ---
+
+    is_sparse: bool = True
+    layout = property(lambda self: self._layout)
+    is_sparse_csr = property(lambda self: self._layout.name == "sparse_csr")
+    requires_grad = property(lambda self: self._entries.requires_grad, lambda self, value: self.requires_grad_(value))
+    is_leaf = property(lambda self: self._entries.is_leaf)
+    grad_fn = property(lambda self: self._entries.grad_fn)
+
+    @property
+    def grad(self) -> Any:
+        """The gradient of the values, at the same places."""
+        gradient = self._entries.grad
+        return None if gradient is None else make(self._places, gradient, self.shape, self._ordered)
+
+    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
+        self._entries.requires_grad_(requires_grad)
+        return self
+
+    def sparse_dim(self) -> int:
+        return self._places.shape[0]
+
+    def dense_dim(self) -> int:
+        return self._entries.dim() - 1
+
+    def _nnz(self) -> int:
+        return self._places.shape[1]
+
+    def _indices(self) -> Tensor:
+        return self._places
+
+    def _values(self) -> Tensor:
+        return self._entries
+
+    def is_coalesced(self) -> bool:
+        return self._ordered
+
+    def indices(self) -> Tensor:
+        _require_ordered(self, "indices")
+        return self._places
+
+    def values(self) -> Tensor:
+        _require_ordered(self, "values")
+        return self._entries
+
+    def col_indices(self) -> Tensor:
+        return self.coalesce()._places[1]
+
+    def crow_indices(self) -> Tensor:
+        rows = self.coalesce()._places[0]
+        counts = FUNCTIONS["bincount"](rows, minlength=self.shape[0])
+        return FUNCTIONS["cat"]([FUNCTIONS["zeros"](1, dtype=counts.dtype), counts.cumsum(0)])
+
+    # --- other forms of it ---
+
+    def coalesce(self) -> SparseTensor:
+        """Each place once, in order, with the sum of its values."""
+        if self._ordered:
+            return self
+        shape = self.shape[: self.sparse_dim()]
+        flat = np.ravel_multi_index(tuple(self._places._array), shape) if shape else np.zeros(self._nnz(), np.int64)
+        places, number = np.unique(flat, return_inverse=True)
+        start = FUNCTIONS["zeros"](len(places), *self._entries.shape[1:], dtype=self._entries.dtype)
+        entries = start.index_add(0, FUNCTIONS["tensor"](number.reshape(-1)), self._entries)
+        index = np.array(np.unravel_index(places, shape) if shape else np.zeros((0, len(places))), np.int64)
+        return make(FUNCTIONS["tensor"](index), entries, self.shape, True, self._layout)
+
+    def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
+        """The ordinary tensor: zero where no value is."""
+        start = FUNCTIONS["zeros"](self.shape, dtype=self._entries.dtype)
+        result = start.index_put(tuple(self._places), self._entries, accumulate=True)
+        return result if dtype is None else result.to(dtype)
+
+    def to_sparse(self, *args: Any, **kwargs: Any) -> SparseTensor:
+        return self
+
+    def to_sparse_csr(self, *args: Any, **kwargs: Any) -> SparseTensor:
+        from .layout import sparse_csr
+
+        ordered = self.coalesce()
+        return make(ordered._places, ordered._entries, self.shape, True, sparse_csr)
+
+    to_sparse_coo = to_sparse
+
+    def __repr__(self) -> str:
+        indices = repr(self._places).replace("\n", "\n" + 15 * " ")
+        values = repr(self._entries.detach()).replace("\n", "\n" + 14 * " ")
+        history = f", grad_fn=<{self.grad_fn.name()}>" if self.grad_fn is not None else ""
+        history = history or (", requires_grad=True" if self.requires_grad else "")
+        return (
+            f"tensor(indices={indices},\n       values={values},\n       size={tuple(self.shape)}, nnz={self._nnz()}, "
+            f"layout={self._layout!r}{history})"
+        )
+
+    __str__ = __repr__
+
+
+# Facts about shape and type, which the empty array inside answers.
+_FACTS = frozenset({"__get__", "size", "dim", "ndimension", "numel", "nelement", "is_floating_point", "is_complex",
+                    "__len__", "element_size", "get_device"})  # fmt: skip
+
+
+def make(places: Tensor, entries: Tensor, shape: Any, ordered: bool = False, layout: layout_type = sparse_coo) -> SparseTensor:
+    """A sparse tensor of these places and values, unchecked."""
+    result = object.__new__(SparseTensor)
+    result._array = np.broadcast_to(np.zeros((), entries._array.dtype), tuple(shape))
+    result._places, result._entries, result._ordered, result._layout = places, entries, ordered, layout
+    return result
+
+
+def from_dense(x: Tensor, sparse_dim: int | None = None) -> SparseTensor:
+    """The elements of a tensor that are not zero."""
+    count = x.dim() if sparse_dim is None else sparse_dim
+    array = x.detach()._array
+    filled = array != 0 if count == x.dim() else (array != 0).any(axis=tuple(range(count, x.dim())))
+    places = np.array(np.nonzero(filled), np.int64)
+    index = FUNCTIONS["tensor"](places)
+    return make(index, x[tuple(index)], x.shape, True)
+
+
+def _require_ordered(x: SparseTensor, what: str) -> None:
+    if not x._ordered:
+        raise RuntimeError(f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first")
+
+
+def _dense(value: Any) -> Any:
+    if isinstance(value, SparseTensor):
+        return value.to_dense()
+    return type(value)(map(_dense, value)) if type(value) in (list, tuple) else value
+
+
+def _form(*names: str) -> Callable[[Callable], Callable]:
+    def keep(function: Callable) -> Callable:
+        _FORMS.update(dict.fromkeys(names, function))
+        return function
+
+    return keep
+
+
+def _like(x: SparseTensor, entries: Tensor) -> SparseTensor:
+    return make(x._places, entries, x.shape, x._ordered, x._layout)
+
+
+@_form("mm", "matmul", "spmm", "__matmul__", "mv", "smm", "hspmm", "dsmm")
+def product(a: Any, b: Any, **options: Any) -> Any:
+    """A product with a dense matrix or vector gathers its rows, weighs them and adds them up."""
+    if not isinstance(a, SparseTensor):
+        return product(_transposed(b), a.transpose(-1, -2) if a.dim() > 1 else a).transpose(-1, -2) \
+            if a.dim() > 1 else product(_transposed(b), a)
+    if isinstance(b, SparseTensor):
+        return from_dense(product(a, b.to_dense()))
+    if a.dim() != 2 or a.dense_dim() or b.dim() > 2 or a.shape[1] != b.shape[0]:
+        return a.to_dense() @ b
+    rows, columns = a._places
+    picked = b.index_select(0, columns)
+    weighed = picked * (a._entries if b.dim() == 1 else a._entries.unsqueeze(1))
+    start = FUNCTIONS["zeros"](a.shape[0], *b.shape[1:], dtype=weighed.dtype)
+    return start.index_add(0, rows, weighed)
+
+
+@_form("__rmatmul__")
+def _reversed_product(a: SparseTensor, b: Any) -> Any:
+    return product(b, a)
+
+
+@_form("addmm", "saddmm", "sspaddmm")
+def sum_with_product(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+    """`beta * input + alpha * (mat1 @ mat2)`."""
+    return beta * _dense(input) + alpha * product(mat1, mat2)
+
+
+@_form("t", "transpose", "adjoint")
+def _transposed(x: SparseTensor, dim0: int = 0, dim1: int = 1) -> Any:
+    if x.dense_dim() or x.dim() < 2:
+        return x.to_dense().transpose(dim0, dim1)
+    order = list(range(x.dim()))
+    order[dim0], order[dim1] = order[dim1], order[dim0]
+    return make(x._places[order], x._entries, [x.shape[place] for place in order], False)
+
+
+@_form("mul", "multiply", "__mul__")
+def _times(a: Any, b: Any) -> Any:
+    if not isinstance(a, SparseTensor):
+        a, b = b, a
+    if isinstance(b, Tensor) and b.dim():
+        return _times_tensor(a, b)
+    return _like(a, a._entries * b)
+
+
+def _times_tensor(a: SparseTensor, b: Tensor) -> Any:
+    b = _dense(b)
+    shape = tuple(np.broadcast_shapes(tuple(a.shape), tuple(b.shape)))
+    if shape != tuple(a.shape):
+        return a.to_dense() * b
+    a = a.coalesce()
+    return _like(a, a._entries * b.expand(shape)[tuple(a._places)])
+
+
+@_form("div", "divide", "true_divide", "__truediv__")
+def _divided(a: Any, b: Any, **options: Any) -> Any:
+    if isinstance(b, SparseTensor) or not isinstance(a, SparseTensor) or isinstance(b, Tensor) and b.dim():
+        return FUNCTIONS["div"](_dense(a), _dense(b), **options)
+    a = a.coalesce()
+    return _like(a, FUNCTIONS["div"](a._entries, b, **options))
+
+
+@_form("add", "__add__")
+def _plus(a: Any, b: Any, *, alpha: Any = 1) -> Any:
+    if not (isinstance(a, SparseTensor) and isinstance(b, SparseTensor)) or a.dense_dim() or b.dense_dim():
+        return FUNCTIONS["add"](_dense(a), _dense(b), alpha=alpha)
+    places = FUNCTIONS["cat"]([a._places, b._places], 1)
+    return make(places, FUNCTIONS["cat"]([a._entries, alpha * b._entries]), a.shape).coalesce()
+
+
+@_form("sub", "subtract", "__sub__")
+def _minus(a: Any, b: Any, *, alpha: Any = 1) -> Any:
+    return _plus(a, b, alpha=-alpha)
+
+
+@_form("sum")
+def total(x: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """A dense sum."""
+    if dim is None:
+        return x._entries.sum(dtype=dtype)
+    return x.to_dense().sum(dim, keepdim, dtype=dtype)
+
+
+def sparse_sum(x: SparseTensor, dims: Any, dtype: Any = None) -> Any:
+    """The sum over some dims: sparse in the others, dense if all sparse dims are summed."""
+    given = (dims,) if isinstance(dims, int) else tuple(dims)
+    gone = {dim % x.dim() for dim in given}
+    kept = [dim for dim in range(x.sparse_dim()) if dim not in gone]
+    within = [dim - x.sparse_dim() + 1 for dim in sorted(gone) if dim >= x.sparse_dim()]
+    entries = x._entries if dtype is None else x._entries.to(dtype)
+    entries = entries.sum(within) if within else entries
+    shape = [size for dim, size in enumerate(x.shape) if dim not in gone]
+    if not kept:
+        return entries.sum(0)
+    return make(x._places[kept], entries, shape).coalesce()
+
+
+def _entrywise(name: str) -> None:
+    def function(x: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
+        x = x if name in _LINEAR else x.coalesce()
+        return _like(x, getattr(x._entries, name)(*args, **kwargs))
+
+    _FORMS[name] = function
+
+
+# Functions of one tensor that keep zeros; the linear ones do not need each place to be there once.
+_LINEAR = frozenset({"neg", "negative", "clone", "detach", "to", "float", "double", "half", "bfloat16", "type", "cpu", "contiguous"})
+for _name in _LINEAR | {"abs", "sqrt", "sin", "tanh", "relu", "sign", "square", "expm1", "log1p", "pow", "long", "int", "bool"}:
+    _entrywise(_name)
+
+
+def inferred_shape(places: Tensor, entries: Tensor) -> Size:
+    """The smallest shape that holds the places."""
+    bounds = places._array.max(axis=1) + 1 if places.numel() else np.zeros(places.shape[0], np.int64)
+    return Size([*map(int, bounds), *entries.shape[1:]])
+
+
+def check(places: Tensor, entries: Tensor, shape: Shape) -> None:
+    """What torch asks of indices, values and size."""
+    if places.dim() != 2 or places.shape[1] != entries.shape[0]:
+        raise RuntimeError(
+            "number of dimensions must be sparse_dim + dense_dim, and indices and values must have same nnz: indices has "
+            f"shape {tuple(places.shape)}, values {tuple(entries.shape)}. Give indices of shape (dims, n) and n values."
+        )
+    if len(shape) != places.shape[0] + entries.dim() - 1:
+        raise RuntimeError(
+            f"number of dimensions must be sparse_dim ({places.shape[0]}) + dense_dim ({entries.dim() - 1}), "
+            f"but got {len(shape)}"
+        )
+    for dim in range(places.shape[0] if places.numel() else 0):
+        low, high = int(places._array[dim].min()), int(places._array[dim].max())
+        if low < 0:
+            raise RuntimeError(f"found negative index {low} for dim {dim}")
+        if high >= shape[dim]:
+            raise RuntimeError(f"size is inconsistent with indices: for dim {dim}, size is {shape[dim]} but found index {high}")
+    if math.prod(shape) < 0:
+        raise RuntimeError(f"size must not have negative dims, but got {tuple(shape)}")

@@ -1,0 +1,116 @@
+"""Sparse tensors (COO, and CSR as a view of it) compute what torch's do, and so do their gradients."""
+
+import warnings
+
+import pytest
+
+import pullback
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+PLACES = [[0, 1, 1, 0], [2, 0, 2, 2]]  # one place twice
+VALUES = [3.0, 4.0, 5.0, -1.0]
+
+
+def matrix(t, requires_grad=False):
+    values = t.tensor(VALUES, requires_grad=requires_grad)
+    return t.sparse_coo_tensor(PLACES, values, (2, 3)), values
+
+
+def plain(value):
+    """What can be compared: parts of sparse tensors, elements of dense ones."""
+    if isinstance(value, (pullback.Tensor, torch.Tensor)):
+        if value.is_sparse:
+            ordered = value.coalesce()
+            return tuple(value.shape), ordered.indices().tolist(), ordered.values().tolist()
+        return value.tolist()
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def dense(t):
+    return t.arange(6.0).reshape(3, 2)
+
+
+CASES = {
+    "facts": lambda t, a: (tuple(a.shape), str(a.dtype), str(a.layout), a.is_sparse, a.dim(), a.numel(), len(a)),
+    "parts": lambda t, a: (a.sparse_dim(), a.dense_dim(), a._nnz(), a._indices(), a._values(), a.is_coalesced()),
+    "ordered": lambda t, a: (a.coalesce(), a.coalesce()._nnz(), a.coalesce().is_coalesced()),
+    "dense": lambda t, a: a.to_dense(),
+    "product": lambda t, a: (a @ dense(t), t.mm(a, dense(t)), t.sparse.mm(a, dense(t)), t.spmm(a, dense(t))),
+    "product with a vector": lambda t, a: (a @ t.ones(3), t.mv(a, t.ones(3))),
+    "product from the left": lambda t, a: t.ones(4, 2) @ a,
+    "product of two": lambda t, a: t.mm(a, a.t()),
+    "added product": lambda t, a: t.sparse.addmm(t.ones(2, 2), a, dense(t), beta=2, alpha=3),
+    "added product by another name": lambda t, a: t.addmm(t.ones(2, 2), a, dense(t)),
+    "turned": lambda t, a: (a.t(), a.transpose(0, 1)),
+    "scaled": lambda t, a: (a * 2, 2 * a, a / 2, -a, a.mul(3)),
+    "added": lambda t, a: (a + a, a - a * 3),
+    "masked": lambda t, a: a.coalesce() * t.arange(6.0).reshape(2, 3),
+    "sums": lambda t, a: (a.sum(), t.sparse.sum(a), t.sparse.sum(a, 0), t.sparse.sum(a, 1)),
+    "softmax": lambda t, a: (t.sparse.softmax(a, 1), t.sparse.log_softmax(a, 1)),
+    "of functions": lambda t, a: (a.coalesce().abs(), a.coalesce().sqrt() if t is None else a.coalesce().tanh()),
+    "converted": lambda t, a: (a.double().values if t is None else str(a.double().dtype), a.clone(), a.detach()),
+    "from dense": lambda t, a: (t.eye(3).to_sparse(), dense(t).to_sparse(1), t.zeros(2, 2).to_sparse()),
+    "by rows": lambda t, a: (a.to_sparse_csr().crow_indices(), a.to_sparse_csr().col_indices(), str(a.to_sparse_csr().layout)),
+    "from rows": lambda t, a: t.sparse_csr_tensor([0, 1, 2], [1, 0], [1.0, 2.0]).to_dense(),
+    "of old": lambda t, a: t.sparse.FloatTensor(t.tensor([[0, 1], [1, 0]]), t.tensor([1.0, 2.0]), (2, 2)).to_dense(),
+    "empty": lambda t, a: (t.sparse_coo_tensor((2, 3)).to_dense(), t.sparse_coo_tensor((2, 3))._nnz()),
+    "shape not given": lambda t, a: tuple(t.sparse_coo_tensor(PLACES, VALUES).shape),
+    "dense dims": lambda t, a: t.sparse_coo_tensor([[0, 0, 2]], t.ones(3, 2)),
+    "text": lambda t, a: repr(a),
+    "not ordered": lambda t, a: a.indices(),
+    "of a dense tensor": lambda t, a: t.ones(2).indices(),
+    "outside": lambda t, a: t.sparse_coo_tensor([[0, 5]], [1.0, 2.0], (3,), check_invariants=True),
+}
+
+
+def outcome(case, t):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return plain(case(t, matrix(t)[0]))
+        except Exception as error:
+            return type(error).__name__, str(error).split(".")[0][:70]
+
+
+def flat(value):
+    if isinstance(value, (list, tuple)):
+        return [number for item in value for number in flat(item)]
+    return [value]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_as_torch(name):
+    expected, result = outcome(CASES[name], torch), outcome(CASES[name], pullback)
+    assert len(flat(result)) == len(flat(expected))
+    for ours, theirs in zip(flat(result), flat(expected), strict=True):
+        assert ours == (pytest.approx(theirs) if isinstance(theirs, float) else theirs)
+
+
+LOSSES = {
+    "product": lambda t, a, x: (t.sparse.mm(a, x) ** 2).sum(),
+    "operator": lambda t, a, x: ((a * 2) @ x).sin().sum(),
+    "turned": lambda t, a, x: (a.t() @ (a @ x)).sum(),
+    "ordered": lambda t, a, x: (a.coalesce().values() ** 2).sum() + x.sum(),
+    "sum": lambda t, a, x: t.sparse.sum(a, 0).to_dense().pow(2).sum() * x.sum(),
+    "dense": lambda t, a, x: (a.to_dense() @ x).tanh().sum(),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_gradients_as_torch(name):
+    gradients = []
+    for t in (torch, pullback):
+        a, values = matrix(t, requires_grad=True)
+        x = dense(t).requires_grad_()
+        LOSSES[name](t, a, x).backward()
+        gradients.append(values.grad.tolist() + flat(x.grad.tolist()))
+    assert gradients[1] == pytest.approx(gradients[0])
+
+
+def test_what_has_no_sparse_form_is_computed_on_the_dense_tensor():
+    a, _ = matrix(pullback)
+    assert pullback.equal(a.cos(), a.to_dense().cos())
+    assert pullback.cat([a, a]).tolist() == pullback.cat([a.to_dense(), a.to_dense()]).tolist()
+    assert a[1].tolist() == a.to_dense()[1].tolist()

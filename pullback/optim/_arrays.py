@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pullback
+from pullback.autograd.graph import increment_version
+from pullback.autograd.mode import current_mode
+from pullback.storage import storage_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +26,12 @@ def array_of(tensor: pullback.Tensor) -> np.ndarray:
 
 def touch(tensors: Sequence[pullback.Tensor]) -> None:
     """Count one in-place write on each tensor, so that a graph that saved it refuses to use the new values."""
-    pullback.autograd.graph.increment_version(tensors)
+    if current_mode().anomaly is not None:
+        increment_version(tensors)  # remembers the line as well
+        return
+    for tensor in tensors:
+        if not tensor._inference:
+            (tensor._storage or storage_of(tensor)).bump()
 
 
 def scalar_of(value: Any) -> Any:

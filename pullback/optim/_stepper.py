@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from numpy import ndarray
+
 import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import array_of, counter_dtype, touch
@@ -107,7 +109,7 @@ class ArrayOptimizer(Optimizer):
         self, group: dict[str, Any], fresh: list[Any], written: list[Tensor]
     ) -> list[tuple[list[Any], Any, dict[str, Any], bool]]:
         """Arrays, step counter, state and its novelty for each parameter with a gradient; changes nothing."""
-        names = self._buffers(group)
+        names, counting = self._buffers(group), self._counts_steps
         rows = []
         for param in group["params"]:
             grad = param.grad
@@ -119,14 +121,17 @@ class ArrayOptimizer(Optimizer):
                 state = self._fresh_state(param, group)
                 if state:
                     fresh.append((param, state))
-            rows.append((self._row(param, grad, state, names, written), self._counter(param, state, group), state, is_new))
+            counter = self._counter(param, state, group) if counting else None
+            rows.append((self._row(param, grad, state, names, written), counter, state, is_new))
         return rows
 
     def _row(
         self, param: Tensor, grad: Tensor, state: dict[str, Any], names: tuple[str | None, ...], written: list[Tensor]
     ) -> list[Any]:
         """The kernel's arrays for one parameter, checked."""
-        first, second = param.memory(), grad.memory()
+        first, second = param._array, grad._array
+        if type(first) is not ndarray or type(second) is not ndarray:
+            first, second = param.memory(), grad.memory()
         shape = first.shape
         written.append(param)
         if second.shape != shape:
@@ -139,7 +144,9 @@ class ArrayOptimizer(Optimizer):
                 arrays.append(None)
                 continue
             buffer = state[name]
-            array = buffer.memory()
+            array = buffer._array
+            if type(array) is not ndarray:
+                array = buffer.memory()
             if array.shape != shape:
                 raise RuntimeError(_mismatch(type(self).__name__, shape, array.shape, False))
             arrays.append(array)

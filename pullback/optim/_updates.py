@@ -24,7 +24,7 @@ SMALL_SIZE: int = 16384
 
 def constants(values: Sequence[Any], dtype: Any) -> tuple[Any, ...]:
     """Floats as 0-d arrays of `dtype`, everything else as it is."""
-    return tuple(np.array(value, dtype) if type(value) is float else value for value in values)
+    return tuple([np.array(value, dtype) if type(value) is float else value for value in values])
 
 
 def run(kernel: Kernel, arrays: Sequence[Array | None], values: tuple[Any, ...]) -> None:
@@ -62,7 +62,10 @@ def update(kernel: Kernel, arrays: Sequence[Array | None], values: Sequence[Any]
         ready = prepared.get(code)
         if ready is None:
             ready = prepared[code] = constants(values, param.dtype)
-        run(kernel, arrays, ready)
+        if param.ndim and param.size <= SMALL_SIZE:
+            kernel(*arrays, ready)
+        else:
+            run(kernel, arrays, ready)
     elif param.dtype.kind == "c":
         ready = constants(values, param.real.dtype)
         run(kernel, [None if a is None else a.real for a in arrays], ready)
@@ -115,7 +118,8 @@ def square_average(v: Array, g: Array, keep: Any, gain: Any) -> Array:
 
 def sgd(p: Array, g: Array, buffer: Array | None, values: tuple[Any, ...]) -> None:
     rate, decay, maximize, momentum, gain, nesterov, first = values
-    g = effective_gradient(p, g, decay, maximize)
+    if decay is not None or maximize:
+        g = effective_gradient(p, g, decay, maximize)
     if buffer is not None:
         if first:
             buffer[...] = g

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType, MethodType
+from functools import cache
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from .device import device
@@ -92,9 +93,20 @@ def refuse(function: Callable[..., Any], takers: list[Any]) -> TypeError:
 # --- functions ---
 
 
-def _asking(*args: Any, _entry: Callable[..., Any], **kwargs: Any) -> Any:
-    """The code that public functions run from now on."""
-    return _entry(args, kwargs)
+@cache
+def _asking(free: int) -> CodeType:
+    """The code that public functions run from now on; `free` variables are there because each keeps its closure.
+
+    They have to be named in the source: a frame whose free variables the code does not set up crashes whoever looks at it.
+    """
+    names = [f"free{number}" for number in range(free)]
+    lines = [f"def outer({', '.join(names)}):", "    def asking(*args, _entry, **kwargs):"]
+    if names:
+        lines.append(f"        if False: {', '.join(names)}")
+    lines += ["        return _entry(args, kwargs)", "    return asking"]
+    made: dict[str, Any] = {}
+    exec("\n".join(lines), made)  # noqa: S102 - the text above
+    return made["outer"](*names).__code__
 
 
 def redirect(function: FunctionType, only_modes: bool = False) -> None:
@@ -119,11 +131,9 @@ def redirect(function: FunctionType, only_modes: bool = False) -> None:
         return result
 
     function.__dict__.setdefault("__wrapped__", does)
-    # The number of free variables has to stay as it is: the function keeps its closure.
-    function.__code__ = _asking.__code__.replace(
-        co_freevars=code.co_freevars, co_name=code.co_name, co_filename=code.co_filename,
-        co_firstlineno=code.co_firstlineno,
-    )  # fmt: skip
+    function.__code__ = _asking(len(code.co_freevars)).replace(
+        co_name=code.co_name, co_filename=code.co_filename, co_firstlineno=code.co_firstlineno
+    )
     function.__defaults__ = None
     function.__kwdefaults__ = {"_entry": entry}
 

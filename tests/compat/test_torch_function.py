@@ -48,3 +48,24 @@ def test_operators_and_attributes_of_plain_tensors_stay_as_they_are():
         assert not overrides.is_tensor_method_or_property(torch.nn.functional.relu)
     """
     output(code)
+
+
+def test_frames_of_redirected_functions_can_be_looked_at():
+    """A debugger or a test runner reads the variables of every frame of a traceback; that crashed the interpreter once."""
+    program = """
+import pullback as torch
+
+class Mine(torch.Tensor):
+    pass
+
+try:
+    torch.ones(3).as_subclass(Mine).coalesce()
+except RuntimeError as error:
+    traceback = error.__traceback__
+    while traceback:
+        list(traceback.tb_frame.f_locals)
+        traceback = traceback.tb_next
+    print("looked")
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.stdout == "looked\n", result.stderr

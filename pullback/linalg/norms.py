@@ -83,15 +83,18 @@ def matrix_norm(
         return _spectral_norm(floating(x, "linalg.matrix_norm"), ord, rows, columns, keepdim)
     if abs(ord) == math.inf:
         rows, columns = columns, rows
-    shape = x._array.shape
-    if shape[columns] == 0:
-        raise RuntimeError(
-            f"linalg.matrix_norm: Expected reduction dim {columns} to have non-zero size for order {ord}."
-        )
     sums = vector_norm(x, 1, rows, True)
-    return _drop(
-        apply(amax if ord > 0 else amin, (sums,), {"axis": (columns,), "keepdims": True}), (rows, columns), keepdim
-    )
+    return _drop(_extreme(sums, ord, columns, True), (rows, columns), keepdim)
+
+
+def _extreme(values: Tensor, ord: float, dim: int, keepdim: bool) -> Tensor:
+    """The largest or, for a negative order, the smallest; of no values the largest is 0."""
+    op = amax if ord > 0 else amin
+    if values._array.shape[dim] == 0:
+        if ord < 0:
+            raise IndexError(f"amin(): Expected reduction dim {dim} to have non-zero size, for the norm of order {ord}.")
+        op = sum_axes
+    return apply(op, (values,), {"axis": (dim,), "keepdims": keepdim})
 
 
 def _drop(x: Tensor, dims: tuple[int, int], keepdim: bool) -> Tensor:
@@ -108,11 +111,7 @@ def _spectral_norm(x: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) 
     if ord == "nuc":
         result = apply(sum_axes, (values,), {"axis": (last,), "keepdims": False})
     else:
-        if values._array.shape[-1] == 0:
-            raise RuntimeError(
-                f"linalg.matrix_norm: the {ord} norm of an empty matrix is not defined: no singular values."
-            )
-        result = apply(amax if ord == 2 else amin, (values,), {"axis": (last,), "keepdims": False})
+        result = _extreme(values, ord, last, False)
     if keepdim:
         for one in sorted((rows, columns)):
             result = result.unsqueeze(one)

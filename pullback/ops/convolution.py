@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..autograd.op import Op, conjugate, linear, op
 from ..kernels import convolution as kernels
 from ..kernels import unfold as columns
 from .batching import convolved, convolved_weight, samples
 from .fusing import fused, in_single, plain
+from .reductions import sum_axes
 
 
 def _convolution(x: Any, weight: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
@@ -67,7 +66,7 @@ def _weight_rule(
 
 
 def _bias_rule(g: Any) -> Any:
-    return np.sum(g, axis=(0, *range(2, len(g.shape))))
+    return sum_axes(g, axis=(0, *range(2, len(g.shape))), keepdims=False)
 
 
 convolution: Op = op(

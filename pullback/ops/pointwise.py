@@ -232,8 +232,9 @@ absolute: Op = op("AbsBackward0", np.abs, kind="real_pull", x=_abs_pullback)
 def _sign(x: Any) -> Any:
     if x.dtype.kind == "c":
         raise RuntimeError("Unlike NumPy, torch.sign doesn't allow complex input. Use torch.sgn() instead.")
-    if x.dtype.kind == "f":
-        return np.subtract(x > 0, x < 0, dtype=x.dtype)  # NaN has no sign: torch says 0
+    if x.dtype.kind in "fV":  # NaN has no sign: torch says 0
+        work = x.dtype if x.dtype.kind == "f" else np.float32
+        return np.subtract(x > 0, x < 0, dtype=work).astype(x.dtype, copy=False)
     return x if x.dtype.kind == "b" else np.sign(x)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from .reductions import sum_axes
 
 # --- joining ---
 
@@ -133,7 +134,7 @@ def _repeat_transpose(g: Any, x_shape: tuple, repeats: tuple) -> Any:
         return empty_sum(g, shape=x_shape)
     padded = (1,) * (len(repeats) - len(x_shape)) + tuple(x_shape)
     split_shape = tuple(n for pair in zip(repeats, padded, strict=True) for n in pair)
-    return np.sum(np.reshape(g, split_shape), axis=tuple(range(0, 2 * len(repeats), 2)))
+    return sum_axes(np.reshape(g, split_shape), axis=tuple(range(0, 2 * len(repeats), 2)), keepdims=False)
 
 
 def _no_elements(x: Any, shape: tuple) -> Any:

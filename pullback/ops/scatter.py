@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from .fusing import in_single
 from .indexing import add_rows
 
 
@@ -45,6 +46,7 @@ def _gather(x: Any, index: Any, axis: int) -> Any:
     return np.array(x.reshape(-1)[index.reshape(-1)].reshape(index.shape))  # numbers, or no indices at all
 
 
+@in_single
 def _scatter_add(x: Any, index: Any, src: Any, axis: int) -> Any:
     out = np.array(x, order="C")
     if not index.ndim or index.ndim != out.ndim:

@@ -13,7 +13,7 @@ import numpy as np
 from ..autograd.op import Op, conjugate, op
 from .cumulative import has_zeros, products_before
 from .pointwise import fill, sgn
-from .reductions import count_of, spread, unkeep
+from .reductions import count_of, spread, sum_axes, unkeep
 from .shape import permute, reshape
 
 # --- variance ---
@@ -37,7 +37,7 @@ def _variance_pullback(g: Any, x: Any, axis: tuple, keepdims: Any, correction: f
     count = count_of(x.shape, axis)
     divisor = count - correction
     scale = 2 / divisor if divisor > 0 else math.nan if divisor == 0 else 2 / divisor
-    deviation = x - np.sum(x, axis=axis, keepdims=True) / max(count, 1)
+    deviation = x - sum_axes(x, axis=axis, keepdims=True) / max(count, 1)
     return unkeep(g, axis, keepdims) * scale * deviation
 
 

@@ -402,3 +402,20 @@ def test_eigenvalues_of_the_identity_have_a_gradient():
     x = pullback.eye(3, dtype=pullback.float64).requires_grad_()
     pullback.linalg.eigvalsh(x).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), np.eye(3), atol=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, -1, 2, -2, float("inf"), -float("inf"), "nuc", "fro"])
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0), (2, 0, 3)])
+def test_norms_of_empty_matrices(shape, order):
+    for dim in ((-2, -1), (-1, -2)):
+        answers = []
+        for library in (torch, pullback):
+            try:
+                answers.append(library.linalg.matrix_norm(library.empty(shape), order, dim).tolist())
+            except IndexError:
+                answers.append(IndexError)
+        assert answers[0] == answers[1]
+    x = pullback.empty(shape, requires_grad=True)
+    if order in (1, 2, float("inf")):
+        pullback.linalg.matrix_norm(x, order).sum().backward()
+        assert x.grad.shape == shape

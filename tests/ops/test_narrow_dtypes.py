@@ -76,6 +76,8 @@ t.sub(b(1, 2), b(3, 4), alpha=0.3)
 t.addr(b(1, 2).outer(b(1, 2)), b(1, 2), b(3, 4), beta=0.6, alpha=0.2)
 t.round(b(1.234, 5.678), decimals=1)
 b(1, 2) ** 0.75
+t.sign(b(float("nan"), 2))
+t.zeros(1, dtype=t.bfloat16).scatter_add(0, t.zeros(3000, dtype=t.int64), t.ones(3000, dtype=t.bfloat16))
 b(-1, 2).clamp(-0.5, 0.5)
 b(-1, 2).clamp_min(0.25)
 t.nn.functional.leaky_relu(b(-1, 2))
@@ -136,3 +138,29 @@ def test_half_precision_softmax_backward(name: str) -> None:
             assert str(leaf.grad.dtype) == f"torch.{kind}"
             gradients.append(leaf.grad.double().numpy())
         np.testing.assert_allclose(*gradients, rtol=2**-6, atol=2**-7)
+
+
+SUMS = """
+(t.ones(3000, 1, dtype=kind) + x).sum()
+t.nn.functional.conv1d(t.ones(40, 1, 90, dtype=kind), t.ones(1, 1, 3, dtype=kind), x).sum()
+t.nn.functional.conv_transpose1d(t.ones(40, 1, 90, dtype=kind), t.ones(1, 1, 3, dtype=kind), x).sum()
+t.nn.functional.linear(t.ones(3000, 1, dtype=kind), t.ones(1, 1, dtype=kind), x).sum()
+t.gather(x, 0, t.zeros(3000, dtype=t.int64)).sum()
+x.expand(3000).sum()
+x.repeat(3000).sum()
+(x * t.ones(3000, dtype=kind)).sum()
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("expression", SUMS)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_gradients_that_are_long_sums(expression: str, dtype: str) -> None:
+    """Thousands of ones are not 256, which is where bfloat16 stops counting."""
+    pytest.importorskip("ml_dtypes")
+    gradients = []
+    for t in (torch, pullback):
+        kind = getattr(t, dtype)
+        x = t.zeros(1, dtype=kind, requires_grad=True)
+        eval(expression, {"t": t, "x": x, "kind": kind}).backward()
+        gradients.append(x.grad.item())
+    assert gradients[0] == gradients[1] > 2048

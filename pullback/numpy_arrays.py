@@ -431,12 +431,13 @@ def _angle(z: Any, deg: bool = False) -> Tensor:
 
 @implements(np.allclose)
 def _allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    return bool(np.allclose(np.asarray(_plain(a)), np.asarray(_plain(b)), rtol, atol, equal_nan))
+    return bool(np.all(_isclose(a, b, rtol, atol, equal_nan)._array))
 
 
 @implements(np.isclose)
 def _isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    return wrap(np.asarray(np.isclose(np.asarray(_plain(a)), np.asarray(_plain(b)), rtol, atol, equal_nan)))
+    arrays = (np.asarray(_plain(value)) for value in (a, b, rtol, atol))  # NumPy's own, not this function again
+    return wrap(np.asarray(np.isclose(*arrays, equal_nan)))
 
 
 def _plain(value: Any) -> Any:

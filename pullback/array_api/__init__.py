@@ -77,8 +77,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "special":  # SciPy uses the namespace's own special functions if there are any
-        from .. import special
+    if name == "special":
+        import importlib
 
-        return special
+        return importlib.import_module(".special", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -146,12 +146,14 @@ def _detached(value: Any) -> Any:
 def same_dtype(*values: Any) -> list[Any]:
     """Tensors and numbers in the dtype that the standard's promotion gives them all: torch's would spare 0-d tensors."""
     wanted = np.result_type(*map(plain, values))
-    return [
-        wrap(np.asarray(value, wanted))
-        if not isinstance(value, Tensor)
-        else value if value._array.dtype == wanted else value.to(from_numpy_dtype(wanted))
-        for value in values
-    ]  # fmt: skip
+    return [in_dtype(value, wanted) for value in values]
+
+
+def in_dtype(value: Any, wanted: np.dtype) -> Tensor:
+    """A tensor or a number as a tensor of a NumPy dtype."""
+    if not isinstance(value, Tensor):
+        return wrap(np.asarray(value, wanted))
+    return value if value._array.dtype == wanted else value.to(from_numpy_dtype(wanted))
 
 
 def check_device(device: Any) -> None:

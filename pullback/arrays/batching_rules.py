@@ -52,7 +52,7 @@ def apply_batched(op: Any, inputs: tuple[Any, ...], params: dict[Any, Any] | Non
         params = example_params(params, 0, level)
     if not size and True not in flags and not getattr(op, "decides_batch", False):
         return wrapped(op(*values, **params), level, False)
-    rule = op.batch or _found.get(id(op)) or rule_of(op)
+    rule = op.batch or rule_of(op)
     if rule is pointwise and plain and len(values) < 3 and _broadcasts(values, flags):
         out = op.forward(*values, **params)
     else:
@@ -100,22 +100,21 @@ def uniform(values: list[Any]) -> list[Any]:
 
 # --- finding rules ---------------------------------------------------------------------------------------------------
 
-_found: dict[int, Rule] = {}
+_looked_up: list[bool] = []
 
 
 def rule_of(op: Any) -> Rule:
-    rule = op.batch or _found.get(id(op))
-    if rule is None:
-        if not _found:
-            _resolve()
-            return rule_of(op)
-        rule = _guess(op)
-        _found[id(op)] = rule
-    return rule
+    """The rule of an operation, which keeps it from now on."""
+    if op.batch is None:
+        if not _looked_up:
+            _looked_up.append(True)
+            _look_up()
+        op.batch = op.batch or _guess(op)
+    return op.batch
 
 
-def _resolve() -> None:
-    """Look up the operations named in `RULES`. A name that is not there (yet) is skipped."""
+def _look_up() -> None:
+    """Give the operations named in `RULES` theirs. A name that is not there (yet) is skipped."""
     from importlib import import_module
 
     from .rule_table import RULES
@@ -124,8 +123,7 @@ def _resolve() -> None:
         module, attribute = name.split(".")
         found = getattr(import_module(f"pullback.ops.{module}"), attribute, None) if _exists(module) else None
         if found is not None:
-            _found[id(found)] = rule
-    _found[0] = example_by_example
+            found.batch = found.batch or rule
 
 
 def _exists(module: str) -> bool:

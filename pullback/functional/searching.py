@@ -149,9 +149,11 @@ def argwhere(input: Any) -> Tensor:
     return apply(counting.argwhere, (as_tensor(input),))
 
 
-@public()
+@public(out=True)
 def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Tensor:
     """The first `size` rows of `nonzero`, filled up with `fill_value`."""
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     return apply(counting.nonzero_static, (as_tensor(input),), {"count": size, "fill_value": fill_value})
 
 

@@ -1,4 +1,4 @@
-"""Picking elements by index or mask: gather, index_select, take, take_along_dim, masked_select, nonzero, unravel_index.
+"""Picking elements by index or mask: gather, index_select, take, take_along_dim, masked_select, unravel_index.
 
 `x[...]` is in `indexing.py`; the functions that write elements back are in `scatter.py`.
 """
@@ -151,40 +151,6 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     except ValueError:
         raise broadcast_error(input._array.shape, mask._array.shape) from None
     return apply(ops.masked_select, (input, mask))
-
-
-@public(out=True)
-def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, one row for each."""
-    return wrap(_indices(input))
-
-
-def _indices(input: Tensor) -> np.ndarray:
-    array = np.asarray(input._array)
-    if array.dtype.kind == "V":
-        array = array.astype(np.float32)
-    if not array.ndim:
-        return np.zeros((int(bool(array)), 0), np.int64)
-    return np.stack(np.nonzero(array), axis=1)
-
-
-@public(out=True)
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not zero: one row for each, or one tensor for each dim."""
-    if not as_tuple:
-        return wrap(_indices(input))
-    rows = _indices(input) if input._array.ndim else np.zeros((int(bool(input._array)), 1), np.int64)
-    return tuple(wrap(np.ascontiguousarray(column)) for column in rows.T)
-
-
-@public(out=True)
-def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """Exactly `size` rows of `nonzero`: cut off, or filled up with `fill_value`."""
-    if size < 0:
-        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    rows = _indices(input)[:size]
-    filler = np.full((size - rows.shape[0], rows.shape[1]), fill_value, np.int64)
-    return wrap(np.concatenate((rows, filler)))
 
 
 @public(method=False)

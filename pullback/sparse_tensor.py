@@ -292,7 +292,9 @@ def _entrywise(name: str) -> None:
 
 
 # Functions of one tensor that keep zeros; the linear ones do not need each place to be there once.
-_LINEAR = frozenset({"neg", "negative", "clone", "detach", "to", "float", "double", "half", "bfloat16", "type", "cpu", "contiguous"})
+_LINEAR = frozenset(
+    "neg negative clone detach to float double half bfloat16 type cpu contiguous".split()
+)
 for _name in _LINEAR | {"abs", "sqrt", "sin", "tanh", "relu", "sign", "square", "expm1", "log1p", "pow", "long", "int", "bool"}:
     _entrywise(_name)
 

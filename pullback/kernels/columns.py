@@ -140,7 +140,7 @@ def spread_gradient(windows: Windows, gradient: np.ndarray, samples: int) -> Cal
         flat = gradient.reshape(*gradient.shape[:2], -1)
         return lambda first, last: flat[first:last]
     # Positions between the rows stay zero from one piece to the next.
-    shape = (samples, gradient.shape[1], math.prod(windows.wide_shape))
+    shape = (samples, gradient.shape[1], windows.wide_size)
     scratch = per_thread(lambda: np.zeros(shape, gradient.dtype))
 
     def wide(first: int, last: int) -> np.ndarray:

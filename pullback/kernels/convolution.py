@@ -8,6 +8,7 @@ threads. Shapes are checked by `check_convolution`; promotion, unbatched inputs 
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ KEPT_BYTES = 1 << 22
 """Columns up to this size are kept from the forward pass for the weight's gradient: copying them is half its work."""
 
 
+@functools.lru_cache(maxsize=256)
 def check_convolution(x_shape: Ints, w_shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> None:
     """Raise torch's errors for shapes and parameters that do not fit together."""
     axes = len(w_shape) - 2
@@ -143,7 +145,7 @@ def _convolve(
         matrix = np.concatenate((matrix, bias.reshape(1, -1, 1)), axis=2)
     columns = unrolled(windows, x, pieces, ones, kept)
     split = len(pieces) > 0 and pieces[0][3] - pieces[0][2] < windows.positions[0]
-    wide_size = math.prod(windows.wide_shape)
+    wide_size = windows.wide_size
     shape = (n, outputs, wide_size)
     # Narrowing happens inside the piece while it is in cache, unless a sample is spread over several pieces.
     whole = out.reshape(shape) if windows.dense else np.empty(shape, x.dtype) if split else None
@@ -185,7 +187,7 @@ def _convolve_bands(
     n, outputs = out.shape[:2]
     channels, taps = x.shape[1], windows.kernel[0]
     matrix = weight.reshape(outputs, channels, taps, -1).transpose(2, 0, 1, 3).reshape(taps * outputs, -1)
-    plane, wide_size = math.prod(windows.padded), math.prod(windows.wide_shape)
+    plane, wide_size = math.prod(windows.padded), windows.wide_size
     length = plane - windows.offsets[windows.taps // taps - 1]
     shift = windows.dilation[0] * windows.steps[0]
     step = -(-n // (-(-n * sum(matrix.shape) * plane * x.itemsize // BAND_BYTES) * get_num_threads()))
@@ -394,6 +396,7 @@ def _products_of_columns(
 # --- columns kept between the passes ---
 
 
+@functools.lru_cache(maxsize=256)
 def worth_keeping(
     x_shape: Ints, w_shape: Ints, dtype: np.dtype, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> bool:

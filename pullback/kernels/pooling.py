@@ -120,7 +120,7 @@ def _narrowed(windows: Windows, values: np.ndarray) -> np.ndarray:
     """Values at positions (planes, *positions) as (planes, *output)."""
     if not windows.flat or windows.dense:
         return values.reshape(len(values), *windows.output)
-    wide = np.empty((len(values), math.prod(windows.wide_shape)), values.dtype)
+    wide = np.empty((len(values), windows.wide_size), values.dtype)
     wide[:, : windows.span] = values
     return windows.narrow(wide)
 

@@ -33,7 +33,7 @@ class Windows:
     """
 
     __slots__ = ("spatial", "kernel", "stride", "padding", "dilation", "padded", "output", "steps", "flat", "span",
-                 "positions", "offsets", "wide_shape")
+                 "positions", "offsets", "wide_shape", "taps", "bordered", "dense", "wide_size")
     spatial: tuple[int, ...]
     kernel: tuple[int, ...]
     stride: tuple[int, ...]
@@ -69,21 +69,10 @@ class Windows:
         self.wide_shape: tuple[int, ...] = (output[0], *self.padded[1:]) if self.flat else output
         distances = [[tap * d * step for tap in range(k)] for k, d, step in zip(kernel, dilation, self.steps)]
         self.offsets: list[int] = [sum(taps) for taps in itertools.product(*distances)]
-
-    @property
-    def taps(self) -> int:
-        """Number of kernel elements."""
-        return math.prod(self.kernel)
-
-    @property
-    def bordered(self) -> bool:
-        """Whether the padded sample is larger than the sample."""
-        return self.padded != self.spatial
-
-    @property
-    def dense(self) -> bool:
-        """Whether wide positions are exactly the output positions."""
-        return self.wide_shape == self.output
+        self.taps: int = len(self.offsets)
+        self.bordered: bool = self.padded != spatial  # the padded sample is larger than the sample
+        self.dense: bool = self.wide_shape == output  # wide positions are exactly the output positions
+        self.wide_size: int = math.prod(self.wide_shape)
 
     def interior(self, buffer: np.ndarray) -> np.ndarray:
         """The part of a padded buffer (..., padded elements) that holds the sample, as (..., *spatial)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ Sizes = int | Sequence[int]
 
 def _numbers(value: Any, axes: int, name: str, function: str) -> tuple[int, ...]:
     """A number for each spatial axis."""
+    if type(value) is int:
+        return (value,) * axes
     if isinstance(value, (tuple, list)):
         values = tuple(value)
         if any(not hasattr(number, "__index__") for number in values):
@@ -30,10 +33,10 @@ def _numbers(value: Any, axes: int, name: str, function: str) -> tuple[int, ...]
                 f"expected {name} to be a single integer value or a list of {axes} values to match the convolution "
                 f"dimensions, but got {name}={list(values)}"
             )
-        return tuple(number.__index__() for number in values) * (axes if len(values) == 1 else 1)
+        return tuple(map(index, values)) * (axes if len(values) == 1 else 1)
     if not hasattr(value, "__index__"):
         raise _no_such_form(function, name, value)
-    return (value.__index__(),) * axes
+    return (index(value),) * axes
 
 
 def _no_such_form(function: str, name: str, value: Any) -> TypeError:

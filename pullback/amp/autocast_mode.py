@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.mode import current_mode, set_mode
+from ..device import device
 from ..dtypes import bfloat16, dtype, float16
 
 _dtypes: dict[str, dtype] = {"cpu": bfloat16, "cuda": float16}
@@ -28,6 +29,7 @@ class autocast:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         if not is_autocast_available(device_type):
+            device(device_type)  # there may be no such type of device at all
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         self.device: str = device_type
         self.fast_dtype: Any = get_autocast_dtype(device_type) if dtype is None else dtype

@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..creation import tensor
+from ..device import cpu
+from ..tensor import Tensor
+
 _READY, _UNSCALED, _STEPPED = range(3)
 
 
@@ -36,10 +40,18 @@ class GradScaler:
         self._backoff_factor: float = backoff_factor
         self._growth_interval: int = growth_interval
         self._growth_tracker: int = 0
+        self._started: bool = False  # whether anything was scaled: until then there is nothing to undo
         self._optimizers: dict[int, dict[str, Any]] = {}
 
     def _state_of(self, optimizer: Any) -> dict[str, Any]:
-        return self._optimizers.setdefault(id(optimizer), {"stage": _READY, "found_inf": False})
+        return self._optimizers.setdefault(id(optimizer), {"stage": _READY, "found_inf": None})
+
+    def _need_scale(self, action: str) -> None:
+        if not self._started:
+            raise AssertionError(
+                f"Attempted {action} but _scale is None.  This may indicate your script did not use scaler.scale(loss or "
+                "outputs) earlier in the iteration."
+            )
 
     def scale(self, outputs: Any) -> Any:
         """The loss (or a list of them) times the factor."""
@@ -49,12 +61,14 @@ class GradScaler:
             return type(outputs)(self.scale(value) for value in outputs)
         if not hasattr(outputs, "backward"):
             raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+        self._started = True
         return outputs * self._scale
 
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients of an optimizer's parameters by the factor, and note whether any is infinite or NaN."""
         if not self._enabled:
             return
+        self._need_scale("unscale_")
         state = self._state_of(optimizer)
         if state["stage"] == _UNSCALED:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
@@ -67,7 +81,7 @@ class GradScaler:
             if array.dtype == np.float16:
                 raise ValueError("Attempting to unscale FP16 gradients.")
             finite = np.isfinite(array if array.dtype.kind != "V" else array.astype(np.float32))
-            state["found_inf"] = state["found_inf"] or not finite.all()
+            state["found_inf"] = bool(state["found_inf"]) or not finite.all()
             grad.detach().mul_(inverse)
         state["stage"] = _UNSCALED
 
@@ -77,11 +91,14 @@ class GradScaler:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        self._need_scale("step")
         state = self._state_of(optimizer)
         if state["stage"] == _STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
         if state["stage"] == _READY:
             self.unscale_(optimizer)
+        if state["found_inf"] is None:
+            raise AssertionError("No inf checks were recorded for this optimizer. None of its parameters has a gradient.")
         state["stage"] = _STEPPED
         return None if state["found_inf"] else optimizer.step(*args, **kwargs)
 
@@ -89,12 +106,14 @@ class GradScaler:
         """Adapt the factor: smaller after an overflow, larger after many steps without one."""
         if not self._enabled:
             return
+        self._need_scale("update")
         if new_scale is not None:
-            self._scale = float(new_scale)
+            self._scale = _checked_scale(new_scale)
         else:
-            if not self._optimizers:
+            checks = [state["found_inf"] for state in self._optimizers.values() if state["found_inf"] is not None]
+            if not checks:
                 raise AssertionError("No inf checks were recorded prior to update.")
-            self._adapt(any(state["found_inf"] for state in self._optimizers.values()))
+            self._adapt(any(checks))
         self._optimizers.clear()
 
     def _adapt(self, overflowed: bool) -> None:
@@ -106,6 +125,14 @@ class GradScaler:
         if self._growth_tracker == self._growth_interval:
             self._scale *= self._growth_factor
             self._growth_tracker = 0
+
+    def _get_growth_tracker(self) -> int:
+        return self._growth_tracker if self._enabled else 0
+
+    def _found_inf_per_device(self, optimizer: Any) -> dict[Any, Tensor]:
+        """What `unscale_` found, as libraries ask for it: 1 for an infinite or NaN gradient."""
+        found = self._state_of(optimizer)["found_inf"]
+        return {} if found is None else {cpu: tensor(float(found))}
 
     def get_scale(self) -> float:
         """The factor."""
@@ -154,3 +181,14 @@ class GradScaler:
         self._backoff_factor = state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]
         self._growth_tracker = state_dict["_growth_tracker"]
+
+
+def _checked_scale(new_scale: Any) -> float:
+    if isinstance(new_scale, float):
+        return new_scale
+    if not isinstance(new_scale, Tensor) or new_scale.numel() != 1 or new_scale.requires_grad:
+        raise AssertionError(
+            "new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with "
+            "requires_grad=False."
+        )
+    return new_scale.item()

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op, conjugate, elementwise, op
 from ..kernels import special as kernels
+from .special_orders import lower_gamma_by_shape, zeta_by_exponent
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
@@ -54,32 +55,25 @@ def _gamma_density(a: Any, x: Any) -> Any:
     return np.exp((a - 1) * np.log(x) - x - lgamma(a))
 
 
-def _no_derivative(name: str) -> Any:
-    def rule(g: Any) -> Any:
-        raise NotImplementedError(f"the derivative for '{name}: input' is not implemented.")
-
-    return rule
-
-
 igamma: Op = op(
     "IgammaBackward0",
     kernels.gammainc,
     kind="elementwise_pull",
-    a=_no_derivative("igamma"),
+    a=lambda g, a, x: g * lower_gamma_by_shape(a, x),
     x=lambda g, a, x: g * _gamma_density(a, x),
 )
 igammac: Op = op(
     "IgammacBackward0",
     kernels.gammaincc,
     kind="elementwise_pull",
-    a=_no_derivative("igammac"),
+    a=lambda g, a, x: -g * lower_gamma_by_shape(a, x),
     x=lambda g, a, x: -g * _gamma_density(a, x),
 )
 zeta: Op = op(
     "SpecialZetaBackward0",
     kernels.zeta,
     kind="elementwise_pull",
-    x=_no_derivative("special_zeta"),
+    x=lambda g, x, q: g * zeta_by_exponent(x, q),
     q=lambda g, x, q: g * -x * zeta(x + 1, q),
 )
 zeta_of_number: Op = op(

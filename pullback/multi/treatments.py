@@ -133,7 +133,7 @@ def channels(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
 
 
 def planes(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
-    """Convolutions; the samples are axis 0 unless there is just one, without an axis of its own."""
+    """Convolutions and their transposes; the samples are axis 0 unless there is just one, without an axis of its own."""
     if g.ndim != len(node.params["stride"]) + 2:
         return None
     results: list = [None] * len(node.edges)
@@ -144,9 +144,24 @@ def planes(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
         elif node.op.inputs[position] == "bias":
             results[position] = Batched(g.sum(tuple(range(2, g.ndim))), sweep.level)
         else:
-            inner = inner or by_example(sweep, node, g, ("x",), (), only=position)
+            inner = inner or by_example(sweep, node, g, node.op.inputs[:1], (), only=position)
             results[position] = None if inner is None else inner[position]
     return results
+
+
+def planes_kept(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+    """A convolution that kept the columns of its input for the weight's gradient; these are of all samples together."""
+    return by_example(sweep, node, (g[0], *[None] * (len(g) - 1)), ("x",), ())
+
+
+def grouped(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+    """Group norm: statistics of each sample, with shared scale and shift."""
+    return by_example(sweep, node, g, ("x",), ())
+
+
+def one_step(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+    """A recurrent cell: states of each sample, shared weights."""
+    return by_example(sweep, node, g, ("x", "hidden", "cell"), ())
 
 
 def looked_up(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
@@ -295,7 +310,11 @@ _BY_TREATMENT: dict[Treatment, str] = {
     picked: "indexing.pick shape.slice_ shape.select",
     trailing: "normalization.layer_norm normalization.rms_norm",
     channels: "normalization.fixed_norm",
-    planes: "convolution.convolution convolution.convolution_biased",
+    planes: "convolution.convolution convolution.convolution_biased convolution.convolution_input "
+    "convolution.convolution_input_biased",
+    planes_kept: "convolution.convolution_keeping",
+    grouped: "normalization.group_norm",
+    one_step: "recurrence.cell",
     looked_up: "embedding.lookup",
     layer: "matmul.linear_layer matmul.linear_map",
     product: "matmul.mm matmul.matmul matmul.addmm",

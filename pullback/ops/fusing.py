@@ -111,6 +111,11 @@ def recorded_pullback(
     from .pointwise import identity
 
     recording = any(isinstance(value, Tensor) for value in (*cotangents, *inputs))
+    level = max(getattr(value, "level", 0) for value in inputs)
+    if level and not recording:  # what all examples share takes part in their tape, not in one outside
+        from ..arrays.batched import Batched
+
+        inputs = tuple(Batched(value, level, False) if type(value) is np.ndarray else value for value in inputs)
     mode = current_mode()
     set_mode(mode.replace(grad=True))
     try:

@@ -92,6 +92,26 @@ CASES = {
         lambda: nn.Sequential(nn.Conv1d(2, 4, 3, groups=2, bias=False), nn.SiLU(), nn.AvgPool1d(2)),
         lambda: _data(2, 8), lambda y: y.square().mean((1, 2)), True,
     ),
+    "transposed convolution": (
+        lambda: nn.Sequential(nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1), nn.Tanh(), nn.ConvTranspose2d(3, 2, 2, bias=False)),
+        lambda: _data(2, 3, 3), lambda y: y.square().sum((1, 2, 3)), True,
+    ),
+    "group norm": (
+        lambda: nn.Sequential(nn.Conv1d(2, 4, 3), nn.GroupNorm(2, 4), nn.Tanh(), nn.Conv1d(4, 2, 1)),
+        lambda: _data(2, 6), lambda y: y.square().sum((1, 2)), True,
+    ),
+    "group norm of vectors": (lambda: _mlp(nn.GroupNorm(3, 6)), lambda: _data(4), lambda y: y.square().sum(1), True),
+    "instance norm": (
+        lambda: nn.Sequential(nn.Conv1d(2, 4, 3), nn.InstanceNorm1d(4, affine=True)), lambda: _data(2, 6),
+        lambda y: y.sin().sum((1, 2)), None,
+    ),
+    "bags": (
+        lambda: nn.Sequential(nn.EmbeddingBag(7, 4), nn.Linear(4, 3)),
+        lambda: P.arange(COUNT * 3).reshape(COUNT, 3) % 7, lambda y: y.square().sum(1), None,
+    ),
+    "recurrent cell": (lambda: nn.GRUCell(4, 3), lambda: _data(4), lambda y: y.square().sum(1), True),
+    "long memory cell": (lambda: nn.LSTMCell(4, 3), lambda: _data(4), lambda y: (y[0] * y[1]).sum(1), True),
+    "simple cell": (lambda: nn.RNNCell(4, 3, nonlinearity="relu"), lambda: _data(4), lambda y: y.square().sum(1), True),
     "embedding": (
         lambda: nn.Sequential(nn.Embedding(7, 4, padding_idx=0), nn.Linear(4, 3)),
         lambda: P.arange(COUNT * 3).reshape(COUNT, 3) % 7, lambda y: y.square().sum((1, 2)), True,

@@ -55,7 +55,10 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
         result = _without_gradient(ufunc, f"np.{ufunc.__name__}", inputs, kwargs)
         return tuple(map(_as_result, result)) if isinstance(result, tuple) else _as_result(result)
     operands = [as_operand(value) for value in inputs]
-    result = function(*operands)
+    if isinstance(operands[0], NUMBERS) and ufunc in _REFLECTED:  # the number keeps all its digits
+        result = getattr(operands[1], _REFLECTED[ufunc])(operands[0])
+    else:
+        result = function(*operands)
     if out is not None:
         return _write(out[0], result)
     return result
@@ -137,6 +140,7 @@ _COMPOSITES: dict[str, Callable[..., Any]] = {
     "entr": lambda x: -_F["xlogy"](x, x),
 }
 
+_REFLECTED = {np.add: "__radd__", np.subtract: "__rsub__", np.multiply: "__rmul__", np.divide: "__rtruediv__"}
 _TAKE_NUMBERS = frozenset({"add", "sub", "mul", "div", "pow", "float_power"})
 
 

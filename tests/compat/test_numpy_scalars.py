@@ -67,3 +67,13 @@ def test_dtype_and_value(name, dtype):
     assert kind == expected or (ours is None and theirs is None)
     if ours is not None:
         np.testing.assert_allclose(ours, theirs, rtol=2e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide"])
+def test_a_number_before_a_tensor_keeps_its_digits(name):
+    function, values = getattr(np, name), np.array([3.0, 7.0])
+    for number in (0.7, np.float64(0.7)):
+        result = function(number, pullback.tensor(values))
+        np.testing.assert_array_equal(result.numpy(), function(number, values))
+    single = function(np.float64(0.7), pullback.tensor(values, dtype=pullback.float32))
+    assert single.dtype is pullback.float32

@@ -33,6 +33,8 @@ def _stand_in(parent: str, name: str, caller: FrameType) -> Any:
     import opcode
 
     torch_name = f"{parent}.{name}"
+    if TorchFinder._find_submodule("pullback" + torch_name.removeprefix("torch")) is not None:
+        return importlib.import_module(torch_name)  # torch loads most of its modules at once
     imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
     found = mentioned(torch_name, imported)
     if found is not None:
@@ -180,8 +182,11 @@ class TorchFinder:
     @staticmethod
     def _find_submodule(pullback_name: str) -> ModuleSpec | None:
         parent, _, child = pullback_name.rpartition(".")
-        if importlib.util.find_spec(parent) is None:
-            return None  # below a placeholder
+        try:
+            if importlib.util.find_spec(parent) is None:
+                return None  # below a placeholder
+        except ModuleNotFoundError:
+            return None  # further below
         attributes = vars(importlib.import_module(parent))
         if child in attributes and not isinstance(attributes[child], ModuleType):
             return None  # a file may carry the name of the function it defines; torch has the function only

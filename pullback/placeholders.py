@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import sys
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 _CAPTURE = "Programs are not captured as graphs here: call the function or module itself; torch.compile returns it."
@@ -76,6 +76,9 @@ _TYPES = frozenset(
 _NOTHING = frozenset({"torch.fx.experimental.proxy_tensor.get_proxy_mode", "torch._guards.detect_fake_mode",
                       "torch._guards.active_fake_mode"})  # fmt: skip
 
+# Decorators that files use when they are imported, on functions that are not called.
+_DECORATORS = frozenset({"record", "compatibility", "_require_initialized"})
+
 
 def advice_for(torch_name: str) -> str | None:
     """What to do without a name in one of these modules; None if it is in none of them."""
@@ -101,12 +104,14 @@ class Placeholder(type):
             return False  # a question about what is not here
         if name in _NOTHING:
             return None
+        if args and not kwargs and isinstance(args[-1], FunctionType) and name.rpartition(".")[2] in _DECORATORS:
+            return args[-1]
         raise NotImplementedError(
             f"Pullback does not have {name}. {advice_for(name)} {COVERAGE_PAGE} lists what is supported."
         )
 
     def __getattr__(cls, name: str) -> Placeholder:
-        if name.startswith("_"):
+        if name.startswith("_") and name not in _DECORATORS:
             raise AttributeError(name)
         return placeholder(f"{cls.torch_name}.{name}")
 

@@ -9,7 +9,7 @@ import weakref
 from typing import Any
 
 from ..autograd.forward_ad import _set_fwd_grad_enabled
-from ..autograd.mode import is_grad_enabled
+from ..autograd.mode import is_grad_enabled, transform_depth
 from ..autograd.running import execution_order as _current_graph_task_execution_order
 from ..autograd.running import pass_number as _current_graph_task_id
 from ..autograd.running import running_node as _current_autograd_node
@@ -46,6 +46,16 @@ class _WeakTensorRef:
 def _get_tracing_state() -> None:
     """Whether a program is being traced: never."""
     return None
+
+
+def _is_tracing() -> bool:
+    """Whether a program is being traced: never."""
+    return False
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether a transform of `torch.func` is being run."""
+    return transform_depth.get() > 0
 
 
 def _log_api_usage_once(event: str) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 from ..profiler import profile as _profile
 from ..profiler import record_function
 from .mode import current_mode
+from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 
-__all__ = ["emit_itt", "emit_nvtx", "kineto_available", "profile", "record_function"]
+__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt", "emit_nvtx", "kineto_available", "profile", "record_function"]
 
 
 class profile(_profile):

@@ -64,6 +64,8 @@ def _fallback(
                 if keep is not None:
                     keep(name, value)
                 return value
+        if name.startswith("__"):  # importlib asks modules for `__path__`: a plain answer, or it goes round in circles
+            raise AttributeError(f"module {parent!r} has no attribute {name!r}", name=name)
         return _stand_in(parent, name, sys._getframe(1))
 
     return __getattr__

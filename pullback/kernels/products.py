@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from .memory import empty
+from .memory import empty, keep_freed_memory
 from .threads import get_num_threads, parallel_rows, parallel_tasks, single_threaded_blas
 
 FEW = 1 << 12
@@ -39,6 +39,7 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """`a @ b` for a matrix or a vector on either side."""
     if a.size + b.size <= FEW or a.dtype != b.dtype or a.dtype.kind not in "fc":
         return a.dot(b)
+    keep_freed_memory()
     threads = get_num_threads()
     if a.ndim < 2 or b.ndim < 2 or threads < 2 or a.size * b.shape[1] < LARGE_PRODUCT or not single_threaded_blas.known():
         with single_threaded_blas:

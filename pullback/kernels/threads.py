@@ -224,6 +224,7 @@ def parallel_tasks(
 
     `products` says that the calls spend their time in matrix products, whose library then must not thread as well.
     """
+    keep_freed_memory()
     helpers = min(get_num_threads(), len(arguments)) - 1
     with np.errstate(all="ignore"):
         if getattr(_local, "inside", False):
@@ -286,7 +287,6 @@ def parallel_rows(
             with np.errstate(all="ignore"):
                 function(0, n_rows)
         return
-    keep_freed_memory()
     parallel_tasks(function, row_blocks(n_rows, bytes_per_row, block_bytes), products=products)
 
 

@@ -52,7 +52,7 @@ def run_layer(
 ) -> tuple[Tensor, State]:
     """Outputs of all steps and the last state. `input` is `(time, batch, features)`, or packed if `sizes` is given."""
     inputs = (input, state[0], state[1] if len(state) > 1 else None, *weights)
-    params = {"mode": mode, "sizes": sizes, "reverse": reverse}
+    params: dict[str, Any] = {"mode": mode, "sizes": sizes, "reverse": reverse}
     if _fusible(inputs):
         results = apply(ops.layer, inputs, params)
         return results[0], results[4:]
@@ -111,7 +111,7 @@ def _network(mode: str, given: tuple, named: dict[str, Any]) -> tuple:
             f"{mode.lower()}() received an invalid combination of arguments: it takes ({', '.join(names)}), "
             f"and {missing or 'more than these'} was the difference."
         )
-    state = values["hx"] if mode == "LSTM" else (values["hx"],)
+    state: Any = values["hx"] if mode == "LSTM" else (values["hx"],)
     params = values["params"]
     projected = mode == "LSTM" and state[0].shape[-1] != state[1].shape[-1]
     weights = _grouped(params, values["has_biases"], projected)

@@ -111,10 +111,9 @@ class Layer:
 
     # --- backward ---
 
-    def backward(
-        self, upstream: Any, last: Any, last_cell: Any, saved: tuple[Any, ...], needs: tuple[bool, ...]
-    ) -> tuple[Any, ...]:
+    def backward(self, cotangents: tuple[Any, ...], saved: tuple[Any, ...], needs: tuple[bool, ...]) -> tuple[Any, ...]:
         """Gradients of the inputs in the order of `__init__`; the cotangents (of outputs, last state) may be None."""
+        upstream, last, last_cell = cotangents
         gates, outputs, more = saved
         kind = outputs.dtype
         upstream = np.zeros(outputs.shape, kind) if upstream is None else upstream.reshape(outputs.shape)
@@ -354,7 +353,7 @@ LAYERS: dict[str, type[Layer]] = {"RNN_TANH": TanhLayer, "RNN_RELU": ReluLayer, 
 @quiet
 def forward(*arrays: Any, mode: str, sizes: Any, reverse: bool) -> tuple[Any, ...]:
     """All steps of a layer: outputs, three arrays for `backward`, and the last state."""
-    return LAYERS[mode](*arrays, sizes, reverse).forward()
+    return LAYERS[mode](*arrays, sizes=sizes, reverse=reverse).forward()
 
 
 @quiet
@@ -363,4 +362,4 @@ def backward(
     needs: tuple[bool, ...]
 ) -> tuple[Any, ...]:  # fmt: skip
     """Gradients of the arrays that `forward` was given."""
-    return LAYERS[mode](*arrays, sizes, reverse).backward(*cotangents, saved, needs)
+    return LAYERS[mode](*arrays, sizes=sizes, reverse=reverse).backward(cotangents, saved, needs)

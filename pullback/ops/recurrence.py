@@ -68,7 +68,7 @@ def composed_layer(
             joining = _rows(first, active, size)
             state = joining if state is None else _joined([state, joining])
         active = size
-        state = _step(mode, piece, *state, weight_hh, bias_hh, weight_hr)
+        state = _step(mode, piece, state[0], state[1], weight_hh, bias_hh, weight_hr)
         outputs.append(state[0])
     if ended:
         state = _joined([state, *ended[::-1]])

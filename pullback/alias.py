@@ -33,8 +33,10 @@ def _stand_in(parent: str, name: str, caller: FrameType) -> Any:
     import opcode
 
     torch_name = f"{parent}.{name}"
-    if TorchFinder._find_submodule("pullback" + torch_name.removeprefix("torch")) is not None:
-        return importlib.import_module(torch_name)  # torch loads most of its modules at once
+    target = "pullback" + torch_name.removeprefix("torch")
+    if not name.startswith("__") and vars(sys.modules.get(target.rpartition(".")[0], sys)).get("__path__"):
+        if TorchFinder._find_submodule(target) is not None:
+            return importlib.import_module(target)  # torch loads most of its modules at once
     imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
     found = mentioned(torch_name, imported)
     if found is not None:

@@ -12,7 +12,10 @@ from ..profiler import record_function
 from .mode import current_mode
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 
-__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt", "emit_nvtx", "kineto_available", "profile", "record_function"]
+__all__ = [
+    "EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt", "emit_nvtx", "kineto_available", "profile",
+    "record_function",
+]  # fmt: skip
 
 
 class profile(_profile):

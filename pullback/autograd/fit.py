@@ -31,7 +31,7 @@ def sum_to(gradient: Any, shape: tuple[Any, ...]) -> Any:
     """The transpose of broadcasting `shape` to the gradient's shape."""
     if type(gradient) is not np.ndarray and not isinstance(gradient, np.generic):
         return _sum_tensor_to(gradient, shape)
-    have = gradient.shape
+    have: Any = gradient.shape
     extra = len(have) - len(shape)
     if extra == 1 and len(have) == 2 and have[1:] == shape and (gradient.dtype is FLOAT32 or gradient.dtype is FLOAT64):
         return sum_of_rows(gradient, ones(have[0], gradient.dtype))  # a bias, usually

@@ -133,7 +133,7 @@ def _fetch(room: int) -> Memory:
     return memory
 
 
-def is_own(array: np.ndarray) -> bool:
+def is_own(array: Any) -> bool:
     """Whether an array is no view of another one: it owns its memory, or has it on loan."""
     return array.base is None or type(array.base) is Memory
 

@@ -168,7 +168,7 @@ def _backward(
     dtype = rows.dtype
     scales = deviation.reshape(count)
     want_x, want_weight, want_bias = wanted
-    factors = np.ones(columns, dtype) if weight is None else _flat(weight, dtype)
+    factors: Any = np.ones(columns, dtype) if weight is None else _flat(weight, dtype)
     gradient_x: Any = empty(x.shape, dtype) if want_x else None
     out: Any = gradient_x.reshape(rows.shape) if want_x else None
     sums: dict[int, tuple] = {}

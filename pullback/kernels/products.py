@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return out
 
 
-def sum_of_rows(x: np.ndarray, ones: np.ndarray) -> np.ndarray:
+def sum_of_rows(x: Any, ones: np.ndarray) -> np.ndarray:
     """`ones @ x`, the sum over the first axis of a matrix."""
     if x.size <= FEW:
         return ones.dot(x)

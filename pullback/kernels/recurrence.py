@@ -28,7 +28,7 @@ class Layer:
 
     def __init__(
         self, x: np.ndarray, hidden: np.ndarray, cell: Any, weight_ih: np.ndarray, weight_hh: np.ndarray, bias_ih: Any,
-        bias_hh: Any, weight_hr: Any, sizes: Any, reverse: bool
+        bias_hh: Any, weight_hr: Any, *, sizes: Any, reverse: bool
     ) -> None:  # fmt: skip
         self.shape: tuple[int, ...] = x.shape
         self.inputs: np.ndarray = x.reshape(-1, x.shape[-1])
@@ -328,17 +328,18 @@ class LstmLayer(Layer):
             inner, kept = np.empty_like(cell_slope), np.empty((steps, *slope.shape), slope.dtype)
         rows = self.cut(self.into_gates, chunk)
         into = rows.reshape(steps, size, 4, self.units).transpose(0, 2, 1, 3)
-        views = (factors[:, :3], factors[:, 3], to_cell, forget, upstream, into[:, :3], into[:, 3], rows, range(steps))
-        for by_cell, by_hidden, passing, stays, up, cell_gates, leave_gate, row, step in zip(*views):
+        views = (factors, factors[:, :3], factors[:, 3], to_cell, forget, upstream, into, rows, range(steps))
+        for every, by_cell, by_hidden, passing, stays, up, placed, row, step in zip(*views):
             add(slope, up, slope)
             if projection is not None:
                 kept[step] = slope
                 dot(slope, projection, inner)
             multiply(inner, passing, scratch)
             add(cell_slope, scratch, cell_slope)
-            multiply(by_cell, cell_slope, cell_gates)
-            multiply(by_hidden, inner, leave_gate)
+            multiply(by_cell, cell_slope, by_cell)
+            multiply(by_hidden, inner, by_hidden)
             multiply(cell_slope, stays, cell_slope)
+            placed[:] = every
             dot(row, weight, slope)
         if projection is not None:
             self.for_projection += np.tensordot(kept, shown, ((0, 1), (0, 1)))

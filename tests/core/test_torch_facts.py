@@ -20,7 +20,7 @@ DIFFERENT = {
     "gradient is a python list", "gradient is a numpy array", "gradient is a python float", "negative step slice",
     "numpy() on conj tensor", "tensor + numpy array on left (np + tensor)", "np ufunc on tensor requires grad",
     "np ufunc on tensor no grad", "np.add(np, tensor requires grad)", "custom Function missing jvp in forward AD",
-    "grad_dtype set on non-leaf",
+    "grad_dtype set on non-leaf", "derivative not implemented (e.g. igamma wrt first)",
 }  # fmt: skip
 
 

@@ -79,7 +79,11 @@ def _barrier_minimum(
 
 
 def worst_mixture(gramian: np.ndarray, pull: np.ndarray, reach: float) -> np.ndarray:
-    """The weights w >= 0 of sum 1 that minimise w . pull + reach * sqrt(w^T G w)."""
+    """The weights w >= 0 of sum 1 that minimise w . pull + reach * sqrt(w^T G w).
+
+    The root has a kink where the mixture is 0, at which Newton steps would stop. It is rounded off as far as the
+    barrier is soft.
+    """
     count = len(gramian)
     if count == 1:
         return np.ones(1)
@@ -87,16 +91,20 @@ def worst_mixture(gramian: np.ndarray, pull: np.ndarray, reach: float) -> np.nda
     def value(w: np.ndarray, barrier: float) -> float:
         if (w <= 0).any():
             return np.inf
-        return float(w @ pull + reach * np.sqrt(max(w @ gramian @ w, 0.0) + 1e-30) - barrier * np.log(w).sum())
+        return float(w @ pull + reach * _length(w @ gramian @ w, barrier) - barrier * np.log(w).sum())
 
     def derivatives(w: np.ndarray, barrier: float) -> tuple[np.ndarray, np.ndarray]:
         product = gramian @ w
-        length = np.sqrt(max(w @ product, 0.0) + 1e-30)
+        length = _length(w @ product, barrier)
         slope = pull + reach * product / length - barrier / w
         curvature = reach * (gramian / length - np.outer(product, product) / length**3)
         return slope, curvature + np.diag(barrier / w**2)
 
     return _barrier_minimum(np.full(count, 1 / count), value, derivatives, 1e-2, 1e-12, True)
+
+
+def _length(square: float, barrier: float) -> float:
+    return float(np.sqrt(max(square, 0.0) + barrier**2 + 1e-30))
 
 
 def shortest_mixture(gramian: np.ndarray) -> np.ndarray:

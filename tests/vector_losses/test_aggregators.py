@@ -65,11 +65,27 @@ def _matrices():
     yield np.zeros((9, 3))
 
 
+def _odd_matrices():
+    rng = np.random.default_rng(5)
+    yield rng.standard_normal((5, 1))
+    yield np.array([[-2.0]])
+    yield np.repeat(rng.standard_normal((1, 5)), 4, 0)
+    odd = rng.standard_normal((5, 6))
+    odd[1], odd[2], odd[3] = 0, odd[0], -odd[0]  # a row of zeros, one twice, and its opposite
+    yield odd
+    yield np.array([[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]])
+    yield 1e8 * rng.standard_normal((4, 6))
+    yield 1e-12 * rng.standard_normal((4, 6))
+    yield rng.standard_normal((4, 6)) * np.array([[1e-3], [1.0], [1e2], [1e3]])
+    yield rng.standard_normal((3, 500))
+    yield rng.standard_normal((40, 3))
+
+
 @pytest.mark.parametrize("name", PAIRS)
 def test_equal_to_torchjd(name):
     torch, theirs = _torch(), pytest.importorskip("torchjd.aggregation")
     ours, make, tolerance = PAIRS[name]
-    for rows in _matrices():
+    for rows in (*_matrices(), *_odd_matrices()):
         try:
             torch.manual_seed(1)
             with warnings.catch_warnings():
@@ -83,7 +99,7 @@ def test_equal_to_torchjd(name):
             continue
         P.manual_seed(1)
         found = ours(len(rows))(rows)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * max(np.abs(rows).max(), 1e-3))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * max(np.abs(rows).max(), 1e-15))
 
 
 def test_nash_is_equal_where_theirs_does_not_give_up():
@@ -257,3 +273,23 @@ def test_drawing_aggregators_follow_the_seed(name):
         results.append(PAIRS[name][0](4)(rows))
     np.testing.assert_array_equal(results[0], results[1])
     assert not np.array_equal(results[0], results[2])
+
+
+@pytest.mark.parametrize("reduction", ["one number each", "two numbers each"])
+def test_gramian_is_that_of_torchjds_engine(reduction):
+    torch, autogram = _torch(), pytest.importorskip("torchjd.autogram")
+    ours = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.LayerNorm(6), nn.Linear(6, 2)).double()
+    theirs = torch.nn.Sequential(
+        torch.nn.Linear(4, 6), torch.nn.Tanh(), torch.nn.LayerNorm(6), torch.nn.Linear(6, 2)
+    ).double()
+    theirs.load_state_dict({name: torch.tensor(value.numpy()) for name, value in ours.state_dict().items()})
+    data = np.random.default_rng(0).standard_normal((5, 4))
+    engine = autogram.Engine(theirs, batch_dim=0)
+    output, expected_output = ours(P.tensor(data)), theirs(torch.tensor(data))
+    if reduction == "one number each":
+        output, expected_output = output.square().sum(1), expected_output.square().sum(1)
+        expected = engine.compute_gramian(expected_output).numpy()
+    else:
+        output = output.reshape(-1)
+        expected = engine.compute_gramian(expected_output).reshape(10, 10).numpy()
+    np.testing.assert_allclose(multi.gramian(output, ours.parameters()).numpy(), expected, rtol=1e-9, atol=1e-10)

@@ -93,7 +93,9 @@ CASES = {
         lambda: _data(2, 8), lambda y: y.square().mean((1, 2)), True,
     ),
     "transposed convolution": (
-        lambda: nn.Sequential(nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1), nn.Tanh(), nn.ConvTranspose2d(3, 2, 2, bias=False)),
+        lambda: nn.Sequential(
+            nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1), nn.Tanh(), nn.ConvTranspose2d(3, 2, 2, bias=False)
+        ),
         lambda: _data(2, 3, 3), lambda y: y.square().sum((1, 2, 3)), True,
     ),
     "group norm": (

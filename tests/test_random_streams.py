@@ -419,3 +419,27 @@ def test_draws_of_all_sizes_and_states_in_between() -> None:
             np.testing.assert_array_equal(state, theirs.get_state().numpy())
             mine = Generator()
             mine.load_state_bytes(state)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_states_between_draws_of_all_sizes(seed):
+    """Words are drawn some blocks ahead; the state shows where the stream stands all the same."""
+    import random
+
+    import pullback
+
+    choices = random.Random(seed)
+    sizes = [1, 3, 16, 24, 156, 311, 312, 313, 624, 625, 1248, 1300, 1872, 2496, 2497, 10000]
+    samplers = [
+        lambda library, n: library.rand(n), lambda library, n: library.randn(n), lambda library, n: library.randint(0, 9, (n,)),
+        lambda library, n: library.empty(n).bernoulli_(0.3), lambda library, n: library.rand(n, dtype=library.float64),
+    ]  # fmt: skip
+    torch.manual_seed(seed)
+    pullback.manual_seed(seed)
+    for _ in range(50):
+        size, sample = choices.choice(sizes), choices.choice(samplers)
+        assert np.array_equal(sample(torch, size).numpy(), sample(pullback, size).numpy())
+        state = pullback.get_rng_state()
+        assert np.array_equal(torch.get_rng_state().numpy(), state.numpy())
+        if choices.random() < 0.1:
+            pullback.set_rng_state(state)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 DEFAULT_SEED: int = 67280421310721
 STATE_SIZE: int = 5056
 _WORDS = 624
+_BLOCKS_AHEAD = 4
 _SMALL = 4 * _WORDS  # up to this many words the bit generator's own call beats RandomState's argument checking
 _LOW_32_BITS, _LOW_53_BITS, _HALF = np.uint64(2**32 - 1), np.uint64(2**53 - 1), np.uint64(32)
 _LOW_24_BITS, _UNIT = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32)
@@ -65,6 +66,7 @@ class Generator:
         self._engines: tuple[MT19937, RandomState] | None = None
         self.words: Any = np.empty(0, np.uint32)
         self._next: int = 0
+        self._ahead: int = 1  # blocks to draw when words are missing: the first is often the last before another seed
 
     # ------------------------------------------------------------------ seeding
 
@@ -84,7 +86,7 @@ class Generator:
         with self.lock:
             self._seed = seed % 2**64
             self.cached_normal = None
-            self._next = self.words.size
+            self._next, self._ahead = self.words.size, 1
             if self._engines is not None:
                 self._engines[1].seed(self._seed & 0xFFFFFFFF)
         return self
@@ -107,8 +109,8 @@ class Generator:
     def state_bytes(self) -> np.ndarray:
         """The whole state as 5056 bytes in torch's layout."""
         with self.lock:
-            state: Any = self._started()[0].state["state"]
-            words, position, seed = state["key"], _WORDS - (self.words.size - self._next), self.initial_seed()
+            words, position = self._block()
+            seed = self.initial_seed()
             record = np.zeros((), _STATE_LAYOUT)
             record["seed"] = seed
             record["seeded"] = 1
@@ -121,6 +123,17 @@ class Generator:
                 record["normal_y"] = self.cached_normal
                 record["normal_is_valid"] = 1
         return np.frombuffer(record.tobytes(), np.uint8).copy()
+
+    def _block(self) -> tuple[np.ndarray, int]:
+        """The block of state words that the stream stands in, and the position there."""
+        waiting = self.words.size - self._next
+        unread = waiting // _WORDS  # whole blocks
+        position = _WORDS - waiting % _WORDS
+        if not unread:
+            state: Any = self._started()[0].state["state"]
+            return state["key"], position
+        end = self.words.size - unread * _WORDS
+        return _untempered(self.words[end - _WORDS : end]), position
 
     def load_state_bytes(self, state: np.ndarray) -> None:
         """Continue from bytes that ``state_bytes`` or torch wrote."""
@@ -164,15 +177,16 @@ class Generator:
     # ------------------------------------------------------------------ draws
 
     # Whoever draws holds ``lock``. The engine is always left at the end of a block of 624 words; what has not been
-    # handed out of the block waits at the end of ``words``. A few words then cost a slice, and the state is the
-    # engine's with another position.
+    # handed out waits at the end of ``words``. A few words then cost a slice. The state is the engine's with another
+    # position or, where whole blocks are waiting, that of an earlier block, which is known from its words.
 
     def take(self, count: int) -> int:
         """Draw a few words: they are ``words[start : start + count]`` for the start that is returned."""
         start = self._next
         if start + count > self.words.size:
             missing = start + count - self.words.size
-            whole = -(-missing // _WORDS) * _WORDS
+            whole = max(-(-missing // _WORDS), self._ahead) * _WORDS
+            self._ahead = _BLOCKS_AHEAD
             bits, engine = self._started()
             if whole <= _SMALL:
                 drawn = bits.random_raw(whole).astype(np.uint32)
@@ -187,7 +201,7 @@ class Generator:
         """``count`` words of the stream, uint32."""
         start = self.take(count)
         words = self.words[start : start + count]
-        if count <= 2 * _WORDS:
+        if count <= 2 * _WORDS or self.words.size - self._next >= _WORDS:
             return words.copy()
         self.words, self._next = self.words[self._next :].copy(), 0
         return words
@@ -290,6 +304,16 @@ class _ReadAhead:
         if self._waiting:
             self._generator._return_to(self._before)
             self._generator.bits64(self._chunk - len(self._waiting))
+
+
+def _untempered(words: np.ndarray) -> np.ndarray:
+    """The state words that the Mersenne Twister made these draws from: its last step, undone."""
+    y = words ^ (words >> 18)
+    y = y ^ ((y << 15) & 0xEFC60000)
+    z = y
+    for _ in range(4):
+        z = y ^ ((z << 7) & 0x9D2C5680)
+    return z ^ ((z ^ (z >> 11)) >> 11)
 
 
 def _restored(kind: type[Generator], device: object, state: np.ndarray) -> Generator:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pullback.kernels import activations, attention, embedding, normalization, rectifier, softmax, updates
+from pullback.kernels import activations, attention, embedding, large, normalization, rectifier, softmax, updates
 
 torch = pytest.importorskip("torch")
 functional = torch.nn.functional
@@ -212,8 +212,7 @@ def test_embedding_backward(bound, dtype, options):
 
 @pytest.mark.parametrize("repeats", [0, 3, 400])
 def test_rows_are_added_into_cleared_memory(repeats, monkeypatch):
-    monkeypatch.setattr(embedding, "CLEARED_BYTES", 1 << 12)
-    monkeypatch.setattr(embedding, "get_num_threads", lambda: 2)
+    monkeypatch.setattr(large, "CLEARED_BYTES", 1 << 12)
     generator = np.random.default_rng(0)
     indices = generator.permutation(2000)[:500]
     indices[:repeats] = indices[-1]

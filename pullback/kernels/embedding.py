@@ -10,11 +10,7 @@ import math
 
 import numpy as np
 
-from .memory import LARGEST_MALLOC
-from .threads import get_num_threads, parallel_rows
-
-CLEARED_BYTES = 1 << 22
-"""Memory of this size is cleared by several threads; beyond `LARGEST_MALLOC` the system gives it out clear."""
+from .large import zeros
 
 
 def stable_order(indices: np.ndarray, bound: int) -> np.ndarray:
@@ -28,16 +24,6 @@ def stable_order(indices: np.ndarray, bound: int) -> np.ndarray:
     return order[np.argsort(high[order], kind="stable")]
 
 
-def _zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Like `np.zeros`; memory that the process keeps is cleared by all threads."""
-    size = math.prod(shape) * dtype.itemsize
-    if get_num_threads() < 2 or not CLEARED_BYTES <= size < LARGEST_MALLOC:
-        return np.zeros(shape, dtype)
-    out = np.empty(shape, dtype)
-    parallel_rows(lambda start, stop: out[start:stop].fill(0), shape[0], size // shape[0], block_bytes=CLEARED_BYTES)
-    return out
-
-
 def scatter_add_rows(indices: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:
     """Array of `size` rows where row i is the sum of `rows[k]` over all k with `indices[k] == i`."""
     if rows.size <= 1024:
@@ -45,7 +31,7 @@ def scatter_add_rows(indices: np.ndarray, rows: np.ndarray, size: int) -> np.nda
         out = np.zeros((size, *rows.shape[1:]), rows.dtype)
         np.add.at(out, indices, rows)
         return out
-    out = _zeros((size, *rows.shape[1:]), rows.dtype)
+    out = zeros((size, *rows.shape[1:]), rows.dtype)
     order = stable_order(indices, size)
     ordered = indices[order]
     starts = np.concatenate(([0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1))

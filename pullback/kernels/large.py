@@ -1,4 +1,4 @@
-"""Elementwise functions on large arrays: block by block, on all threads.
+"""Elementwise functions on large arrays: block by block, on all threads; zeros likewise.
 
 A function of several ufuncs makes a trip through memory for each of them. Run on blocks that fit the cache it makes one,
 and NumPy releases the interpreter lock, so blocks run on all cores. `by_blocks` does this for any elementwise function;
@@ -7,6 +7,7 @@ the tape and the engine call it for large operands of operations that allow it (
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from operator import attrgetter
@@ -18,6 +19,9 @@ from numpy import ndarray
 from ..quiet import quiet
 from .memory import empty, keep_freed_memory
 from .threads import INLINE_BYTES, parallel_rows, prepare_broadcast
+
+CLEARED_BYTES = 1 << 22
+"""Memory of this size is cleared by several threads."""
 
 UFUNCS: dict[Any, Any] = {
     operator.add: np.add,
@@ -74,6 +78,17 @@ def by_blocks(function: Callable[..., Any], *arrays: Any, into: ndarray | None =
     width = (len(arrays) + 2) * out.itemsize * (full.size // rows)
     parallel_rows(block, rows, width)
     return result
+
+
+def zeros(shape: tuple[int, ...], dtype: np.dtype) -> ndarray:
+    """Like `np.zeros`; large memory is the pool's, cleared by all threads."""
+    size = math.prod(shape) * dtype.itemsize
+    if size < CLEARED_BYTES:
+        return np.zeros(shape, dtype)
+    out = empty(shape, dtype)
+    flat = out.reshape(-1)
+    parallel_rows(lambda start, stop: flat[start:stop].fill(0), len(flat), dtype.itemsize, block_bytes=CLEARED_BYTES)
+    return out
 
 
 @quiet

@@ -16,6 +16,7 @@ import numpy as np
 from ..autograd.op import Op, linear, op
 from ..kernels import activations
 from ..kernels import softmax as kernels
+from ..kernels.large import zeros
 from ..quiet import quiet
 from .batching import class_loss, elementwise_loss, placed_classes
 from .fusing import fused, in_single, is_half, plain
@@ -132,7 +133,7 @@ def _place_classes(
 ) -> Any:
     axis = 1 if len(shape) > 1 else 0
     target = np.asarray(target)
-    out = np.zeros(shape, x.dtype)
+    out = zeros(shape, x.dtype)
     if out.size == 0:
         return out
     if _is_simple(out, target, weight, ignore_index, smoothing):

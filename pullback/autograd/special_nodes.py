@@ -45,7 +45,7 @@ class UndefinedGradBackward(Node):
         return [None] * len(self.edges)
 
 
-class DelayedError:
+class DelayedError(Error):
     """`DelayedError(message, number)(*tensors)`: the same tensors, but going back through them is an error."""
 
     def __init__(self, msg: str, num_inputs: int) -> None:  # no node yet: each call makes one

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, op
+from ..tensor import Tensor
 from .scatter import _grid, gather, scatter_zero, spread
 
 _UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
@@ -120,6 +121,11 @@ def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, inc
     for_x = g * others / x_without_zeros
     zero = src == 0
     zeros = gather(spread(np.where(zero, ones_of(src), 0), index, shape=shape, axis=axis), index, axis=axis)
+    if isinstance(zeros, Tensor) and type(zeros._array) is np.ndarray and np.any(zeros._array > 1):
+        raise RuntimeError(  # the formula below is right, but constant there, which its own derivative is not
+            "Double backward is unsupported for products (scatter_reduce and index_reduce with 'prod') in which several "
+            "zeros meet in one place. Their first derivatives are fine."
+        )
     single = zero & (zeros == 1)
     rest = scatter_reduce(x, index, np.where(single, 1, src), axis=axis, reduce="prod", include_self=include_self)
     for_src = np.where(

@@ -176,3 +176,14 @@ def test_rows_added_with_repeats(rows, high):
         (table[lib.tensor(index)] * lib.tensor(values)).sum().backward()
         gradients.append(table.grad.numpy())
     np.testing.assert_allclose(gradients[1], gradients[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("function", ["scatter_reduce", "index_reduce"])
+def test_second_derivative_of_products_with_several_zeros_is_refused(function):
+    """It was silently zero: the product of two zeros is flat, its slope is not."""
+    x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    zeros = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+    y = getattr(torch, function)(x, 0, torch.tensor([0, 0]), zeros, "prod")
+    assert torch.autograd.grad(y, zeros, retain_graph=True)[0].tolist() == [0, 0]
+    with pytest.raises(RuntimeError, match="Double backward is unsupported"):
+        torch.autograd.grad(y, zeros, create_graph=True)

@@ -22,6 +22,7 @@ from . import _utils as _utils
 from . import _vmap_internals as _vmap_internals
 from . import accelerator as accelerator
 from . import amp as amp
+from . import array_api as array_api
 from . import autograd as autograd
 from . import backends as backends
 from . import compiler as compiler

@@ -158,7 +158,7 @@ def test_names_of_the_namespace_and_of_arrays():
     assert [name for name in METHODS if not hasattr(x, f"__{name}__")] == []
     assert (x.ndim, x.shape, x.size, x.dtype, x.T.shape, x.mT.shape) == (2, (2, 3), 6, xp.float64, (3, 2), (3, 2))
     assert x.to_device(x.device) is x and x.__array_namespace__(api_version="2024.12") is xp
-    assert pullback.ones(2).__array_namespace__() is xp
+    assert pullback.ones(2).__array_namespace__() is xp is pullback.array_api
     with pytest.raises(ValueError):
         x.__array_namespace__(api_version="1999.01")
 

@@ -301,6 +301,15 @@ def batched_products() -> Iterator[Row]:
     )
 
 
+def single_products() -> Iterator[Row]:
+    for rows, inner, columns in ((512, 1024, 256), (256, 784, 10)):
+        x, w, g = normal(rows, inner), normal(inner, columns), normal(rows, columns)
+        tx, tw, tg = tensors(x, w, g)
+        shape = f"({rows}, {inner}) ({inner}, {columns})"
+        yield f"product {shape}", lambda x=x, w=w: products.product(x, w), lambda tx=tx, tw=tw: tx @ tw
+        yield f"product {shape}, for the weight", lambda x=x, g=g: products.product(x.T, g), lambda tx=tx, tg=tg: tx.T @ tg
+
+
 def fastest(functions: list[Callable[[], object]], repeats: int) -> list[float]:
     """Microseconds of each function's fastest run, in short bursts that take turns.
 
@@ -331,7 +340,7 @@ def main() -> None:
         torch.set_num_threads(options.threads)
     print("| kernel | ours, µs | torch, µs | ours / torch |\n|---|---:|---:|---:|")
     groups = (convolutions, poolings, cross_entropies, normalizations, elementwise_chain)
-    for group in (*groups, embeddings_and_updates, attentions, batched_products, rectifiers):
+    for group in (*groups, embeddings_and_updates, attentions, batched_products, single_products, rectifiers):
         for name, ours, theirs in group():
             if options.only not in name:
                 continue

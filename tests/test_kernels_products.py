@@ -26,7 +26,8 @@ def values(shape, dtype="float32", seed=0):
 
 SHAPES = [
     ((3, 4), (4, 5)), ((70, 60), (60, 50)), ((400, 200), (200, 300)), ((100, 500), (500, 601)), ((500, 300), (300,)),
-    ((300,), (300, 500)), ((5000,), (5000,)), ((0, 5000), (5000, 7)), ((5000, 0), (0, 7)),
+    ((300,), (300, 500)), ((5000,), (5000,)), ((0, 5000), (5000, 7)), ((5000, 0), (0, 7)), ((260, 90), (90, 10)),
+    ((130, 100), (100, 32)),
 ]  # fmt: skip
 
 
@@ -35,12 +36,34 @@ SHAPES = [
 @pytest.mark.parametrize("layout", ["rows", "columns"])
 def test_product_is_dot(shapes, dtype, layout, thread_count, monkeypatch):
     monkeypatch.setattr(products, "LARGE_PRODUCT", 1 << 20)
+    monkeypatch.setattr(products, "SMALL_PRODUCT", 100_000)
     a, b = values(shapes[0], dtype), values(shapes[1], dtype, 1)
     if layout == "columns":
         a, b = np.asfortranarray(a), np.asfortranarray(b)
     ours, expected = products.product(a, b), a.dot(b)
     assert ours.dtype == expected.dtype and ours.shape == expected.shape
     np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-4 if dtype != "float64" else 1e-10)
+
+
+BATCHES = [
+    ((16, 96, 48), (16, 48, 96)), ((4, 4, 128, 64), (4, 4, 64, 128)), ((1, 16, 128, 64), (1, 16, 64, 70)),
+    ((7, 200, 64), (7, 64, 100)), ((2, 3, 5, 4), (1, 3, 4, 6)), ((5, 300, 20), (1, 20, 300)), ((0, 3, 4), (0, 4, 5)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shapes", BATCHES, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_batches_of_products(shapes, dtype, thread_count):
+    a, b = values(shapes[0], dtype), values(shapes[1], dtype, 1)
+    ours = products.batched_product(a, b)
+    assert ours.dtype == dtype
+    np.testing.assert_allclose(ours, a @ b, rtol=1e-4, atol=1e-4 if dtype == "float32" else 1e-11)
+
+
+def test_heads_that_lie_side_by_side(thread_count):
+    query, key, _ = values((4, 128, 3, 4, 64)).transpose(2, 0, 3, 1, 4)
+    transposed = key.swapaxes(-1, -2)
+    np.testing.assert_allclose(products.batched_product(query, transposed), query @ transposed, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (700, 60), (2000, 600), (3, 500_000)], ids=str)

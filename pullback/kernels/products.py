@@ -20,6 +20,12 @@ from .threads import get_num_threads, parallel_rows, parallel_tasks, single_thre
 FEW = 1 << 12
 """Elements of both factors up to which BLAS stays on one thread by itself, or nearly."""
 
+NARROW = 32
+"""Columns of a product that is long and narrow."""
+
+SMALL_PRODUCT = 1_000_000
+"""Multiply-adds up to which OpenBLAS multiplies operands as they lie, without packing them."""
+
 LARGE_PRODUCT = 1 << 24
 """Multiply-adds from which one product is cut."""
 
@@ -44,21 +50,34 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     threads = get_num_threads()
     if a.ndim < 2 or b.ndim < 2 or threads < 2 or a.size * b.shape[1] < LARGE_PRODUCT or not single_threaded_blas.known():
         with single_threaded_blas:
-            return a.dot(b)
+            return _narrow_product(a, b) if a.ndim == b.ndim == 2 and b.shape[1] <= NARROW else a.dot(b)
     rows, columns = a.shape[0], b.shape[1]
     out = empty((rows, columns), a.dtype)
     by_rows = rows >= columns
-    # Two pieces for each thread: the one that is ready first takes more.
-    step = -(-max(rows, columns) // (2 * threads))
+    # One piece for each thread: BLAS packs its operands anew for each, and twice as many cost a tenth more.
+    step = -(-max(rows, columns) // threads // 16) * 16
 
     def piece(start: int) -> None:
         part = slice(start, start + step)
         if by_rows:
-            a[part].dot(b, out[part])
+            np.matmul(a[part], b, out[part])  # `dot` would copy part of a transposed matrix
         else:
             np.matmul(a, b[:, part], out[:, part])
 
     parallel_tasks(piece, [(start,) for start in range(0, max(rows, columns), step)], products=True)
+    return out
+
+
+def _narrow_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`a @ b` for few columns, as a classifier has them: cut by rows until BLAS need not pack its operands."""
+    rows, columns = a.shape[0], b.shape[1]
+    pieces = -(-a.size * columns // SMALL_PRODUCT)
+    if pieces < 2 or rows < 32 * pieces or not a.flags.c_contiguous:
+        return a.dot(b)
+    out = np.empty((rows, columns), a.dtype)
+    step = -(-rows // pieces)
+    for start in range(0, rows, step):
+        a[start : start + step].dot(b, out[start : start + step])
     return out
 
 

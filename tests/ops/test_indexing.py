@@ -181,9 +181,9 @@ def test_rows_added_with_repeats(rows, high):
 @pytest.mark.parametrize("function", ["scatter_reduce", "index_reduce"])
 def test_second_derivative_of_products_with_several_zeros_is_refused(function):
     """It was silently zero: the product of two zeros is flat, its slope is not."""
-    x = torch.ones(1, dtype=torch.float64, requires_grad=True)
-    zeros = torch.zeros(2, dtype=torch.float64, requires_grad=True)
-    y = getattr(torch, function)(x, 0, torch.tensor([0, 0]), zeros, "prod")
-    assert torch.autograd.grad(y, zeros, retain_graph=True)[0].tolist() == [0, 0]
+    x = pullback.ones(1, dtype=pullback.float64, requires_grad=True)
+    zeros = pullback.zeros(2, dtype=pullback.float64, requires_grad=True)
+    y = getattr(pullback, function)(x, 0, pullback.tensor([0, 0]), zeros, "prod")
+    assert pullback.autograd.grad(y, zeros, retain_graph=True)[0].tolist() == [0, 0]
     with pytest.raises(RuntimeError, match="Double backward is unsupported"):
-        torch.autograd.grad(y, zeros, create_graph=True)
+        pullback.autograd.grad(y, zeros, create_graph=True)

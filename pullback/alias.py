@@ -36,7 +36,9 @@ def _stand_in(parent: str, name: str, caller: FrameType) -> Any:
     target = "pullback" + torch_name.removeprefix("torch")
     if not name.startswith("__") and vars(sys.modules.get(target.rpartition(".")[0], sys)).get("__path__"):
         if TorchFinder._find_submodule(target) is not None:
-            return importlib.import_module(target)  # torch loads most of its modules at once
+            found = importlib.import_module(target)  # torch loads most of its modules at once
+            _adopt(found)
+            return found
     imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
     found = mentioned(torch_name, imported)
     if found is not None:

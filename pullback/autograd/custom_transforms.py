@@ -153,6 +153,9 @@ class _ForwardContext:
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._ctx, name, value)
 
+    def __delattr__(self, name: str) -> None:
+        delattr(self._ctx, name)
+
 
 # --- vmap ---
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..profiler import kineto_available, record_function
 from ..profiler import profile as _profile
-from ..profiler import record_function
 from .mode import current_mode
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 
@@ -39,11 +39,6 @@ class emit_nvtx:
 
 
 emit_itt = emit_nvtx
-
-
-def kineto_available() -> bool:
-    """Whether torch's tracing library is there: it is not, times are taken here."""
-    return False
 
 
 def _profiler_enabled() -> bool:

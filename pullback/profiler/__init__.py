@@ -15,8 +15,8 @@ from . import itt as itt
 from ._recorder import profile, record_function
 
 __all__ = [
-    "EventList", "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule", "supported_activities",
-    "tensorboard_trace_handler",
+    "EventList", "ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function", "schedule",
+    "supported_activities", "tensorboard_trace_handler",
 ]  # fmt: skip
 
 
@@ -36,6 +36,11 @@ class ProfilerAction(enum.Enum):
     WARMUP = 1
     RECORD = 2
     RECORD_AND_SAVE = 3
+
+
+def kineto_available() -> bool:
+    """Whether torch's tracing library is there: it is not, times are taken here."""
+    return False
 
 
 def supported_activities() -> set[ProfilerActivity]:

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...autograd.tape import apply
+from ...creation import linspace
+from ...dtypes import from_numpy_dtype
 from ...functional.elementary import abs as absolute
 from ...functional.elementary import floor, round
 from ...functional.matmul import bmm
@@ -96,7 +98,7 @@ def grid_sample(
 def _unnormalized(x: Tensor, size: int, align_corners: bool) -> Tensor:
     if align_corners:
         return (x + 1) * ((size - 1) / 2)
-    return ((x + 1) * size - 1) * 0.5
+    return (x + 1) * (size / 2) - 0.5
 
 
 def _inside(x: Tensor, size: int, padding_mode: str, align_corners: bool) -> Tensor:
@@ -209,5 +211,6 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
 def _line(count: int, align_corners: bool, kind: np.dtype) -> np.ndarray:
     if count <= 1:
         return np.zeros(count, kind)
-    line = np.linspace(-1, 1, count).astype(kind)
-    return line if align_corners else line * kind.type((count - 1) / count)
+    line = linspace(-1, 1, count, dtype=from_numpy_dtype(kind))._array
+    # In two steps, as torch rounds: a grid of the identity sits on the pixels, where the last bit decides which are mixed.
+    return line if align_corners else line * kind.type(count - 1) / kind.type(count)

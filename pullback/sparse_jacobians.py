@@ -1,8 +1,9 @@
 """Sparse Jacobians and Hessians: as many sweeps as the pattern needs, not as many as there are unknowns.
 
-The pattern comes from the graph (`sparsity.py`). Rows (or columns) that have no column (row) in common get the same
-colour and share one sweep; all colours together are one batched sweep. A tridiagonal Jacobian takes three colours at
-any size.
+The pattern comes from the graph (`sparsity.py`). Rows that have no column in common get the same colour and share one
+backward sweep; columns that have no row in common, one forward sweep. Full rows may go backward and the others forward.
+All colours of a kind are one batched sweep. A tridiagonal Jacobian takes three colours at any size, and so does an
+arrow.
 """
 
 from __future__ import annotations
@@ -20,46 +21,47 @@ from .tensor import Tensor, anchor_of
 
 
 class Pattern:
-    """Where a matrix may differ from zero (row and column numbers, by rows), and a colouring of it."""
+    """Where a matrix may differ from zero (row and column numbers, by rows), and a colouring of it.
+
+    A row with a colour is read from the backward sweep of that colour, any other from the forward sweeps of its
+    columns' colours; -1 means none.
+    """
 
     rows: np.ndarray
     columns: np.ndarray
     shape: tuple[int, int]
-    by_rows: Any
-    colours: np.ndarray
+    row_colours: np.ndarray
+    column_colours: np.ndarray
 
     def __init__(self, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int], symmetric: bool = False) -> None:
         self.rows, self.columns, self.shape = rows, columns, shape
         self.symmetric: bool = symmetric
         if symmetric:
-            self.by_rows, self.colours = True, star_colouring(rows, columns, shape[0])
+            self.row_colours = star_colouring(rows, columns, shape[0])
+            self.column_colours = np.full(shape[1], -1)
         else:
-            by_rows, by_columns = (
-                colouring(rows, columns, shape[0]), colouring(columns, rows, shape[1]),
-            )  # fmt: skip
-            self.by_rows = by_rows.max(initial=-1) <= by_columns.max(initial=-1)
-            self.colours = by_rows if self.by_rows else by_columns
+            self.row_colours, self.column_colours = two_way_colouring(rows, columns, shape)
 
     @property
     def sweeps(self) -> int:
         """How many directional derivatives give the whole matrix."""
-        return int(self.colours.max(initial=-1)) + 1
+        return _count(self.row_colours) + _count(self.column_colours)
 
-    def seeds(self) -> np.ndarray:
-        """One row for each colour: ones at what has the colour."""
-        return (self.colours == np.arange(self.sweeps)[:, None]).astype(np.float64)
-
-    def entries(self, compressed: np.ndarray) -> np.ndarray:
+    def entries(self, backward: np.ndarray, forward: np.ndarray) -> np.ndarray:
         """The matrix's entries from the derivatives along the seeds."""
         if self.symmetric:
-            return self._symmetric_entries(compressed)
-        if self.by_rows:
-            return compressed[self.colours[self.rows], self.columns]
-        return compressed[self.colours[self.columns], self.rows]
+            return self._symmetric_entries(backward)
+        answer = np.zeros(len(self.rows), np.result_type(backward, forward))
+        by_row = self.row_colours[self.rows] >= 0
+        rows, columns = self.rows[by_row], self.columns[by_row]
+        answer[by_row] = backward[self.row_colours[rows], columns]
+        rows, columns = self.rows[~by_row], self.columns[~by_row]
+        answer[~by_row] = forward[self.column_colours[columns], rows]
+        return answer
 
     def _symmetric_entries(self, compressed: np.ndarray) -> np.ndarray:
         """In row i, the colour of j tells the entry if no other column of the row has it; else (j, i) tells."""
-        colours, sweeps = self.colours, self.sweeps
+        colours, sweeps = self.row_colours, self.sweeps
         keys = self.rows * sweeps + colours[self.columns]
         alone = np.bincount(keys, minlength=self.shape[0] * sweeps)[keys] == 1
         first = compressed[colours[self.columns], self.rows]
@@ -67,6 +69,16 @@ class Pattern:
 
     def __repr__(self) -> str:
         return f"Pattern({self.shape[0]} x {self.shape[1]}, {len(self.rows)} entries, {self.sweeps} sweeps)"
+
+
+def _count(colours: np.ndarray) -> int:
+    return int(colours.max(initial=-1)) + 1
+
+
+def _seeds(colours: np.ndarray, like: Tensor) -> Tensor:
+    """One row for each colour, in the shape of a tensor: ones at what has the colour."""
+    rows = colours == np.arange(_count(colours))[:, None]
+    return wrap(rows.astype(like._array.dtype).reshape(-1, *like._array.shape))
 
 
 class SparseMatrix:
@@ -114,11 +126,9 @@ def sparse_jacobian(f: Callable[[Tensor], Tensor], x: Tensor, *, pattern: Patter
         _check(result, "sparse_jacobian")
         if pattern is None:
             pattern = pattern_of(result, leaf)
-        if pattern.by_rows:
-            compressed = _along_rows(result, leaf, pattern)
-        else:
-            compressed = _along_columns(f, x, pattern)
-    return SparseMatrix(pattern, wrap(pattern.entries(compressed).astype(result._array.dtype, copy=False)))
+        backward = _along_rows(result, leaf, pattern)
+        forward = _along_columns(f, x, pattern)
+    return SparseMatrix(pattern, wrap(pattern.entries(backward, forward).astype(result._array.dtype, copy=False)))
 
 
 def sparse_hessian(f: Callable[[Tensor], Tensor], x: Tensor, *, pattern: Pattern | None = None) -> SparseMatrix:
@@ -136,7 +146,7 @@ def sparse_hessian(f: Callable[[Tensor], Tensor], x: Tensor, *, pattern: Pattern
         if pattern is None:
             pattern = pattern_of(slope, leaf, symmetric=True)
         compressed = _along_rows(slope, leaf, pattern)
-    return SparseMatrix(pattern, wrap(pattern.entries(compressed).astype(x._array.dtype, copy=False)))
+    return SparseMatrix(pattern, wrap(pattern.entries(compressed, compressed[:0]).astype(x._array.dtype, copy=False)))
 
 
 def pattern_of(result: Tensor, leaf: Tensor, symmetric: bool = False) -> Pattern:
@@ -156,22 +166,22 @@ def _check(result: Any, name: str) -> None:
 
 
 def _along_rows(result: Tensor, leaf: Tensor, pattern: Pattern) -> np.ndarray:
-    if not pattern.sweeps or not result.requires_grad:
-        return np.zeros((pattern.sweeps, leaf._array.size))
-    seeds = pattern.seeds().astype(result._array.dtype).reshape(pattern.sweeps, *result._array.shape)
-    (found,) = roots.grad(
-        result, [leaf], wrap(seeds), is_grads_batched=True, allow_unused=True, materialize_grads=True
-    )
-    return np.asarray(found._array).reshape(pattern.sweeps, -1)
+    seeds = _seeds(pattern.row_colours, result)
+    if not len(seeds._array) or not result.requires_grad:
+        return np.zeros((len(seeds._array), leaf._array.size))
+    (found,) = roots.grad(result, [leaf], seeds, is_grads_batched=True, allow_unused=True, materialize_grads=True)
+    return np.asarray(found._array).reshape(len(seeds._array), -1)
 
 
 def _along_columns(f: Callable, x: Tensor, pattern: Pattern) -> np.ndarray:
     from .func import jvp, vmap
 
+    seeds = _seeds(pattern.column_colours, x)
+    if not len(seeds._array):
+        return np.zeros((0, pattern.shape[0]))
     point = x.detach()
-    seeds = wrap(pattern.seeds().astype(x._array.dtype).reshape(pattern.sweeps, *x._array.shape))
     found = vmap(lambda direction: jvp(f, (point,), (direction,))[1])(seeds)
-    return np.asarray(found.detach()._array).reshape(pattern.sweeps, -1)
+    return np.asarray(found.detach()._array).reshape(len(seeds._array), -1)
 
 
 # --- colours ---------------------------------------------------------------------------------------------------------
@@ -199,6 +209,31 @@ def colouring(lines: np.ndarray, crossing: np.ndarray, count: int) -> np.ndarray
         for other in mine:
             taken[other] = taken.get(other, 0) | lowest
     return colours
+
+
+def two_way_colouring(
+    rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Colours for the rows that are read backward, and for the columns of all other rows; as few as were found.
+
+    Tried are all rows, none of them, and the fullest rows: 1, 2, 4, ... of those that are fuller than most.
+    """
+    none_of_the_rows, none_of_the_columns = np.full(shape[0], -1), np.full(shape[1], -1)
+    best = none_of_the_rows, colouring(columns, rows, shape[1])
+    by_rows = colouring(rows, columns, shape[0])
+    if _count(by_rows) <= _count(best[1]):
+        best = by_rows, none_of_the_columns
+    fullness = np.bincount(rows, minlength=shape[0])
+    fullest = np.argsort(-fullness, kind="stable")
+    number, most = 1, int((fullness > 2 * np.median(fullness)).sum())
+    while number <= most and _count(best[0]) + _count(best[1]) > 2:
+        backward = np.isin(rows, fullest[:number])
+        forward = colouring(columns[~backward], rows[~backward], shape[1])
+        mixed = colouring(rows[backward], columns[backward], shape[0]), forward
+        if _count(mixed[0]) + _count(mixed[1]) < _count(best[0]) + _count(best[1]):
+            best = mixed
+        number *= 2
+    return best
 
 
 def star_colouring(rows: np.ndarray, columns: np.ndarray, count: int) -> np.ndarray:

@@ -36,6 +36,13 @@ def grid(x):
     return P.stack([(square.roll(1, 0) - square).flatten(), square.flatten() ** 2], 1)
 
 
+def laplacian(x, width):
+    """Differences to the four neighbours on a grid."""
+    padded = P.nn.functional.pad(x.reshape(1, 1, -1, width), (1, 1, 1, 1))[0, 0]
+    neighbours = padded[2:, 1:-1] + padded[:-2, 1:-1] + padded[1:-1, 2:] + padded[1:-1, :-2]
+    return (neighbours - 4 * padded[1:-1, 1:-1]).flatten()
+
+
 # name: (function, the most sweeps at any size)
 JACOBIANS = {
     "elementwise": (lambda x: x.sin() * x, 1),
@@ -64,6 +71,12 @@ JACOBIANS = {
     "convolution": (lambda x: P.conv1d(x[None, None], P.ones(1, 1, 3, dtype=x.dtype))[0, 0] ** 2, None),
     "channels": (lambda x: P.conv1d(x.reshape(2, -1), P.ones(2, 2, 3, dtype=x.dtype)), None),
     "written": (lambda x: _written(x), 1),
+    "arrow": (lambda x: P.cat([(x**2).sum()[None], x[1:] ** 2 * x[0]]), 3),
+    "two dense rows, one dense column": (
+        lambda x: P.cat([P.stack([x.sum() ** 2, x.prod()]), (x[1:] - x[:-1]).sin() * x[0]]), 6,
+    ),
+    "laplacian of a square": (lambda x: laplacian(x, len(x) // 4) + x**3, 8),
+    "blocks and borders": (lambda x: P.cat([(x.reshape(-1, 4) ** 2).cumsum(1).flatten(), x.cos().sum()[None]]), 5),
 }
 _WEIGHT = P.tensor([[1.0, 2.0], [0.0, 3.0]], dtype=P.float64)
 
@@ -104,6 +117,7 @@ HESSIANS = {
     "full": (lambda x: x.sum() ** 3, None),
     "log sum exp": (lambda x: x.logsumexp(0), None),
     "pairs": (lambda x: (x.reshape(-1, 2).prod(1)).sum(), 2),
+    "surface": (lambda x: (laplacian(x, 2) * x).sum() + (x**4).sum(), 6),
 }
 
 
@@ -125,6 +139,8 @@ def test_the_number_of_sweeps_does_not_grow():
         assert P.sparse_hessian(rosenbrock, _point(count)).sweeps == 3
         found = P.sparse_jacobian(tridiagonal, _point(count))
         assert found.sweeps == 3 and len(found.values) == 3 * count - 2
+        assert P.sparse_jacobian(JACOBIANS["arrow"][0], _point(count)).sweeps == 3
+        assert P.sparse_jacobian(lambda x: laplacian(x, 10), _point(count)).sweeps <= 8
 
 
 def test_triplets_and_scipy():
@@ -143,6 +159,9 @@ def test_random_patterns_are_recovered():
         symmetric = matrix + matrix.t()
         x = _point(9)
         np.testing.assert_allclose(P.sparse_jacobian(lambda x, m=matrix: m @ x, x).to_dense().numpy(), matrix.numpy())
+        bordered = matrix * 1.0
+        bordered[3], bordered[:, 5] = 1.5, 2.5
+        np.testing.assert_allclose(P.sparse_jacobian(lambda x, m=bordered: m @ x, x).to_dense().numpy(), bordered.numpy())
         found = P.sparse_hessian(lambda x, m=symmetric: 0.5 * (x * (m @ x)).sum(), x)
         np.testing.assert_allclose(found.to_dense().numpy(), symmetric.numpy(), atol=1e-12)
 

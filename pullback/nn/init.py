@@ -142,10 +142,11 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    if tensor.dim() < 2:
+    shape = tuple(tensor.shape)
+    if len(shape) < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
-    receptive_field = math.prod(tensor.shape[2:])
-    return tensor.shape[1] * receptive_field, tensor.shape[0] * receptive_field
+    receptive_field = math.prod(shape[2:])
+    return shape[1] * receptive_field, shape[0] * receptive_field
 
 
 def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:

@@ -68,23 +68,33 @@ def uniform(
     generator: Generator, shape: Shape, dtype: np.dtype, low: float = 0.0, high: float = 1.0
 ) -> np.ndarray:
     """Uniform numbers in [low, high); a value that rounds up to ``high`` becomes ``low``."""
-    if low == 0 and high == 1 and (dtype == _FLOAT32 or dtype == _FLOAT64) and size_of(shape) <= _BLOCK:
+    count = size_of(shape)
+    if low == 0 and high == 1 and (dtype == _FLOAT32 or dtype == _FLOAT64) and count <= _BLOCK:
         with generator.lock:
-            return uniforms(generator, size_of(shape), dtype).reshape(shape)
+            return uniforms(generator, count, dtype).reshape(shape)
     work = _FLOAT64 if dtype == _FLOAT64 else _FLOAT32
     start, end = work.type(low), work.type(high)
     start_value, end_value = dtype.type(start), dtype.type(end)
     unit_interval = start == 0 and end == 1
 
-    def fill(block: np.ndarray) -> None:
-        values = uniforms(generator, block.size, dtype)
+    def sample(number: int) -> np.ndarray:
+        values = uniforms(generator, number, dtype)
         if not unit_interval:
             values = fused_multiply_add(values, end - start, start, work)
-        np.copyto(block, values, casting="same_kind" if dtype == work else "unsafe")
+        if dtype != work:
+            values = values.astype(dtype)
         if not (unit_interval and dtype == work):
-            block[block == end_value] = start_value
+            np.copyto(values, start_value, where=values == end_value)
+        return values
 
-    return in_blocks(generator, size_of(shape), dtype, fill).reshape(shape)
+    if count <= _BLOCK:
+        with generator.lock:
+            return sample(count).reshape(shape)
+
+    def fill(block: np.ndarray) -> None:
+        block[...] = sample(block.size)
+
+    return in_blocks(generator, count, dtype, fill).reshape(shape)
 
 
 # ---------------------------------------------------------------------- normal

@@ -31,6 +31,7 @@ from pullback.kernels import (  # noqa: E402
     threads,
     updates,
 )
+from pullback.ops import normalization as norms  # noqa: E402
 
 try:
     import torch
@@ -202,6 +203,44 @@ def normalizations() -> Iterator[Row]:
         )
 
 
+def image_norms() -> Iterator[Row]:
+    for shape in ((16, 128, 56, 56), (32, 64, 28, 28)):
+        x, g, ones, zeros = normal(*shape), normal(*shape), np.ones(shape[1], np.float32), np.zeros(shape[1], np.float32)
+        for name, op, params in (("batch", norms.batch_norm, {}), ("group", norms.group_norm, {"groups": 8})):
+            _, *extras = op.forward(x, ones, zeros, eps=1e-5, **params)
+            tx, tg, tw, tb = tensors(x, g, ones, zeros)
+
+            def theirs(tx=tx, tw=tw, tb=tb, name=name) -> object:
+                functional = torch.nn.functional
+                if name == "batch":
+                    return functional.batch_norm(tx, None, None, tw, tb, True)
+                return functional.group_norm(tx, 8, tw, tb)
+
+            yield (
+                f"{name} norm {shape}",
+                lambda op=op, a=(x, ones, zeros), params=params: op.forward(*a, eps=1e-5, **params),
+                theirs,
+            )
+            if torch is not None:
+                for tensor in (tx, tw, tb):
+                    tensor.requires_grad_()
+            yield (
+                f"{name} norm {shape} forward + backward",
+                lambda op=op, a=(x, ones, zeros), g=g, params=params: op.joint(
+                    (g,), a[0], a[1], op.forward(*a, eps=1e-5, **params)[1:], (True,) * 3, eps=1e-5, **params
+                ),
+                lambda theirs=theirs, tx=tx, tw=tw, tb=tb, tg=tg: torch.autograd.grad(theirs(), (tx, tw, tb), tg),
+            )
+
+
+def sums() -> Iterator[Row]:
+    x = normal(4096, 1024)
+    (tx,) = tensors(x)
+    ones = np.ones(4096, np.float32)
+    yield "sum of 4M elements", lambda: products.total(x), lambda: tx.sum()
+    yield "sum of 4096 rows of 1024", lambda: products.sum_of_rows(x, ones), lambda: tx.sum(0)
+
+
 def elementwise_chain() -> Iterator[Row]:
     x = normal(1 << 24)
     (tx,) = tensors(x)
@@ -302,7 +341,7 @@ def batched_products() -> Iterator[Row]:
 
 
 def single_products() -> Iterator[Row]:
-    for rows, inner, columns in ((512, 1024, 256), (256, 784, 10)):
+    for rows, inner, columns in ((512, 1024, 256), (256, 784, 10), (256, 128, 256), (1024, 784, 1024)):
         x, w, g = normal(rows, inner), normal(inner, columns), normal(rows, columns)
         tx, tw, tg = tensors(x, w, g)
         shape = f"({rows}, {inner}) ({inner}, {columns})"
@@ -339,7 +378,7 @@ def main() -> None:
     if torch is not None:
         torch.set_num_threads(options.threads)
     print("| kernel | ours, µs | torch, µs | ours / torch |\n|---|---:|---:|---:|")
-    groups = (convolutions, poolings, cross_entropies, normalizations, elementwise_chain)
+    groups = (convolutions, poolings, cross_entropies, normalizations, image_norms, sums, elementwise_chain)
     for group in (*groups, embeddings_and_updates, attentions, batched_products, single_products, rectifiers):
         for name, ours, theirs in group():
             if options.only not in name:

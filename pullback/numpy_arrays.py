@@ -436,8 +436,8 @@ def _allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan:
 
 @implements(np.isclose)
 def _isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    arrays = (np.asarray(_plain(value)) for value in (a, b, rtol, atol))  # NumPy's own, not this function again
-    return wrap(np.asarray(np.isclose(*arrays, equal_nan)))
+    first, second, relative, absolute = (np.asarray(_plain(value)) for value in (a, b, rtol, atol))
+    return wrap(np.asarray(np.isclose(first, second, relative, absolute, equal_nan)))
 
 
 def _plain(value: Any) -> Any:

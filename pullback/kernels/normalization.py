@@ -2,7 +2,7 @@
 
 Rows are the leading axes, columns the normalized trailing ones. Forward also returns what backward needs of a row
 (its mean and reciprocal deviation) and nothing the size of the input. Half precision is computed in float32.
-Sums in blocks are products by `dot` and `einsum`, which let other threads run meanwhile; `matmul` and `vecdot` do not.
+Sums in blocks are by `dot` and `row_products`, which let other threads run meanwhile; `matmul` and `vecdot` do not.
 Batch norm and group norm are in `ops/normalization.py`.
 """
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from ..quiet import restore, silence
 from .memory import Scratch, aligned, empty
+from .products import row_products
 from .threads import parallel_rows, prepare_broadcast
 
 
@@ -138,7 +139,7 @@ def layer_norm(
         part, result, centre, scale = rows[start:stop], out[start:stop], mean[start:stop], deviation[start:stop]
         np.divide(part.dot(ones), number, centre)
         np.subtract(part, centre[:, None], result)
-        np.einsum("ij,ij->i", result, result, out=scale)
+        row_products(result, result, out=scale)
         np.add(scale, extra, scale)
         np.divide(root, np.sqrt(scale, scale), scale)
         np.multiply(result, scale[:, None], result)
@@ -258,7 +259,7 @@ def rms_norm(
     def block(start: int, stop: int) -> None:
         prepare_broadcast(columns)
         part, result, scale = rows[start:stop], out[start:stop], deviation[start:stop]
-        np.divide(np.einsum("ij,ij->i", part, part), columns, scale)
+        np.divide(row_products(part, part), columns, scale)
         np.sqrt(np.add(scale, epsilon, scale), scale)
         np.reciprocal(scale, scale)
         np.multiply(part, scale[:, None], result)

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..quiet import quiet
 from .memory import Scratch, empty
+from .products import row_products
 from .threads import get_num_threads, parallel_rows, prepare_broadcast
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def row_sum(x: np.ndarray) -> np.ndarray:
 
 def _row_dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.ndim == 2:
-        return np.einsum("ij,ij->i", a, b)[:, None]
+        return row_products(a, b)[:, None]
     return np.add.reduce(a * b, axis=1, keepdims=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .functional.registry import FUNCTIONS
+from .tensor import Tensor
 
 
 def get_num_threads() -> int:
@@ -122,8 +123,6 @@ def get_float32_matmul_precision() -> str:
 
 def is_tensor(obj: Any) -> bool:
     """Whether an object is a Tensor."""
-    from .tensor import Tensor
-
     return isinstance(obj, Tensor)
 
 

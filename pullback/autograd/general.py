@@ -57,7 +57,7 @@ def _apply_in_batch(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> A
         arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
     out = apply_batched(op, arrays, params) if level else op.forward(*arrays, **(params or {}))
     if op.outputs != 1:
-        return tape.finish_many(op, inputs, params, out, mode.grad)
+        return tape.finish_many(op, inputs, params, out, tape.needs_gradient(op, inputs) if mode.grad else 0)
     result = tape.wrap(out)
     if op.view:
         views.link(result, inputs[0], op, params, mode)

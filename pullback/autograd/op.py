@@ -103,6 +103,10 @@ class Op:
         self.first_plan: Plan | None = None
         self.pair_plans: list[Plan | None] = [None] * 4
         self.always_differentiable: bool = joint is not None or variadic or all(rules.get(name) is not None for name in inputs)
+        # as a bit set; -1 is all of them
+        self.differentiable_inputs: int = -1 if self.always_differentiable else sum(
+            1 << position for position, name in enumerate(inputs) if rules.get(name) is not None
+        )
         # one input, one output, and always a gradient: what the tape's short path for one tensor takes
         self.single: bool = len(inputs) == 1 == outputs and not view and not variadic and self.always_differentiable
         for rule in (*rules.values(), joint):

@@ -49,17 +49,27 @@ def apply(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None = None)
         return apply_unary(op, inputs[0], params)
     if op.view:
         inputs[0].memory()  # a view needs memory to look at, not a NumPy scalar
-    arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
+    arrays = []
+    mask, bit = 0, 1
+    for value in inputs:
+        if isinstance(value, Tensor):
+            if value._view is not None:
+                views.refresh(value)
+            if value._requires_grad:
+                mask |= bit
+            arrays.append(value._array)
+        else:
+            arrays.append(value)
+        bit += bit
     out = op.forward(*arrays, **params) if params else op.forward(*arrays)
+    mask = mask & op.differentiable_inputs if mode.grad else 0
     if op.outputs != 1:
-        return finish_many(op, inputs, params, out, mode.grad)
+        return finish_many(op, inputs, params, out, mask)
     result = wrap(out)
     if op.view:
         views.link(result, inputs[0], op, params, mode)
-    if mode.grad:
-        mask = needs_gradient(op, inputs)
-        if mask:
-            record(op, inputs, params, mask, result, out)
+    if mask:
+        record(op, inputs, params, mask, result, out)
     return result
 
 
@@ -251,14 +261,13 @@ def binary(
 def needs_gradient(op: Op, inputs: tuple[Any, ...]) -> int:
     """The inputs that require grad and can have one, as a bit set."""
     mask = 0
-    always = op.always_differentiable
     for position, value in enumerate(inputs):
         if isinstance(value, Tensor):
             if value._view is not None:
                 views.refresh(value)
-            if value._requires_grad and (always or op.differentiable(position)):
+            if value._requires_grad:
                 mask |= 1 << position
-    return mask
+    return mask & op.differentiable_inputs
 
 
 def record(
@@ -382,11 +391,10 @@ def refuse_inference() -> None:
 
 
 def finish_many(
-    op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, outs: Any, recording: bool
+    op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, outs: Any, mask: int
 ) -> tuple[Any, ...]:
     """Wrap and record the results of an operation with several outputs."""
     results = tuple([wrap(out) for out in outs])
-    mask = needs_gradient(op, inputs) if recording else 0
     if op.view:
         for number, result in enumerate(results):
             views.link_output(result, inputs[0], op, params, number)

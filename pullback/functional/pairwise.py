@@ -257,8 +257,9 @@ def _add_quotient(x: np.ndarray, a: Any, b: Any, /, value: Any = 1) -> None:
     np.add(x, times(a / b, value), x)
 
 
-def _clamp(x: np.ndarray, /, *, min: Any = None, max: Any = None) -> None:
-    if type(min) not in _BOUNDS or type(max) not in _BOUNDS or min is max:
+def _clamp(x: np.ndarray, /, min: Any = None, max: Any = None) -> None:
+    numbers = (*_BOUNDS, np.ndarray)
+    if type(min) not in numbers or type(max) not in numbers or min is max:
         raise TypeError("not plain numbers")
     if min is not None:
         np.maximum(x, min, x)

@@ -50,12 +50,18 @@ def register_pytree_node(
     cls: type[Any],
     flatten_fn: Callable[[Any], tuple[list[Any], Context]],
     unflatten_fn: Callable[[Iterable[Any], Context], Any],
+    *,
+    flatten_with_keys_fn: Callable[[Any], tuple[list[Any], Context]] | None = None,
     **_: Any,
 ) -> None:
     """Make a class a kind of node: how it is flattened into (children, context) and made from them again."""
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     SUPPORTED_NODES[cls] = NodeDef(flatten_fn, unflatten_fn)
+    if flatten_with_keys_fn is not None:
+        from ._pytree_paths import KEYED_NODES
+
+        KEYED_NODES[cls] = flatten_with_keys_fn
 
 
 _register_pytree_node = register_pytree_node
@@ -286,3 +292,11 @@ class _Star:
 def treespec_pprint(treespec: TreeSpec) -> str:
     """The spec as the tree with stars for leaves."""
     return repr(tree_unflatten([_Star()] * treespec.num_leaves, treespec))
+
+
+def __getattr__(name: str) -> Any:
+    from . import _pytree_paths
+
+    if name in vars(_pytree_paths) and not name.startswith("__"):
+        return getattr(_pytree_paths, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

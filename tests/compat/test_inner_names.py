@@ -98,3 +98,15 @@ NAMES = """
 def test_the_name_exists(name):
     at(torch, name)
     find_torch_name(name)
+
+
+def paths(t):
+    tree = importlib.import_module("torch.utils._pytree" if t is torch else "pullback.utils._pytree")
+    nested = {"a": [1, (2,)], "b": {"c": 3}}
+    leaves, _ = tree.tree_flatten_with_path(nested)
+    named = tree.tree_map_with_path(lambda path, leaf: (tree.keystr(path), leaf), nested)
+    return str(leaves), named, tree.key_get(nested, leaves[1][0]), tree._dict_flatten({"a": 1})
+
+
+def test_paths_in_trees():
+    assert paths(pullback) == paths(torch)

@@ -210,8 +210,8 @@ def claimed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 _NAMED = {
     "__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__matmul__": "matmul",
     "__pow__": "pow", "__mod__": "remainder", "__neg__": "neg", "__abs__": "abs",
-    "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_",
-    "__radd__": "add", "__rmul__": "mul",
+    "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__radd__": "add", "__rmul__": "mul",
+    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_",
 }  # fmt: skip
 # Operators and other methods of the language that are their own name.
 _OPERATORS = frozenset(

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..autograd import views
 from ..autograd.op import Op
-from ..autograd.tape import apply, apply_unary, binary
+from ..autograd.tape import apply, apply_unary, binary, wrap
 from ..ops import pointwise as ops
 from ..tensor import Tensor
 from .checks import need_first_tensor, need_one_tensor
@@ -97,13 +97,22 @@ def _scaled(op: Op, a: Any, b: Any, alpha: Any, function: str) -> Tensor:
     return apply(op, (first, second), {"alpha": alpha})
 
 
+def _first(input: Any, other: Any) -> Tensor:
+    """The first operand as a tensor. A number takes the dtype of the second: it must not be rounded to the default first."""
+    if isinstance(input, Tensor):
+        return input
+    if type(input) in (int, float) and isinstance(other, Tensor) and other._array.dtype.kind in "fc":
+        return wrap(np.asarray(input, other._array.dtype))
+    return as_tensor(input)
+
+
 @public(in_place=True, out=True)
 def add(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
     """`input + alpha * other`."""
     if legacy:  # the old form: add(alpha, other)
         other, alpha = legacy[0], other
     if alpha == 1 and alpha is not True:
-        return _needed(_add(input if isinstance(input, Tensor) else as_tensor(input), other), "add", other)
+        return _needed(_add(_first(input, other), other), "add", other)
     return _scaled(ops.add_scaled, input, other, alpha, "add")
 
 
@@ -113,7 +122,7 @@ def sub(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
     if legacy:  # the old form: add(alpha, other)
         other, alpha = legacy[0], other
     if alpha == 1 and alpha is not True:
-        return _needed(_subtract(input if isinstance(input, Tensor) else as_tensor(input), other), "sub", other)
+        return _needed(_subtract(_first(input, other), other), "sub", other)
     return _scaled(ops.subtract_scaled, input, other, alpha, "sub")
 
 
@@ -130,14 +139,14 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 @public("multiply", in_place=True, out=True)
 def mul(input: Any, other: Any) -> Tensor:
     """`input * other`."""
-    return _needed(_multiply(input if isinstance(input, Tensor) else as_tensor(input), other), "mul", other)
+    return _needed(_multiply(_first(input, other), other), "mul", other)
 
 
 @public("divide", in_place=True, out=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """`input / other`, optionally rounded towards zero ("trunc") or down ("floor")."""
     if rounding_mode is None:
-        return _needed(_divide(input if isinstance(input, Tensor) else as_tensor(input), other), "div", other)
+        return _needed(_divide(_first(input, other), other), "div", other)
     from .division import rounded_division
 
     return rounded_division(input, other, rounding_mode)

@@ -1,5 +1,8 @@
 """Operators leave to other classes what those know better."""
 
+import numpy as np
+import pytest
+
 import pullback
 
 
@@ -23,3 +26,11 @@ def test_a_class_made_from_a_tuple_is_asked():
 
 def test_plain_sequences_are_arrays():
     assert (pullback.ones(2) * [1.0, 2.0]).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
+def test_a_number_in_front_keeps_its_digits(name):
+    """It is not rounded to the default dtype on its way to a float64 tensor."""
+    x = np.array([0.3, 1.7])
+    ours = getattr(pullback, name)(0.7, pullback.from_numpy(x))
+    assert ours.tolist() == getattr(np, {"sub": "subtract", "mul": "multiply", "div": "divide"}.get(name, name))(0.7, x).tolist()

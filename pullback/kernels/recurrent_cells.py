@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..quiet import quiet
+from .activations import CONSTANTS
+from .normalization import column_of_ones
 
 
 def _share(x: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarray:
@@ -19,8 +21,14 @@ def _share(x: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarray:
     return out if bias is None else np.add(out, bias[:, None], out)
 
 
+def _both_shares(x: Any, hidden: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any) -> np.ndarray:
+    """What the gates are functions of, where input and hidden state are simply added."""
+    out = _share(x, weight_ih, None if bias_ih is None else bias_ih + bias_hh)
+    return np.add(out, np.dot(weight_hh, hidden.T), out)
+
+
 def _sigmoid(values: np.ndarray) -> None:
-    half = np.array(0.5, values.dtype)
+    half = CONSTANTS[values.dtype.char].half
     np.multiply(values, half, values)
     np.tanh(values, values)
     np.multiply(values, half, values)
@@ -30,10 +38,11 @@ def _sigmoid(values: np.ndarray) -> None:
 def _gradients(into: np.ndarray, through: np.ndarray, inputs: tuple, cell_slope: Any, needs: tuple) -> tuple[Any, ...]:
     """For all inputs, from the cotangents of the gates as the hidden state and as the input sees them."""
     x, hidden, _, weight_ih, weight_hh = inputs[:5]
-    for_bias = np.dot(through, np.ones(len(x), x.dtype)) if needs[5] or needs[6] else None
-    for_other = for_bias
-    if for_bias is not None:
-        for_other = for_bias.copy() if into is through else np.dot(into, np.ones(len(x), x.dtype))
+    for_bias = for_other = None
+    if needs[5] or needs[6]:
+        ones = column_of_ones(len(x), x.dtype.char)[0]
+        for_bias = np.dot(through, ones)
+        for_other = for_bias.copy() if into is through else np.dot(into, ones)
     return (
         np.dot(through.T, weight_ih) if needs[0] else None,
         np.dot(into.T, weight_hh) if needs[1] else None,
@@ -47,8 +56,7 @@ def _gradients(into: np.ndarray, through: np.ndarray, inputs: tuple, cell_slope:
 
 @quiet
 def _rnn(x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, mode: str) -> tuple:
-    out = _share(x, weight_ih, bias_ih)
-    np.add(out, _share(hidden, weight_hh, bias_hh), out)
+    out = _both_shares(x, hidden, weight_ih, weight_hh, bias_ih, bias_hh)
     np.tanh(out, out) if mode == "RNN_TANH" else np.maximum(out, 0, out=out)
     return out.T.copy(), out
 
@@ -70,26 +78,25 @@ def _gru(x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih
     out = gates[:units] * own_new
     np.add(new, out, new)
     np.tanh(new, new)
-    np.subtract(hidden.T, new, out)
-    np.multiply(out, gates[units : 2 * units], out)
-    return np.add(out, new, out).T.copy(), gates, own_new
+    ahead = np.subtract(hidden.T, new, np.empty_like(new))
+    np.multiply(ahead, gates[units : 2 * units], out)
+    return np.add(out, new, out).T.copy(), gates, own_new, ahead
 
 
 @quiet
 def _gru_backward(g: Any, inputs: tuple, kept: tuple, needs: tuple, mode: str) -> tuple[Any, ...]:
-    hidden, (gates, own_new) = inputs[1], kept
-    units = hidden.shape[1]
+    gates, own_new, ahead = kept
+    units = len(own_new)
     reset, update, new = gates[:units], gates[units : 2 * units], gates[2 * units :]
     into, through = np.empty_like(gates), np.empty_like(gates)
     into_reset, into_update, into_own = into[:units], into[units : 2 * units], into[2 * units :]
-    into_new, one, slope = through[2 * units :], np.ones((), gates.dtype), g[0].T
-    stays = np.multiply(slope, update, np.empty_like(new))
+    into_new, one, slope = through[2 * units :], CONSTANTS[gates.dtype.char].one, g[0].T.copy()
+    stays = slope * update
     np.subtract(slope, stays, into_own)
     np.multiply(into_own, one - new * new, into_new)
     np.multiply(into_new, reset, into_own)
     np.multiply(into_own, (one - reset) * own_new, into_reset)
-    np.subtract(hidden.T, new, into_update)
-    np.multiply(into_update, stays * (one - update), into_update)
+    np.multiply(ahead, stays * (one - update), into_update)
     through[: 2 * units] = into[: 2 * units]
     gradients = _gradients(into, through, inputs, None, needs)
     if gradients[1] is not None:
@@ -100,27 +107,25 @@ def _gru_backward(g: Any, inputs: tuple, kept: tuple, needs: tuple, mode: str) -
 @quiet
 def _lstm(x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, mode: str) -> tuple:
     units = hidden.shape[1]
-    gates = _share(x, weight_ih, bias_ih)
-    np.add(gates, _share(hidden, weight_hh, bias_hh), gates)
-    candidate, leave = gates[2 * units : 3 * units], gates[3 * units :]
-    _sigmoid(gates[: 2 * units])
-    np.tanh(candidate, candidate)
-    _sigmoid(leave)
-    new_cell = np.multiply(gates[units : 2 * units], cell.T, np.empty_like(leave))
+    gates = _both_shares(x, hidden, weight_ih, weight_hh, bias_ih, bias_hh)
+    candidate = np.tanh(gates[2 * units : 3 * units])
+    _sigmoid(gates)  # all in one piece; the candidate's place is not used
+    new_cell = np.multiply(gates[units : 2 * units], cell.T, np.empty_like(candidate))
     squashed = gates[:units] * candidate
     np.add(new_cell, squashed, new_cell)
     np.tanh(new_cell, squashed)
-    return (leave * squashed).T.copy(), gates, squashed, new_cell.T.copy()
+    return (gates[3 * units :] * squashed).T.copy(), gates, squashed, new_cell.T.copy(), candidate
 
 
 @quiet
 def _lstm_backward(g: Any, inputs: tuple, kept: tuple, needs: tuple, mode: str) -> tuple[Any, ...]:
-    cell, gates, squashed = inputs[2], kept[0], kept[1]
+    gates, squashed, _, candidate = kept
+    cell = inputs[2]
     units = cell.shape[1]
-    enter, forget, candidate, leave = gates.reshape(4, units, -1)
+    enter, forget, _, leave = gates.reshape(4, units, -1)
     into = np.empty_like(gates)
     into_enter, into_forget, into_candidate, into_leave = into.reshape(4, units, -1)
-    one = np.ones((), gates.dtype)
+    one = CONSTANTS[gates.dtype.char].one
     cell_slope = np.zeros_like(leave) if g[3] is None else g[3].T.copy()
     if g[0] is None:
         into_leave[:] = 0

@@ -176,7 +176,7 @@ def _tanh_pull(g: Any, out: Any) -> Any:
     """The rule without temporaries, for plain arrays: `tanh` is where small networks spend their time."""
     if type(g) is not np.ndarray or type(out) is not np.ndarray or out.itemsize < 4 or not out.ndim:
         return g * (1 - out * out)
-    slope = out * out
+    slope = out * out if out.size < 4096 else np.square(out)  # which is slower to call and faster to run
     np.subtract(number(1, out.dtype), slope, slope)
     return np.multiply(g, slope, slope)
 

@@ -177,6 +177,14 @@ class CUDAGraph(_NeedsGPU):
     """A recording of work on a GPU."""
 
 
+class graph(_NeedsGPU):
+    """A context in which work on a GPU is recorded."""
+
+
+class StreamContext(_NeedsGPU):
+    """A context in which work goes to one queue of a GPU."""
+
+
 current_device: Callable[..., Any]
 get_device_capability: Callable[..., Any]
 get_device_name: Callable[..., Any]

@@ -104,7 +104,7 @@ def _layer_pullback(
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
     slopes = (g[0], g[4], g[5] if mode == "LSTM" else None)
     params = {"mode": mode, "sizes": sizes, "reverse": reverse}
-    if plain(*slopes, *arrays):
+    if plain(*slopes):  # then all is: only plain arrays come here in a forward pass
         return recurrence.backward(slopes, arrays, extras[:3], needs=needs, **params)
     return recorded_pullback(composed_layer, slopes, arrays, params, needs)
 
@@ -117,10 +117,8 @@ layer: Op = fused(
 )
 
 
-def _cell(
-    x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, mode: str
-) -> tuple[Any, ...]:
-    return recurrent_cells.FORWARD[mode](x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, mode)
+def _cell(*arrays: Any, mode: str) -> tuple[Any, ...]:
+    return recurrent_cells.FORWARD[mode](*arrays, mode)
 
 
 def _cell_pullback(
@@ -129,7 +127,7 @@ def _cell_pullback(
 ) -> tuple[Any, ...]:  # fmt: skip
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
     slopes = (g[0], g[3] if mode == "LSTM" else None)
-    if plain(*slopes, *arrays):
+    if plain(*slopes):  # then all is: only plain arrays come here in a forward pass
         return recurrent_cells.BACKWARD[mode](g, arrays, extras, needs, mode)
     return recorded_pullback(composed_cell, slopes, arrays, {"mode": mode}, needs)
 

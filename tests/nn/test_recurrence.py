@@ -244,3 +244,22 @@ def test_no_gradient_keeps_nothing() -> None:
         output, (hidden, cell) = layer(pullback.ones(2, 2, 3))
     assert output.grad_fn is None and not hidden.requires_grad and not cell.requires_grad
     assert output.is_contiguous()
+
+
+@pytest.mark.parametrize("kind", ["GRUCell", "GRU"])
+def test_computed_weights(kind: str) -> None:
+    """A weight that something computes (here: its double) is the one that counts."""
+    found = []
+    for library, layer in zip((torch, pullback), twin(kind, (3, 4), {})):
+        class Double(library.nn.Module):
+            def forward(self, weight: object) -> object:
+                return weight * 2
+
+        name = "weight_hh" if kind == "GRUCell" else "weight_hh_l0"
+        library.nn.utils.parametrize.register_parametrization(layer, name, Double())
+        x = library.ones(2, 3, dtype=library.float64)
+        hidden = library.ones(2, 4, dtype=library.float64)
+        result = layer(x, hidden) if kind == "GRUCell" else layer(x[None], hidden[None])[0]
+        result.sum().backward()
+        found.append([result, *(p.grad for p in layer.parameters())])
+    compare(found[1], found[0], 1e-12)

@@ -293,7 +293,7 @@ class RNNCellBase(Module):
         raise NotImplementedError(f"{type(self).__name__} does not say which cell it is")
 
     def _step(self, input: Tensor, state: tuple | None, parts: int) -> tuple:
-        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        weights = self._weights()
         if state is not None and self._fits(input, state):
             return run_cell(self._mode(), input, state, weights)
         name = self._get_name()
@@ -313,6 +313,13 @@ class RNNCellBase(Module):
         self._check_shapes(input, state)
         state = run_cell(self._mode(), input, state, weights)
         return state if batched else tuple(part.squeeze(0) for part in state)
+
+    def _weights(self) -> tuple:
+        held = self._parameters
+        try:
+            return held["weight_ih"], held["weight_hh"], held["bias_ih"], held["bias_hh"]
+        except KeyError:  # something computes one of them: a parametrization, a mask
+            return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
     def _fits(self, input: Tensor, state: tuple) -> bool:
         """Whether there is nothing to check or to reshape, as in most steps of a loop."""

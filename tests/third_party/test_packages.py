@@ -45,8 +45,13 @@ def test_the_package_does_what_it_does_under_torch(package):
 
 # The tests that packages ship in their wheels; left out is what needs a GPU, several processes or the network.
 SUITES = {
-    "einops": ("test_ops test_packing test_layers test_other test_examples test_parsing test_einsum", ""),
-    "skorch": ("test_toy test_setter test_dataset test_classifier test_regressor test_helper test_scoring", "not cuda"),
+    "einops": ("tests.", "test_ops test_packing test_layers test_other test_examples test_parsing test_einsum", ""),
+    "entmax": ("", "test_losses test_mask test_root_finding test_topk", ""),
+    "skorch": (
+        "tests.",
+        "test_toy test_setter test_dataset test_classifier test_regressor test_helper test_scoring test_history test_utils",
+        "not cuda",
+    ),
 }
 
 
@@ -55,9 +60,9 @@ SUITES = {
 def test_the_package_passes_its_own_tests(package, tmp_path, monkeypatch):
     need(package, *(["sklearn", "flaky"] if package == "skorch" else []))
     monkeypatch.setenv("EINOPS_TEST_BACKENDS", "numpy,torch")
-    modules, chosen = SUITES[package]
+    folder, modules, chosen = SUITES[package]
     monkeypatch.chdir(tmp_path)
-    tests = [f"{package}.tests.{module}" for module in modules.split()]
+    tests = [f"{package}.{folder}{module}" for module in modules.split()]
     options = ["-q", "--no-header", "-p", "no:cacheprovider", "-k", chosen, "--pyargs", *tests]
     done = run([*PULLBACK, "-m", "pytest"], *options)
     assert done.returncode == 0, done.stdout[-3000:]

@@ -41,3 +41,25 @@ print(f"event {moment.item():.5f} {state[-1].item():.5f}")
 point = start.clone().requires_grad_(True)
 moments = torch.linspace(0.0, 1.0, 3).requires_grad_(True)
 print(torch.autograd.gradcheck(lambda y, t: torchdiffeq.odeint(Linear(), y, t, method="rk4"), (point, moments)))
+
+# What the adjoint method keeps hangs on the node; a solver tells of its steps; complex states.
+solution = torchdiffeq.odeint_adjoint(Linear(), start, times, adjoint_options={"norm": "seminorm"})
+norm, seen = solution.grad_fn.adjoint_options["norm"], []
+solution.grad_fn.adjoint_options["norm"] = lambda state: seen.append(len(state)) or norm(state)
+solution.sum().backward()
+print(set(seen))
+
+
+class Counting(Linear):
+    steps = 0
+
+    def callback_step(self, t0, y0, dt):
+        self.steps += 1
+
+
+counting = Counting()
+torchdiffeq.odeint(counting, start, times)
+print(counting.steps)
+state = torch.tensor([1.0, 0j], requires_grad=True)
+torchdiffeq.odeint(lambda t, z: 1j * z.flip(0), state, times).abs().sum().backward()
+print(" ".join(f"{value:.5f}" for value in torch.view_as_real(state.grad).reshape(-1).tolist()))

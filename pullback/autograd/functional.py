@@ -226,9 +226,8 @@ def hessian(
         output = _checked_scalar(func, values, "hessian")
         check_requires_grad((output,), "outputs", strict)
         found = _gradients((output,), values, None, True)
-        if strict:
-            check_requires_grad(found, "jacobian", strict)
-        result = zeros_for(found, values, True, strict, "double_back")
+        result = zeros_for(found, values, True, False, "double_back")
+        check_requires_grad(result, "jacobian", strict)
         return result if len(result) > 1 or is_tuple else result[0]
 
     if outer_jacobian_strategy == "forward-mode":
@@ -237,7 +236,7 @@ def hessian(
         numbers = tuple(range(len(given)))
         blocks = forward_over_reverse(lambda *values: _checked_scalar(func, values, "hessian"), argnums=numbers)(*given)
         return blocks if is_tuple else blocks[0][0]
-    return jacobian(gradient, given if is_tuple else given[0], create_graph, strict, False)
+    return jacobian(gradient, given if is_tuple else given[0], create_graph, strict, vectorize)
 
 
 def vhp(

@@ -1,8 +1,8 @@
 """`gradcheck` and `gradgradcheck`: compare gradients with difference quotients.
 
 In slow mode the whole Jacobian of every output by every input, in fast mode one random projection of it. Complex values
-are checked for their real and imaginary parts. The checks beyond first-order backward (forward mode, batched passes,
-zero cotangents) are asked for by keyword, as in torch.
+are checked for their real and imaginary parts. What else is checked of passes (forward mode, missing gradients, batches)
+is in `gradcheck_passes.py`, difference quotients are in `numerical.py`.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ import numpy as np
 from ..tensor import Tensor
 from . import roots
 from .grad_mode import enable_grad
-from .numerical import Step, allclose, directional, numerical_jacobian
+from .gradcheck_passes import (
+    check_batched,
+    check_batched_forward,
+    check_forward,
+    check_forward_without_tangents,
+    check_undefined,
+    floating_outputs,
+)
+from .numerical import GradcheckError, allclose, directional, numerical_jacobians
 from .tape import wrap
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
-
-
-class GradcheckError(RuntimeError):
-    """A gradient does not agree with what it was compared to."""
-
-
-GradcheckError.__module__ = "torch.autograd.gradcheck"
 
 
 def gradcheck(
@@ -50,7 +51,7 @@ def gradcheck(
         "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
     )
     values = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
-    check = _Check(func, values, Step(eps), atol, rtol, nondet_tol)
+    check = _Check(func, values, eps, atol, rtol, nondet_tol)
     try:
         check.run(
             check_forward_ad,
@@ -72,26 +73,20 @@ def _differentiable(value: Any) -> bool:
     return isinstance(value, Tensor) and value.requires_grad
 
 
-def _outputs(result: Any) -> tuple:
-    values = tuple(result) if isinstance(result, (tuple, list)) else (result,)
-    return tuple(value for value in values if isinstance(value, Tensor) and value._array.dtype.kind in "fcV")
-
-
 class _Check:
     """One run: the function, where, and how closely."""
 
     def __init__(
-        self, func: Callable[..., Any], inputs: tuple[Any, ...], step: Step, atol: float, rtol: float, nondet_tol: float
+        self, func: Callable[..., Any], inputs: tuple[Any, ...], eps: float, atol: float, rtol: float, nondet_tol: float
     ) -> None:
-        self.func, self.inputs, self.step, self.atol, self.rtol, self.nondet_tol = (
-            func,
-            inputs,
-            step,
-            atol,
-            rtol,
-            nondet_tol,
-        )
-        self.wanted = [position for position, value in enumerate(inputs) if _differentiable(value)]
+        self.func: Callable[..., Any] = func
+        self.inputs: tuple[Any, ...] = inputs
+        self.eps: float = eps
+        self.atol: float = atol
+        self.rtol: float = rtol
+        self.nondet_tol: float = nondet_tol
+        self.wanted: list[int] = [position for position, value in enumerate(inputs) if _differentiable(value)]
+        self.slopes: dict[int, list[np.ndarray]] = {}
 
     def run(
         self,
@@ -105,22 +100,27 @@ class _Check:
     ) -> None:
         self.check_inputs()
         with enable_grad():
-            outputs = _outputs(self.func(*self.inputs))
+            outputs = floating_outputs(self.func(*self.inputs))
         targets = [self.inputs[position] for position in self.wanted]
         if not any(output.requires_grad for output in outputs):
             self.check_no_dependence(outputs)
             return
-        for number, output in enumerate(outputs):
-            for place, _ in enumerate(targets):
-                self.check_pair(number, output, place, backward, forward, fast)
+        if backward:
+            for number, output in enumerate(outputs):
+                for place, _ in enumerate(targets):
+                    self.check_pair(number, output, place, fast)
+        if forward:
+            check_forward(self)
+            if undefined:
+                check_forward_without_tangents(self)
+        if batched_forward:
+            check_batched_forward(self)
+        if batched:
+            check_batched(self, outputs, targets)
         if backward:
             self.check_linear_in_cotangent(outputs, targets, dtypes)
             if undefined:
-                self.check_undefined(outputs, targets)
-        if batched:
-            self.check_batched(outputs, targets)
-        if batched_forward:
-            self.check_batched_forward(targets)
+                check_undefined(self)
 
     def check_inputs(self) -> None:
         if not self.wanted:
@@ -156,12 +156,14 @@ class _Check:
 
     # --- numbers ---
 
-    def values_at(self, number: int) -> np.ndarray:
-        return np.array(_outputs(self.func(*self.inputs))[number].detach()._array)
+    def values(self) -> tuple[np.ndarray, ...]:
+        return tuple(np.array(output.detach()._array) for output in floating_outputs(self.func(*self.inputs)))
 
     def numerical(self, number: int, place: int) -> np.ndarray:
-        array = self.inputs[self.wanted[place]].memory()
-        return numerical_jacobian(lambda: self.values_at(number), array, self.step)
+        if place not in self.slopes:
+            array = self.inputs[self.wanted[place]].memory()
+            self.slopes[place] = numerical_jacobians(self.values, array, self.eps)
+        return self.slopes[place][number]
 
     def pulled(self, output: Tensor, place: int, cotangent: np.ndarray) -> np.ndarray:
         target = self.inputs[self.wanted[place]]
@@ -187,13 +189,10 @@ class _Check:
 
     # --- checks ---
 
-    def check_pair(self, number: int, output: Tensor, place: int, backward: bool, forward: bool, fast: bool) -> None:
-        if backward:
-            parts = (("real", 1.0), ("imaginary", 1j)) if output._array.dtype.kind == "c" else (("", 1.0),)
-            for part, unit in parts:
-                (self.compare_fast if fast else self.compare)(number, output, place, part, unit)
-        if forward:
-            self.compare_forward(number, output, place)
+    def check_pair(self, number: int, output: Tensor, place: int, fast: bool) -> None:
+        parts = (("imaginary", 1j), ("real", 1.0)) if output._array.dtype.kind == "c" else (("", 1.0),)
+        for part, unit in parts:
+            (self.compare_fast if fast else self.compare)(number, output, place, part, unit)
 
     def compare(self, number: int, output: Tensor, place: int, part: str, unit: complex) -> None:
         numerical = gradient_matrix(
@@ -201,13 +200,14 @@ class _Check:
         )
         analytical = self.analytical(output, place, unit)
         self.report(numerical, analytical, number, place, part, "outputs", False)
-        again = self.analytical(output, place, unit)
-        if not np.all(np.abs(again - analytical) <= self.nondet_tol):
+        self.check_repeatable(analytical, self.analytical(output, place, unit))
+
+    def check_repeatable(self, once: Any, again: Any) -> None:
+        if not np.all(np.abs(again - once) <= self.nondet_tol):
             raise GradcheckError(
                 "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
-                "gives different "
-                "values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism "
-                f"was {self.nondet_tol}."
+                "gives different values, although analytical gradient matches numerical gradient.The tolerance for "
+                f"nondeterminism was {self.nondet_tol}."
             )
 
     def report(
@@ -240,10 +240,11 @@ class _Check:
         cotangent = rng.standard_normal(output._array.shape).astype(output._array.real.dtype)
         direction = rng.standard_normal(target.shape).astype(target.real.dtype)
         directions = [direction] if target.dtype.kind != "c" else [direction, 1j * rng.standard_normal(target.shape)]
-        slopes = sum(directional(lambda: self.values_at(number), target, one, self.step) for one in directions)
+        slopes: Any = sum(directional(self.values, target, one, self.eps)[number] for one in directions)
         picked = slopes.imag if part == "imaginary" else slopes.real
         numerical = np.sum(picked * cotangent)
-        pulled = self.pulled(output, place, np.asarray(unit * cotangent).astype(output._array.dtype))
+        cotangent = np.asarray(unit * cotangent).astype(output._array.dtype)
+        pulled = self.pulled(output, place, cotangent)
         analytical = np.sum(np.real(np.conj(pulled) * sum(directions)))
         hint = (
             "\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode: they "
@@ -251,38 +252,7 @@ class _Check:
             "Jacobians on random vectors. Run with fast_mode=False to see the Jacobians themselves.\n"
         )
         self.report(np.asarray(numerical), np.asarray(analytical), number, place, part, "outputs", False, hint)
-
-    def compare_forward(self, number: int, output: Tensor, place: int) -> None:
-        from .forward_ad import dual_at, next_level
-        from .mode import current_mode, set_mode
-
-        position = self.wanted[place]
-        target = self.inputs[position]
-        kind = target._array.dtype
-        jacobian = self.numerical(number, place)
-        units = (("real", 1.0), ("imaginary", 1j)) if kind.kind == "c" else (("", 1.0),)
-        for part, unit in units:
-            rows = []
-            for element in range(target._array.size):
-                tangent = np.zeros(target._array.size, kind)
-                tangent[element] = unit
-                mode = current_mode()
-                level = next_level()
-                set_mode(mode.replace(dual_level=level))
-                try:
-                    dual = dual_at(target.detach(), wrap(tangent.reshape(target._array.shape)), level)
-                    given = (*self.inputs[:position], dual, *self.inputs[position + 1 :])
-                    result = _outputs(self.func(*given))[number]
-                    found = (result._tangent or {}).get(level)
-                finally:
-                    set_mode(mode)
-                rows.append(
-                    np.zeros(output._array.size, output._array.dtype)
-                    if found is None
-                    else np.asarray(found.detach()._array).reshape(-1)
-                )
-            analytical = np.stack(rows) if rows else np.zeros(jacobian.shape[1:])
-            self.report(jacobian[1 if unit == 1j else 0], analytical, number, place, part, "inputs", True)
+        self.check_repeatable(pulled, self.pulled(output, place, cotangent))
 
     def check_linear_in_cotangent(self, outputs: tuple[Any, ...], targets: list[Any], dtypes: bool) -> None:
         """A cotangent of zeros must give gradients of zeros, of the right shape and dtype."""
@@ -299,75 +269,6 @@ class _Check:
                 raise GradcheckError("grad has incorrect dtype")
             if gradient.shape != target.shape:
                 raise GradcheckError("grad has incorrect size")
-
-    def check_undefined(self, outputs: tuple[Any, ...], targets: list[Any]) -> None:
-        """With several outputs, each may be left out of the pass: the others' gradients must not need it."""
-        live = [output for output in outputs if output.requires_grad]
-        for output in live if len(live) > 1 else ():
-            zeros = wrap(np.zeros(output._array.shape, output._array.dtype))
-            try:
-                found = roots.grad(output, targets, zeros, retain_graph=True, allow_unused=True)
-            except Exception as error:
-                raise GradcheckError(_UNDEFINED) from error
-            if any(gradient is not None and np.any(np.asarray(gradient.detach()._array) != 0) for gradient in found):
-                raise GradcheckError(
-                    "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
-                    + _UNDEFINED_NOTE
-                )
-
-    def check_batched(self, outputs: tuple[Any, ...], targets: list[Any]) -> None:
-        rng = np.random.default_rng(0)
-        for number, output in enumerate(outputs):
-            if not output.requires_grad:
-                continue
-            weights = rng.standard_normal((2, *output._array.shape)).astype(output._array.dtype)
-            together = roots.grad(
-                output, targets, wrap(weights), retain_graph=True, allow_unused=True, is_grads_batched=True
-            )
-            singly = [
-                roots.grad(output, targets, wrap(weight), retain_graph=True, allow_unused=True) for weight in weights
-            ]
-            for place, batch in enumerate(together):
-                if batch is None:
-                    continue
-                expected = np.stack([np.asarray(one[place]._array) for one in singly])
-                if not allclose(np.asarray(batch._array), expected, self.rtol, self.atol):
-                    raise GradcheckError(_batched_message(number, self.wanted[place], batch, wrap(expected), False))
-
-    def check_batched_forward(self, targets: list[Any]) -> None:
-        from ..func.batching import vmap
-        from ..func.forward import jvp
-
-        rng = np.random.default_rng(0)
-        for place, target in enumerate(targets):
-            position = self.wanted[place]
-
-            def along(tangent: Tensor, position: int = position, target: Tensor = target) -> tuple:
-                def of(value: Tensor) -> tuple:
-                    return _outputs(self.func(*self.inputs[:position], value, *self.inputs[position + 1 :]))
-
-                return jvp(of, (target.detach(),), (tangent,))[1]
-
-            tangents = wrap(rng.standard_normal((2, *target._array.shape)).astype(target._array.dtype))
-            together = vmap(along)(tangents)
-            singly = [along(tangents[0]), along(tangents[1])]
-            for number, batch in enumerate(together):
-                expected = np.stack([np.asarray(one[number].detach()._array) for one in singly])
-                if not allclose(np.asarray(batch.detach()._array), expected, self.rtol, self.atol):
-                    raise GradcheckError(_batched_message(number, position, batch, wrap(expected), True))
-
-
-_UNDEFINED_NOTE = "Please look at 'Notes about undefined output gradients' in the documentation of custom functions."
-_UNDEFINED = "Expected backward function to handle undefined output grads. " + _UNDEFINED_NOTE
-
-
-def _batched_message(number: int, position: int, got: Tensor, expected: Tensor, forward: bool) -> str:
-    kind = "batched forward gradients" if forward else "batched gradients"
-    return (
-        f"For output {number} and input {position}, the {kind} computed in one batched pass do not agree with those "
-        "computed one by one.\n"
-        f"got:\n{got}\nexpected:\n{expected}\n"
-    )
 
 
 def _shown_dtype(matrix: Any, dtype: np.dtype) -> Any:
@@ -401,7 +302,7 @@ def gradgradcheck(
         given, cotangents = args[:count], args[count:]
         with enable_grad():
             given = tuple(_recorded(value, values[i]) for i, value in enumerate(given))
-            outputs = [output for output in _outputs(func(*given)) if output.requires_grad]
+            outputs = [output for output in floating_outputs(func(*given)) if output.requires_grad]
             targets = [value for value in given if _differentiable(value)]
             found = roots.grad(outputs, targets, list(cotangents[: len(outputs)]), create_graph=True, allow_unused=True)
         return tuple(one for one in found if one is not None)
@@ -430,7 +331,7 @@ def _recorded(value: Any, original: Any) -> Any:
 def _random_weights(func: Callable, values: tuple, strided: bool) -> tuple:
     rng = np.random.default_rng(0)
     with enable_grad():
-        outputs = [output for output in _outputs(func(*values)) if output.requires_grad]
+        outputs = [output for output in floating_outputs(func(*values)) if output.requires_grad]
     weights = []
     for output in outputs:
         kind = output._array.dtype
@@ -444,6 +345,44 @@ def _random_weights(func: Callable, values: tuple, strided: bool) -> tuple:
         weight._requires_grad = True
         weights.append(weight)
     return tuple(weights)
+
+
+# --- torch's former names for the two Jacobians, still imported by old programs ---
+
+
+def _warn_of_old_name(name: str, grad_out: float) -> None:
+    warnings.warn(
+        f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be "
+        "removed in a future version of PyTorch. Use torch.autograd.gradcheck, or torch.autograd.functional.jacobian.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    if grad_out != 1.0:
+        raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports other values of grad_out.")
+
+
+def get_numerical_jacobian(
+    fn: Callable[..., Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
+) -> Any:
+    """Difference quotients of the first output of `fn(inputs)` by each input, or by those in `target`."""
+    _warn_of_old_name("get_numerical_jacobian", grad_out)
+    values = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    by = values if target is None else target if isinstance(target, (tuple, list)) else (target,)
+    check = _Check(lambda *given: fn(given), values, eps, 0.0, 0.0, 0.0)
+    picked = [place for place, position in enumerate(check.wanted) if any(values[position] is one for one in by)]
+    return tuple(wrap(check.numerical(0, place)[0]) for place in picked)
+
+
+def get_analytical_jacobian(
+    inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
+) -> tuple[tuple[Tensor, ...], bool, bool, bool]:
+    """Jacobians by backward passes: (of each input, whether they came out the same twice, sizes and dtypes right)."""
+    _warn_of_old_name("get_analytical_jacobian", grad_out)
+    values = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    check = _Check(lambda: None, values, 0.0, 0.0, 0.0, nondet_tol)
+    once, again = ([check.analytical(output, place, 1.0) for place in range(len(check.wanted))] for _ in range(2))
+    same = all(np.all(np.abs(a - b) <= nondet_tol) for a, b in zip(once, again, strict=True))
+    return tuple(wrap(matrix) for matrix in once), same, True, True
 
 
 class _CallableModule(ModuleType):

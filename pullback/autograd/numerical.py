@@ -1,4 +1,4 @@
-"""Difference quotients for `gradcheck`: Jacobians of functions that read an array which is moved in place."""
+"""Difference quotients for `gradcheck`: slopes of functions that read an array which is moved in place."""
 
 from __future__ import annotations
 
@@ -7,49 +7,54 @@ from typing import Any
 
 import numpy as np
 
-
-class Step:
-    """How far inputs are moved."""
-
-    def __init__(self, eps: float) -> None:
-        self.eps: float = eps
+Outputs = tuple[np.ndarray, ...]
 
 
-def numerical_jacobian(evaluate: Callable[[], np.ndarray], array: np.ndarray, step: Step) -> np.ndarray:
-    """Slopes as (part, input element, output element): part 0 by the real, 1 by the imaginary part of the input."""
+class GradcheckError(RuntimeError):
+    """A gradient does not agree with what it was compared to."""
+
+
+GradcheckError.__module__ = "torch.autograd.gradcheck"
+
+
+def numerical_jacobians(evaluate: Callable[[], Outputs], array: np.ndarray, eps: float) -> list[np.ndarray]:
+    """For each output, slopes as (part, input element, output element).
+
+    Part 0 is by the real, 1 by the imaginary part of the input.
+    """
     units = (1.0, 1j) if array.dtype.kind == "c" else (1.0,)
     parts = []
     for unit in units:
-        rows = []
-        for index in np.ndindex(array.shape):
-            rows.append(_slope(evaluate, array, index, step.eps * unit, step.eps))
-        parts.append(np.stack(rows) if rows else np.zeros((0, evaluate().size)))
-    return np.stack(parts)
+        rows = [_slopes(evaluate, array, index, eps * unit, eps) for index in np.ndindex(array.shape)]
+        if rows:
+            parts.append([np.stack([slope.reshape(-1) for slope in column]) for column in zip(*rows, strict=True)])
+        else:
+            parts.append([np.zeros((0, output.size)) for output in evaluate()])
+    return [np.stack(matrices) for matrices in zip(*parts, strict=True)]
 
 
-def _slope(evaluate: Callable[[], np.ndarray], array: np.ndarray, index: tuple, move: Any, eps: float) -> np.ndarray:
-    original = array[index]
+def directional(evaluate: Callable[[], Outputs], array: np.ndarray, direction: Any, eps: float) -> Outputs:
+    """The slopes of all outputs along one direction."""
+    return _slopes(evaluate, array, ..., eps * direction, eps)
+
+
+def _slopes(evaluate: Callable[[], Outputs], array: np.ndarray, index: Any, move: Any, eps: float) -> Outputs:
+    original = np.array(array[index])
     try:
         array[index] = original + move
-        above = evaluate().reshape(-1)
-        array[index] = original - move
-        below = evaluate().reshape(-1)
-    finally:
-        array[index] = original
-    return (above - below) / (2 * eps)
-
-
-def directional(evaluate: Callable[[], np.ndarray], array: np.ndarray, direction: Any, step: Step) -> np.ndarray:
-    """The slope along one direction."""
-    original = np.array(array)
-    try:
-        array[...] = original + step.eps * direction
         above = evaluate()
-        array[...] = original - step.eps * direction
+        array[index] = original - move
         below = evaluate()
     finally:
-        array[...] = original
-    return (above - below) / (2 * step.eps)
+        array[index] = original
+    for high, low in zip(above, below, strict=True):
+        for fact in ("shape", "dtype"):
+            if getattr(high, fact) != getattr(low, fact):
+                raise AssertionError(
+                    f"Expected `func` to return outputs with the same {fact} when inputs are perturbed by eps, but "
+                    f"got: {getattr(high, fact)} and {getattr(low, fact)}"
+                )
+    return tuple((high - low) / (2 * eps) for high, low in zip(above, below, strict=True))
 
 
 def allclose(a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> bool:

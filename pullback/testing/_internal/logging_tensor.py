@@ -10,5 +10,5 @@ from ...tensor import Tensor
 class LoggingTensor(Tensor):
     """A tensor of another class."""
 
-    def __new__(cls, elem: Any, *args: Any, **kwargs: Any) -> Any:
-        return elem.detach().as_subclass(cls).requires_grad_(elem.requires_grad)
+    def __new__(cls, elem: Any, *args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
+        return elem.detach().as_subclass(cls).requires_grad_(requires_grad or elem.requires_grad)

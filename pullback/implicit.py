@@ -4,7 +4,7 @@ The solution is found without recording anything. Its derivative follows from th
 -(df/dx)^-1 (df/dp) dp, so a backward pass costs one linear solve with the transposed Jacobian, for which only
 products are needed. That solve is differentiable itself, and so on. What the derivatives are taken of has to be
 passed as parameters (tensors, or lists, tuples and dicts of them); tensors a function merely captures count as
-constants.
+constants. The unknown may be such a nesting too: it is then one long vector inside.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from .arrays.batched import Batched, level_of
 from .autograd import roots
+from .autograd.forward_mode import unknown
 from .autograd.function import Function
+from .autograd.general import payload_of
 from .autograd.grad_mode import enable_grad, no_grad
 from .autograd.mode import is_grad_enabled
 from .autograd.tape import wrap
@@ -28,56 +31,89 @@ __all__ = ["fixed_point", "linear_solve", "root"]
 
 
 def linear_solve(
-    matvec: Callable[..., Tensor], b: Tensor, *params: Any, method: str = "gmres", tol: float | None = None,
-    max_iters: int | None = None, x0: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    matvec: Callable[..., Any], b: Any, *params: Any, method: str = "gmres", tol: float | None = None,
+    max_iters: int | None = None, x0: Any = None,
+) -> Any:  # fmt: skip
     """The x with `matvec(x, *params) == b`, where `matvec` is linear in x; differentiable in `b` and `params`.
 
     `method` is "gmres" (any invertible operator), "cg" (symmetric and positive definite) or "dense" (the matrix is
     formed column by column and factorised). `tol` is relative to the length of `b`.
     """
+    if not isinstance(b, Tensor):
+        joined, split = _as_vector(b)
+        start = None if x0 is None else _as_vector(x0)[0]
+        options: dict[str, Any] = {"method": method, "tol": tol, "max_iters": max_iters, "x0": start}
+        return split(linear_solve(_of_vectors(matvec, split), joined, *params, **options))
     flat, spec = tree_flatten(params)
-    operator = Operator(lambda x, *leaves: matvec(x, *tree_unflatten(list(leaves), spec)), method, tol, max_iters, x0)
-    return _LinearSolve.apply(operator, b, *flat)
+    operator = Operator(lambda x, *leaves: matvec(x, *tree_unflatten(list(leaves), spec)), method, tol, max_iters)
+    return _LinearSolve.apply(operator, None if x0 is None else x0.detach(), b, *flat)
 
 
 def root(
-    f: Callable[..., Tensor], x0: Tensor, *params: Any, solver: Callable[..., Tensor] | None = None,
+    f: Callable[..., Any], x0: Any, *params: Any, solver: Callable[..., Any] | None = None,
     tol: float | None = None, max_iters: int = 100, method: str = "auto",
-) -> Tensor:  # fmt: skip
-    """The x near `x0` with `f(x, *params) == 0`, differentiable in `params`; x and f(x) have the same shape.
+) -> Any:  # fmt: skip
+    """The x near `x0` with `f(x, *params) == 0`, differentiable in `params`; x and f(x) have the same structure and shape.
 
     Newton's method with shortened steps, unless a `solver(f, x0, *params)` is given. `method` is the way of solving
     linear systems with the Jacobian, see `linear_solve`; "auto" is "dense" for up to 500 unknowns.
     """
+    if not isinstance(x0, Tensor):
+        joined, split = _as_vector(x0)
+        given = None if solver is None else lambda _, x, *rest: _as_vector(solver(f, split(x), *rest))[0]
+        options: dict[str, Any] = {"solver": given, "tol": tol, "max_iters": max_iters, "method": method}
+        return split(root(_of_vectors(f, split), joined, *params, **options))
     flat, spec = tree_flatten(params)
 
     def equation(x: Tensor, *leaves: Any) -> Tensor:
         return f(x, *tree_unflatten(list(leaves), spec))
 
-    def find(leaves: tuple) -> Tensor:
+    def find(start: Tensor, leaves: tuple) -> Tensor:
         if solver is not None:
-            return solver(f, x0.detach(), *tree_unflatten(list(leaves), spec)).detach()
-        return _newton(equation, x0.detach(), leaves, tol, max_iters, linear)
+            return solver(f, start, *tree_unflatten(list(leaves), spec)).detach()
+        return _newton(equation, start, leaves, tol, max_iters, linear)
 
     linear = _method(method, x0)
-    return _Root.apply(_Equation(equation, find, linear), *flat)
+    return _Root.apply(_Equation(equation, find, linear), x0.detach(), *flat)
 
 
 def fixed_point(
-    f: Callable[..., Tensor], x0: Tensor, *params: Any, tol: float | None = None, max_iters: int = 1000,
+    f: Callable[..., Any], x0: Any, *params: Any, tol: float | None = None, max_iters: int = 1000,
     method: str = "auto",
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """The x with `x == f(x, *params)`, reached from `x0` by repetition (with Anderson's mixing of the last steps)."""
+    if not isinstance(x0, Tensor):
+        joined, split = _as_vector(x0)
+        options: dict[str, Any] = {"tol": tol, "max_iters": max_iters, "method": method}
+        return split(fixed_point(_of_vectors(f, split), joined, *params, **options))
     flat, spec = tree_flatten(params)
 
     def step(x: Tensor, *leaves: Any) -> Tensor:
         return f(x, *tree_unflatten(list(leaves), spec))
 
-    def find(leaves: tuple) -> Tensor:
-        return _repeat(step, x0.detach(), leaves, tol, max_iters)
+    def find(start: Tensor, leaves: tuple) -> Tensor:
+        return _repeat(step, start, leaves, tol, max_iters)
 
-    return _Root.apply(_Equation(lambda x, *leaves: x - step(x, *leaves), find, _method(method, x0)), *flat)
+    equation = _Equation(lambda x, *leaves: x - step(x, *leaves), find, _method(method, x0))
+    return _Root.apply(equation, x0.detach(), *flat)
+
+
+def _as_vector(tree: Any) -> tuple[Tensor, Callable[[Tensor], Any]]:
+    """All elements of a nesting of tensors as one vector, and the function that takes such a vector apart again."""
+    leaves, spec = tree_flatten(tree)
+    shapes = [tuple(leaf.shape) for leaf in leaves]
+    sizes = [leaf._array.size for leaf in leaves]
+
+    def split(vector: Tensor) -> Any:
+        parts = FUNCTIONS["split"](vector, sizes)
+        return tree_unflatten([part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)], spec)
+
+    return FUNCTIONS["cat"]([leaf.reshape((-1,)) for leaf in leaves]), split
+
+
+def _of_vectors(function: Callable[..., Any], split: Callable[[Tensor], Any]) -> Callable[..., Tensor]:
+    """A function from nestings to nestings as one from vectors to vectors; further arguments are passed on."""
+    return lambda vector, *params: _as_vector(function(split(vector), *params))[0]
 
 
 def _method(method: str, x: Tensor) -> str:
@@ -87,13 +123,23 @@ def _method(method: str, x: Tensor) -> str:
 # --- derivatives -----------------------------------------------------------------------------------------------------
 
 
-def _partial(value: Any, record: bool) -> Any:
-    """A stand-in for a tensor, to differentiate with respect to it alone: in a recorded pass with its history."""
+def _partial(value: Any, record: bool, level: int) -> Any:
+    """A stand-in for a tensor, to differentiate with respect to it alone: in a recorded pass with its history.
+
+    Where batches of a level take part, it is one of them, for the pass is on their tape.
+    """
     if not isinstance(value, Tensor) or not (value.is_floating_point() or value.is_complex()):
         return value
+    if level and level_of(value._array) != level:
+        return wrap(Batched(payload_of(value, level), level, False)).requires_grad_()
     if record and value.requires_grad:
         return value.view_as(value)
     return value.detach().requires_grad_()
+
+
+def _level(*values: Any) -> int:
+    """The innermost level of the batches among tensors."""
+    return max((level_of(value._array) for value in values if isinstance(value, Tensor)), default=0)
 
 
 def _pull_params(function: Callable, x: Tensor, params: tuple, weights: Tensor, wanted: tuple) -> list:
@@ -103,7 +149,8 @@ def _pull_params(function: Callable, x: Tensor, params: tuple, weights: Tensor, 
     if not targets:
         return [None] * len(params)
     with enable_grad():
-        stand_ins = [_partial(p, record) if needed else p for p, needed in zip(params, wanted, strict=True)]
+        level = _level(x, weights, *params)
+        stand_ins = [_partial(p, record, level) if needed else p for p, needed in zip(params, wanted, strict=True)]
         point = x if record else x.detach()
         result = function(point, *stand_ins)
         found = roots.grad(
@@ -122,14 +169,11 @@ class Operator:
     matvec: Callable[..., Any]
     tol: Any
     max_iters: Any
-    x0: Any
 
-    def __init__(
-        self, matvec: Callable[..., Any], method: str, tol: float | None, max_iters: int | None, x0: Any = None
-    ) -> None:
+    def __init__(self, matvec: Callable[..., Any], method: str, tol: float | None, max_iters: int | None) -> None:
         if method not in ("gmres", "cg", "dense"):
             raise ValueError(f'method must be "gmres", "cg" or "dense", got {method!r}')
-        self.matvec, self.method, self.tol, self.max_iters, self.x0 = matvec, method, tol, max_iters, x0
+        self.matvec, self.method, self.tol, self.max_iters = matvec, method, tol, max_iters
 
     def transposed(self) -> Operator:
         """The adjoint: its product is the pullback of this one's."""
@@ -137,13 +181,13 @@ class Operator:
             return Operator(self.matvec, self.method, self.tol, self.max_iters)
         return Operator(pullback_of(self.matvec), self.method, self.tol, self.max_iters)
 
-    def solve(self, b: Tensor, params: tuple[Any, ...]) -> Tensor:
+    def solve(self, b: Tensor, params: tuple[Any, ...], x0: Tensor | None = None) -> Tensor:
         shape, dtype = b._array.shape, b._array.dtype
 
         def product(v: np.ndarray) -> np.ndarray:
             return np.asarray(self.matvec(wrap(v.reshape(shape)), *params)._array).ravel()
 
-        start = None if self.x0 is None else np.array(self.x0.detach()._array).ravel()
+        start = None if x0 is None else np.array(x0._array).ravel()
         with no_grad():
             found = krylov_solve(product, np.array(b._array).ravel(), self.method, self.tol, self.max_iters, start)
         return wrap(found.astype(dtype, copy=False).reshape(shape))
@@ -155,7 +199,7 @@ def pullback_of(function: Callable[..., Any]) -> Callable[..., Any]:
     def pulled(u: Tensor, *params: Any) -> Tensor:
         record = is_grad_enabled()
         with enable_grad():
-            x = wrap(np.zeros(u._array.shape, u._array.dtype)).requires_grad_()
+            x = unknown(u, _level(u, *params))
             return roots.grad(function(x, *params), x, u, create_graph=record)[0]
 
     return pulled
@@ -163,29 +207,29 @@ def pullback_of(function: Callable[..., Any]) -> Callable[..., Any]:
 
 class _LinearSolve(Function):
     @staticmethod
-    def forward(operator: Operator, b: Tensor, *params: Any) -> Tensor:
-        return operator.solve(b, params)
+    def forward(operator: Operator, start: Tensor | None, b: Tensor, *params: Any) -> Tensor:
+        return operator.solve(b, params, start)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         ctx.operator = inputs[0]
-        _save(ctx, output, inputs[2:])
+        _save(ctx, output, inputs[3:])
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple[Any, ...]:
         x, *saved = ctx.saved_tensors
         params = _merged(saved, ctx.others)
-        adjoint = _LinearSolve.apply(ctx.operator.transposed(), g, *params)
-        pulled = _pull_params(ctx.operator.matvec, x, params, -adjoint, ctx.needs_input_grad[2:])
-        return (None, adjoint if ctx.needs_input_grad[1] else None, *pulled)
+        adjoint = _LinearSolve.apply(ctx.operator.transposed(), None, g, *params)
+        pulled = _pull_params(ctx.operator.matvec, x, params, -adjoint, ctx.needs_input_grad[3:])
+        return (None, None, adjoint if ctx.needs_input_grad[2] else None, *pulled)
 
     @staticmethod
-    def jvp(ctx: Any, _: Any, tangent: Any, *tangents: Any) -> Tensor:
+    def jvp(ctx: Any, _: Any, start: Any, tangent: Any, *tangents: Any) -> Tensor:
         x, *saved = ctx.saved_tensors
         params = _merged(saved, ctx.others)
         pushed = _push_params(ctx.operator.matvec, x, params, tangents)
         right = -pushed if tangent is None else tangent if pushed is None else tangent - pushed
-        return _LinearSolve.apply(ctx.operator, right, *params)
+        return _LinearSolve.apply(ctx.operator, None, right, *params)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> tuple[Tensor, int]:
@@ -243,7 +287,7 @@ class _Equation:
         def product(u: Tensor, x: Tensor, *params: Any) -> Tensor:
             record = is_grad_enabled()
             with enable_grad():
-                point = _partial(x, record)
+                point = _partial(x, record, _level(u, x, *params))
                 return roots.grad(self.function(point, *params), point, u, create_graph=record)[0]
 
         return Operator(product, self.linear, None, None)
@@ -251,28 +295,28 @@ class _Equation:
 
 class _Root(Function):
     @staticmethod
-    def forward(equation: _Equation, *params: Any) -> Tensor:
+    def forward(equation: _Equation, start: Tensor, *params: Any) -> Tensor:
         with no_grad():
-            return equation.find(params)
+            return equation.find(start, params)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         ctx.equation = inputs[0]
-        _save(ctx, output, inputs[1:])
+        _save(ctx, output, inputs[2:])
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple[Any, ...]:
         x, *saved = ctx.saved_tensors
         params = _merged(saved, ctx.others)
-        u = _LinearSolve.apply(ctx.equation.adjoint(), g, x, *params)
-        return (None, *_pull_params(ctx.equation.function, x, params, -u, ctx.needs_input_grad[1:]))
+        u = _LinearSolve.apply(ctx.equation.adjoint(), None, g, x, *params)
+        return (None, None, *_pull_params(ctx.equation.function, x, params, -u, ctx.needs_input_grad[2:]))
 
     @staticmethod
-    def jvp(ctx: Any, _: Any, *tangents: Any) -> Tensor:
+    def jvp(ctx: Any, _: Any, start: Any, *tangents: Any) -> Tensor:
         x, *saved = ctx.saved_tensors
         params = _merged(saved, ctx.others)
         pushed = _push_params(ctx.equation.function, x, params, tangents)
-        return _LinearSolve.apply(ctx.equation.derivative(), -pushed, x, *params)
+        return _LinearSolve.apply(ctx.equation.derivative(), None, -pushed, x, *params)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> tuple[Tensor, int]:

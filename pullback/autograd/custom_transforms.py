@@ -1,4 +1,7 @@
-"""Custom functions under forward mode and `vmap`: their `jvp` and `vmap` static methods."""
+"""Custom functions under forward mode and `vmap`: their `jvp` and `vmap` static methods.
+
+Functions with `generate_vmap_rule` are in `custom_batches.py` where something outside the batch wants to know more.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from ..arrays.batching_rules import is_tensor
 from ..tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 from .forward_mode import below_level, set_tangent
-from .function import Function, run_function
-from .general import top_levels
+from .function import Function, FunctionCtx, run_function
+from .general import payload_of, top_levels
 from .mode import current_mode, set_mode
 from .tape import wrap
 
@@ -42,7 +45,7 @@ def _apply_dual(cls: type[Function], args: tuple, level: int) -> Any:
     made: list = []
     if any(isinstance(value, Tensor) and value._tangent is not None for value in primals) or _any_batch(primals):
         output = apply_transformed(cls, primals, level)
-        ctx = _context_of(output, cls)
+        ctx = _context_of(output, cls) if cls.setup_context is Function.setup_context else Context(cls, primals, output)
     else:
         output = run_function(cls, primals, made=made)
         ctx = made[0]
@@ -73,7 +76,17 @@ def _apply_dual(cls: type[Function], args: tuple, level: int) -> Any:
             if written:  # an input that was written in place is returned as the dual tensor it came in as
                 out = args[written[0]]
         results.append(_with_tangent(out, tangent, level))
+    _note_tangents(results, cls)
     return results[0] if single else tuple(results)
+
+
+def _note_tangents(results: list, cls: type[Function]) -> None:
+    """A node that saved its outputs must give them back with their tangents (forward over reverse)."""
+    for value in results:
+        node = value._node if isinstance(value, Tensor) else None
+        if isinstance(node, cls._backward_cls):
+            node.notes = {} if node.notes is None else node.notes
+            node.notes.setdefault("tangents", {})[value._output_nr] = value._tangent
 
 
 def check_tangent(ctx: Any, out: Tensor, tangent: Any, sources: list[Any]) -> None:
@@ -137,6 +150,23 @@ def _context_of(output: Any, cls: type[Function]) -> Any:
     return cls._backward_cls()
 
 
+class Context(FunctionCtx):
+    """The ctx of a call that has no node: what `setup_context` put there."""
+
+    def __init__(self, cls: type[Function], inputs: tuple[Any, ...], output: Any) -> None:
+        self.to_save: tuple[Any, ...] = ()
+        self.saved_for_forward: tuple[Any, ...] = ()
+        self.non_differentiable: tuple[Any, ...] = ()
+        self.materialize_grads: bool = True
+        self.needs_input_grad: tuple[bool, ...] = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
+        cls.setup_context(self, inputs, output)
+        self.constant_outputs: set[int] = set(map(id, self.non_differentiable))
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        return self.to_save
+
+
 class _ForwardContext:
     """The ctx as `jvp` sees it: `saved_tensors` is what was given to `save_for_forward`."""
 
@@ -176,18 +206,49 @@ def _apply_batched(cls: type[Function], args: tuple, level: int) -> Any:
                 "Please set generate_vmap_rule=False or delete the overriden vmap staticmethod to avoid ambiguity. "
                 f"{_NOTES}"
             )
-        return run_function(cls, args)  # its code runs on batches as it is
+        if not any(_followed(value, level) for value in args):
+            return run_function(cls, args)  # its code runs on batches as it is
+        from .custom_batches import run_on_payloads
+
+        recording = current_mode().grad
+        return run_function(cls, args, forward=lambda *values: run_on_payloads(cls, values, level, recording))
     if not own_rule:
         raise RuntimeError(
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
             "the vmap "
             f"staticmethod or set generate_vmap_rule=True. {_NOTES}"
         )
-    return run_function(cls, args, forward=lambda *values: _by_rule(cls, values, level))
+    leaves, structure = tree_flatten(args)
+    leaves = [_lifted(value, level) for value in leaves]
+    recording = current_mode().grad
+    return run_function(
+        cls, tree_unflatten(leaves, structure), forward=lambda *values: _by_rule(cls, values, level, recording)
+    )
 
 
-def _by_rule(cls: type[Function], args: tuple, level: int) -> Any:
-    """Call the function's own `vmap` on whole batches, one level further out."""
+def _followed(value: Any, level: int) -> bool:
+    """Whether a tape or a tangent outside the batch follows a value."""
+    inside = value._array.array if isinstance(value, Tensor) and level and level_of(value._array) == level else value
+    while True:
+        if type(inside) is Batched:  # of a level further out
+            inside = inside.array
+        elif not isinstance(inside, Tensor):
+            return False
+        elif inside.requires_grad or inside._tangent is not None:
+            return True
+        else:
+            inside = inside._array
+
+
+def _lifted(value: Any, level: int) -> Any:
+    """A tensor from outside the batch that has a history there: inside, it is a constant."""
+    if isinstance(value, Tensor) and level_of(value._array) != level and _followed(value, level):
+        return wrap(Batched(payload_of(value, level), level, False))
+    return value
+
+
+def _by_rule(cls: type[Function], args: tuple, level: int, recording: bool) -> Any:
+    """Call the function's own `vmap` on whole batches, one level further out, where it may be recorded."""
     from ..arrays.randomness import randomness_at
 
     inside: list[Any] = []
@@ -204,8 +265,11 @@ def _by_rule(cls: type[Function], args: tuple, level: int) -> Any:
             inside.append(value)
             dims.append(None)
     mode = current_mode()
-    set_mode(mode.replace(batch_level=max(0, level - 1)))
+    set_mode(mode.replace(batch_level=max(0, level - 1), grad=recording))
     try:
+        if all(dim is None for dim in dims):  # the same for all examples
+            result = cls.apply(*tree_unflatten(inside, structure))
+            return tuple(_shared(part, level) for part in result) if isinstance(result, tuple) else _shared(result, level)
         info = VmapInfo(int(size), randomness_at(level))
         result = cls.vmap(info, tree_unflatten(dims, structure), *tree_unflatten(inside, structure))
     finally:
@@ -222,9 +286,11 @@ def _by_rule(cls: type[Function], args: tuple, level: int) -> Any:
     return _entered(output, out_dims, level)
 
 
-def _entered(value: Any, dim: int | None, level: int) -> Any:
-    from .general import payload_of
+def _shared(value: Any, level: int) -> Any:
+    return wrap(Batched(payload_of(value, level), level, False)) if isinstance(value, Tensor) else value
 
+
+def _entered(value: Any, dim: int | None, level: int) -> Any:
     if not isinstance(value, Tensor):
         return value
     if dim is None:

@@ -154,6 +154,8 @@ class CustomNode(Node, FunctionCtx):
             tensor = wrap(entry.array)
             if entry.array.dtype.kind in "fcV":
                 tensor._node, tensor._output_nr, tensor._requires_grad = self, entry.number, True
+            if self.notes is not None:  # forward over reverse: it had tangents
+                tensor._tangent = self.notes.get("tangents", {}).get(entry.number)
             return tensor
         tensor = entry.tensor
         version = 0 if tensor._storage is None else tensor._storage.version

@@ -156,3 +156,83 @@ def test_transforms_of_functions_see_through_solutions():
         bend = np.diag(-0.25 * p.numpy() ** -1.5)
         second = jacrev(jacrev(lambda p, f=function: f(p).sum()))(p)
         np.testing.assert_allclose(second.numpy(), bend, rtol=1e-6, atol=1e-10)
+
+
+# --- nested unknowns, second derivatives, batches ---
+
+A = P.tensor([[3.0, 1.0], [0.5, 2.0]], dtype=P.float64)
+
+
+def _circle_and_line(x, p):
+    """x = {"u": u, "v": [v]} on the circle of radius p["r"] and the line u = p["k"] v."""
+    u, v = x["u"], x["v"][0]
+    return {"u": u * u + v * v - p["r"] ** 2, "v": [u - p["k"] * v]}
+
+
+def _solved(p):
+    start = {"u": P.ones(1, dtype=P.float64), "v": [P.ones(1, dtype=P.float64)]}
+    return P.implicit.root(_circle_and_line, start, p)
+
+
+def _closed(p):
+    v = p["r"] / (1 + p["k"] ** 2).sqrt()
+    return {"u": p["k"] * v, "v": [v]}
+
+
+def _radius_and_slope(r=2.0, k=0.7):
+    return {"r": P.tensor([r], dtype=P.float64), "k": P.tensor([k], dtype=P.float64)}
+
+
+def _settled(p):
+    return P.implicit.fixed_point(lambda x, p: [0.3 * x[0].cos() + p, 0.2 * x[0] * x[1] + 1], [0 * p, 0 * p], p)
+
+
+def _linear(p):
+    def product(x, p):
+        return {"a": A @ x["a"] + p * x["b"], "b": 2 * x["b"] - 0.1 * x["a"]}
+
+    return P.implicit.linear_solve(product, {"a": p, "b": p * p}, p, method="dense")
+
+
+def _leaves(tree):
+    return [np.asarray(leaf.detach()) for leaf in P.utils._pytree.tree_leaves(tree)]
+
+
+def test_nested_unknowns_and_their_derivatives():
+    from pullback.func import jacfwd, jacrev, jvp
+
+    p = _radius_and_slope()
+    along = {"r": P.ones(1, dtype=P.float64), "k": 2 * P.ones(1, dtype=P.float64)}
+    for transformed in (
+        lambda f: f(p), lambda f: jacrev(f)(p), lambda f: jacfwd(f)(p), lambda f: jvp(f, (p,), (along,)),
+        lambda f: jacrev(jacrev(f))(p), lambda f: jacfwd(jacrev(f))(p), lambda f: jacfwd(jacfwd(f))(p),
+    ):  # fmt: skip
+        for got, want in zip(_leaves(transformed(_solved)), _leaves(transformed(_closed)), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("solve", [_settled, _linear], ids=["fixed point", "linear"])
+def test_gradients_of_second_order_of_nested_unknowns(solve):
+    p = P.tensor([0.4, 0.9], dtype=P.float64, requires_grad=True)
+
+    def total(p):
+        return sum((leaf * leaf).sum() for leaf in P.utils._pytree.tree_leaves(solve(p)))
+
+    assert P.autograd.gradcheck(total, (p,))
+    assert P.autograd.gradgradcheck(total, (p,))
+
+
+@pytest.mark.parametrize("solve", [_settled, _linear], ids=["fixed point", "linear"])
+def test_batches_of_problems(solve):
+    from pullback.func import grad, vmap
+
+    points = P.tensor([[0.4, 0.9], [0.1, 0.2], [0.7, -0.3]], dtype=P.float64)
+
+    def total(p):
+        return sum((leaf * leaf).sum() for leaf in P.utils._pytree.tree_leaves(solve(p)))
+
+    for function in (solve, grad(total), lambda p: grad(lambda q: grad(total)(q).sum())(p)):
+        found = _leaves(vmap(function)(points))
+        loop = [_leaves(function(p)) for p in points]
+        for got, want in zip(found, zip(*loop, strict=True), strict=True):
+            np.testing.assert_allclose(got, np.stack(want), rtol=1e-8, atol=1e-9)

@@ -181,10 +181,10 @@ def as_dtype(value: object) -> dtype:
     """Accept a dtype, a Python type (`float`, `int`, `bool`, `complex`) or anything NumPy calls a dtype."""
     if type(value) is dtype:
         return value
-    if value is float:
-        return default_dtype()
+    if value is float:  # Python's own precision, not the default dtype
+        return float64
     if value is complex:
-        return default_dtype().to_complex()
+        return complex128
     if value is int:
         return int64
     if value is bool:

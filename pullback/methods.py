@@ -285,17 +285,32 @@ def transposed(self: Tensor) -> Tensor:
 
 def matrix_transposed(self: Tensor) -> Tensor:
     """The last two dims exchanged."""
-    if self._array.ndim < 2:
-        raise RuntimeError(
-            f"tensor.mT is only supported on matrices or batches of matrices. Got {self._array.ndim}-D tensor."
-        )
+    return _matrices_transposed(self, "mT")
+
+
+def _matrices_transposed(self: Tensor, name: str) -> Tensor:
+    ndim = self._array.ndim
+    if ndim == 1:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    if ndim == 0:
+        warnings.warn(f"Tensor.{name} is deprecated on 0-D tensors. It is the tensor itself.", UserWarning, stacklevel=3)
+        return self
     return shape.transpose(self, -2, -1)
 
 
 def adjoint(self: Tensor) -> Tensor:
     """The conjugate transpose of a matrix (or of a batch of them)."""
-    result = matrix_transposed(self)
+    result = _matrices_transposed(self, "mH")
     return apply(casting.conj, (result,)) if self._array.dtype.kind == "c" else result
+
+
+def hermitian(self: Tensor) -> Tensor:
+    """The conjugate transpose of one matrix."""
+    ndim = self._array.ndim
+    if ndim not in (0, 2):
+        batches = ". For batches of matrices, consider using tensor.mH" if ndim > 2 else "."
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor{batches}")
+    return adjoint(self)
 
 
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
@@ -337,7 +352,7 @@ PROTOCOL: dict[str, Any] = {
     "pin_memory": lambda self, device=None: self, "share_memory_": lambda self: self,
     "cpu": lambda self, memory_format=None: self,
     "resolve_conj": lambda self: self, "resolve_neg": lambda self: self,
-    "T": property(transposed), "mT": property(matrix_transposed), "mH": property(adjoint), "H": property(adjoint),
+    "T": property(transposed), "mT": property(matrix_transposed), "mH": property(adjoint), "H": property(hermitian),
     "real": property(real, lambda self, value: set_part(real(self), value)),
     "imag": property(imag, lambda self, value: set_part(imag(self), value)),
     "__getitem__": indexing.getitem, "__setitem__": indexing.setitem, "__len__": length, "__iter__": iterate,

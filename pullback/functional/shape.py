@@ -275,13 +275,11 @@ def t(input: Tensor) -> Tensor:
 @public()
 def adjoint(input: Tensor) -> Tensor:
     """The conjugate transpose of a matrix, or of a batch of matrices."""
-    if input._array.ndim < 2:
-        raise RuntimeError(
-            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input._array.ndim}-D tensor."
-        )
+    if input._array.ndim == 1:
+        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
     from .elementary import conj
 
-    return conj(transpose(input, -2, -1))
+    return conj(transpose(input, -2, -1)) if input._array.ndim else conj(input)
 
 
 def _moved(ndim: int, source: Any, destination: Any) -> tuple:
@@ -372,6 +370,10 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
 @public(method=False, wrap=False)
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to."""
+    for shape in shapes:
+        sizes_given = (shape,) if not isinstance(shape, (tuple, list)) else shape
+        if not all(hasattr(n, "__index__") for n in sizes_given):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
     sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     for shape in sizes:
         for n in shape:

@@ -30,6 +30,10 @@ def make_tensor(
         lowest = 0 if is_bool or not dtype.is_signed else -9
         lower = lowest if low is None else int(low)
         upper = (2 if is_bool else 10) if high is None else int(high)
+        if not is_bool:  # bounds beyond the dtype's are brought back into it
+            from .. import iinfo
+
+            lower, upper = max(lower, iinfo(dtype).min), min(upper, iinfo(dtype).max)
         if lower >= upper:
             raise ValueError(f"make_tensor: low must be weakly less than high, but got {lower} >= {upper}")
         result = randint(lower, upper, sizes, dtype=dtype)

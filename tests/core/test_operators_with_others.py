@@ -34,3 +34,19 @@ def test_a_number_in_front_keeps_its_digits(name):
     x = np.array([0.3, 1.7])
     ours = getattr(pullback, name)(0.7, pullback.from_numpy(x))
     assert ours.tolist() == getattr(np, {"sub": "subtract", "mul": "multiply", "div": "divide"}.get(name, name))(0.7, x).tolist()
+
+
+def test_python_types_as_dtypes():
+    """`float` is Python's float, 64 bits wide, whatever the default dtype is."""
+    assert pullback.zeros(1, dtype=float).dtype is pullback.float64
+    assert pullback.zeros(1, dtype=complex).dtype is pullback.complex128
+    assert pullback.ones(1).to(float).dtype is pullback.float64
+    assert pullback.arange(3, dtype=int).dtype is pullback.int64
+
+
+def test_transposes_of_vectors_are_refused():
+    for name in ("H", "mT", "mH"):
+        with pytest.raises(RuntimeError, match="only supported on matrices"):
+            getattr(pullback.ones(2), name)
+    with pytest.raises(RuntimeError, match="consider using tensor.mH"):
+        pullback.ones(2, 3, 4).H  # noqa: B018

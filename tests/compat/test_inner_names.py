@@ -110,3 +110,13 @@ def paths(t):
 
 def test_paths_in_trees():
     assert paths(pullback) == paths(torch)
+
+
+def test_weak_keys():
+    from pullback.utils.weak import WeakIdKeyDictionary
+
+    numbers, first, second = WeakIdKeyDictionary(), pullback.ones(2), pullback.ones(2)
+    numbers[first], numbers[second] = 1, 2
+    assert (numbers[first], numbers[second], len(numbers), first in numbers) == (1, 2, 2, True)
+    del first
+    assert list(numbers.values()) == [2] and next(iter(numbers)) is second

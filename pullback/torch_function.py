@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType
 from typing import Any
 
 from .device import device
@@ -213,6 +213,10 @@ _NAMED = {
     "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__radd__": "add", "__rmul__": "mul",
     "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_",
 }  # fmt: skip
+_REFLECTED = {
+    f"__r{name}__": f"__{name}__"
+    for name in "add sub mul truediv pow matmul mod floordiv and or xor lshift rshift".split()
+} | {"__rdiv__": "__truediv__"}
 # Operators and other methods of the language that are their own name.
 _OPERATORS = frozenset(
     {
@@ -257,7 +261,7 @@ def _asks(takers: list[Any]) -> bool:
 
 
 def _operator(name: str, does: Callable[..., Any]) -> Callable[..., Any]:
-    forward = f"__{name[3:]}" if name.startswith("__r") and name not in ("__repr__", "__reduce_ex__") else None
+    forward = _REFLECTED.get(name)
 
     def operator(self: Any, *args: Any) -> Any:
         takers = takers_among((self, *args)) if settings.subclasses else []
@@ -347,7 +351,7 @@ def converted(result: Any, cls: type) -> Any:
         return result
     if isinstance(result, Tensor):
         return result if isinstance(result, cls) else result.as_subclass(cls)
-    if isinstance(result, (tuple, list)) and not isinstance(result, MethodType):
+    if isinstance(result, (tuple, list)):
         parts = [converted(part, cls) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     return result

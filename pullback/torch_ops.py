@@ -84,7 +84,7 @@ def index_of(x: Any, indices: Any) -> Any:
     return x[tuple(slice(None) if index is None else index for index in indices)]
 
 
-_WRITTEN_OUT = {"slice": slice_of, "index": index_of}
+_WRITTEN_OUT: dict[str, Callable[..., Any]] = {"slice": slice_of, "index": index_of}
 
 
 def _mentioned(name: str) -> Callable[..., Any]:

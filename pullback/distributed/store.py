@@ -205,14 +205,15 @@ class TCPStore(Store):
     def _ask(self, name: str, *args: Any, timeout: timedelta | None = None) -> Any:
         """One of the store's methods, done by the master."""
         assert self._connection is not None
+        given = list(args)
         if name in ("set", "append"):
-            args = (args[0], _bytes(args[1]).decode("latin-1"))
-        elif name == "wait" and len(args) == 2:
-            args, timeout = args[:1], args[1]
+            given[1] = _bytes(given[1]).decode("latin-1")
+        elif name == "wait" and len(given) == 2:
+            timeout = given.pop()
         seconds = (self.timeout if timeout is None else timeout).total_seconds()
         with self._turn:
             try:
-                self._connection.send_bytes(json.dumps([name, args, seconds]).encode())
+                self._connection.send_bytes(json.dumps([name, given, seconds]).encode())
                 answer = json.loads(self._connection.recv_bytes())
             except (EOFError, OSError):
                 raise DistStoreError(f"The TCPStore at {self.host}:{self.port} is gone.") from None

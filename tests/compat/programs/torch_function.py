@@ -73,8 +73,10 @@ length = torch.arange(6.0).reshape(2, 3).as_subclass(Length)
 height = torch.ones(2, 3).as_subclass(Height)
 mass = torch.ones(2, 3).as_subclass(Mass)
 plain = torch.ones(2, 3)
+count = torch.ones(2, 3, dtype=torch.int32).as_subclass(Length)
 results = {
     "operators": (length + 1, 1 + length, length - plain, plain - length, 2 - length, -length, length @ plain.T, length**2),
+    "bits": (count << 1, count >> plain.int(), plain.int() >> count, 7 | count, plain.int() ^ count, count // 2, 7 % count),
     "comparisons": (length > 1, plain < length, length == plain, ~(length > 1), (length > 1) & (plain > 0)),
     "methods": (length.sum(), length.view(3, 2), length.to(torch.float64), length.detach(), length.clone(), plain.add(length)),
     "functions": (torch.exp(length), torch.cat([plain, length]), torch.where(plain > 0, length, plain)),

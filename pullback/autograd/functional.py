@@ -185,7 +185,7 @@ def _zeros(x: Tensor, output: Tensor, requires_grad: bool) -> Tensor:
 
 
 def _jacobian_forward(func: Callable, inputs: Any) -> Any:
-    from ..func.forward import jacfwd
+    from ..func.forward import forward_jacobian
 
     given, is_tuple = as_tuple(inputs, "inputs", "jacobian")
     outputs_tuple = False
@@ -195,7 +195,7 @@ def _jacobian_forward(func: Callable, inputs: Any) -> Any:
         outputs, outputs_tuple = as_tuple(func(*values), "outputs of the user-provided function", "jacobian")
         return outputs
 
-    rows = jacfwd(checked, argnums=tuple(range(len(given))))(*given)
+    rows = forward_jacobian(checked, tuple(range(len(given))))(*given)
     return _arranged([tuple(block.detach() for block in row) for row in rows], is_tuple, outputs_tuple)
 
 

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from ..arrays.batched import Batched
+from ..arrays.randomness import randomness_of_level
 from ..autograd.batched_grad import batch_level, unbatched
 from ..autograd.forward_ad import dual_at, next_level
 from ..autograd.forward_mode import below_level
 from ..autograd.mode import current_mode, set_mode
 from ..autograd.tape import wrap
 from ..tensor import Tensor
-from ..utils._pytree import tree_flatten, tree_unflatten
-from .reverse import _with_aux, jacrev
-from .wrapping import _depth, replaced, selected
+from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
+from .reverse import _check_tensors, _with_aux, jacrev
+from .wrapping import _depth, check_aux, check_real, replaced, selected
 
 
 def jvp(
@@ -46,19 +47,17 @@ def jvp(
 
 def _check(flat: list, name: str, which: str) -> None:
     if not flat:
-        raise RuntimeError(f"{name}: Expected {which} to be non-empty, but got an empty tuple.")
+        raise RuntimeError(f"{name}: Expected {which} to contain at least one Tensor.")
     for value in flat:
         if not isinstance(value, Tensor):
-            raise RuntimeError(
-                f"{name}: Expected {which} to be a tuple with only tensors, got unsupported type {type(value)}"
-            )
+            raise RuntimeError(f"{name}: Expected {which} to only contain Tensors, got {type(value)}")
 
 
 def push(
-    func: Callable[..., Any], flat: list[Any], tangents: list[Any], spec: Any, has_aux: bool = False, strict: bool = False,
-    name: str = "jvp(f, primals, tangents)"
-) -> tuple[Any, ...]:  # fmt: skip
+    func: Callable[..., Any], flat: list[Any], tangents: list[Any], spec: Any, has_aux: bool = False, strict: bool = False
+) -> tuple[Any, ...]:
     """Run `func` on duals: (outputs, their tangents, structure of the outputs, aux)."""
+    name = "jvp(f, primals, tangents)"
     mode = current_mode()
     level = next_level()
     token = _depth.set(_depth.get() + 1)
@@ -69,14 +68,9 @@ def push(
         ]
         output, aux = _with_aux(func(*tree_unflatten(duals, spec)), has_aux, name, "output")
         flat_out, out_spec = tree_flatten(output)
-        if not flat_out:
-            raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {output})")
+        _check_tensors(flat_out, name, "primals")
         results, found = [], []
         for value in flat_out:
-            if not isinstance(value, Tensor):
-                raise RuntimeError(
-                    f"{name}: expected f(*args) to return only tensors, got unsupported type {type(value)}"
-                )
             tangent = None if value._tangent is None else value._tangent.get(level)
             if tangent is None and strict:
                 raise RuntimeError(
@@ -86,8 +80,8 @@ def push(
             results.append(primal)
             found.append(wrap(np.zeros(value._array.shape, value._array.dtype)) if tangent is None else tangent)
         if has_aux:
-            aux_flat, aux_spec = tree_flatten(aux)
-            aux = tree_unflatten([below_level(v, level) if isinstance(v, Tensor) else v for v in aux_flat], aux_spec)
+            check_aux(aux)
+            aux = tree_map(lambda value: below_level(value, level), aux)
     finally:
         set_mode(mode)
         _depth.reset(token)
@@ -101,27 +95,36 @@ def _in_dtype(tangent: Tensor, primal: Tensor) -> Tensor:
 def jacfwd(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """The function that returns the Jacobian of `func`, by one forward pass with a batch of tangents."""
+    """The function that returns the Jacobian of `func`, by one forward pass with a batch of tangents.
+
+    `randomness` says what random numbers are in that batch, as for `vmap`.
+    """
+    return forward_jacobian(func, argnums, has_aux, randomness, True)
+
+
+def forward_jacobian(
+    func: Callable[..., Any], argnums: int | tuple[int, ...], has_aux: bool = False, randomness: str = "same",
+    real: bool = False,
+) -> Callable[..., Any]:  # fmt: skip
+    """`jacfwd`, which asks for `real` inputs and outputs."""
 
     @functools.wraps(func, updated=())
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen = selected(args, argnums)
         flat, spec = tree_flatten(chosen)
         _check(flat, "jacfwd(f, ...)(*args)", "inputs")
+        if real:
+            check_real(flat, "jacfwd", "inputs")
         total = sum(x._array.size for x in flat)
 
         def on_chosen(*values: Any) -> Any:
             return func(*replaced(args, argnums, tree_unflatten(values, spec)), **kwargs)
 
-        with batch_level() as level:
-            results, tangents, out_spec, aux = push(
-                on_chosen,
-                flat,
-                _unit_tangents(flat, total, level),
-                tree_flatten(tuple(flat))[1],
-                has_aux,
-                name="jacfwd(f, ...)(*args)",
-            )
+        with batch_level() as level, randomness_of_level(level, randomness, total):
+            basis = _unit_tangents(flat, total, level)
+            results, tangents, out_spec, aux = push(on_chosen, flat, basis, tree_flatten(tuple(flat))[1], has_aux)
+        if real:
+            check_real(results, "jacfwd", "outputs")
         blocks = []
         for result, tangent in zip(results, tangents, strict=True):
             rows = unbatched(tangent, total, level)
@@ -137,9 +140,7 @@ def jacfwd(
         answer = tree_unflatten(blocks, out_spec)
         if not has_aux:
             return answer
-        aux_flat, aux_spec = tree_flatten(aux)
-        left = [_left(value, level) if isinstance(value, Tensor) else value for value in aux_flat]
-        return answer, tree_unflatten(left, aux_spec)
+        return answer, tree_map(lambda value: _left(value, level), aux)
 
     return jacobian
 

@@ -29,7 +29,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         leaves = [inner_leaf(x, outside.grad) for x in flat]
         output = func(*tree_unflatten(leaves, spec))
         flat_out, out_spec = tree_flatten(output)
-        _check_tensors(flat_out, "linearize(f, *primals)", "f")
+        _check_tensors(flat_out, "linearize(f, *primals)", "primals")
         own = {edge_of(leaf) for leaf in leaves}
         carry = None if _has_custom_nodes(flat_out) else _recorded(flat_out, leaves, own)
     answer = released(output, own)

@@ -14,11 +14,13 @@ from ..tensor import Tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten, treespec_pprint
 from .wrapping import (
     check_argnums,
+    check_real,
     edge_of,
     fresh_leaves,
     inner_leaves,
     outer_history,
     released,
+    released_aux,
     replaced,
     selected,
     settle,
@@ -29,7 +31,7 @@ from .wrapping import (
 def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The function that returns the gradient of `func` with respect to the arguments `argnums`.
 
-    `func` returns one number as a tensor, or with `has_aux` a pair of it and anything else, which is passed on.
+    `func` returns one number as a tensor, or with `has_aux` a pair of it and a tree of tensors, which is passed on.
     """
     both = grad_and_value(func, argnums, has_aux)
 
@@ -64,7 +66,7 @@ def grad_and_value(
             gradients = gradients_of([output], flat, None, outside.grad, own, record=record)
             answer = tree_unflatten(released(gradients, own), spec)
             (value,) = released([output], own)
-            return (answer, (value, released(aux, own))) if has_aux else (answer, value)
+            return (answer, (value, released_aux(aux, own))) if has_aux else (answer, value)
 
     return gradient_and_value
 
@@ -131,7 +133,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         output = func(*leaves)
         output, aux = _with_aux(output, has_aux, "vjp(f, *primals)", "output")
         flat_out, out_spec = tree_flatten(output)
-        _check_tensors(flat_out, "vjp(f, *primals)", "f")
+        _check_tensors(flat_out, "vjp(f, *primals)", "primals")
         flat, spec = tree_flatten(leaves)
         own = {edge_of(leaf) for leaf in flat}
     settle(own)
@@ -153,18 +155,16 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         return result if not single else (result[0],)
 
     answer = released(output, own)
-    return (answer, vjp_fn, released(aux, own)) if has_aux else (answer, vjp_fn)
+    return (answer, vjp_fn, released_aux(aux, own)) if has_aux else (answer, vjp_fn)
 
 
-def _check_tensors(flat: list, name: str, function: str) -> None:
-    if not flat:
-        raise RuntimeError(
-            f"{name}: Expected {function} to be a function that has non-empty output (got output = {flat})"
-        )
+def _check_tensors(flat: list, name: str, arguments: str) -> None:
+    if not flat or flat == [None]:
+        raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {flat})")
     for value in flat:
         if not isinstance(value, Tensor):
             raise RuntimeError(
-                f"{name}: expected {function}(*args) to return only tensors, got unsupported type {type(value)}"
+                f"{name}: expected f(*{arguments}) to return only tensors, got unsupported type {type(value)}"
             )
 
 
@@ -196,7 +196,7 @@ def jacrev(
 ) -> Callable[..., Any]:  # fmt: skip
     """The function that returns the Jacobian of `func`, by one batched backward pass over its outputs.
 
-    `chunk_size` limits how many rows are computed at once.
+    `chunk_size` limits how many rows are computed at once; with 1, each is an ordinary backward pass.
     """
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
@@ -205,10 +205,12 @@ def jacrev(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         with transform() as outside:
             flat, spec = fresh_leaves(selected(args, argnums), outside.grad)
+            check_real(flat, "jacrev", "inputs")
             output = func(*replaced(args, argnums, tree_unflatten(flat, spec)), **kwargs)
-            output, aux = _with_aux(output, has_aux, "jacrev(f, *args)", "output")
+            output, aux = _with_aux(output, has_aux, "vjp(f, *primals)", "output")
             flat_out, out_spec = tree_flatten(output)
-            _check_jacobian_outputs(flat_out, func)
+            _check_tensors(flat_out, "vjp(f, *primals)", "primals")
+            check_real(flat_out, "jacrev", "outputs")
             own = {edge_of(leaf) for leaf in flat}
             if len(flat_out) == 1 and flat_out[0]._array.shape == ():
                 blocks = [
@@ -216,31 +218,29 @@ def jacrev(
                 ]
             else:
                 rows = [
-                    gradients_of(flat_out, flat, basis, outside.grad, own, batched=True)
+                    _one_row(flat_out, flat, basis, outside.grad, own)
+                    if chunk_size == 1
+                    else gradients_of(flat_out, flat, basis, outside.grad, own, batched=True)
                     for basis in standard_basis(flat_out, chunk_size)
                 ]
                 columns = [group[0] if len(group) == 1 else _joined(group) for group in zip(*rows, strict=True)]
                 blocks = _split_rows(columns, flat_out, flat)
             result = tree_unflatten([tree_unflatten(released(row, own), spec) for row in blocks], out_spec)
-            return (result, released(aux, own)) if has_aux else result
+            return (result, released_aux(aux, own)) if has_aux else result
 
     return jacobian
+
+
+def _one_row(outputs: list, inputs: list, basis: list, recording: bool, own: set) -> list[Tensor]:
+    """A single row without a batch: what a backward may not do on batches, it may do here."""
+    weights = [rows.reshape(rows.shape[1:]) for rows in basis]
+    return [row.unsqueeze(0) for row in gradients_of(outputs, inputs, weights, recording, own)]
 
 
 def _joined(parts: tuple) -> Tensor:
     from ..functional.registry import FUNCTIONS
 
     return FUNCTIONS["cat"](list(parts), 0)
-
-
-def _check_jacobian_outputs(flat: list, func: Callable) -> None:
-    from .wrapping import name_of
-
-    for value in flat:
-        if not isinstance(value, Tensor):
-            raise RuntimeError(
-                f"jacrev(f, ...)(*args): expected f to only return tensors, got {type(value)} from {name_of(func)}"
-            )
 
 
 def standard_basis(outputs: list[Any], chunk_size: int | None = None) -> list[list[Tensor]]:

@@ -124,6 +124,32 @@ def released(tree: Any, own: set[Any]) -> Any:
     return tree_map_only(Tensor, lambda x: _released_one(x, own), tree)
 
 
+def released_aux(aux: Any, own: set[Any]) -> Any:
+    """What a function returns beside its outputs, on its way out: trees of tensors only."""
+    check_aux(aux)
+    return released(aux, own)
+
+
+def check_aux(aux: Any) -> None:
+    """Complain about anything but tensors in what a function returns beside its outputs."""
+    for value in tree_flatten(aux)[0]:
+        if not isinstance(value, Tensor):
+            raise RuntimeError(
+                f"Expected tensors, got unsupported type {type(value)}. What a function returns beside its outputs "
+                "(has_aux=True) may be a tree of tensors: turn numbers into tensors, keep other things outside."
+            )
+
+
+def check_real(flat: list[Any], name: str, which: str) -> None:
+    """Jacobians are of real functions: complain about complex inputs or outputs."""
+    for position, value in enumerate(flat):
+        if value._array.dtype.kind == "c":
+            raise RuntimeError(
+                f"{name}: Expected all {which} to be real but received complex tensor at flattened input idx: "
+                f"{position}. Use torch.view_as_real to work on real and imaginary parts."
+            )
+
+
 def _released_one(x: Tensor, own: set) -> Tensor:
     result = detached(x) if x.requires_grad and not leads_out(x, own) else x
     array = x._array
@@ -160,17 +186,16 @@ def check_argnums(argnums: Any, count: int) -> None:
     elif isinstance(argnums, tuple):
         if not argnums:
             raise RuntimeError("argnums must be non-empty")
-        if not all(isinstance(number, int) for number in argnums):
-            raise RuntimeError(
-                f"argnums must be int or Tuple of ints, got {type(next(n for n in argnums if not isinstance(n, int)))}"
-            )
+        for number in argnums:
+            if not isinstance(number, int):
+                raise RuntimeError(f"argnum must be int, got: {type(number)}")
         wrapped = [number % count for number in argnums if -count <= number < count]
         for number in argnums:
             check(number)
         if len(set(wrapped)) != len(wrapped):
             raise RuntimeError(f"argnums elements must be unique, got {argnums}")
     else:
-        raise RuntimeError(f"argnums must be int or Tuple of ints, got {type(argnums)}")
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
 
 
 def selected(args: tuple[Any, ...], argnums: Any) -> Any:

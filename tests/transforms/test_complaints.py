@@ -1,0 +1,76 @@
+"""What the transforms refuse: the same programs are refused by torch, with the same exception and the same words."""
+
+import pytest
+
+import pullback
+
+torch = pytest.importorskip("torch")
+
+
+def ones(M, *shape, **options):
+    return M.ones(*shape, **options)
+
+
+# program, the words that a caller may look for
+REFUSED = {
+    "grad: a number beside the value": (
+        lambda M: M.func.grad(lambda x: (x.sum(), 1), has_aux=True)(ones(M, 2)), "Expected tensors, got unsupported type"),
+    "grad: a string among tensors": (
+        lambda M: M.func.grad(lambda x: (x.sum(), [x, "a"]), has_aux=True)(ones(M, 2)), "Expected tensors, got"),
+    "grad: None beside the value": (
+        lambda M: M.func.grad(lambda x: (x.sum(), None), has_aux=True)(ones(M, 2)), "unsupported type <class 'NoneType'>"),
+    "vjp: a number beside the value": (
+        lambda M: M.func.vjp(lambda x: (x, 1.0), ones(M, 2), has_aux=True), "Expected tensors, got unsupported type"),
+    "jvp: a number beside the value": (
+        lambda M: M.func.jvp(lambda x: (x, 1.0), (ones(M, 2),), (ones(M, 2),), has_aux=True), "Expected tensors, got"),
+    "jacrev: a number beside the value": (
+        lambda M: M.func.jacrev(lambda x: (x, 1), has_aux=True)(ones(M, 2)), "Expected tensors, got unsupported type"),
+    "jacfwd: a number beside the value": (
+        lambda M: M.func.jacfwd(lambda x: (x, 1), has_aux=True)(ones(M, 2)), "Expected tensors, got unsupported type"),
+    "vjp of nothing": (
+        lambda M: M.func.vjp(lambda x: None, ones(M, 2)), "vjp(f, *primals): Expected f to be a function that has non-empty"),
+    "jvp of nothing": (
+        lambda M: M.func.jvp(lambda x: (), (ones(M, 2),), (ones(M, 2),)),
+        "jvp(f, primals, tangents): Expected f to be a function that has non-empty output"),
+    "jacrev of nothing": (
+        lambda M: M.func.jacrev(lambda x: {})(ones(M, 2)), "vjp(f, *primals): Expected f to be a function that has non-empty"),
+    "jacfwd of nothing": (
+        lambda M: M.func.jacfwd(lambda x: None)(ones(M, 2)), "Expected f to be a function that has non-empty output"),
+    "jacrev of a number": (
+        lambda M: M.func.jacrev(lambda x: 1)(ones(M, 2)), "expected f(*primals) to return only tensors, got unsupported"),
+    "jacfwd of a number among tensors": (
+        lambda M: M.func.jacfwd(lambda x: [x, 2])(ones(M, 2)), "expected f(*primals) to return only tensors, got unsupp"),
+    "jvp at a number": (
+        lambda M: M.func.jvp(M.sin, (1.0,), (1.0,)), "Expected primals to only contain Tensors"),
+    "jvp along a number": (
+        lambda M: M.func.jvp(M.sin, (ones(M, 2),), (1.0,)), "Expected tangents to only contain Tensors"),
+    "jvp at nothing": (
+        lambda M: M.func.jvp(M.sin, (), ()), "Expected primals to contain at least one Tensor"),
+    "jacrev at complex numbers": (
+        lambda M: M.func.jacrev(M.conj)(ones(M, 2, dtype=M.complex64)), "jacrev: Expected all inputs to be real but received"),
+    "jacfwd at complex numbers": (
+        lambda M: M.func.jacfwd(M.conj)(ones(M, 2, dtype=M.complex64)), "jacfwd: Expected all inputs to be real but received"),
+    "jacrev to complex numbers": (
+        lambda M: M.func.jacrev(lambda x: x * 1j)(ones(M, 2)), "jacrev: Expected all outputs to be real but received complex"),
+    "jacfwd to complex numbers": (
+        lambda M: M.func.jacfwd(lambda x: x * 1j)(ones(M, 2)), "jacfwd: Expected all outputs to be real but received complex"),
+    "jacfwd with random numbers": (
+        lambda M: M.func.jacfwd(lambda x: x * M.rand(2))(ones(M, 2)), "called random operation while in randomness error mode"),
+    "argnums: a float": (
+        lambda M: M.func.grad(M.sum, argnums=(0.0,))(ones(M, 2)), "argnum must be int, got"),
+    "argnums: a list": (
+        lambda M: M.func.grad(M.sum, argnums=[0])(ones(M, 2)), "argnums must be int or Tuple[int, ...], got"),
+    "argnums: a tuple in a tuple": (
+        lambda M: M.func.jacrev(M.sum, argnums=((0,),))(ones(M, 2)), "argnum must be int, got"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name):
+    program, words = REFUSED[name]
+    with pytest.raises(Exception) as theirs:
+        program(torch)
+    with pytest.raises(type(theirs.value)) as ours:
+        program(pullback)
+    assert words in str(theirs.value)
+    assert words in str(ours.value)

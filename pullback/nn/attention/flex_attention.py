@@ -14,6 +14,8 @@ import pullback
 __all__ = ["AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_mask", "create_mask", "flex_attention",
            "noop_mask", "or_masks"]  # fmt: skip
 
+_DEFAULT_SPARSE_BLOCK_SIZE: int = 128  # the size of a mask's blocks, which are of no use here
+
 Tensor = Any
 Mask = Callable[..., Tensor]
 
@@ -37,7 +39,7 @@ def create_mask(mod_fn: Mask, B: int | None, H: int | None, Q_LEN: int, KV_LEN: 
 class BlockMask:
     """A mask by its function; `sparsity` and blocks are of no use here, where scores are dense."""
 
-    def __init__(self, mask_mod: Mask, shape: tuple[int, ...], block_size: Any = 128) -> None:
+    def __init__(self, mask_mod: Mask, shape: tuple[int, ...], block_size: Any = _DEFAULT_SPARSE_BLOCK_SIZE) -> None:
         self.mask_mod: Mask = mask_mod
         self.shape: tuple[int, ...] = shape
         self.seq_lengths: tuple[int, int] = (shape[-2], shape[-1])
@@ -59,8 +61,8 @@ class BlockMask:
 
 
 def create_block_mask(
-    mask_mod: Mask, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = "cpu", BLOCK_SIZE: Any = 128,
-    _compile: bool = False,
+    mask_mod: Mask, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = "cpu",
+    BLOCK_SIZE: Any = _DEFAULT_SPARSE_BLOCK_SIZE, _compile: bool = False,
 ) -> BlockMask:  # fmt: skip
     """A mask for so many batches, heads, queries and keys; None stands for all batches or heads alike."""
     return BlockMask(mask_mod, (B or 1, H or 1, Q_LEN, KV_LEN), BLOCK_SIZE)

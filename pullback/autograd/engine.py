@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from heapq import heappop, heappush, heapreplace
-from sys import maxsize
+from sys import getrefcount, maxsize
 from typing import Any
 
 import numpy as np
 from numpy import add, generic, ndarray
 
+from ..kernels.memory import is_own
 from ..quiet import restore, silence
 from ..storage import LastWrite
 from ..tensor import Anchor, Tensor
@@ -110,7 +111,7 @@ class Sweep:
                 continue
             gradient = results[position]
             if gradient is not None:
-                ours = self.is_fresh(node, gradient, results, cotangent)
+                ours = not target.order and target not in self.leaves and self.is_fresh(node, gradient, results, cotangent)
                 self.deliver(target, 0 if slots is None else slots[position], gradient, ours)
             elif self.arrivals is not None:
                 self.arrived(target)
@@ -201,8 +202,10 @@ class Sweep:
         leaves = self.leaves
         if leaf not in leaves:
             leaves[leaf] = gradient
-            if fresh and not self.record and gradient.base is None:
+            if fresh and not self.record and (gradient.base is None or is_own(gradient)):
                 self.owned.add(leaf)
+        elif leaf in self.owned and type(leaves[leaf]) is ndarray and not self.record:
+            add(leaves[leaf], gradient, leaves[leaf])
         else:
             leaves[leaf] = leaves[leaf] + gradient
             self.owned.add(leaf)
@@ -320,6 +323,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
         record, reach, fit, plain = sweep.record, sweep.reach, sweep.fit, sweep.plain
         simple_leaves = sweep.arrivals is None
         last_write = maxsize if record else LastWrite.order  # a recorded pass takes saved values as tensors
+    placed: Any = ()  # nodes at which an array of our own waits that selections may write into
     # `upcoming` is a waiting node that is not in the heap yet, and `coming` the cotangent that waits there: in a chain
     # it is always the next one.
     while True:
@@ -357,9 +361,25 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
             if reach is not None and target not in reach:
                 continue
             if blocked:
-                gradient = run_by_blocks(rule, cotangent, values, sources, node.params)
+                gradient = None  # no names for the cotangent but one: then a rule may write over it
+                coming = coming if upcoming is not None else None
+                last = position == plan.calls[-1][0]
+                gradient = run_by_blocks(rule, cotangent, values, sources, node.params, last)
+                if last:
+                    cotangent = None
             elif source is None:
                 params = node.params
+                if plan.places and type(cotangent) is ndarray:  # a selection: of many, only the first makes zeros
+                    if target in placed:
+                        (coming if target is upcoming else waiting[target])[(*params["index"], ...)] += cotangent
+                        continue
+                    if target.order:
+                        if target is not upcoming and target not in waiting and target.dtype is cotangent.dtype:
+                            placed = placed or set()
+                            placed.add(target)
+                    elif simple_leaves and target in owned and leaves[target].dtype is cotangent.dtype:
+                        leaves[target][(*params["index"], ...)] += cotangent
+                        continue
                 gradient = rule(cotangent, *[values[s] if type(s) is int else params[s] for s in sources])
             elif source >= 0:
                 gradient = rule(cotangent, values[source])
@@ -377,7 +397,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                 if target is upcoming:
                     coming = coming + gradient if not blocked else sum_by_blocks(coming, gradient)
                 elif target in waiting:
-                    present = waiting[target]
+                    present = waiting.pop(target)
                     waiting[target] = present + gradient if not blocked else sum_by_blocks(present, gradient)
                 elif upcoming is None:
                     upcoming, coming = target, gradient
@@ -392,7 +412,10 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
             present = leaves.get(target)
             if present is not None and simple_leaves and target in owned and type(present) is ndarray:
                 try:
-                    add(present, gradient, present)
+                    if gradient.size >= LARGE and gradient.shape == present.shape:
+                        leaves[target] = by_blocks(np.add, present, gradient, into=present)
+                    else:
+                        add(present, gradient, present)
                     continue
                 except (TypeError, ValueError):
                     pass  # it does not fit as it is
@@ -404,7 +427,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                 sweep.deliver_leaf(target, gradient, gradient is not cotangent)
             elif present is None:
                 leaves[target] = gradient
-                if gradient is not cotangent and not record and gradient.base is None:
+                if gradient is not cotangent and not record and (gradient.base is None or is_own(gradient)):
                     owned.add(target)
             else:
                 leaves[target] = present + gradient
@@ -496,17 +519,39 @@ def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[
     return run | wanted, run
 
 
-def run_by_blocks(rule: Any, cotangent: Any, values: Any, sources: tuple[Any, ...], params: dict[Any, Any] | None) -> Any:
-    """An elementwise rule on large arrays, in blocks that fit the cache and on all threads."""
+def run_by_blocks(
+    rule: Any, cotangent: Any, values: Any, sources: tuple[Any, ...], params: dict[Any, Any] | None, last: bool
+) -> Any:
+    """An elementwise rule on large arrays, in blocks that fit the cache and on all threads.
+
+    The last rule of a node writes over the cotangent, if that is known to nobody else.
+    """
     given = [values[s] if type(s) is int else params[s] for s in sources]  # type: ignore[index]
     if any(type(value) is not ndarray and not isinstance(value, (int, float, complex, generic)) for value in given):
-        return rule(cotangent, *given)
-    return by_blocks(rule, cotangent, *given)
+        gradient = rule(cotangent, *given)
+        return gradient.copy() if gradient is cotangent else gradient
+    into = cotangent if last and getrefcount(cotangent) <= REFS and is_own(cotangent) else None
+    return by_blocks(rule, cotangent, *given, into=into)
+
+
+def _references(value: object) -> int:
+    return getrefcount(value)
+
+
+def _lone_references() -> int:
+    """The count of an object that one variable of one caller knows, as a function sees it: interpreters differ."""
+    value = object()
+    return _references(value)
+
+
+REFS = _lone_references()
 
 
 def sum_by_blocks(first: Any, second: Any) -> Any:
+    """A sum of cotangents; large ones are added into the first, if that is known to nobody else."""
     if type(first) is ndarray and first.size >= LARGE and type(second) is ndarray:
-        return by_blocks(np.add, first, second)
+        into = first if getrefcount(first) <= REFS and is_own(first) else None
+        return by_blocks(np.add, first, second, into=into)
     return first + second
 
 

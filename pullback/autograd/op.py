@@ -35,7 +35,8 @@ class Plan:
     """For one combination of inputs that need gradients: what to save, and which rule gets which of it."""
 
     __slots__ = (
-        "saves", "calls", "keeps_output", "joint", "needs", "undefined_allowed", "quick", "frees", "form", "blocked", "node_type",
+        "saves", "calls", "keeps_output", "joint", "needs", "undefined_allowed", "quick", "frees", "form", "blocked", "places",
+        "node_type",
     )  # fmt: skip
 
     def __init__(
@@ -49,6 +50,7 @@ class Plan:
         self.keeps_output: bool = keeps_output
         self.joint: Any = joint  # (rule, sources) of a rule shared by all inputs, else None
         self.needs: tuple[bool, ...] = needs
+        self.places: bool = False  # the rule puts its cotangent at an `index` of zeros
         self.blocked: bool = False  # whether rules are elementwise, on arrays so large that they run block by block
         self.node_type: Any = None  # the class of the nodes that follow this plan
         self.undefined_allowed: bool = False  # whether rules take None for outputs nothing was computed from
@@ -92,6 +94,7 @@ class Op:
         self.partials: dict[str, Callable[..., Any] | None] | None = partials
         self.pushforward: Callable[..., Any] | None = pushforward
         self.batch: Callable[..., Any] | None = batch
+        self.places: bool = False  # a selection: its rule puts the cotangent at `index` of zeros
         self.view: bool = view  # the result shares memory with the first input
         self.outputs: int = outputs  # 1, or 0 for "a tuple of outputs"
         self.variadic: bool = variadic
@@ -187,6 +190,7 @@ class Op:
         keeps_output = any(type(code) is int and code < 0 or code in ("outs", "extras") for code in saves)
         plan = Plan(tuple(saves), calls, keeps_output, joint, needs)
         plan.frees = plan.frees or self.keeps_params
+        plan.places = self.places
         return plan
 
     def _save_code(self, name: str, count: int) -> Any:

@@ -80,11 +80,11 @@ def apply_special(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None
     return general.apply_special(op, inputs, params, mode)
 
 
-def by_blocks(function: Any, *arrays: Any) -> Any:
+def by_blocks(function: Any, *arrays: Any, into: Any = None) -> Any:
     """An elementwise function on large arrays, in blocks that fit the cache and on all threads."""
     from ..kernels.large import by_blocks as run  # not part of every program
 
-    return run(function, *arrays)
+    return run(function, *arrays, into=into)
 
 
 def apply_unary(op: Op, x: Tensor, params: dict[Any, Any] | None = None) -> Tensor:
@@ -166,6 +166,7 @@ def binary(
     saves less), and for plain arrays another `forward`.
     """
     forward, blocked = forward or op.forward, op.blocked
+    spread = blocked or op.kind == "linear"  # sums: their rules are nothing to spread over threads
     carefully: Callable[..., Any] = otherwise or (lambda a, b: apply(op, (a, b)))
 
     def apply_two(a: Any, b: Any) -> Any:
@@ -190,7 +191,7 @@ def binary(
             return carefully(a, b)
         large = blocked and x.size >= LARGE
         try:
-            out = by_blocks(forward, x, y) if large else forward(x, y)
+            out = by_blocks(forward, x, y) if spread and x.size >= LARGE else forward(x, y)
         except ValueError:
             return carefully(a, b)  # which says in torch's words why the operands do not go together
         result = new_object(Tensor)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..autograd import autocast
 from ..autograd.tape import apply, binary
+from ..kernels.products import product
 from ..ops import matmul as ops
 from ..ops import pointwise
 from ..ops import shape as shapes
@@ -67,8 +68,8 @@ def _matrix_and_vector_carefully(a: Tensor, b: Tensor) -> Tensor:
     return apply(ops.mv, (a, b))
 
 
-_matrices = binary(ops.mm, _matrices_carefully, forward=np.ndarray.dot)  # the same as matmul here, with less overhead
-_matrix_and_vector = binary(ops.mv, _matrix_and_vector_carefully, forward=np.ndarray.dot)
+_matrices = binary(ops.mm, _matrices_carefully, forward=product)  # the same as matmul here, with less overhead
+_matrix_and_vector = binary(ops.mv, _matrix_and_vector_carefully, forward=product)
 _vector_and_matrix, _batches_of_matrices = binary(ops.vm), binary(ops.matmul)
 
 

@@ -57,6 +57,7 @@ divide: Op = op(
     b=lambda g, a, b: -g * conjugate((a / b) / b),
 )
 negative: Op = linear("NegBackward0", operator.neg, x=lambda g: -g)
+negative.blocked = True
 reciprocal: Op = elementwise("ReciprocalBackward0", lambda x: 1 / x, x=lambda out: -out * out)
 identity: Op = linear("AliasBackward0", lambda x: x, view=True, x=lambda g: g)
 

@@ -102,6 +102,10 @@ select: Op = linear("SelectBackward0", _index, view=True, x=_index_transpose)
 insert: Op = linear("UnsqueezeBackward0", _index, view=True, x=_index_transpose)  # an index that ends with None
 
 
+for _op in (slice_, select):
+    _op.places = True
+
+
 def _replace(x: Any, source: Any, index: tuple) -> Any:
     out = np.array(x)
     out[(*index, ...)] = source

@@ -118,3 +118,20 @@ def test_the_pool_is_bounded(monkeypatch):
     assert 0 < sum(size * len(parts) for size, parts in memory._idle.items()) <= 8 << 20
     monkeypatch.setattr(memory, "_most_kept", 0)  # PULLBACK_KEEP_MEMORY=0
     assert memory.empty((1 << 20,), np.dtype(np.float64)).base is None
+
+
+@pytest.mark.parametrize("leaf", [True, False])
+def test_many_selections_of_one_tensor(leaf):
+    """Only the first of them makes zeros of the whole; other gradients may arrive in between."""
+    x = pullback.arange(12.0).reshape(4, 3).requires_grad_()
+    y = x if leaf else x * 1
+    loss = (y[0] * 2).sum() + y.sum() + (y[1:3] * y[1:3]).sum() + y[0, 1] + (y * y)[2].sum() + y[:, 1].sum()
+    loss.backward()
+    values = x.detach()
+    expected = pullback.ones(4, 3)
+    expected[0] += 2
+    expected[1:3] += 2 * values[1:3]
+    expected[0, 1] += 1
+    expected[2] += 2 * values[2]
+    expected[:, 1] += 1
+    assert x.grad.tolist() == expected.tolist()

@@ -155,6 +155,9 @@ def wait(future: Any) -> Any:
     return future.wait()
 
 
+_fork, _wait = fork, wait  # as older programs call them
+
+
 class optimized_execution:
     """Accepted: there is no optimizer to switch."""
 

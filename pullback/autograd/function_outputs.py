@@ -81,10 +81,7 @@ class _Connection:
         if id(value) in self.dirty:
             return self.rebased(value, number, differentiable)
         if id(value) in self.inputs:
-            from ..methods import alias_of
-
-            with no_grad():
-                value = alias_of(value)
+            value = self.returned_as_is(value)
         elif value._node is not None:
             value = value.detach()
         if id(value) in self.constant:
@@ -97,6 +94,16 @@ class _Connection:
         elif self.mode.grad:
             value._requires_grad = False
         return value
+
+    def returned_as_is(self, value: Tensor) -> Tensor:
+        """Another tensor for an input that `forward` gave back; a subclass says itself what that is."""
+        from ..methods import alias_of
+
+        with no_grad():
+            alias = alias_of(value) if type(value) is Tensor else value.view_as(value)
+        if not self.mode.grad and alias._view is not None:  # what is made here has no history, then or later
+            alias._requires_grad, alias._view.version = False, alias._storage.version
+        return alias
 
     def rebased(self, value: Tensor, number: int, differentiable: bool) -> Tensor:
         """An output that `forward` wrote over one of its inputs."""

@@ -275,7 +275,7 @@ def record(
     op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mask: int, result: Tensor, out: Any
 ) -> Node | None:
     """Make the node of a single-output operation and hang it on the result."""
-    if out.dtype.kind not in "fcV":  # integer results cannot carry a gradient ('V' is bfloat16)
+    if out.dtype.kind not in "fcV" or result._inference:  # integers ('V' is bfloat16), views of inference tensors
         return None
     node = make_node(op, inputs, params, mask, (out,))
     node.shape = out.shape

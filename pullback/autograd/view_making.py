@@ -26,13 +26,13 @@ def view_of(op: Op, x: Tensor, params: dict[Any, Any], out: Any) -> Tensor:
     mode = current_mode()
     storage = x._storage
     parent = x._view
-    if mode is not RECORD or storage is None or parent is not None and parent.origin != "default" or x._moves:
+    if mode is not RECORD or storage is None or parent is not None and parent.origin != "default" or x._moves or x._inference:
         return _view_carefully(op, x, params, out, mode)
     result = new_object(Tensor)
     result._array = out
     result._storage = storage
     result._output_nr = 0
-    result._inference = x._inference
+    result._inference = False
     result._view = view = new_object(View)
     view.version = version = storage.version
     node = x._node
@@ -73,7 +73,9 @@ def views_of(op: Op, x: Tensor, params: dict[Any, Any]) -> tuple[Any, ...]:
     """`tape.apply(op, (x,), params)` for an operation that gives several views, in a straight line."""
     mode = current_mode()
     storage, parent = x._storage, x._view
-    if mode is not RECORD or parent is not None or storage is None or type(x._array) is not np.ndarray or x._moves:
+    if mode is not RECORD or parent is not None or storage is None or x._moves or x._inference:
+        return apply(op, (x,), params)
+    if type(x._array) is not np.ndarray:
         return apply(op, (x,), params)
     outs = op.forward(x._array, **params)
     node = None

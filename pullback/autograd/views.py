@@ -30,6 +30,7 @@ class View:
     version: int  # the storage's version that the view's node belongs to
     origin: str = "default"  # or 'no_grad', 'inference', or 'several' for one of many outputs
     moves: int = 0  # how often the base itself had been reshaped in place
+    unrecorded: bool = False  # made itself in no_grad or inference mode, not a later view of such a view
 
     def __init__(self, base: Tensor, steps: tuple[Any, ...], version: int, origin: str, moves: int = 0) -> None:
         self.base = base
@@ -68,6 +69,9 @@ def _link(result: Tensor, source: Tensor, step: tuple, origin: str) -> None:
     parent = source._view
     made_in = origin
     result._storage = storage
+    if source._inference:  # nothing is known of views of inference tensors: whoever writes them does it inside the mode
+        result._inference = True
+        return
     if parent is None:
         if source._requires_grad and source._node is None:
             source = anchor_of(source)
@@ -82,14 +86,13 @@ def _link(result: Tensor, source: Tensor, step: tuple, origin: str) -> None:
         else:
             view = View(base, (*parent.steps, step), storage.version, origin, parent.moves)
     result._view = view
-    if origin != "default":
-        if made_in in ("no_grad", "inference") and source._requires_grad and not source._inference:
+    if made_in in ("no_grad", "inference"):
+        view.unrecorded = True
+        if source._requires_grad:
             # Torch lets such a view lose its gradient silently. Here it follows the base: `refresh` will give it
             # a node when it is first used with grad mode on. A negative version says that, and when it was made.
             result._requires_grad = True
             view.version = -1 - storage.version
-    if source._inference:
-        result._inference = True
 
 
 def refresh(tensor: Tensor) -> None:
@@ -156,7 +159,7 @@ _AMBIGUOUS = (
 
 def _view_of(tensor: Tensor) -> str:
     """A view made in no_grad or inference mode, or a view with a history of such a view."""
-    if tensor._node is None or isinstance(tensor._node, replay.node_type):
+    if tensor._node is None or tensor._view.unrecorded:
         return "A view"
     return f"{_made_by(tensor)} of a view which"
 
@@ -194,7 +197,7 @@ def with_shapes(steps: tuple[Any, ...], array: Any) -> tuple[Any, ...]:
     described = []
     for op, params in steps:
         described.append((op, params, array.shape))
-        array = op.forward(array, **(params or {}))
+        array = op(array, **(params or {}))
     return tuple(described)
 
 
@@ -260,6 +263,8 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
     view = tensor._view
     if view is not None:
         look(tensor)
+        # A view may be older than its base's wish for a gradient.
+        recording = recording or mode.grad and tensor._array.dtype.kind in "fcV" and base_of(view)._requires_grad
     if not recording:
         return
     if view is not None:

@@ -74,21 +74,9 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 # --- distinct values ---
 
 
-def _unique(x: Tensor, dim: int | None, inverse: bool, counts: bool) -> Any:
-    array = x._array
-    if dim is None:
-        found = np.unique(array, return_inverse=True, return_counts=True, equal_nan=False)
-        results = (found[0], found[1].reshape(array.shape), found[2])
-    else:
-        axis = wrap_dim(dim, array.ndim)
-        found = np.unique(array, axis=axis, return_inverse=True, return_counts=True)
-        results = (found[0], found[1].reshape(-1), found[2])
-    return _chosen(results, inverse, counts)
-
-
 def _chosen(results: tuple, inverse: bool, counts: bool) -> Any:
     wanted = (True, inverse, counts)
-    chosen = tuple(wrap(np.asarray(one)) for one, keep in zip(results, wanted, strict=True) if keep)
+    chosen = tuple(one for one, keep in zip(results, wanted, strict=True) if keep)
     return chosen[0] if len(chosen) == 1 else chosen
 
 
@@ -101,7 +89,10 @@ def unique(
     dim: int | None = None,
 ) -> Any:
     """The distinct elements (or slices along a dim) in order, optionally with inverse indices and counts."""
-    return _unique(input, dim, return_inverse, return_counts)
+    if dim is None:
+        return _chosen(apply(ops.distinct, (input,)), return_inverse, return_counts)
+    axis = wrap_dim(dim, input._array.ndim)
+    return _chosen(apply(ops.distinct_slices, (input,), {"axis": axis}), return_inverse, return_counts)
 
 
 @public()
@@ -109,20 +100,8 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements (or slices along a dim) with repeats that follow each other removed."""
-    array = input._array
-    axis = None if dim is None else wrap_dim(dim, array.ndim)
-    rows = array.reshape(-1) if axis is None else np.moveaxis(array, axis, 0)
-    length = rows.shape[0]
-    new = np.ones(length, bool)
-    if length > 1:
-        changed = rows[1:] != rows[:-1]
-        new[1:] = changed.reshape(length - 1, -1).any(axis=1)
-    starts = np.flatnonzero(new)
-    values = rows[starts] if axis is None else np.moveaxis(rows[starts], 0, axis)
-    inverse = np.cumsum(new) - 1
-    counts = np.diff(np.append(starts, length))
-    inverse = inverse.reshape(array.shape) if axis is None else inverse
-    return _chosen((values, inverse, counts), return_inverse, return_counts)
+    axis = None if dim is None else wrap_dim(dim, input._array.ndim)
+    return _chosen(apply(ops.runs, (input,), {"axis": axis}), return_inverse, return_counts)
 
 
 # --- positions ---

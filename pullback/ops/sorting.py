@@ -1,7 +1,7 @@
-"""Operations that pick elements along one axis: sort, topk, k-th value, median, mode, cumulative extrema.
+"""Operations that pick elements along one axis: sort, topk, k-th value, median, mode, cumulative extrema, distinct ones.
 
 Their gradient goes to the elements picked: all of them are `take_along` with indices found in the forward, and its
-transpose `add_along`.
+transpose `add_along`. Distinct elements have no gradient, as in torch: asking for it is an error.
 """
 
 from __future__ import annotations
@@ -184,3 +184,44 @@ def _cummin(x: Any, axis: int, keepdims: Any) -> tuple:
 
 cummax: Op = _selection("CummaxBackward0", _cummax)
 cummin: Op = _selection("CumminBackward0", _cummin)
+
+
+# --- distinct elements: (elements, where each element of the input is among them, how often each occurs) ---
+
+
+def _distinct(x: Any) -> tuple:
+    elements, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, equal_nan=False)
+    return elements, inverse.reshape(x.shape), counts
+
+
+def _distinct_slices(x: Any, axis: int) -> tuple:
+    slices, inverse, counts = np.unique(x, axis=axis, return_inverse=True, return_counts=True)
+    return slices, inverse.reshape(-1), counts
+
+
+def _runs(x: Any, axis: int | None) -> tuple:
+    rows = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
+    length = rows.shape[0]
+    new = np.ones(length, bool)
+    if length > 1:
+        changed = rows[1:] != rows[:-1]
+        new[1:] = changed.reshape(length - 1, -1).any(axis=1)
+    starts = np.flatnonzero(new)
+    first = rows[starts] if axis is None else np.moveaxis(rows[starts], 0, axis)
+    inverse = np.cumsum(new) - 1
+    return first, inverse.reshape(x.shape) if axis is None else inverse, np.diff(np.append(starts, length))
+
+
+def _no_gradient(name: str) -> Any:
+    def rule(g: Any) -> Any:
+        raise NotImplementedError(
+            f"the derivative for '{name}' is not implemented. Equal elements are merged, so no single one of them has a "
+            "gradient: find their places with return_inverse=True and pick or average them by index."
+        )
+
+    return rule
+
+
+distinct: Op = op("Unique2Backward0", _distinct, outputs=3, x=_no_gradient("_unique2"))
+distinct_slices: Op = op("UniqueDimBackward0", _distinct_slices, outputs=3, x=_no_gradient("unique_dim"))
+runs: Op = op("UniqueConsecutiveBackward0", _runs, outputs=3, x=_no_gradient("unique_consecutive"))

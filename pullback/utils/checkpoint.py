@@ -19,7 +19,7 @@ from ..autograd.engine import Hooks, running
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.graph import saved_tensors_hooks
-from ..autograd.mode import is_grad_enabled
+from ..autograd.mode import current_mode, is_grad_enabled, set_mode
 from ..autograd.running import pass_number
 from ..tensor import Tensor
 
@@ -177,16 +177,17 @@ def checkpoint(
 
 
 class _Rerun:
-    """The function with its arguments and the state of the random numbers, to be run again."""
+    """The function with its arguments, the state of the random numbers and autocast, to be run again."""
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any], preserve: bool, context: Any
     ) -> None:
         self.function, self.args, self.kwargs, self.context = function, args, kwargs, context
         self.state = _random_state() if preserve else None
+        self.autocast = current_mode().autocast
 
     def __call__(self) -> Any:
-        with _with_random_state(self.state), self.context:
+        with _with_random_state(self.state), _with_autocast(self.autocast), self.context:
             return self.function(*self.args, **self.kwargs)
 
 
@@ -209,6 +210,16 @@ def _with_random_state(state: Any) -> Iterator[None]:
         yield
     finally:
         random.set_rng_state(before)
+
+
+@contextmanager
+def _with_autocast(dtype: Any) -> Iterator[None]:
+    mode = current_mode()
+    set_mode(mode.replace(autocast=dtype))
+    try:
+        yield
+    finally:
+        set_mode(current_mode().replace(autocast=mode.autocast))
 
 
 # --- without reentrance ---
@@ -348,6 +359,7 @@ class CheckpointFunction(Function):
         Hooks.in_use = True  # from now on passes say what they are, which `backward` asks
         ctx.run_function = run_function
         ctx.state = _random_state() if preserve_rng_state else None
+        ctx.autocast = current_mode().autocast
         ctx.args = [None if isinstance(value, Tensor) else value for value in args]
         ctx.places = [number for number, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.save_for_backward(*[args[number] for number in ctx.places])
@@ -372,7 +384,7 @@ class CheckpointFunction(Function):
         inputs = list(ctx.args)
         for number, value in zip(ctx.places, ctx.saved_tensors, strict=True):
             inputs[number] = value.detach().requires_grad_(value.requires_grad)
-        with enable_grad(), _with_random_state(ctx.state):
+        with enable_grad(), _with_random_state(ctx.state), _with_autocast(ctx.autocast):
             outputs = ctx.run_function(*inputs)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [

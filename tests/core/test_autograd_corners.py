@@ -1,0 +1,111 @@
+"""Corners of recording: views that outlive a mode, inference tensors, inputs given back, operations without a gradient."""
+
+from __future__ import annotations
+
+import pytest
+
+import pullback as torch
+
+
+def test_a_view_older_than_its_bases_wish_for_a_gradient_cannot_be_written():
+    base = torch.zeros(2, 3)
+    view = base[:]
+    view.add_(1)
+    base.requires_grad_()
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        view.add_(1)
+    with torch.no_grad():
+        view.add_(1)
+    assert float(base.detach().sum()) == 12.0
+
+
+@pytest.mark.parametrize("make", [lambda x: x.view(-1), lambda x: x[0], lambda x: x.mT])
+def test_a_view_of_an_inference_tensor_is_an_inference_tensor_without_history(make):
+    with torch.inference_mode():
+        tensor = torch.ones(1, 2, 3, requires_grad=True)
+        inside = make(tensor)
+    outside = make(tensor)
+    for view in (inside, outside):
+        assert view.is_inference() and not view._is_view() and view.is_leaf and not view.requires_grad
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+            view.add_(1)
+        with torch.inference_mode():
+            view.add_(1)
+    assert float(tensor[0, 0, 0]) == 3.0
+
+
+@pytest.mark.parametrize("replayed", [False, True])
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_writing_a_view_made_without_recording_says_where_it_was_made(mode, replayed):
+    with torch.autograd._force_original_view_tracking(replayed):
+        base = torch.ones(2, 3, requires_grad=True).clone()
+        with getattr(torch, mode)():
+            view = base.view(-1)
+        view * view  # gives the view a history
+        with pytest.raises(RuntimeError, match="A view was created in .* mode and is being modified inplace"):
+            view.add_(2)
+        later = view[:2]
+        with pytest.raises(RuntimeError, match="Output 0 of .* is a view of a view which was created in"):
+            later.add_(2)
+
+
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def test_an_input_given_back_without_recording_has_no_history():
+    x = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        y = Same.apply(x)
+    assert y is not x and y.grad_fn is None and not y.requires_grad and x.requires_grad
+
+
+def test_a_subclass_given_back_stays_one():
+    class Wrapped(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    assert type(Same.apply(torch.ones(3).as_subclass(Wrapped))) is Wrapped
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (lambda x: torch.unique(x), "_unique2"),
+        (lambda x: torch.unique(x, return_inverse=True, return_counts=True), "_unique2"),
+        (lambda x: torch.unique(x.reshape(2, 2), dim=0), "unique_dim"),
+        (lambda x: torch.unique_consecutive(x, return_counts=True), "unique_consecutive"),
+    ],
+)
+def test_distinct_elements_are_recorded_and_their_gradient_is_refused(function, name):
+    x = torch.tensor([1.0, 1.0, 2.0, 0.0], requires_grad=True)
+    found = function(x)
+    first, others = (found, ()) if isinstance(found, torch.Tensor) else (found[0], found[1:])
+    assert first.requires_grad and not any(other.requires_grad for other in others)
+    with pytest.raises(NotImplementedError, match=f"the derivative for '{name}' is not implemented"):
+        first.sum().backward()
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+@pytest.mark.parametrize("enabled", [False, True])
+def test_a_checkpointed_function_runs_again_under_the_same_autocast(enabled, reentrant):
+    seen = []
+
+    def function(x):
+        product = x @ x
+        seen.append(product.dtype)
+        return product
+
+    x = torch.eye(3).requires_grad_()
+    early = torch.utils.checkpoint.set_checkpoint_early_stop(False)
+    with early, torch.autocast("cpu", enabled=enabled, dtype=torch.bfloat16):
+        loss = torch.utils.checkpoint.checkpoint(function, x, use_reentrant=reentrant).sum()
+    loss.backward()
+    assert seen == [torch.bfloat16 if enabled else torch.float32] * 2

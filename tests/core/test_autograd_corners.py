@@ -101,7 +101,7 @@ def test_a_checkpointed_function_runs_again_under_the_same_autocast(enabled, ree
     def function(x):
         product = x @ x
         seen.append(product.dtype)
-        return product
+        return product @ product
 
     x = torch.eye(3).requires_grad_()
     early = torch.utils.checkpoint.set_checkpoint_early_stop(False)

@@ -18,6 +18,7 @@ from .batching_rules import (
     pointwise,
     with_batch_axis,
 )
+from .memory_rules import restrided, strided, written
 
 _ALL = slice(None)
 
@@ -92,6 +93,45 @@ def diagonal_replaced(op: Any, values: list[Any], flags: list[Any], params: dict
 def trailing_matrix(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Operations on the last two axes that take any number of axes before them."""
     return op(*values, **params)
+
+
+def matrices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """The same for two operands, which need equally many axes before the last two."""
+    if len({ndim_of(value, flag) for value, flag in zip(values, flags, strict=True)}) > 1:
+        return example_by_example(op, values, flags, params, size)
+    return op(*[with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)], **params)
+
+
+def along_with_indices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Operations along an axis on arrays that go with an array of indices of as many axes."""
+    ndim = ndim_of(values[0], flags[0])
+    if not ndim or any(ndim_of(value, flag) != ndim for value, flag in zip(values, flags, strict=True)):
+        return example_by_example(op, values, flags, params, size)
+    full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+    changed = {**params, "axis": params["axis"] + 1}
+    if "shape" in params:
+        changed["shape"] = (size, *params["shape"])
+    return op(*full, **changed)
+
+
+def slices_at(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Slices picked or written by one list of indices for all examples; the list is the second operand."""
+    if flags[1] or not ndim_of(values[0], flags[0]) or not ndim_of(values[-1], flags[-1]):
+        return example_by_example(op, values, flags, params, size)
+    full = [value if n == 1 else with_batch_axis(value, flags[n], size) for n, value in enumerate(values)]
+    changed = {**params, "axis": params["axis"] + 1}
+    if "shape" in params:
+        changed["shape"] = (size, *params["shape"])
+    return op(*full, **changed)
+
+
+def filled_with(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """One number for a whole array."""
+    x, value = values
+    if not flags[1]:
+        return op(x, value, **params)
+    shape = tuple(raw(x).shape[int(flags[0]) :])
+    return np.broadcast_to(lined_up(value, True, len(shape)), (size, *shape))
 
 
 # --- products ---
@@ -270,7 +310,7 @@ RULES: dict[str, Rule] = {
     )},
     **{f"pairs.{name}": pointwise for name in ("lerp", "lerp_scalar", "addcmul", "addcdiv", "ldexp", "logaddexp",
     "logaddexp2", "atan2")},
-    **{f"casting.{name}": _same for name in ("cast", "clone", "clone_contiguous", "copied", "real", "imag", "conj",
+    **{f"casting.{name}": _same for name in ("cast", "clone", "clone_contiguous", "copied", "nothing", "real", "imag", "conj",
     "view_as_real", "view_as_complex")},
     "casting.copy_into": lambda op, values, flags, params, size: op(
         with_batch_axis(values[0], flags[0], size), lined_up(values[1], flags[1], ndim_of(values[0], flags[0]))
@@ -309,6 +349,18 @@ RULES: dict[str, Rule] = {
     "matmul.linear_layer": layer, "matmul.linear_map": layer,
     "matmul.contract": contraction,
     "indexing.pick": picked, "indexing.add_back": picked, "indexing.zero_at": picked, "indexing.put": picked,
+    **{f"linalg.{name}": trailing_matrix for name in ("inverse", "det", "cofactors", "slogdet", "cholesky", "lu_factor",
+    "matrix_exp", "set_diagonal", "unit_diagonal")},
+    **{f"decompositions.{name}": trailing_matrix for name in ("eigh", "eig", "svd", "qr")},
+    **{f"linalg.{name}": matrices for name in ("solve", "solve_triangular", "cofactor_change")},
+    **{f"fft.{name}": _axes for name in ("transform", "real_transform", "real_inverse", "scale_inner", "resize")},
+    **{f"scatter.{name}": along_with_indices for name in ("gather", "spread", "scatter_add", "scatter_zero",
+    "scatter_src", "scatter_value")},
+    **{f"scatter.{name}": slices_at for name in ("index_select", "place_slices", "index_add", "index_clear",
+    "index_copy")},
+    "pointwise.fill_from": filled_with, "pointwise.deg2rad": _same, "pointwise.rad2deg": _same,
+    "striding.as_strided": strided, "striding.restride": restrided,
+    "striding.replace_strided": written, "striding.clear_strided": written,
     "indexing.masked_fill": filled,
     "indexing.masked_fill_from": filled,
 }  # fmt: skip

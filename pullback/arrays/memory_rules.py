@@ -1,0 +1,108 @@
+"""Batching rules for what goes by places in memory: strided views, and histories of writes through views.
+
+Each example has the layout its parameters speak of, so places are found once, for one example, and used for all.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .batched import Batched, raw
+from .batching_rules import Rule, example_by_example, is_tensor, lined_up, with_batch_axis
+
+_ALL = slice(None)
+_INNERMOST = 1 << 30  # a level of its own, inside all others
+
+
+def replayed(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Steps of views, each by its own rule."""
+    result = Batched(values[0], _INNERMOST)
+    for step, step_params, _ in params["steps"]:
+        result = step(result, **(step_params or {}))
+    return result.array
+
+
+def edited(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """A copy with other values (or zeros) where steps of views lead to."""
+    from ..autograd.views import _replay
+    from ..ops.indexing import put, zero_at
+
+    x = with_batch_axis(values[0], flags[0], size)
+    shape = tuple(raw(x).shape[1:])
+    count = math.prod(shape)
+    places = _replay(np.arange(1, count + 1).reshape(shape), params["steps"])
+    known = places > 0
+    index = (_ALL, places[known] - 1)
+    flat = np.reshape(x, (size, count))
+    if len(values) == 1:
+        return np.reshape(zero_at(flat, index=index), (size, *shape))
+    value = np.broadcast_to(lined_up(values[1], flags[1], places.ndim), (size, *places.shape))
+    chosen = np.reshape(value, (size, places.size))
+    if not known.all():
+        chosen = chosen[:, known.reshape(-1)]
+    return np.reshape(put(flat, chosen, index=index, accumulate=False), (size, *shape))
+
+
+def _memory(array: np.ndarray, own: np.ndarray, places: int) -> np.ndarray:
+    """Every example laid out in memory, zeros where it has nothing."""
+    memory = np.zeros((len(array), places), array.dtype)
+    memory[:, own] = array
+    return memory
+
+
+def _plainly(rule: Rule) -> Rule:
+    """A rule for arrays; on tensors, which have a history of their own, a loop."""
+
+    def checked(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+        if any(is_tensor(value) or type(value) is Batched for value in values):
+            return example_by_example(op, values, flags, params, size)
+        full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+        return rule(op, full, flags, params, size)
+
+    return checked
+
+
+def _strided(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    from ..ops.striding import _places, contiguous_geometry, positions
+
+    x = values[0]
+    last = params["offset"] + sum((n - 1) * step for n, step in zip(params["size"], params["stride"], strict=True))
+    if (
+        flags[0] and x.flags.c_contiguous and math.prod(params["size"]) and last < math.prod(x.shape[1:])
+        and params["geometry"] == contiguous_geometry(x.shape[1:])
+    ):  # fmt: skip
+        start = x.reshape(size, -1)[:, params["offset"] :]
+        strides = (start.strides[0], *(step * x.itemsize for step in params["stride"]))
+        return np.lib.stride_tricks.as_strided(start, (size, *params["size"]), strides)
+    own = positions(params["geometry"])
+    target = positions((params["size"], params["stride"], params["offset"]))
+    return _memory(values[0], own, _places(own, target))[:, target]
+
+
+def _restrided(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    from ..ops.striding import _places, positions
+
+    out_of, into, shared = (positions(params[name]) for name in ("source", "target", "shared"))
+    places = _places(out_of, into, shared)
+    memory = np.zeros((size, places), values[0].dtype)
+    np.add.at(memory, (_ALL, out_of.reshape(-1)), values[0].reshape(size, -1))
+    share = np.bincount(shared.reshape(-1), minlength=places) if shared.size else np.ones(places, np.intp)
+    if places and share.max() > 1:
+        memory /= np.maximum(share, 1).astype(memory.real.dtype)
+    return memory[:, into]
+
+
+def _written(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    from ..ops.striding import _places, positions
+
+    own = positions(params["geometry"])
+    target = positions((params["size"], params["stride"], params["offset"]))
+    memory = _memory(values[0], own, _places(own, target))
+    memory[:, target] = values[1] if len(values) == 2 else 0
+    return memory[:, own]
+
+
+strided, restrided, written = map(_plainly, (_strided, _restrided, _written))

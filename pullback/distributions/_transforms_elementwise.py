@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
 from pullback.distributions._transform_base import Transform
 from pullback.distributions.utils import NUMBER, broadcast_all, lazy_property
 from pullback.nn.functional import softplus
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class _Parameterless(Transform):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
 from pullback.distributions.distribution import EMPTY, batch_shape_of
 from pullback.distributions.exp_family import ExponentialFamily
 from pullback.distributions.utils import broadcast_all
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class Gamma(ExponentialFamily):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
@@ -11,9 +11,7 @@ from pullback.distributions.transformed_distribution import TransformedDistribut
 from pullback.distributions.transforms import AffineTransform, ExpTransform
 from pullback.distributions.uniform import Uniform
 from pullback.distributions.utils import NUMBER, broadcast_all, euler_constant
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class Gumbel(TransformedDistribution):

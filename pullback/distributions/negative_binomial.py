@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
@@ -12,9 +12,7 @@ from pullback.distributions.distribution import EMPTY, Distribution
 from pullback.distributions.gamma import Gamma
 from pullback.distributions.utils import lazy_property
 from pullback.nn.functional import logsigmoid
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class NegativeBinomial(BinaryParameter, Distribution):

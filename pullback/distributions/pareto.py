@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pullback.distributions import constraints
 from pullback.distributions.exponential import Exponential
 from pullback.distributions.transformed_distribution import TransformedDistribution
 from pullback.distributions.transforms import AffineTransform, ExpTransform
 from pullback.distributions.utils import broadcast_all
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class Pareto(TransformedDistribution):

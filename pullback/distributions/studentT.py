@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
 from pullback.distributions.chi2 import Chi2
 from pullback.distributions.distribution import EMPTY, Distribution
 from pullback.distributions.utils import _standard_normal, broadcast_all
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class StudentT(Distribution):

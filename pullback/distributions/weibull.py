@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
@@ -10,9 +10,7 @@ from pullback.distributions.exponential import Exponential
 from pullback.distributions.transformed_distribution import TransformedDistribution
 from pullback.distributions.transforms import AffineTransform, PowerTransform
 from pullback.distributions.utils import broadcast_all, euler_constant
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class Weibull(TransformedDistribution):

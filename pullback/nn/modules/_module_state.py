@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pullback
 
 from ..parameter import Parameter, is_lazy
+from ._hooks import HookDict  # annotations are looked up by programs that ask for type hints
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from ._hooks import HookDict
 
 EXTRA_STATE_KEY: str = "_extra_state"
 

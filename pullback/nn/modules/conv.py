@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import pullback
+from pullback.tensor import Tensor
 
 from .. import functional as F
 from .. import init
@@ -19,8 +20,6 @@ from .utils import _ntuple, _reverse_repeat_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from pullback import Tensor
 
 __all__ = [
     "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d",

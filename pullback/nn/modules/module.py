@@ -7,6 +7,7 @@ conversion of dtype and device. State dicts, traversal and hooks live in the mix
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pullback
@@ -38,7 +39,6 @@ from ._module_state import StateDictMixin
 from ._module_tree import TreeMixin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Self
 
 __all__ = [

@@ -350,6 +350,8 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                 if sweep.step_generally(node, cotangent):
                     executed.append(node)
                 continue
+            if values is None and sweep is None:  # values behind hooks: what unpacks them may ask which pass this is
+                sweep = adopt(heap, waiting, leaves, owned, executed)
             values = tensors_of(node) if record else arrays_of(node)
         # The rest is `gradients` and `deliver` written out for a node with one output and no hooks:
         # nearly all nodes are such, and this loop is where a small program spends its time.

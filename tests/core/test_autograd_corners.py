@@ -109,3 +109,20 @@ def test_a_checkpointed_function_runs_again_under_the_same_autocast(enabled, ree
         loss = torch.utils.checkpoint.checkpoint(function, x, use_reentrant=reentrant).sum()
     loss.backward()
     assert seen == [torch.bfloat16 if enabled else torch.float32] * 2
+
+
+def test_a_checkpointed_function_runs_again_once_in_each_pass():
+    runs = []
+
+    def function(x):
+        runs.append(None)
+        for _ in range(4):
+            x = (x * x).sin()
+        return x
+
+    x = torch.ones(3, requires_grad=True)
+    loss = torch.utils.checkpoint.checkpoint(function, x, use_reentrant=False).sum()
+    torch.autograd.grad(loss, x, retain_graph=True)
+    assert len(runs) == 2
+    loss.backward()
+    assert len(runs) == 3

@@ -65,18 +65,30 @@ def _plainly(rule: Rule) -> Rule:
     return checked
 
 
-def _strided(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
-    from ..ops.striding import _places, contiguous_geometry, positions
+def strided(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """A strided view: of contiguous examples a view of all of them, which writes go through; else a copy."""
+    from ..ops.striding import contiguous_geometry
 
-    x = values[0]
+    x, array = values[0], raw(values[0])
+    shape = tuple(array.shape[1:])
     last = params["offset"] + sum((n - 1) * step for n, step in zip(params["size"], params["stride"], strict=True))
     if (
-        flags[0] and x.flags.c_contiguous and math.prod(params["size"]) and last < math.prod(x.shape[1:])
-        and params["geometry"] == contiguous_geometry(x.shape[1:])
+        type(array) is not np.ndarray or not flags[0] or not array.flags.c_contiguous or not math.prod(params["size"])
+        or last >= math.prod(shape) or params["geometry"] != contiguous_geometry(shape)
     ):  # fmt: skip
-        start = x.reshape(size, -1)[:, params["offset"] :]
-        strides = (start.strides[0], *(step * x.itemsize for step in params["stride"]))
-        return np.lib.stride_tricks.as_strided(start, (size, *params["size"]), strides)
+        return _strided_copy(op, values, flags, params, size)
+    whole, steps = (size, *params["size"]), (math.prod(shape), *params["stride"])
+    if is_tensor(x):
+        from ..functional.subviews import as_strided
+
+        return as_strided(x, whole, steps, x.storage_offset() + params["offset"])
+    start = x.reshape(size, -1)[:, params["offset"] :]
+    return np.lib.stride_tricks.as_strided(start, whole, tuple(step * x.itemsize for step in steps))
+
+
+def _copied(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    from ..ops.striding import _places, positions
+
     own = positions(params["geometry"])
     target = positions((params["size"], params["stride"], params["offset"]))
     return _memory(values[0], own, _places(own, target))[:, target]
@@ -88,7 +100,7 @@ def _restrided(op: Any, values: list, flags: list, params: dict, size: int) -> A
     out_of, into, shared = (positions(params[name]) for name in ("source", "target", "shared"))
     places = _places(out_of, into, shared)
     memory = np.zeros((size, places), values[0].dtype)
-    np.add.at(memory, (_ALL, out_of.reshape(-1)), values[0].reshape(size, -1))
+    np.add.at(memory, (_ALL, out_of.reshape(-1)), values[0].reshape(size, -1))  # type: ignore[arg-type]
     share = np.bincount(shared.reshape(-1), minlength=places) if shared.size else np.ones(places, np.intp)
     if places and share.max() > 1:
         memory /= np.maximum(share, 1).astype(memory.real.dtype)
@@ -105,4 +117,4 @@ def _written(op: Any, values: list, flags: list, params: dict, size: int) -> Any
     return memory[:, own]
 
 
-strided, restrided, written = map(_plainly, (_strided, _restrided, _written))
+_strided_copy, restrided, written = map(_plainly, (_copied, _restrided, _written))

@@ -179,7 +179,8 @@ class TorchFinder:
             if _is_probe():
                 return None
             if advice_for(fullname) is not None:
-                return importlib.machinery.ModuleSpec(fullname, PlaceholderLoader(), is_package=True)
+                loader = PlaceholderLoader()
+                return importlib.machinery.ModuleSpec(fullname, loader, is_package=True)
             raise ModuleNotFoundError(f"No module named {fullname!r}. {explain_missing(fullname)}", name=fullname)
         return importlib.machinery.ModuleSpec(
             fullname, loader, origin=found.origin, is_package=found.submodule_search_locations is not None

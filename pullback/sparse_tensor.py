@@ -57,6 +57,10 @@ class SparseTensor(Tensor):
         gradient = self._entries.grad
         return None if gradient is None else make(self._places, gradient, self.shape, self._ordered)
 
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        self._entries.grad = value._entries if isinstance(value, SparseTensor) else value
+
     def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
         self._entries.requires_grad_(requires_grad)
         return self
@@ -109,7 +113,7 @@ class SparseTensor(Tensor):
         index = np.array(np.unravel_index(places, shape) if shape else np.zeros((0, len(places))), np.int64)
         return make(FUNCTIONS["tensor"](index), entries, self.shape, True, self._layout)
 
-    def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
+    def to_dense(self, dtype: Any = None, masked_grad: Any = None) -> Tensor:
         """The ordinary tensor: zero where no value is."""
         start = FUNCTIONS["zeros"](self.shape, dtype=self._entries.dtype)
         result = start.index_put(tuple(self._places), self._entries, accumulate=True)

@@ -14,9 +14,12 @@ class WeakIdRef(weakref.ref):
 
     __slots__ = ("_id",)
 
-    def __init__(self, key: Any, callback: Any = None) -> None:
-        super().__init__(key, callback)
-        self._id: int = id(key)
+    _id: int
+
+    def __new__(cls, key: Any, callback: Any = None) -> WeakIdRef:
+        self = super().__new__(cls, key, callback)
+        self._id = id(key)
+        return self
 
     def __hash__(self) -> int:
         return self._id

@@ -10,6 +10,11 @@ from ..tensor import Tensor
 __all__ = ["Variable"]
 
 
+def _is_checkpoint_valid() -> bool:
+    """Whether a reentrant checkpoint may run in this pass: every pass allows it."""
+    return True
+
+
 class _VariableMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor)
@@ -17,6 +22,8 @@ class _VariableMeta(type):
 
 class _Engine:
     """What old programs reach through `Variable._execution_engine`."""
+
+    is_checkpoint_valid = staticmethod(_is_checkpoint_valid)
 
     @staticmethod
     def queue_callback(callback: Callable[[], Any]) -> None:

@@ -174,6 +174,7 @@ def extreme_eigenpairs(A: Tensor, B: Tensor | None, count: int, largest: bool) -
     size = A._array.shape[-1]
     if not 0 < count <= size:
         raise ValueError(f"lobpcg: k must be between 1 and the size of the matrices ({size}), but got {count}")
+    A = (A + A.mH) / 2  # `eigh` reads one triangle only, and the gradient is that of the whole matrix
     if B is not None:
         lower = cholesky(B)
         A = solve_triangular(lower.mH, solve_triangular(lower, A, upper=False), upper=True, left=False)

@@ -33,6 +33,7 @@ class _Options:
     def __init__(self, rtol: float | None, atol: float | None, equal_nan: bool, **checks: bool) -> None:
         self.rtol, self.atol, self.equal_nan = rtol, atol, equal_nan
         self.check_dtype: bool = checks["check_dtype"]
+        self.check_layout: bool = checks["check_layout"]
         self.check_stride: bool = checks["check_stride"]
         self.allow_subclasses: bool = checks["allow_subclasses"]
 
@@ -55,8 +56,9 @@ def assert_close(
             f"{'atol' if rtol is not None else 'rtol'}."
         )
     options = _Options(
-        rtol, atol, equal_nan, check_dtype=check_dtype, check_stride=check_stride, allow_subclasses=allow_subclasses
-    )
+        rtol, atol, equal_nan, check_dtype=check_dtype, check_layout=check_layout, check_stride=check_stride,
+        allow_subclasses=allow_subclasses,
+    )  # fmt: skip
     failure: Exception
     try:
         _compare(actual, expected, options, ())
@@ -155,6 +157,8 @@ def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options, path: 
         )
     if actual.shape != expected.shape:
         raise _Differs(f"The values for attribute 'shape' do not match: {actual.shape} != {expected.shape}.", path)
+    if options.check_layout and actual.layout != expected.layout:
+        raise _Differs(f"The values for attribute 'layout' do not match: {actual.layout} != {expected.layout}.", path)
     if options.check_dtype and actual.dtype is not expected.dtype:
         raise _Differs(f"The values for attribute 'dtype' do not match: {actual.dtype} != {expected.dtype}.", path)
     if options.check_stride and actual.stride() != expected.stride():
@@ -177,9 +181,8 @@ def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options, path: 
 
 def _comparable(actual: Tensor, expected: Tensor) -> tuple[np.ndarray, np.ndarray]:
     """The arrays in one dtype NumPy can compute with."""
-    a, b = (
-        np.asarray(t._array.astype(np.float32) if t._array.dtype.kind == "V" else t._array) for t in (actual, expected)
-    )
+    arrays = [(t.to_dense() if t.is_sparse or t.is_sparse_csr else t)._array for t in (actual, expected)]
+    a, b = (np.asarray(array.astype(np.float32) if array.dtype.kind == "V" else array) for array in arrays)
     if a.dtype != b.dtype:
         common = np.result_type(a, b)
         a, b = a.astype(common), b.astype(common)

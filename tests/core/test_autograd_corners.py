@@ -126,3 +126,19 @@ def test_a_checkpointed_function_runs_again_once_in_each_pass():
     assert len(runs) == 2
     loss.backward()
     assert len(runs) == 3
+
+
+def test_lobpcg_has_the_gradient_of_the_whole_matrix():
+    generator = torch.Generator().manual_seed(0)
+    half = torch.rand(5, 5, dtype=torch.float64, generator=generator)
+    matrix = (half @ half.mT).requires_grad_()
+    assert torch.autograd.gradcheck(lambda A: torch.lobpcg(A, k=2)[0], matrix)
+
+
+def test_assert_close_compares_the_elements_of_sparse_tensors():
+    one, two = torch.eye(3).to_sparse(), (2 * torch.eye(3)).to_sparse()
+    torch.testing.assert_close(one, one.clone())
+    torch.testing.assert_close(one, one.to_dense(), check_layout=False)
+    for other, options in [(two, {}), (two.to_dense(), {"check_layout": False}), (one.to_dense(), {})]:
+        with pytest.raises(AssertionError, match="not close|'layout' do not match"):
+            torch.testing.assert_close(one, other, **options)

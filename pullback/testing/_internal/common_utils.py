@@ -159,8 +159,9 @@ class TestCase(unittest.TestCase):
         elif (atol is None) != (rtol is None):
             rtol, atol = rtol or 0.0, atol or 0.0
         assert_close(
-            first, second, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=exact_dtype and not loose, check_stride=False
-        )
+            first, second, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=exact_dtype and not loose,
+            check_layout=False,
+        )  # fmt: skip
 
     def assertNotEqual(self, x: Any, y: Any, msg: Any = None, **tolerances: Any) -> None:  # type: ignore[override]
         """The opposite of `assertEqual`."""

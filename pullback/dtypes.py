@@ -224,19 +224,31 @@ def set_default_dtype(d: dtype, /) -> None:
 def _promote_integers(a: dtype, b: dtype) -> dtype:
     if a.is_signed == b.is_signed:
         return a if a.itemsize >= b.itemsize else b
-    signed, unsigned = (a, b) if a.is_signed else (b, a)
-    if unsigned is not uint8:
-        raise RuntimeError(
-            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-            f"{a.type_name} and {b.type_name}. Convert one of them first, for example with .to(torch.int64)."
-        )
+    signed = a if a.is_signed else b
     return signed if signed.itemsize > 1 else int16
+
+
+_UNPROMOTED = frozenset({uint16, uint32, uint64, float8_e4m3fn, float8_e5m2})
+
+
+def _check_promotable(a: dtype, b: dtype) -> None:
+    """Float8 meets no other dtype, the wide unsigned integers meet only floating point."""
+    tiny = not {a, b}.isdisjoint((float8_e4m3fn, float8_e5m2))
+    if not tiny and _FLOAT in (a.category, b.category):
+        return
+    family = "Float8 Types" if tiny else "uint16, uint32, uint64 types"
+    raise RuntimeError(
+        f"Promotion for {family} is not supported, attempted to promote {a.type_name} and {b.type_name}. Convert one of "
+        "them first, for example with .to(torch.int64) or .to(torch.float32)."
+    )
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that both can be converted to, by torch's table."""
     if type1 is type2:
         return type1
+    if type1 in _UNPROMOTED or type2 in _UNPROMOTED:
+        _check_promotable(type1, type2)
     low, high = (type1, type2) if type1.category <= type2.category else (type2, type1)
     if low.category == high.category:
         if low.category == _INTEGER:

@@ -219,6 +219,8 @@ def check_bounds(index: np.ndarray, dim: int, size: int) -> None:
     """Every index must be a place in a dim of this size, counted from either end."""
     # Negative numbers are huge without their sign, so the usual case needs one look.
     if index.size and np.maximum.reduce(index.view(np.uintp), axis=None) >= size:
+        if size == 0:
+            raise IndexError(f"index is out of bounds for dimension with size 0: dimension {dim} has no elements")
         low, high = int(index.min()), int(index.max())
         if high >= size or low < -size:
             bad = high if high >= size else low

@@ -100,11 +100,14 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
             value = value.to(x.dtype)
     elif advanced and value._array.dtype != x._array.dtype:
         if value._array.size != 1 or not _has_mask(index):  # one value for a mask is cast, anything else is not
+            check_fits(value._array.shape, x._array[(*basic, ...)].shape, advanced)
             raise RuntimeError(
                 f"Index put requires the source and destination dtypes match, got {x.dtype.type_name} for the "
                 f"destination and {value.dtype.type_name} for the source. Convert it: .to(x.dtype)."
             )
         value = value.to(x.dtype)
+    if advanced and value._array.shape[:1] == (1,):
+        value = _drop_ones(value)
     mode = current_mode()
     if not mode.special and not (mode.grad and (x.requires_grad or value.requires_grad)):
         _write(x, basic, advanced, value)
@@ -114,7 +117,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         from .copying import copy_, fill_
 
         if value._array.ndim or not target._array.ndim:
-            copy_(target, _drop_leading(value, target._array.shape))
+            copy_(target, _drop_ones(value))
         else:
             fill_(target, value)
         return
@@ -142,7 +145,7 @@ def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:
         if value is not x:
             views.check_no_overlap(region)
         if array.ndim > region.ndim or array.shape != region.shape and array.ndim:
-            array = _drop_leading(wrap(array), region.shape)._array
+            array = _drop_ones(wrap(array))._array
             _check_broadcast(array.shape, region.shape)
         np.copyto(region, array, casting="unsafe")
     views.bump(storage)
@@ -189,15 +192,13 @@ def _value(value: Any, x: Tensor) -> Tensor:
     return converted if isinstance(converted, Tensor) else wrap(np.asarray(converted).astype(kind))
 
 
-def _drop_leading(value: Tensor, shape: tuple) -> Tensor:
-    """Torch lets a value have extra leading dims of size 1."""
-    have = value._array.shape
-    extra = len(have) - len(shape)
-    if extra > 0 and all(n == 1 for n in have[:extra]):
-        from .shape import reshape
+def _drop_ones(value: Tensor) -> Tensor:
+    """The value without its leading dims of size 1, of which it may have more than what it is written to."""
+    shape = value._array.shape
+    first = next((axis for axis, n in enumerate(shape) if n != 1), len(shape))
+    from .shape import reshape
 
-        return reshape(value, have[extra:])
-    return value
+    return reshape(value, shape[first:])
 
 
 def check_fits(have: tuple[Any, ...], shape: tuple[Any, ...], index: tuple[Any, ...]) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..autograd.tape import apply, wrap
 from ..dtypes import int64
 from ..ops import scatter as ops
 from ..tensor import Tensor
-from .operands import broadcast_error, sizes_of, wrap_dim
+from .operands import broadcast_error, wrap_dim
 from .registry import public
 
 
@@ -115,7 +116,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 @public(out=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """The elements at `indices` along a dim; both tensors are broadcast along the other dims."""
-    if indices._array.dtype.name not in ("int64", "int32"):
+    if indices._array.dtype != np.int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.type_name}")
     from .shape import expand, ravel
 
@@ -157,9 +158,14 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Flat indices as one tensor of indices for each dim of `shape`."""
     if indices._array.dtype.kind not in "iu":
-        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype!r}")
-    single = shape._array.ndim == 0 if isinstance(shape, Tensor) else hasattr(shape, "__index__")
-    sizes = (shape.__index__(),) if single else sizes_of((shape,))
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype!r}")
+    if isinstance(shape, Tensor) or not hasattr(shape, "__index__") and not isinstance(shape, Sequence):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    given = (shape,) if hasattr(shape, "__index__") else shape
+    for n in given:
+        if not hasattr(n, "__index__"):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
+    sizes = tuple(n.__index__() for n in given)
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
     result = []

@@ -187,3 +187,49 @@ def test_second_derivative_of_products_with_several_zeros_is_refused(function):
     assert pullback.autograd.grad(y, zeros, retain_graph=True)[0].tolist() == [0, 0]
     with pytest.raises(RuntimeError, match="Double backward is unsupported"):
         pullback.autograd.grad(y, zeros, create_graph=True)
+
+
+WRITES = {  # what is written may have more leading dims of size 1 than what the index picks
+    "pairs": ((4, 4), lambda lib: (list(range(4)), list(range(4))), (1, 4)),
+    "rows": ((2, 3), lambda lib: lib.tensor([0, 1]), (1, 1, 2, 3)),
+    "mask": ((2, 3), lambda lib: lib.ones(2, 3) > 0, (1, 6)),
+    "one number": ((2, 3), lambda lib: lib.tensor([0, 1]), (1, 1, 1, 1)),
+    "no place for it": ((2, 3), lambda lib: lib.tensor([0, 1]), (2, 1, 2, 3)),
+    "view": ((2, 3), lambda lib: (0,), (1, 1, 3)),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("recorded", [False, True])
+def test_writing_drops_leading_ones(name, recorded):
+    shape, index, value_shape = WRITES[name]
+
+    def written(lib):
+        value = lib.arange(1.0, np.prod(value_shape) + 1).reshape(value_shape).requires_grad_(recorded)
+        target = lib.zeros(shape)
+        target[index(lib)] = value
+        return target.tolist(), lib.autograd.grad((target * target).sum(), value)[0].tolist() if recorded else None
+
+    assert outcome(lambda: written(pullback)) == outcome(lambda: written(torch))
+
+
+COMPLAINTS = {
+    "take_along_dim": lambda t: t.take_along_dim(t.ones(2, 2), t.zeros(2, 2, dtype=t.int32), 0),
+    "unravel floats": lambda t: t.unravel_index(t.tensor(0.5), (2, 2)),
+    "unravel tensor shape": lambda t: t.unravel_index(t.tensor([1]), t.tensor([1, 2])),
+    "unravel float shape": lambda t: t.unravel_index(t.tensor([1]), 2.0),
+    "unravel float sizes": lambda t: t.unravel_index(t.tensor([1]), (1, 2.0)),
+    "nothing to pick from": lambda t: t.empty(3, 0)[:, [0, 1]],
+    "shape before dtype": lambda t: t.arange(4).__setitem__(t.tensor([0, 1]), t.tensor([1.0, 2.0, 3.0])),
+    "dtype": lambda t: t.arange(4).__setitem__(t.tensor([0, 1]), t.tensor([1.0, 2.0])),
+}
+
+
+@pytest.mark.parametrize("name", COMPLAINTS)
+def test_complaints(name):
+    with pytest.raises(Exception) as expected:
+        COMPLAINTS[name](torch)
+    phrase = str(expected.value).split("but got")[0].rstrip(". ")
+    with pytest.raises(type(expected.value)) as raised:
+        COMPLAINTS[name](pullback)
+    assert phrase in str(raised.value)

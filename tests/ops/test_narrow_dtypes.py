@@ -164,3 +164,23 @@ def test_gradients_that_are_long_sums(expression: str, dtype: str) -> None:
         eval(expression, {"t": t, "x": x, "kind": kind}).backward()
         gradients.append(x.grad.item())
     assert gradients[0] == gradients[1] > 2048
+
+
+DTYPE_NAMES = (
+    "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 "
+    "float8_e4m3fn float8_e5m2"
+).split()
+
+
+@pytest.mark.parametrize("first", DTYPE_NAMES)
+def test_promotion_table(first):
+    """Every pair of dtypes: the same common dtype, or the same complaint."""
+
+    def common(lib, second):
+        try:
+            return str(lib.promote_types(getattr(lib, first), getattr(lib, second)))
+        except RuntimeError as error:
+            return str(error)
+
+    for second in DTYPE_NAMES:
+        assert common(pullback, second).startswith(common(torch, second)), (first, second)

@@ -18,9 +18,20 @@ _INNERMOST = 1 << 30  # a level of its own, inside all others
 
 
 def replayed(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Steps of views, each by its own rule."""
+    """Steps of views, each by its own rule; strided ones speak of memory that these values need not have."""
+    from ..autograd.views import _replay
+    from ..ops.indexing import pick
+    from ..ops.striding import as_strided
+
+    steps = params["steps"]
+    if any(step is as_strided for step, _, _ in steps):
+        shape = tuple(raw(values[0]).shape[1:])
+        count = math.prod(shape)
+        places = _replay(np.arange(1, count + 1).reshape(shape), steps)
+        picked = pick(np.reshape(values[0], (size, count)), index=(_ALL, np.maximum(places, 1) - 1))
+        return picked if places.all() else np.where(places > 0, picked, 0)
     result = Batched(values[0], _INNERMOST)
-    for step, step_params, _ in params["steps"]:
+    for step, step_params, _ in steps:
         result = step(result, **(step_params or {}))
     return result.array
 

@@ -422,12 +422,12 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     target_batched = level_of(dst) == level and dst.batched
     source_batched = level_of(src) == level and src.batched
     if source_batched and not target_batched:
-        size = raw(src.array).shape[0]
         raise RuntimeError(
-            f"output with shape {list(dst.shape)} doesn't match the broadcast shape {[size, *src.shape]}. A tensor "
-            "that is not "
-            "part of the batch is being written to with one value for each example: use the out-of-place form of the "
-            "operation."
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+            "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` "
+            f"not being vmapped over in a vmap. The tensor of shape {list(dst.shape)} is the same for all examples and "
+            "would get a value for each: make it with zeros_like(x) or x.new_zeros(...) of a tensor x that is mapped "
+            "over, or use the out-of-place form of the operation."
         )
     target = dst.array if level_of(dst) == level else dst
     value = src.array if level_of(src) == level else src

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..tensor import Tensor
 from . import tape
-from .forward_mode import CARRIERS, below_level, forget_level, set_tangent
+from .forward_mode import CARRIERS, below_level, forget_level, set_tangent, tangents_of
 from .grad_mode import ModeSwitch
 from .mode import current_mode, set_mode
 
@@ -164,7 +164,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     number = current_mode().dual_level if not level else level
     if number == 0:
         return UnpackedDualTensor(tensor, None)
-    tangents = tensor._tangent
+    tangents = tangents_of(tensor)
     if tangents is None or number not in tangents:
         return UnpackedDualTensor(tensor, None)
     return UnpackedDualTensor(below_level(tensor, number), tangents[number])

@@ -346,8 +346,8 @@ def write_tangents(tensor: Tensor, result: Tensor) -> None:
     for level in {*tangents, *present}:
         new = tangents.get(level)
         old = present.get(level)
-        if old is None:
-            old = _tangent_in_base(tensor, level)
+        if old is None and new is not None:
+            old = _tangent_in_base(tensor, level, new)
         if old is None:
             set_tangent(tensor, level, new)  # type: ignore[arg-type]
         else:
@@ -355,15 +355,28 @@ def write_tangents(tensor: Tensor, result: Tensor) -> None:
             set_tangent(tensor, level, old)
 
 
-def _tangent_in_base(tensor: Tensor, level: int) -> Tensor | None:
-    """The place for a view's tangent inside that of its base, which gets one if it had none."""
+def _tangent_in_base(tensor: Tensor, level: int, new: Tensor) -> Tensor | None:
+    """The place for a view's tangent inside that of its base, which gets one if it had none, batched as `new` is."""
     view = tensor._view
     if view is None:
         return None
     base = view.base
     if base._tangent is None or level not in base._tangent:
-        set_tangent(base, level, _zeros_like(base))
-    place = base._tangent[level]
+        set_tangent(base, level, new.new_zeros(base._array.shape, dtype=base.dtype))
+    return _part_of(base._tangent[level], view)
+
+
+def _part_of(tangent: Tensor, view: Any) -> Tensor:
+    """The part of a base's tangent that a view of the base looks at."""
     for op, params in view.steps:
-        place = tape.apply(op, (place,), params)
-    return place
+        tangent = tape.apply(op, (tangent,), params)
+    return tangent
+
+
+def tangents_of(tensor: Tensor) -> dict[int, Tensor] | None:
+    """The tangents. A view that was made before its base got some, by a write in place, takes its part of them."""
+    view = tensor._view
+    if tensor._tangent is None and view is not None and view.base._tangent is not None:
+        for level, tangent in view.base._tangent.items():
+            set_tangent(tensor, level, _part_of(tangent, view))
+    return tensor._tangent

@@ -135,6 +135,10 @@ def top_levels(inputs: tuple[Any, ...], params: dict[Any, Any] | None, below: fl
         array = value
         if isinstance(value, Tensor):
             array = value._array
+            if value._tangent is None and value._view is not None and value._view.base._tangent is not None:
+                from .forward_mode import tangents_of
+
+                tangents_of(value)
             if value._tangent is not None:
                 for level in value._tangent:
                     if dual < level < below:

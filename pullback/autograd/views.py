@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import tensor as _tensor  # type: ignore[no-redef]
-from ..arrays.batched import NotBatchable
+from ..arrays.batched import Batched, NotBatchable
 from ..storage import Storage, storage_of
 from ..tensor import Anchor, Tensor, anchor_of
 from .grad_mode import is_view_replay_enabled
@@ -357,6 +357,11 @@ def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs:
         alias = tensor.detach()  # no_grad with forward mode: a leaf may be written
     else:
         alias = alias_of(tensor)
+    aliases = [alias]
+    if type(alias._array) is Batched:
+        from ..arrays.own_memory import alias_inside
+
+        aliases += alias_inside(alias)
     try:
         result = function(alias, *args, **kwargs)
     except NotBatchable as error:
@@ -369,13 +374,15 @@ def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs:
     recording = mode.grad and result._requires_grad
     if recording:
         check_writable(tensor, mode, True)
-    kept = weakref.ref(alias)
+    kept = [weakref.ref(each) for each in aliases]
     del alias
-    saved = kept()
-    if saved is not None:
-        # A rule wants the old value: it gets a copy, and this write does not count against it.
-        saved._array = np.copy(saved._array)
-        saved._storage = None
+    aliases.clear()
+    for reference in kept:
+        saved = reference()
+        if saved is not None:
+            # A rule wants the old value: it gets a copy, and this write does not count against it.
+            saved._array = np.copy(saved._array)
+            saved._storage = None
     write(tensor, result, storage)
     if result._tangent is not None or tensor._tangent is not None:
         from .forward_mode import write_tangents

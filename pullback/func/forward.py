@@ -12,7 +12,7 @@ from ..arrays.batched import Batched
 from ..arrays.randomness import randomness_of_level
 from ..autograd.batched_grad import batch_level, unbatched
 from ..autograd.forward_ad import dual_at, next_level
-from ..autograd.forward_mode import below_level
+from ..autograd.forward_mode import below_level, tangents_of
 from ..autograd.mode import current_mode, set_mode
 from ..autograd.tape import wrap
 from ..tensor import Tensor
@@ -71,7 +71,7 @@ def push(
         _check_tensors(flat_out, name, "primals")
         results, found = [], []
         for value in flat_out:
-            tangent = None if value._tangent is None else value._tangent.get(level)
+            tangent = (tangents_of(value) or {}).get(level)
             if tangent is None and strict:
                 raise RuntimeError(
                     f"{name}: The output of f is independent of the inputs. This is not allowed with strict=True."

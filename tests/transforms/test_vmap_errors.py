@@ -72,7 +72,7 @@ REFUSED = [
     (ValueError, "in_dims is not compatible", lambda: P.vmap(lambda a: a, in_dims=(0, 0))(ones(3))),
     (
         RuntimeError,
-        "doesn't match the broadcast shape [2, 3]",
+        "`other` being vmapped over but `self` not being vmapped over",
         lambda: P.vmap(lambda a: P.zeros(3).add_(a))(ones(2, 3)),
     ),
     (RuntimeError, "Only allowed values for randomness", lambda: P.vmap(lambda a: a, randomness="some")(ones(3))),

@@ -334,7 +334,7 @@ PROTOCOL: dict[str, Any] = {
     "is_contiguous": is_contiguous, "item": item, "tolist": tolist, "type": type_,
     "dim": lambda self: self._array.ndim, "ndimension": lambda self: self._array.ndim,
     "element_size": lambda self: self._array.dtype.itemsize,
-    "data_ptr": lambda self: self.memory().__array_interface__["data"][0],
+    "data_ptr": lambda self: self.memory().__array_interface__["data"][0] if self._array.size else 0,
     "itemsize": property(lambda self: self._array.dtype.itemsize),
     "nbytes": property(lambda self: self._array.nbytes),
     "is_floating_point": lambda self: self._array.dtype.kind in "fV",
@@ -367,7 +367,7 @@ PROTOCOL: dict[str, Any] = {
 # What those of them are that are too short for a docstring.
 _SENTENCES = {
     "dim ndimension": "The number of dims.", "element_size itemsize": "The size of one element, in bytes.",
-    "nbytes": "The size of all elements, in bytes.", "data_ptr": "The address of the first element.",
+    "nbytes": "The size of all elements, in bytes.", "data_ptr": "The address of the first element, 0 if there is none.",
     "is_floating_point": "Whether the elements are floats.", "is_complex": "Whether the elements are complex numbers.",
     "is_signed": "Whether the dtype has negative numbers.", "is_conj": "False: conjugation is done at once.",
     "is_neg": "False: negation is done at once.", "is_cpu": "True: every tensor lives in main memory.",

@@ -198,8 +198,10 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     array = self.memory()
     if array.shape != wanted:
         count = math.prod(wanted)
-        if count * array.itemsize >= 1 << 63 or math.prod(n for n in wanted if n) >= 1 << 63:
+        if count * array.itemsize >= 1 << 63:
             raise RuntimeError(f"Storage size calculation overflowed (integer overflow) with sizes={list(wanted)}")
+        if math.prod(n for n in wanted if n) >= 1 << 63:
+            raise RuntimeError(f"Stride calculation overflowed with sizes={list(wanted)}")
         flat, start = _memory_from(array)
         missing = start + count - flat.size
         if missing > 0:

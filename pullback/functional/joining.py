@@ -102,11 +102,15 @@ def tensor_split(
         )
     axis = wrap_dim(dim, len(shape))
     if isinstance(where, Tensor):
-        if where._array.dtype.name != "int64" or where._array.ndim > 1:
+        if where._array.dtype.name != "int64":
             raise RuntimeError(
-                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional "
-                "tensor of "
-                f"long, but got a tensor with {where._array.ndim} dims of {where.dtype!r}"
+                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                f"{where.dtype.type_name}"
+            )
+        if where._array.ndim > 1:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
+                f"but got a tensor with {where._array.ndim} dims"
             )
         where = where._array.tolist()
     size = shape[axis]

@@ -32,7 +32,7 @@ _RANGES = [set(range(ndim)) for ndim in range(65)]
 def infer_shape(sizes: tuple[Any, ...], count: int) -> tuple[Any, ...]:
     """Fill in a -1, and check that the number of elements is right."""
     known = math.prod(sizes)
-    if known == count and (known > 0 or min(sizes) >= 0):
+    if known == count and min(sizes, default=0) >= 0:
         return sizes
     unknown = sizes.count(-1)
     if unknown > 1:
@@ -105,8 +105,12 @@ def view_dtype(x: Tensor, dtype: dtype_type) -> Tensor:
     have, want = array.dtype.itemsize, wanted.itemsize
     if have != want:
         if array.ndim == 0:
-            raise RuntimeError("self.dim() cannot be 0 to view Float as a type of a different element size")
-        if array.shape[-1] > 1 and array.strides[-1] != have:
+            raise RuntimeError(
+                f"self.dim() cannot be 0 to view {x.dtype.type_name} as {dtype.type_name} (different element sizes)"
+            )
+        if array.size == 0:
+            array = np.empty(array.shape, array.dtype)  # no memory to look at; NumPy gives some of these strides of 0
+        if array.shape[-1] > 1 and array.strides[-1] != have and array.size:
             raise RuntimeError(
                 f"self.stride(-1) must be 1 to view {x.dtype.type_name} as {dtype.type_name} (different element "
                 "sizes), "

@@ -24,7 +24,7 @@ def make_tensor(
         drawn = real if real.itemsize >= 4 else float32
         result = rand(*sizes, *((2,) if dtype.is_complex else ()), dtype=drawn) * (upper - lower) + lower
         if dtype.is_complex:
-            result = view_as_complex(result)
+            result = view_as_complex(result).detach()  # a tensor of its own
         result = result.to(dtype if dtype.is_floating_point or dtype.itemsize >= 8 else complex64)
     else:
         lowest = 0 if is_bool or not dtype.is_signed else -9

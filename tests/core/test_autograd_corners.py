@@ -142,3 +142,21 @@ def test_assert_close_compares_the_elements_of_sparse_tensors():
     for other, options in [(two, {}), (two.to_dense(), {"check_layout": False}), (one.to_dense(), {})]:
         with pytest.raises(AssertionError, match="not close|'layout' do not match"):
             torch.testing.assert_close(one, other, **options)
+
+
+def test_shapes_that_cannot_be():
+    x, empty = torch.zeros(15), torch.zeros(0, 4)
+    cases = [
+        (lambda: x.view(15, -1, -1), "only one dimension can be inferred"),
+        (lambda: x.reshape(-1, 15, -1), "only one dimension can be inferred"),
+        (lambda: torch.zeros(()).view(torch.uint8), r"self.dim\(\) cannot be 0 to view Float as Byte"),
+        (lambda: x.tensor_split(torch.tensor(1.5)), "to have dtype of long, but got Float"),
+        (lambda: x.tensor_split(torch.tensor([[1]])), "one-dimensional tensor, but got a tensor with 2 dims"),
+        (lambda: torch.zeros(()).resize_([0, 4, 2**61]), "Stride calculation overflowed"),
+        (lambda: torch.zeros(()).resize_([2, 4, 2**60]), "Storage size calculation overflowed"),
+    ]
+    for call, message in cases:
+        with pytest.raises(RuntimeError, match=message):
+            call()
+    assert torch.randn(0, 4).view(torch.uint8).shape == (0, 16)
+    assert empty.data_ptr() == x[:0].data_ptr() == 0 != x.data_ptr()

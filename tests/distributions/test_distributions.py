@@ -189,6 +189,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_raise_what_torch_raises(name):
+    torch.distributions.Distribution.set_default_validate_args(True)  # packages that other tests import turn it off
     with pytest.raises(Exception) as expected:
         MISTAKES[name](torch, torch.distributions)
     with pytest.raises(type(expected.value)) as got:

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from .batched import Batched
+import numpy as np
+
+from .batched import Batched, raw
 
 _levels: ContextVar[tuple[Any, ...]] = ContextVar("pullback_randomness", default=())
 
@@ -24,11 +26,79 @@ class randomness_of_level:
         _levels.reset(self.token)
 
 
-def drawn(draw: Callable[[tuple[Any, ...]], Any], shape: tuple[Any, ...], outside: tuple[Any, ...] = ()) -> Any:
+def drawn(draw: Callable[[tuple[Any, ...]], Any], shape: tuple[Any, ...]) -> Any:
     """What `draw(shape)` gives, under the randomness of all levels of vmap: possibly a batch."""
     levels = _levels.get()
     if not levels:
         return draw(shape)
+    _check_allowed(levels)
+    different = [(level, size) for level, randomness, size in levels if randomness == "different"]
+    array = draw((*(size for _, size in different), *shape))
+    for level, _ in different:
+        array = Batched(array, level)
+    return array
+
+
+def drawn_from(draw: Callable[..., Any], *parameters: Any) -> Any:
+    """What `draw` gives for arrays of parameters, each example's own: possibly a batch."""
+    levels = _levels.get()
+    if not levels:
+        return draw(*map(np.asarray, parameters))
+    refuse_same(*parameters)
+    different = [(level, size) for level, randomness, size in levels if randomness == "different"]
+    sizes = tuple(size for _, size in different)
+    array = draw(*(_with_examples(value, different, sizes) for value in parameters))
+    for level, _ in different:
+        array = Batched(array, level)
+    return array
+
+
+def _with_examples(value: Any, different: list, sizes: tuple) -> np.ndarray:
+    """An array with all examples of the levels in front."""
+    shape, axes = np.shape(value), []
+    value = raw(value)
+    while type(value) is Batched:
+        axes.append((value.level, value.batched))
+        value = raw(value.array)
+    held = [level for level, batched in reversed(axes) if batched]
+    lengths = [size if level in held else 1 for level, size in different]
+    return np.broadcast_to(np.reshape(value, (*lengths, *shape)), (*sizes, *shape))
+
+
+def refuse_same(*arrays: Any) -> None:
+    """Complain about random numbers that should be the same for all examples but depend on each example."""
+    levels = _levels.get()
+    if not levels:
+        return
+    _check_allowed(levels)
+    for level, randomness, _ in levels:
+        if randomness == "same" and any(_held_at(array, level) for array in arrays):
+            raise RuntimeError(
+                "Vmap does not currently support same randomness with a batched tensor input. Draw uniform or normal "
+                'numbers of a fixed size and compute what is wanted from these, or use randomness="different".'
+            )
+
+
+def refuse_different(array: Any) -> None:
+    """Complain about a tensor that all examples share and that should be filled differently for each."""
+    for level, randomness, _ in _levels.get():
+        if randomness == "different" and not _held_at(array, level):
+            raise RuntimeError(
+                "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
+                "randomness. Fill a tensor that has room for each example: zeros_like(x) of one that is mapped over."
+            )
+
+
+def _held_at(array: Any, level: int) -> bool:
+    """Whether an array has a value for each example of a level."""
+    while type(array) is Batched:
+        if array.level == level:
+            return array.batched
+        array = raw(array.array)
+    return False
+
+
+def _check_allowed(levels: tuple) -> None:
     for _, randomness, _ in levels:
         if randomness == "error":
             raise RuntimeError(
@@ -36,11 +106,6 @@ def drawn(draw: Callable[[tuple[Any, ...]], Any], shape: tuple[Any, ...], outsid
                 "'different' randomness "
                 "flags on vmap or perform the randomness operation out of vmap"
             )
-    different = [(level, size) for level, randomness, size in levels if randomness == "different"]
-    array = draw((*(size for _, size in reversed(different)), *shape))
-    for level, _ in different:
-        array = Batched(array, level)
-    return array
 
 
 def randomness_at(level: int) -> str:

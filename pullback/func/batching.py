@@ -48,7 +48,7 @@ def vmap(
         run = functools.partial(_run, func, out_dims, randomness, spec, kwargs)
         try:
             if chunk_size is not None:
-                return _in_chunks(run, flat, dims, size, chunk_size, func, out_dims)
+                return _in_chunks(run, flat, dims, size, chunk_size, func, out_dims, randomness == "same")
             return run(flat, dims, size)
         except NotBatchable as error:
             if fallback != "loop":
@@ -180,6 +180,11 @@ def _left(func: Callable, value: Any, dim: Any, level: int, size: int) -> Any:
         return inside
     if not batched:
         inside = inside.expand(size, *inside.shape).clone() if size != 1 else inside.unsqueeze(0)
+    if not isinstance(dim, int):
+        raise ValueError(
+            f"vmap({name}, ..., out_dims=...): `out_dims` must be an int, None or a python collection of ints "
+            f"representing where in the outputs the vmapped dimension should appear, got {dim!r}."
+        )
     ndim = inside.ndim
     if not -ndim <= dim < ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
@@ -195,11 +200,18 @@ def _cut(flat: list, dims: list, start: int, stop: int) -> list:
     ]
 
 
-def _in_chunks(run: Callable, flat: list, dims: list, size: int, chunk: int, func: Callable, out_dims: Any) -> Any:
-    results = [
-        run(_cut(flat, dims, start, min(start + chunk, size)), dims, min(chunk, size - start))
-        for start in range(0, size, chunk)
-    ]
+def _in_chunks(
+    run: Callable, flat: list, dims: list, size: int, chunk: int, func: Callable, out_dims: Any, same: bool
+) -> Any:
+    """Chunk after chunk. Random numbers that are the `same` for all examples are so in all chunks."""
+    from ..random import get_rng_state, set_rng_state
+
+    state = get_rng_state() if same else None
+    results = []
+    for start in range(0, size, chunk):
+        if state is not None:
+            set_rng_state(state)
+        results.append(run(_cut(flat, dims, start, min(start + chunk, size)), dims, min(chunk, size - start)))
     return _concatenated(results, func, out_dims, False)
 
 

@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.randomness import drawn
+from ..arrays.randomness import drawn, drawn_from, refuse_same
 from ..autograd.op import op
 from ..autograd.tape import apply, wrap
 from ..kernels.random import discrete, rejection, streams
 from ..tensor import Tensor
 from .checks import certainly
 from .operands import NUMBERS, as_tensor, sizes_of
-from .random_sampling import _check_chances, _finish, _from, _kind, normal_array
+from .random_sampling import _check_chances, _finish, _from, _kind, normal_array, replacement
 from .registry import public
 
 _bernoulli_from = op(
-    "BernoulliBackward0", lambda x, values: values, kind="elementwise_pull", x=lambda g: g * 0, values=None
+    "BernoulliBackward0", replacement, kind="elementwise_pull", x=lambda g: g * 0, values=None
 )
 _poisson_from = op(
-    "PoissonBackward0", lambda x, values: values, kind="elementwise_pull", x=lambda g: g * 0, values=None
+    "PoissonBackward0", replacement, kind="elementwise_pull", x=lambda g: g * 0, values=None
 )
 
 
@@ -33,6 +33,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
     """Ones and zeros: ones with the probabilities in `input` (or all with probability p)."""
     array, stream = input._array, _from(generator)
     kind = array.dtype
+    refuse_same(array)
     if p is not None:
         values = drawn(lambda shape: discrete.bernoulli(stream, shape, kind, float(p)), array.shape)
     else:
@@ -52,15 +53,16 @@ def _uniforms(stream: Any, shape: tuple, kind: np.dtype) -> np.ndarray:
 @public(method=False)
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Poisson counts with the rates in `input`."""
-    if np.any(input._array < 0):
+    if certainly(np.any(input._array < 0)):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return apply(_poisson_from, (input, wrap(rejection.poisson(_from(generator), np.asarray(input._array)))))
+    stream = _from(generator)
+    return apply(_poisson_from, (input, wrap(drawn_from(lambda rate: rejection.poisson(stream, rate), input._array))))
 
 
 @public(out=True)
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`."""
-    array = np.asarray(input._array)
+    array = input._array
     if array.dtype.kind not in "fV":
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.type_name}")
     if array.ndim not in (1, 2) or array.shape[-1] == 0:
@@ -69,7 +71,14 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > array.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    return wrap(discrete.multinomial(_from(generator), array, num_samples, replacement))
+    stream = _from(generator)
+
+    def draw(weights: np.ndarray) -> np.ndarray:
+        rows = weights.reshape(-1, weights.shape[-1]) if weights.ndim > 2 else weights
+        chosen = discrete.multinomial(stream, rows, num_samples, replacement)
+        return chosen.reshape(*weights.shape[:-1], num_samples)
+
+    return wrap(drawn_from(draw, array))
 
 
 @public(method=False)
@@ -117,6 +126,7 @@ def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     shape = np.broadcast_shapes(*(np.shape(value._array) for value in (mean, std) if isinstance(value, Tensor)))
     kind = given._array.dtype
+    refuse_same(*(value._array for value in (mean, std) if isinstance(value, Tensor)))
     if not isinstance(std, Tensor):
         return wrap(drawn(lambda sizes: normal_array(stream, sizes, kind, 0.0, std), shape) + mean._array)
     values = drawn(lambda sizes: normal_array(stream, sizes, kind), shape) * std._array
@@ -126,5 +136,10 @@ def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
 @public(method=False)
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """Successes among `count` trials of probability `prob`."""
-    n, p = np.broadcast_arrays(count._array, prob._array)
-    return wrap(rejection.binomial(_from(generator), n.astype(prob._array.dtype), np.asarray(p)))
+    stream, kind = _from(generator), prob._array.dtype
+
+    def draw(n: np.ndarray, p: np.ndarray) -> np.ndarray:
+        n, p = np.broadcast_arrays(n, p)
+        return rejection.binomial(stream, n.astype(kind), np.asarray(p))
+
+    return wrap(drawn_from(draw, count._array, prob._array))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import random as random_module
-from ..arrays.randomness import drawn
+from ..arrays.randomness import drawn, refuse_different
 from ..autograd.mode import current_mode
 from ..autograd.op import Op, op
 from ..autograd.tape import apply, wrap
@@ -254,9 +254,14 @@ def _memory_order(array: np.ndarray) -> tuple[int, ...]:
     return tuple(sorted(range(array.ndim), key=lambda i: -abs(array.strides[i])))
 
 
+def replacement(x: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The new values, for each example of a batch if it has the old ones for each."""
+    return values if values.ndim >= x.ndim else np.broadcast_to(values, x.shape)
+
+
 def _refill(node_name: str) -> Op:
     """The operation behind a sampler in place: the old values are forgotten."""
-    return op(node_name, lambda x, values: values, kind="elementwise_pull", x=lambda g: g * 0, values=None)
+    return op(node_name, replacement, kind="elementwise_pull", x=lambda g: g * 0, values=None)
 
 
 def _filled(refill: Op, x: Tensor, generator: Any, draw: Callable[..., np.ndarray], *args: Any) -> Tensor:
@@ -269,6 +274,9 @@ def _filled(refill: Op, x: Tensor, generator: Any, draw: Callable[..., np.ndarra
         np.copyto(array, _in_memory_order(array, array.dtype, draw, stream, *args), casting="unsafe")
         bump(storage_of(x))
         return x
+
+    if mode.batch_level:
+        refuse_different(x._array)
 
     def fill(old: Tensor) -> Tensor:
         return apply(refill, (old, wrap(_in_memory_order(old._array, old._array.dtype, draw, stream, *args))))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.randomness import drawn, drawn_from
 from ...autograd.tape import apply, apply_unary
 from ...functional import elementary, reductions
 from ...functional.checks import need_tensor
@@ -211,7 +212,7 @@ def _rrelu(x: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: 
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, but got {lower} > {upper}.")
     if not training:
         return apply_unary(ops.rrelu, x, {"slope": (float(lower) + float(upper)) / 2})
-    noise = rrelu_noise(generator(), x._array, lower, upper)
+    noise = drawn_from(lambda values: rrelu_noise(generator(), values, lower, upper), x._array)
     return apply(ops.rrelu_with_noise, (x, constant(noise)))
 
 
@@ -285,7 +286,7 @@ def gumbel_softmax(
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     array = logits._array
-    draws = exponential(generator(), array.shape, array.dtype)
+    draws = drawn(lambda shape: exponential(generator(), shape, array.dtype), array.shape)
     soft = reductions.softmax((logits + constant(-np.log(draws))) / tau, dim)
     if not hard:
         return soft

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.randomness import drawn
 from ...autograd import autocast
 from ...autograd.tape import apply
 from ...functional.matmul import bmm, linear
@@ -110,7 +111,7 @@ def _dropout_of_scores(shape: tuple, query: Tensor, p: float) -> Tensor:
     kind = query._array.dtype
     if p == 1:
         return constant(np.zeros(shape, kind))
-    return constant(dropout_mask(generator(), shape, kind, p))
+    return constant(drawn(lambda sizes: dropout_mask(generator(), sizes, kind, p), shape))
 
 
 def _repeated_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.randomness import drawn
+from ...autograd.mode import current_mode
 from ...autograd.views import in_place
 from ...functional.arithmetic import mul
 from ...functional.operands import sizes_of
@@ -24,11 +26,10 @@ def _check(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _in_memory_order(array: Any, draw: Callable[[tuple], np.ndarray]) -> np.ndarray:
+def _in_memory_order(array: Any, draw: Callable[[tuple], np.ndarray]) -> Any:
     """A mask drawn in the order the input's elements lie in memory, which is torch's."""
-    flags = getattr(array, "flags", None)
-    if flags is None or flags.c_contiguous or array.ndim < 2:
-        return draw(array.shape)
+    if current_mode().batch_level or array.flags.c_contiguous or array.ndim < 2:
+        return drawn(draw, array.shape)
     order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
     mask = draw(tuple(array.shape[axis] for axis in order))
     return mask.transpose(np.argsort(order))
@@ -39,7 +40,7 @@ def _needs_float(input: Tensor) -> None:
         raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.type_name}")
 
 
-def _multiplied(input: Tensor, mask: np.ndarray, inplace: bool) -> Tensor:
+def _multiplied(input: Tensor, mask: Any, inplace: bool) -> Tensor:
     return in_place(input, mul, constant(mask)) if inplace else mul(input, constant(mask))
 
 
@@ -66,7 +67,7 @@ def feature_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplac
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if p == 1:
         return _multiplied(input, np.zeros((), array.dtype), inplace)
-    mask = dropout_mask(generator(), feature_noise_shape(array.shape), array.dtype, p)
+    mask = drawn(lambda shape: dropout_mask(generator(), shape, array.dtype, p), feature_noise_shape(array.shape))
     return _multiplied(input, mask, inplace)
 
 
@@ -123,7 +124,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return (feature_dropout if input.ndim == 5 else _one_sample)(input, p, training, inplace)
 
 
-def _scaled_and_shifted(input: Tensor, noise: tuple[np.ndarray, np.ndarray]) -> Tensor:
+def _scaled_and_shifted(input: Tensor, noise: tuple[Any, Any]) -> Tensor:
     scale, shift = noise
     return input * constant(scale) + constant(shift)
 
@@ -137,17 +138,21 @@ def _alpha(input: Tensor, p: float, training: bool, inplace: bool, features: boo
     _needs_float(input)
     if p == 1:
         return _multiplied(input, np.zeros((), array.dtype), inplace)
-    if features:
+    if current_mode().batch_level:
+        sizes = feature_noise_shape(array.shape) if features else array.shape
+        pairs = drawn(lambda shape: np.stack(alpha_dropout_noise(generator(), shape, array.dtype, p), axis=-1), sizes)
+        noise = (pairs[..., 0], pairs[..., 1])
+    elif features:
         noise = alpha_dropout_noise(generator(), feature_noise_shape(array.shape), array.dtype, p)
     else:
-        drawn: list[np.ndarray] = []
+        parts: list[np.ndarray] = []
 
         def draw(shape: tuple) -> np.ndarray:
-            drawn.extend(alpha_dropout_noise(generator(), sizes_of((shape,)), array.dtype, p))
-            return drawn[0]
+            parts.extend(alpha_dropout_noise(generator(), sizes_of((shape,)), array.dtype, p))
+            return parts[0]
 
         scale = _in_memory_order(array, draw)
-        shift = drawn[1] if scale is drawn[0] else _in_memory_order(array, lambda shape: drawn[1])
+        shift = parts[1] if scale is parts[0] else _in_memory_order(array, lambda shape: parts[1])
         noise = (scale, shift)
     return in_place(input, _scaled_and_shifted, noise) if inplace else _scaled_and_shifted(input, noise)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.randomness import drawn
 from ...autograd.mode import current_mode
 from ...autograd.tape import apply
 from ...kernels.random.streams import uniform
@@ -404,7 +405,8 @@ def _fractional(
         )
     batch, channels = (1 if input.ndim == axes + 1 else input.shape[0]), input.shape[-axes - 1]
     if samples is None:
-        samples = constant(uniform(generator(), (batch, channels, axes), input._array.dtype))
+        kind = input._array.dtype
+        samples = constant(drawn(lambda shape: uniform(generator(), shape, kind), (batch, channels, axes)))
     _check_samples(samples, input, batch, channels, axes)
     if samples.shape[0] != batch:
         samples = samples[:batch]

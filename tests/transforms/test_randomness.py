@@ -1,0 +1,108 @@
+"""Random numbers inside `vmap`: refused, the same or different for the examples, drawn as torch draws them."""
+
+import numpy as np
+import pytest
+
+import pullback
+
+torch = pytest.importorskip("torch")
+
+# functions of (library, tensor); the tensor is used for its shape and dtype only
+SHAPED = {
+    "rand": lambda M, x: M.rand(3),
+    "randn_like": lambda M, x: M.randn_like(x),
+    "randperm": lambda M, x: M.randperm(20).double(),
+    "dropout": lambda M, x: M.nn.functional.dropout(M.ones_like(x)),
+    "dropout1d": lambda M, x: M.nn.functional.dropout1d(x.new_ones(4, 5, 2)),
+    "dropout3d": lambda M, x: M.nn.functional.dropout3d(x.new_ones(24, 1, 2, 2)),
+    "alpha_dropout": lambda M, x: M.nn.functional.alpha_dropout(M.ones_like(x), training=True),
+    "feature_alpha_dropout": lambda M, x: M.nn.functional.feature_alpha_dropout(x.new_ones(4, 6, 2), training=True),
+    "gumbel_softmax": lambda M, x: M.nn.functional.gumbel_softmax(M.zeros_like(x)),
+    "uniform_": lambda M, x: M.zeros_like(x).uniform_(),
+    "bernoulli_": lambda M, x: M.zeros_like(x).bernoulli_(0.4),
+    "exponential_": lambda M, x: M.zeros_like(x).exponential_(),
+}
+# functions whose numbers depend on the values of the tensor
+OF_VALUES = {
+    "bernoulli": lambda M, x: M.bernoulli(x),
+    "normal": lambda M, x: M.normal(x, 1.0),
+    "normal, both tensors": lambda M, x: M.normal(x, x + 1),
+    "poisson": lambda M, x: M.poisson(x * 20),
+    "multinomial": lambda M, x: M.multinomial(x, 40, replacement=True),
+    "multinomial of rows": lambda M, x: M.multinomial(x.expand(2, 24) + 0.1, 5),
+}
+X = np.linspace(0.05, 0.95, 96).reshape(4, 24)
+
+
+def run(M, function, randomness, **options):
+    M.manual_seed(5)
+    return np.asarray(M.func.vmap(lambda x: function(M, x), randomness=randomness, **options)(M.tensor(X)))
+
+
+@pytest.mark.parametrize("name", SHAPED)
+def test_same_and_different(name):
+    same = run(pullback, SHAPED[name], "same")
+    assert all((same[0] == part).all() for part in same)
+    different = run(pullback, SHAPED[name], "different")
+    assert not any((different[i] == different[j]).all() for i in range(4) for j in range(i))
+    np.testing.assert_allclose(same, run(torch, SHAPED[name], "same"), rtol=1e-6)
+    np.testing.assert_allclose(different, run(torch, SHAPED[name], "different"), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", SHAPED)
+def test_the_same_in_all_chunks(name):
+    chunked = run(pullback, SHAPED[name], "same", chunk_size=3)
+    np.testing.assert_array_equal(chunked, run(pullback, SHAPED[name], "same"))
+
+
+@pytest.mark.parametrize("name", OF_VALUES)
+def test_numbers_that_depend_on_values(name):
+    different = run(pullback, OF_VALUES[name], "different")
+    np.testing.assert_allclose(different, run(torch, OF_VALUES[name], "different"), rtol=1e-6)
+    with pytest.raises(RuntimeError, match="does not currently support same randomness with a batched tensor input"):
+        run(pullback, OF_VALUES[name], "same")
+
+
+@pytest.mark.parametrize("name", OF_VALUES)
+def test_numbers_that_depend_on_values_that_all_share(name):
+    def both(M, randomness):
+        shared = M.tensor(X[0])
+        return run(M, lambda M, x: OF_VALUES[name](M, shared), randomness)
+
+    for randomness in ("same", "different"):
+        np.testing.assert_allclose(both(pullback, randomness), both(torch, randomness), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", {**SHAPED, **OF_VALUES})
+def test_refused_unless_asked_for(name):
+    with pytest.raises(RuntimeError, match="called random operation while in randomness error mode"):
+        run(pullback, {**SHAPED, **OF_VALUES}[name], "error")
+
+
+@pytest.mark.parametrize("inner", ["same", "different"])
+@pytest.mark.parametrize("outer", ["same", "different"])
+@pytest.mark.parametrize("name", ["rand", "dropout", "randn_like"])
+def test_nested(name, inner, outer):
+    def nested(M):
+        return run(M, lambda M, row: M.func.vmap(lambda x: SHAPED[name](M, x.expand(3)), randomness=inner)(row), outer)
+
+    np.testing.assert_allclose(nested(pullback), nested(torch), rtol=1e-6)
+
+
+def test_different_numbers_for_a_tensor_that_all_share():
+    for M in (pullback, torch):
+        with pytest.raises(RuntimeError, match="different inplace randomness on an unbatched tensor"):
+            M.func.vmap(lambda x: M.zeros(3).uniform_() + x, randomness="different")(M.ones(2, 3))
+
+
+def test_an_ensemble_drops_other_elements_in_each_member():
+    layer = pullback.nn.Sequential(pullback.nn.Linear(6, 8), pullback.nn.Dropout(0.5))
+    members = [pullback.nn.Sequential(pullback.nn.Linear(6, 8), pullback.nn.Dropout(0.5)) for _ in range(3)]
+    state, buffers = pullback.func.stack_module_state(members)
+
+    def member(state, x):
+        return pullback.func.functional_call(layer, (state, buffers), (x,))
+
+    outputs = pullback.vmap(member, in_dims=(0, None), randomness="different")(state, pullback.ones(4, 6))
+    dropped = np.asarray((outputs == 0).detach())
+    assert not any((dropped[i] == dropped[j]).all() for i in range(3) for j in range(i))

@@ -378,13 +378,22 @@ class Tensor:
             self._anchor._array = self._array
 
     def backward(
-        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
-    ) -> None:
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
+        *, batched: bool = False,
+    ) -> None:  # fmt: skip
         """Add the gradients of this tensor's elements, weighted by `gradient`, to the `.grad` of the leaves.
 
         A tensor with one element needs no `gradient` (the weight is 1). Any other needs weights of its own shape:
         the result is the vector-Jacobian product of `gradient` with the Jacobian of this tensor.
+
+        With `batched`, `gradient` holds many weightings along a new first axis, and one pass adds a row for each to
+        the `.jac` of the leaves, of shape (weightings, *leaf.shape). Without `gradient` the rows are the Jacobian's.
         """
+        if batched:
+            from .multi import backward_to_jac
+
+            backward_to_jac(self, gradient, inputs, retain_graph=retain_graph, create_graph=create_graph)
+            return
         _run_backward(self, gradient, retain_graph, create_graph, inputs)
 
     def _pullback_apply(self, op: Any, inputs: tuple, params: dict) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.striding import geometry_of
 from ..tensor import Tensor, anchor_of
 from . import general, tape, views
 from .fit import fit_tensor
@@ -204,10 +205,18 @@ def _by_itself(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple
         else:
             is_number = isinstance(primal, (int, float, complex, np.ndarray, np.generic))
             given.append(primal * 0 if is_number else primal)
-    result = tape.apply(op, tuple(given), params or None)
+    result = tape.apply(op, tuple(given), _on_tangent(op, params, given[0]) or None)
     if isinstance(result, tuple):
         return [tangent if _differentiable(out) else None for tangent, out in zip(result, outs, strict=True)]
     return [result if op.view else _shaped(result, outs[0])]
+
+
+def _on_tangent(op: Op, params: dict, tangent: Any) -> dict:
+    """The parameters of a view of memory, told to look at the tangent's memory instead of the primal's."""
+    if hasattr(op, "step_from_base") and isinstance(tangent, Tensor) and type(tangent._array) is np.ndarray:
+        if geometry_of(tangent._array) == params.get("geometry"):
+            return {**params, "source": tangent._array}
+    return params
 
 
 def _zeros_like(primal: Tensor) -> Tensor:
@@ -369,7 +378,7 @@ def _tangent_in_base(tensor: Tensor, level: int, new: Tensor) -> Tensor | None:
 def _part_of(tangent: Tensor, view: Any) -> Tensor:
     """The part of a base's tangent that a view of the base looks at."""
     for op, params in view.steps:
-        tangent = tape.apply(op, (tangent,), params)
+        tangent = tape.apply(op, (tangent,), _on_tangent(op, params or {}, tangent))
     return tangent
 
 

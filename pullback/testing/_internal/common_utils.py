@@ -305,7 +305,7 @@ def scoped_load_inline(function: Any) -> Any:
 @contextlib.contextmanager
 def TemporaryFileName(*args: Any, **kwargs: Any) -> Iterator[str]:
     """The name of a file that is deleted at the end."""
-    file = tempfile.NamedTemporaryFile(*args, delete=False, **kwargs)
+    file: Any = tempfile.NamedTemporaryFile(*args, delete=False, **kwargs)  # type: ignore[call-overload]
     try:
         file.close()
         yield file.name

@@ -422,7 +422,9 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     target_batched = level_of(dst) == level and dst.batched
     source_batched = level_of(src) == level and src.batched
     if source_batched and not target_batched:
-        raise RuntimeError(
+        count = (src.array if type(src) is Batched else src).shape[0]
+        raise RuntimeError(  # torch's two ways to say it: which of them depends on the operation
+            f"output with shape {list(dst.shape)} doesn't match the broadcast shape {[count, *dst.shape]}. "
             "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
             "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` "
             f"not being vmapped over in a vmap. The tensor of shape {list(dst.shape)} is the same for all examples and "

@@ -32,6 +32,16 @@ from .saved import arrays_of, tensors_of
 from .tape import LARGE, by_blocks, wrap
 
 
+class _Undefined:
+    """Waits at a node that nothing has arrived at yet, and gives way to what does."""
+
+    def __add__(self, gradient: Any) -> Any:
+        return gradient
+
+
+UNDEFINED = _Undefined()
+
+
 class Sweep:
     """One backward pass and its bookkeeping."""
 
@@ -86,6 +96,8 @@ class Sweep:
     def step_generally(self, node: Node, cotangent: Any) -> bool:
         """The complete form of `step`: several outputs, joint rules, hooks, captures, anomaly mode."""
         hooks = node.hooks
+        if cotangent is UNDEFINED:
+            cotangent = None
         if hooks is not None:
             from .hooks import run_before, run_pre_hooks
 
@@ -99,8 +111,9 @@ class Sweep:
             cotangent = parts if node.outputs is not None else parts[0]
         observed = hooks is not None and bool(hooks.post)
         if node.outputs is not None:
-            cotangent = self.fill_missing(node, cotangent)
-        results = self.gradients(node, cotangent)
+            nothing = node.op is not None and all(part is None for part in cotangent)
+            cotangent = None if nothing else self.fill_missing(node, cotangent)
+        results = [None] * len(node.edges) if cotangent is None else self.gradients(node, cotangent)
         if node.hooks is not None and node.hooks.post:
             from .hooks import run_after
 
@@ -113,6 +126,8 @@ class Sweep:
             if gradient is not None:
                 ours = not target.order and target not in self.leaves and self.is_fresh(node, gradient, results, cotangent)
                 self.deliver(target, 0 if slots is None else slots[position], gradient, ours)
+            elif target.is_node:
+                self.deliver_nothing(target)
             elif self.arrivals is not None:
                 self.arrived(target)
         return True
@@ -191,6 +206,22 @@ class Sweep:
             parts = self.cotangents[target] = [None] * len(target.outputs)
             heappush(self.heap, (-target.order, target))
         parts[slot] = gradient if parts[slot] is None else sum_by_blocks(parts[slot], gradient)
+
+    def deliver_nothing(self, target: Node) -> None:
+        """No gradient goes this way: operations pass that on; hooks and custom functions run all the same, as in torch."""
+        seen = {target}
+        stack = [target]
+        while stack:
+            node = stack.pop()
+            if node.op is None or node.hooks is not None:
+                if node not in self.cotangents:
+                    self.cotangents[node] = UNDEFINED if node.outputs is None else [None] * len(node.outputs)
+                    heappush(self.heap, (-node.order, node))
+                continue
+            for edge in node.edges:
+                if edge is not None and edge.is_node and edge not in seen and (self.reach is None or edge in self.reach):
+                    seen.add(edge)
+                    stack.append(edge)
 
     def deliver_leaf(self, leaf: Anchor, gradient: Any, fresh: bool) -> None:
         """Add a gradient to what is collected for a leaf."""

@@ -30,8 +30,9 @@ def run_tensor_hooks(sweep: Any, hooks: dict[Any, Any] | None, gradient: Any) ->
     for hook in list(hooks.values()):
         result = hook(tensor)
         if result is not None:
-            if tensor is not None:
-                check_replacement(hook, tensor, result)
+            if tensor is None:
+                raise RuntimeError("can't replace a None gradient with a non-None value")
+            check_replacement(hook, tensor, result)
             tensor = result
     return _inside(sweep, tensor)
 

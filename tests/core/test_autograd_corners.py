@@ -160,3 +160,69 @@ def test_shapes_that_cannot_be():
             call()
     assert torch.randn(0, 4).view(torch.uint8).shape == (0, 16)
     assert empty.data_ptr() == x[:0].data_ptr() == 0 != x.data_ptr()
+
+
+class Cut(torch.autograd.Function):
+    """Lets no gradient through."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None
+
+
+def test_where_no_gradient_arrives_hooks_get_none_and_custom_functions_zeros():
+    seen = []
+
+    class Watched(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            seen.append(grad.tolist())
+            return grad
+
+    x = torch.ones(2, requires_grad=True)
+    y = Watched.apply(x)
+    z = y * 2
+    z.register_hook(seen.append)
+    first, second = z.unbind()
+    first.register_hook(seen.append)
+    (Cut.apply(first) + Cut.apply(second)).backward()
+    assert seen == [None, None, [0.0, 0.0]]
+    assert x.grad.tolist() == [0.0, 0.0]
+
+    plain = torch.ones(2, requires_grad=True)
+    Cut.apply(plain * 2).sum().backward()
+    assert plain.grad is None
+
+
+def test_a_gradient_that_comes_another_way_counts_and_none_cannot_be_replaced():
+    x = torch.ones(2, requires_grad=True)
+    y = Cut.apply
+    middle = x * 1
+    middle.register_hook(lambda grad: None)
+    (y(middle * 2) + middle).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+    middle = x * 1
+    middle.register_hook(lambda grad: torch.ones(2))
+    with pytest.raises(RuntimeError, match="can't replace a None gradient"):
+        y(middle * 2).sum().backward()
+    with pytest.raises(RuntimeError, match="handle undefined output grads"), pytest.warns(UserWarning):
+        torch.autograd.gradcheck(_refuses_none, x.double().detach().requires_grad_())
+
+
+def _refuses_none(x):
+    def hook(grad):
+        if grad is None:
+            raise RuntimeError("nothing came")
+
+    result = x.clone()
+    result.register_hook(hook)
+    return result

@@ -1,4 +1,4 @@
-"""`x[index]` where entries of the index are batches: every example picks elements of its own."""
+"""`x[index]` where entries of the index are batches: every example picks or writes elements of its own."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import apply
+from ..autograd.views import in_place
+from ..functional.registry import FUNCTIONS
 from ..ops.indexing import pick
 from ..tensor import Tensor
 from .batched import Batched, DynamicShape, NotBatchable
+from .fallback import call_example_by_example
 
 
 def pick_by_batch(x: Tensor, index: Any, error: RuntimeError) -> Tensor:
@@ -20,7 +23,23 @@ def pick_by_batch(x: Tensor, index: Any, error: RuntimeError) -> Tensor:
     position = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
     items[position : position + 1] = [slice(None)] * (x.ndim - len(items) + (position < len(items)))
     arrays = [_entry(item, error) for item in items]
-    return apply(pick, (x,), {"index": tuple(arrays)})
+    try:
+        return apply(pick, (x,), {"index": tuple(arrays)})
+    except NotBatchable as nested:  # the index belongs to an outer batch
+        return call_example_by_example(lambda x, index: x[index], (x, index), {}, nested)
+
+
+def write_by_batch(x: Tensor, index: Any, value: Any, error: NotBatchable) -> None:
+    """`x[index] = value` where every example writes to places of its own."""
+    in_place(x, lambda old: call_example_by_example(_written, (old, index, value), {}, error))
+
+
+def _written(x: Tensor, index: Any, value: Any) -> Tensor:
+    """A copy with a value at an index."""
+    result = FUNCTIONS["empty_like"](x)  # room for a value with a history, which a clone may not have
+    result.copy_(x)
+    result[index] = value
+    return result
 
 
 def _entry(item: Any, error: RuntimeError) -> Any:

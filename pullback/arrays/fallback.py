@@ -85,6 +85,7 @@ def call_example_by_example(
 ) -> Any:
     """Call a function of tensors once for each example, and put the results together."""
     flat, spec = tree_flatten((args, kwargs))
+    flat = [_out_of_levels(value) for value in flat]
     level = max((level_of(value._array) for value in flat if isinstance(value, Tensor)), default=0)
     sizes = [
         raw(value._array.array).shape[0]
@@ -101,6 +102,16 @@ def call_example_by_example(
     flats, specs = zip(*(tree_flatten(result) for result in results), strict=True)
     joined = [_joined(parts, level) for parts in zip(*flats, strict=True)]
     return tree_unflatten(joined, specs[0])
+
+
+def _out_of_levels(value: Any) -> Any:
+    """A tensor without history, out of the levels whose examples all share it."""
+    while isinstance(value, Tensor) and type(value._array) is Batched and not value._array.batched:
+        if value.requires_grad or value._tangent is not None:
+            break
+        inside = value._array.array
+        value = inside if isinstance(inside, Tensor) else wrap(inside)
+    return value
 
 
 def _example(value: Any, number: int, size: int, level: int) -> Any:

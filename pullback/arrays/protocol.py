@@ -167,11 +167,15 @@ def reduction_method(batch: Batched, name: str) -> Callable[..., Any]:
             if not args:
                 kwargs.setdefault("axis", None)
             return _reduce(_REDUCING[name], batch, *args, **kwargs)
-        return loop(
-            lambda array, *rest, **named: getattr(np.asarray(raw(array)), name)(*rest, **named), (batch, *args), kwargs
-        )
+        return loop(lambda array, *rest, **named: getattr(_inside(array), name)(*rest, **named), (batch, *args), kwargs)
 
     return method
+
+
+def _inside(array: Any) -> Any:
+    """What has the methods of ndarray in one example: a batch of an outer level, or an array."""
+    plain = raw(array)
+    return plain if type(plain) is Batched else np.asarray(plain)
 
 
 # --- functions -------------------------------------------------------------------------------------------------------

@@ -93,7 +93,12 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     basic = parse_basic(index if type(index) is tuple else (index,), x._array.shape)
     advanced: tuple = ()
     if basic is None:
-        basic, advanced = parse(index, x._array)
+        try:
+            basic, advanced = parse(index, x._array)
+        except NotBatchable as error:
+            from ..arrays.batched_indexing import write_by_batch
+
+            return write_by_batch(x, index, value, error)
     if not isinstance(value, Tensor):
         value = _value(value, x)
         if advanced and value._array.dtype != x._array.dtype:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.randomness import drawn_from
 from ..autograd.op import op
 from ..autograd.tape import apply, wrap
 from ..kernels.random import rejection
@@ -41,13 +42,14 @@ _gamma = op(
 
 def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     """Gamma samples of scale 1."""
-    values = rejection.standard_gamma(_from(generator), np.asarray(input._array))
-    return apply(_gamma, (input, wrap(values)))
+    stream = _from(generator)
+    return apply(_gamma, (input, wrap(drawn_from(lambda alpha: rejection.standard_gamma(stream, alpha), input._array))))
 
 
 def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     """Points of the simplex along the last dim."""
-    return wrap(rejection.dirichlet(_from(generator), np.asarray(input._array)))
+    stream = _from(generator)
+    return wrap(drawn_from(lambda alpha: rejection.dirichlet(stream, alpha), input._array))
 
 
 FUNCTIONS["_standard_gamma"] = _standard_gamma

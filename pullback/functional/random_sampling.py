@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import random as random_module
-from ..arrays.randomness import drawn, refuse_different
+from ..arrays.randomness import drawn, drawn_from, refuse_different, refuse_same
 from ..autograd.mode import current_mode
 from ..autograd.op import Op, op
 from ..autograd.tape import apply, wrap
@@ -325,6 +325,8 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with ones, each with probability p (a number or a tensor), and zeros."""
     if isinstance(p, Tensor):
         _check_chances(p._array)
+        if current_mode().batch_level:
+            return _by_chances_of_examples(self, p, _from(generator))
         array = self.memory()
         order = range(array.ndim) if array.flags.c_contiguous else _memory_order(array)
         chances = np.broadcast_to(p._array, array.shape).transpose(tuple(order))
@@ -334,6 +336,16 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     return _filled(_bernoulli, self, generator, lambda g, shape, kind, _: discrete.bernoulli(g, shape, kind, float(p)))
+
+
+def _by_chances_of_examples(x: Tensor, p: Tensor, stream: Any) -> Tensor:
+    """`bernoulli_` inside vmap."""
+    refuse_same(p._array)
+    if type(p._array) is np.ndarray:
+        refuse_different(x._array)
+    kind, chances = x._array.dtype, p.expand(x._array.shape)._array
+    values = drawn_from(lambda given: discrete.bernoulli(stream, given.shape, kind, given), chances)
+    return in_place(x, lambda old: apply(_bernoulli, (old, wrap(values))))
 
 
 def _check_chances(chances: Any) -> None:

@@ -59,6 +59,19 @@ def scattered(M, x):
     return y
 
 
+def at_places_of_its_own(M, x):
+    y = M.zeros_like(x)
+    y[x.argsort()] = x * 2
+    return y
+
+
+def a_row_at_places_of_its_own(M, x):
+    y = x.new_zeros(2, 3)
+    y[1, x.argsort()[:2]] = x[:2]
+    y[:, x.argsort()[2:]] = x.new_full((1, 1), 7.0)
+    return y * x
+
+
 def by_a_mask(M, x):
     y = M.zeros_like(x)
     y.masked_fill_(x > 0.5, 1.0)

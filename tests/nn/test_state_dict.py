@@ -1,5 +1,8 @@
 """State dicts against torch: keys, hooks, extra state, error texts; and that a failed load changes nothing."""
 
+import gc
+import weakref
+
 import pytest
 from nn.transcripts import compare
 
@@ -229,3 +232,15 @@ def test_a_load_that_is_not_strict_takes_what_fits():
     keys = net.load_state_dict(state, strict=False)
     assert keys.missing_keys == ["2.bias"] and keys.unexpected_keys == []
     assert (net[0].weight.detach().numpy() == want).all()
+
+
+def test_a_module_with_a_load_hook_is_freed_without_the_collector():
+    module = pullback.nn.Linear(2, 2)
+    module.register_load_state_dict_pre_hook(lambda *args: None)
+    reference = weakref.ref(module)
+    gc.disable()
+    try:
+        del module
+        assert reference() is None
+    finally:
+        gc.enable()

@@ -7,6 +7,7 @@ here: `Module.__call__` goes straight to `forward`.
 from __future__ import annotations
 
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import pullback
@@ -119,15 +120,22 @@ HOOK_REGISTRIES: tuple[Any, ...] = (
 class _LoadHook:
     """A load_state_dict pre-hook, with its module in front when the public API registered it.
 
-    A class rather than a closure so that a copied or unpickled module's hook refers to the copy.
+    A class rather than a closure so that a copied or unpickled module's hook refers to the copy. The module is referred
+    to weakly: it has the hook, and would otherwise have to wait for the garbage collector.
     """
 
     def __init__(self, hook: Callable[..., Any], module: Any) -> None:
         self.hook: Callable[..., Any] = hook
-        self.module: Any = module
+        self.module: Any = None if module is None else weakref.ref(module)
 
     def __call__(self, *args: Any) -> Any:
-        return self.hook(*args) if self.module is None else self.hook(self.module, *args)
+        return self.hook(*args) if self.module is None else self.hook(self.module(), *args)
+
+    def __getstate__(self) -> tuple[Any, Any]:
+        return self.hook, None if self.module is None else self.module()
+
+    def __setstate__(self, state: tuple[Any, Any]) -> None:
+        self.__init__(*state)  # type: ignore[misc]
 
 
 class _HookedCall:

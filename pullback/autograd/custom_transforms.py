@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays.batched import Batched, level_of
 from ..arrays.batching_rules import is_tensor
 from ..tensor import Tensor
-from ..utils._pytree import tree_flatten, tree_leaves, tree_unflatten
+from ..utils._pytree import broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_unflatten
 from .forward_mode import below_level, set_tangent
 from .function import Function, FunctionCtx, run_function
 from .general import payload_of, top_levels
@@ -276,14 +276,19 @@ def _by_rule(cls: type[Function], args: tuple, level: int, recording: bool) -> A
         set_mode(mode)
     if not (isinstance(result, tuple) and len(result) == 2):
         raise RuntimeError(
-            f"Expected the vmap staticmethod of {cls.__name__} to return two things: (output, out_dims), got "
-            f"{type(result)}."
+            f"Expected the vmap staticmethod of {cls.__name__} to have two returns, an output and out_dims with pytree "
+            f"structure compatible with the output. Got a {type(result)}."
         )
     output, out_dims = result
-    if isinstance(output, tuple):
-        dims_out = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(output)
-        return tuple(_entered(part, dim, level) for part, dim in zip(output, dims_out, strict=True))
-    return _entered(output, out_dims, level)
+    leaves, structure = tree_flatten(output)
+    dims_out = broadcast_to_and_flatten(out_dims, structure)
+    if dims_out is None:
+        raise RuntimeError(
+            f"The vmap staticmethod of {cls.__name__} returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
+            f"{tree_flatten(out_dims)[1]} but output has structure {structure}. {_NOTES}"
+        )
+    return tree_unflatten([_entered(part, dim, level) for part, dim in zip(leaves, dims_out, strict=True)], structure)
 
 
 def _shared(value: Any, level: int) -> Any:

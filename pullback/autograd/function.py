@@ -417,6 +417,8 @@ def run_function(
         if cls.setup_context is not Function.setup_context:
             output = (forward or cls.forward)(*args)
             cls.setup_context(ctx, args, output)
+            if ctx.to_save or ctx.saved_for_forward:
+                _refuse_saved_inputs(ctx, args, output if isinstance(output, tuple) else (output,))
         else:
             output = cls.forward(ctx, *args)
     single = not isinstance(output, tuple)
@@ -434,6 +436,18 @@ def run_function(
         ctx.constant_outputs = {id(outputs[number]) for number, value in enumerate(raw) if id(value) in constant}
     ctx.dirty_tensors = ctx.non_differentiable = ()
     return outputs[0] if single else outputs
+
+
+def _refuse_saved_inputs(ctx: Any, args: tuple, outputs: tuple) -> None:
+    """An input that comes back becomes another tensor, which `setup_context` has not seen."""
+    inputs = {id(value) for value in args if isinstance(value, Tensor)}
+    returned = inputs & {id(value) for value in outputs} - {id(value) for value in ctx.dirty_tensors}
+    if returned and any(id(value) in returned for value in (*ctx.to_save, *ctx.saved_for_forward)):
+        raise RuntimeError(
+            "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
+            "override setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or "
+            "setup ctx inside the forward function itself."
+        )
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,6 +11,35 @@ def ones(M, *shape, **options):
     return M.ones(*shape, **options)
 
 
+def of_rule(rule):
+    """A custom function with this rule for batches, mapped."""
+
+    def program(M):
+        def forward(x):
+            return x * 2
+
+        body = {"forward": forward, "setup_context": lambda ctx, inputs, output: None, "vmap": rule}
+        cls = type("Doubled", (M.autograd.Function,), {name: staticmethod(value) for name, value in body.items()})
+        return M.func.vmap(cls.apply)(ones(M, 2, 3))
+
+    return program
+
+
+def returned_and_saved(save):
+    """A custom function that returns its input, and saves it."""
+
+    def program(M):
+        body = {
+            "forward": lambda x: x,
+            "setup_context": lambda ctx, inputs, output: getattr(ctx, save)(inputs[0]),
+            "backward": lambda ctx, gradient: gradient,
+        }
+        cls = type("Same", (M.autograd.Function,), {name: staticmethod(value) for name, value in body.items()})
+        return cls.apply(ones(M, 2, requires_grad=True).clone())
+
+    return program
+
+
 # program, the words that a caller may look for
 REFUSED = {
     "grad: a number beside the value": (
@@ -56,6 +85,16 @@ REFUSED = {
         lambda M: M.func.jacfwd(lambda x: x * 1j)(ones(M, 2)), "jacfwd: Expected all outputs to be real but received complex"),
     "jacfwd with random numbers": (
         lambda M: M.func.jacfwd(lambda x: x * M.rand(2))(ones(M, 2)), "called random operation while in randomness error mode"),
+    "a rule for batches that returns one thing": (
+        of_rule(lambda info, in_dims, x: x * 2), "to have two returns"),
+    "a rule for batches with too many dims": (
+        of_rule(lambda info, in_dims, x: (x * 2, (0,))), "returned an incompatible (output, out_dims) tuple"),
+    "an input that is returned and saved": (
+        returned_and_saved("save_for_backward"), "An input that has been returned as-is as output is being saved"),
+    "an input that is returned and saved for jvp": (
+        returned_and_saved("save_for_forward"), "An input that has been returned as-is as output is being saved"),
+    "out_dims: a string": (
+        lambda M: M.func.vmap(lambda x: x, out_dims="a")(ones(M, 2)), "`out_dims` must be an int, None or a python"),
     "argnums: a float": (
         lambda M: M.func.grad(M.sum, argnums=(0.0,))(ones(M, 2)), "argnum must be int, got"),
     "argnums: a list": (

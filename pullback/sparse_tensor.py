@@ -101,6 +101,10 @@ class SparseTensor(Tensor):
 
     # --- other forms of it ---
 
+    def with_values(self, values: Tensor) -> SparseTensor:
+        """Other values at the same places."""
+        return make(self._places, values, self.shape, self._ordered, self._layout)
+
     def coalesce(self) -> SparseTensor:
         """Each place once, in order, with the sum of its values."""
         if self._ordered:
@@ -116,7 +120,10 @@ class SparseTensor(Tensor):
     def to_dense(self, dtype: Any = None, masked_grad: Any = None) -> Tensor:
         """The ordinary tensor: zero where no value is."""
         start = FUNCTIONS["zeros"](self.shape, dtype=self._entries.dtype)
-        result = start.index_put(tuple(self._places), self._entries, accumulate=True)
+        if self.sparse_dim():
+            result = start.index_put(tuple(self._places), self._entries, accumulate=True)
+        else:  # all values are at the one place there is
+            result = start + self._entries.sum(0)
         return result if dtype is None else result.to(dtype)
 
     def to_sparse(self, *args: Any, **kwargs: Any) -> SparseTensor:
@@ -161,9 +168,10 @@ def from_dense(x: Tensor, sparse_dim: int | None = None) -> SparseTensor:
     count = x.dim() if sparse_dim is None else sparse_dim
     array = x.detach()._array
     filled = array != 0 if count == x.dim() else (array != 0).any(axis=tuple(range(count, x.dim())))
-    places = np.array(np.nonzero(filled), np.int64)
+    places = np.ascontiguousarray(np.argwhere(filled).T, np.int64)
     index = FUNCTIONS["tensor"](places)
-    return make(index, x[tuple(index)], x.shape, True)
+    entries = x[tuple(index)] if count else x[None][: places.shape[1]]
+    return make(index, entries, x.shape, True)
 
 
 def _require_ordered(x: SparseTensor, what: str) -> None:

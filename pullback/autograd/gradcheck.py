@@ -51,6 +51,7 @@ def gradcheck(
         "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
     )
     values = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    func, values = _of_elements(func, values)
     check = _Check(func, values, eps, atol, rtol, nondet_tol)
     try:
         check.run(
@@ -67,6 +68,20 @@ def gradcheck(
             raise
         return False
     return True
+
+
+def _of_elements(func: Callable[..., Any], values: tuple) -> tuple[Callable[..., Any], tuple]:
+    """The function of the elements that sparse inputs have: these are what varies."""
+    sparse: dict[int, Any] = {
+        position: value for position, value in enumerate(values) if isinstance(value, Tensor) and value.is_sparse
+    }
+    if not sparse:
+        return func, values
+
+    def of_elements(*given: Any) -> Any:
+        return func(*[sparse[at].with_values(value) if at in sparse else value for at, value in enumerate(given)])
+
+    return of_elements, tuple(value._values() if at in sparse else value for at, value in enumerate(values))
 
 
 def _differentiable(value: Any) -> bool:

@@ -138,3 +138,18 @@ def test_a_strict_hessian_says_that_the_gradient_does_not_depend_on_the_input():
         assert not functional.hessian(function, x).any()
     with pytest.raises(RuntimeError, match="not supported together"):
         functional.hessian(lambda a: (a**3).sum(), x, strict=True, vectorize=True)
+
+
+@BOTH_MODES
+def test_sparse_inputs_are_checked_in_the_elements_they_have(fast):
+    dense = torch.arange(4, dtype=torch.float64).reshape(2, 2).requires_grad_()
+    sparse = torch.tensor([[2.0, 0.0], [0.0, 3.0]], dtype=torch.float64).to_sparse().requires_grad_()
+    assert torch.autograd.gradcheck(lambda x, y: x * y.to_dense(), (dense, sparse), masked=True, fast_mode=fast)
+    with pytest.raises(RuntimeError, match="Jacobian mismatch for output 0 with respect to input 1"):
+        torch.autograd.gradcheck(lambda x, y: x * Tilted.apply(y.to_dense()), (dense, sparse), masked=True, fast_mode=fast)
+
+
+@pytest.mark.parametrize("number", [0.0, 3.0])
+def test_a_sparse_tensor_without_dims(number):
+    sparse = torch.tensor(number).to_sparse()
+    assert sparse._indices().shape == (0, int(number != 0)) and sparse.to_dense().item() == number

@@ -225,8 +225,18 @@ def sum_with_product(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: 
     return beta * _dense(input) + alpha * product(mat1, mat2)
 
 
-@_form("t", "transpose", "adjoint")
-def _transposed(x: SparseTensor, dim0: int = 0, dim1: int = 1) -> Any:
+@_form("t")
+def _matrix_transposed(x: SparseTensor) -> Any:
+    return x if x.dim() < 2 else _transposed(x, 0, 1)
+
+
+@_form("adjoint")
+def _adjoint(x: SparseTensor) -> Any:
+    return x.to_dense().adjoint() if x.is_complex() or x.dim() < 2 else _transposed(x, -2, -1)
+
+
+@_form("transpose")
+def _transposed(x: SparseTensor, dim0: int, dim1: int) -> Any:
     if x.dense_dim() or x.dim() < 2:
         return x.to_dense().transpose(dim0, dim1)
     order = list(range(x.dim()))

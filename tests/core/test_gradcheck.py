@@ -153,3 +153,13 @@ def test_sparse_inputs_are_checked_in_the_elements_they_have(fast):
 def test_a_sparse_tensor_without_dims(number):
     sparse = torch.tensor(number).to_sparse()
     assert sparse._indices().shape == (0, int(number != 0)) and sparse.to_dense().item() == number
+
+
+def test_transposes_of_sparse_tensors():
+    matrix = torch.tensor([[1 + 2j, 0], [3j, 0]]).to_sparse()
+    assert torch.equal(matrix.adjoint(), matrix.to_dense().adjoint())
+    stack = torch.arange(6.0).reshape(1, 2, 3).to_sparse()
+    assert torch.equal(stack.adjoint().to_dense(), stack.to_dense().adjoint())
+    assert torch.equal(stack.transpose(0, 2).to_dense(), stack.to_dense().transpose(0, 2))
+    vector = torch.ones(3).to_sparse()
+    assert vector.t() is vector and torch.tensor(2.0).to_sparse().t().to_dense().item() == 2.0

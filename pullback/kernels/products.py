@@ -20,6 +20,9 @@ from .threads import get_num_threads, parallel_rows, parallel_tasks, single_thre
 FEW = 1 << 12
 """Elements of both factors up to which BLAS stays on one thread by itself, or nearly."""
 
+FEW_FOR_A_VECTOR = 1 << 16
+"""The same where a factor is a vector: the product takes less time than holding BLAS to one thread."""
+
 NARROW = 32
 """Columns of a product that is long and narrow."""
 
@@ -44,7 +47,8 @@ WHOLE_PRODUCT = 1 << 23
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """`a @ b` for a matrix or a vector on either side."""
-    if a.size + b.size <= FEW or a.dtype != b.dtype or a.dtype.kind not in "fc":
+    few = FEW if a.ndim > 1 < b.ndim else FEW_FOR_A_VECTOR
+    if a.size + b.size <= few or a.dtype != b.dtype or a.dtype.kind not in "fc":
         return a.dot(b)
     keep_freed_memory()
     threads = get_num_threads()

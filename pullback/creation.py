@@ -349,10 +349,10 @@ def _like(function: Any, input: Tensor, dtype: Any, requires_grad: bool, device:
     wanted = array.dtype if dtype is None else as_dtype(dtype).numpy
     if isinstance(array, (np.ndarray, np.generic)):
         return finish(function(array, dtype=wanted), requires_grad, device)
-    return _beside(input, finish(function(np.empty(array.shape, wanted)), requires_grad, device))
+    return beside(input, finish(function(np.empty(array.shape, wanted)), requires_grad, device))
 
 
-def _beside(input: Tensor, fresh: Tensor) -> Tensor:
+def beside(input: Tensor, fresh: Tensor) -> Tensor:
     """A fresh tensor; beside a batch, with memory for each example."""
     if isinstance(input._array, (np.ndarray, np.generic)):
         return fresh
@@ -526,7 +526,7 @@ def _new(creator: Any) -> Any:
     ) -> Tensor:
         kwargs.pop("layout", None), kwargs.pop("pin_memory", None)
         kind = self.dtype if dtype is None else dtype
-        return _beside(self, creator(*args, dtype=kind, device=device, requires_grad=requires_grad, **kwargs))
+        return beside(self, creator(*args, dtype=kind, device=device, requires_grad=requires_grad, **kwargs))
 
     method.__name__ = f"new_{creator.__name__}"
     method.__doc__ = f"`{creator.__name__}` in the dtype of this tensor unless told otherwise."

@@ -444,12 +444,12 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
         target.copy_(value if is_tensor(value) else wrap(value))
         return
-    if is_tensor(value):
+    if is_tensor(value) and (value.requires_grad or value._tangent is not None):
         raise RuntimeError(
             "vmap: a value with gradients is written into memory that was made without: use the out-of-place form of "
             "the operation."
         )
-    np.copyto(target, value, casting=casting)
+    np.copyto(target, raw(value), casting=casting)
 
 
 Batched.__array_ufunc__ = _array_ufunc  # type: ignore[attr-defined]

@@ -174,7 +174,9 @@ def empty_permuted(
 
 def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """An uninitialised tensor with the given sizes and strides, in the dtype of this one."""
-    return empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, **options)
+    from ..creation import beside
+
+    return beside(self, empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, **options))
 
 
 METHODS["new_empty_strided"] = new_empty_strided

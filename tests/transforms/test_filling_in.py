@@ -45,6 +45,12 @@ def started_from_a_number(M, x):
     return y
 
 
+def with_strides(M, x):
+    y = x.new_empty_strided((3, 2), (1, 3))
+    y.copy_(x.unsqueeze(1))
+    return y
+
+
 def on_a_diagonal(M, x):
     y = x.new_zeros(3, 3)
     y.diagonal().copy_(x)
@@ -83,6 +89,14 @@ def a_clone(M, x):
     y *= x
     y[0] *= x[1]
     return y
+
+
+def from_another(M, x):
+    y, z = x.clone(), M.zeros_like(x)
+    z[1:] = 0.5
+    y.copy_(z)
+    y += z
+    return y * x
 
 
 def a_part_of_a_product(M, x):

@@ -194,13 +194,25 @@ def text(self: Tensor) -> str:
         tangent = f"{self._tangent[max(self._tangent)]}"
     array = self._array
     if not isinstance(array, (np.ndarray, np.generic)):
-        return repr(array)
+        return _batch_text(array) if hasattr(array, "batched") else repr(array)
     return tensor_text(
         np.asarray(array), self.dtype.name, requires_grad=self._requires_grad and node is None,
         grad_fn_name=None if node is None else node.name().split("::")[-1], tangent=tangent,
         default_dtype_name=get_default_dtype().name,
         prefix="tensor(" if type(self) in (Tensor,) or not _named_in_text(self) else f"{type(self).__name__}(",
     )  # fmt: skip
+
+
+def _batch_text(array: Any) -> str:
+    """A tensor inside vmap: all examples, which lie along dim 0, or the value that all of them share."""
+    from textwrap import indent
+
+    from .autograd.tape import wrap
+
+    inside = text(array.array if isinstance(array.array, Tensor) else wrap(array.array))
+    if not array.batched:
+        return inside
+    return f"BatchedTensor(lvl={array.level}, bdim=0, value=\n{indent(inside, '    ')}\n)"
 
 
 def _named_in_text(self: Tensor) -> bool:

@@ -201,8 +201,8 @@ def _like(x: SparseTensor, entries: Tensor) -> SparseTensor:
 def product(a: Any, b: Any, **options: Any) -> Any:
     """A product with a dense matrix or vector gathers its rows, weighs them and adds them up."""
     if not isinstance(a, SparseTensor):
-        return product(_transposed(b), a.transpose(-1, -2) if a.dim() > 1 else a).transpose(-1, -2) \
-            if a.dim() > 1 else product(_transposed(b), a)
+        return product(_matrix_transposed(b), a.transpose(-1, -2) if a.dim() > 1 else a).transpose(-1, -2) \
+            if a.dim() > 1 else product(_matrix_transposed(b), a)
     if isinstance(b, SparseTensor):
         return from_dense(product(a, b.to_dense()))
     if a.dim() != 2 or a.dense_dim() or b.dim() > 2 or a.shape[1] != b.shape[0]:

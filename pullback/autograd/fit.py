@@ -12,8 +12,14 @@ import numpy as np
 
 from ..constants import FLOAT32, FLOAT64, ones
 from ..kernels.products import sum_of_rows
+from ..tensor import Tensor
 
 add_reduce: Any = np.add.reduce
+
+
+def dense(gradient: Tensor) -> Tensor:
+    """A gradient that somebody gave as a sparse tensor, with its zeros."""
+    return gradient.to_dense() if type(gradient) is not Tensor and gradient.is_sparse else gradient
 
 
 def fit_array(gradient: Any, shape: tuple[Any, ...], dtype: Any) -> Any:

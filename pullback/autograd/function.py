@@ -16,6 +16,7 @@ import numpy as np
 
 from ..tensor import Anchor, Tensor
 from . import views
+from .fit import dense
 from .function_outputs import connect_outputs
 from .grad_mode import no_grad
 from .mode import current_mode
@@ -246,6 +247,7 @@ class CustomNode(Node, FunctionCtx):
                 result = None
             if result is not None:
                 self.check_shape(result, position)
+                result = dense(result)
                 result = result if record else result._array
             gradients.append(result)
         return gradients

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor
+from .fit import dense
 from .node import Node, NodeHooks
 from .tape import wrap
 
@@ -157,4 +158,6 @@ def _tensor(part: Any) -> Any:
 
 
 def _inside(sweep: Any, part: Any) -> Any:
-    return part if part is None or sweep.record else part._array
+    if part is None:
+        return None
+    return dense(part) if sweep.record else dense(part)._array

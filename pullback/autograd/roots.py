@@ -17,6 +17,7 @@ from ..size import Size
 from ..tensor import Tensor, anchor_of
 from . import passes
 from .engine import metadata_of
+from .fit import dense
 from .graph import AccumulateGrad, GradientEdge
 from .tape import wrap
 
@@ -237,7 +238,7 @@ def _weight_array(weight: Any, shape: tuple, dtype: Any, position: int) -> Any:
     """A given weight as tensor or array of exactly the output's shape, in its dtype."""
     from ..ops.casting import cast
 
-    tensor = weight if isinstance(weight, Tensor) else _foreign_weight(weight, dtype)
+    tensor = dense(weight) if isinstance(weight, Tensor) else _foreign_weight(weight, dtype)
     array = tensor._array
     if array.shape != shape:
         _shape_mismatch(array.shape, shape, position)

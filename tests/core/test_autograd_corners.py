@@ -226,3 +226,27 @@ def _refuses_none(x):
     result = x.clone()
     result.register_hook(hook)
     return result
+
+
+class Sparsely(torch.autograd.Function):
+    """The identity; its gradient comes as a sparse tensor."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.to_sparse()
+
+
+@pytest.mark.parametrize("record", [False, True])
+def test_gradients_given_as_sparse_tensors_keep_their_values(record):
+    weight = torch.tensor([0.0, 2.0, 3.0])
+    x = torch.ones(3, requires_grad=True)
+    (Sparsely.apply(x) * weight).sum().backward(create_graph=record)
+    (x * 1).backward(weight.to_sparse(), create_graph=record)
+    y = x * 1
+    y.register_hook(lambda grad: grad.to_sparse())
+    (y * weight).sum().backward(create_graph=record)
+    assert x.grad.tolist() == [0.0, 6.0, 9.0]

@@ -5,6 +5,7 @@ Random tensors are in `random.py`; sharing memory with other libraries in `inter
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from .autograd.mode import current_mode
 from .autograd.tape import wrap
 from .device import require_cpu
-from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in
+from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in, promote_types, scalar_dtype
 from .dtypes import dtype as dtype_type
 from .functional.operands import sizes_of
 from .functional.registry import FUNCTIONS, METHODS, with_numpy_names
@@ -136,9 +137,16 @@ def _from_python(data: Any) -> tuple[np.ndarray, bool]:
     return _element_by_element(data)
 
 
+_DEEPEST = 64  # dims that an array can have
+
+
 def _first_element(data: Any) -> Any:
+    depth = 0
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
+        depth += 1
+        if depth > _DEEPEST:
+            raise ValueError(f"too many dimensions '{type(data).__name__}': a list that holds itself has no end")
     return data
 
 
@@ -149,9 +157,9 @@ def _element_by_element(data: Any) -> tuple[np.ndarray, bool]:
     if not flat:
         return np.empty(shape, default_dtype().numpy), False
     if any(isinstance(item, (np.ndarray, np.generic)) for item in flat):
-        kept = [np.asarray(item) for item in flat]
-        common = np.result_type(*{item.dtype for item in kept})
-        return np.array(kept, common).reshape(shape), False
+        kinds = {from_numpy_dtype(item.dtype) if hasattr(item, "dtype") else scalar_dtype(item) for item in flat}
+        common = functools.reduce(promote_types, kinds)
+        return np.array([np.asarray(item) for item in flat], common.numpy).reshape(shape), False
     return np.array(flat).reshape(shape), True
 
 
@@ -169,6 +177,8 @@ def _typed(array: np.ndarray) -> np.ndarray:
 def _shape_of(data: Any) -> tuple:
     shape: list[int] = []
     while not isinstance(data, (str, bytes, np.generic)) and hasattr(data, "__len__"):
+        if isinstance(data, Tensor) and shape and data.numel() == 1:
+            break  # inside a list, a tensor of one element is a number whatever its shape
         if isinstance(data, (Tensor, np.ndarray)):
             shape.extend(data.shape)
             break
@@ -186,7 +196,7 @@ def _flatten(data: Any, shape: tuple, depth: int, out: list) -> None:
         raise ValueError("too many dimensions 'str'")
     if depth == len(shape):
         if isinstance(data, Tensor):
-            data = data._array[()] if data._array.ndim == 0 else data._array
+            data = data._array.reshape(())[()] if data._array.size == 1 else data._array
         if data is None:
             raise RuntimeError("Could not infer dtype of NoneType")
         if not isinstance(data, (bool, int, float, complex, np.generic)):
@@ -340,6 +350,8 @@ def _into(out: Tensor | None, result: Tensor) -> Tensor:
         return result
     from .functional.registry import write_out
 
+    if out._array.size == result._array.size:
+        result = result.reshape(out._array.shape)  # memory of any shape is filled in order
     write_out("creation", out, result)
     return out
 
@@ -436,7 +448,7 @@ def arange(
 
 def range_(
     start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False,
-    device: Any = None, **_: Any
+    device: Any = None, out: Tensor | None = None, **_: Any
 ) -> Tensor:
     """Like `arange`, but including the end (deprecated in torch, kept for old programs)."""
     warnings.warn(
@@ -448,7 +460,8 @@ def range_(
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     count = int(np.floor((end - start) / step)) + 1
-    return finish((np.arange(count, dtype=np.float64) * step + start).astype(numpy_dtype(dtype)), requires_grad, device)
+    array = (np.arange(count, dtype=np.float64) * step + start).astype(numpy_dtype(_dtype_for(dtype, out)))
+    return _into(out, finish(array, requires_grad, device))
 
 
 @with_numpy_names
@@ -462,6 +475,11 @@ def linspace(
     if dtype is None and (isinstance(first, complex) or isinstance(last, complex)):
         dtype = default_dtype().to_complex()
     kind = numpy_dtype(_dtype_for(dtype, out))
+    if kind.kind != "c" and (isinstance(first, complex) or isinstance(last, complex)):
+        raise RuntimeError(
+            f"torch.linspace(): inferred dtype {default_dtype().to_complex().short_name} can't be safely cast to passed "
+            f"dtype {_dtype_for(dtype, out).type_name}"
+        )
     return _into(out, finish(_evenly(first, last, steps, kind), requires_grad, device))
 
 

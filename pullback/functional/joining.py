@@ -298,7 +298,7 @@ def cat(tensors: Sequence[Tensor], dim: Any = 0, *, axis: Any = None, out: Tenso
     if not all(shapes_given):
         position = next(i for i, shape in enumerate(shapes_given) if not shape)
         raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
-    along = wrap_dim(dim, len(first))
+    along = 0 if first == (0,) else wrap_dim(dim, len(first))
     for number, x in enumerate(items):
         shape = x._array.shape
         if shape != first:

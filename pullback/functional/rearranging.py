@@ -21,6 +21,8 @@ from .registry import public
 @public(wrap=False)
 def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """The order along dims reversed."""
+    if not dims and "dims" not in named:
+        raise TypeError('flip() missing 1 required positional arguments: "dims"')
     given = sizes_of((named["dims"],) if named else dims)
     axes = wrap_dims(given, input._array.ndim) if given else ()
     return apply(ops.flip, (input,), {"axes": axes})

@@ -194,7 +194,7 @@ def write_out(name: str, target: Any, value: Tensor) -> None:
     """Write a result into the tensor passed as `out=`, with torch's checks."""
     import numpy as np
 
-    from ..autograd.views import bump, check_writable, current_mode, storage_of
+    from ..autograd.views import bump, check_no_overlap, check_writable, current_mode, storage_of
     from ..dtypes import can_cast
 
     if not isinstance(target, Tensor):
@@ -223,6 +223,8 @@ def write_out(name: str, target: Any, value: Tensor) -> None:
                 stacklevel=4,
             )
         target._array = np.empty(value._array.shape, target._array.dtype)
+    else:
+        check_no_overlap(target._array)
     mode = current_mode()
     if mode.saved_hooks:
         from ..autograd.mutation import keep_saved

@@ -92,7 +92,16 @@ def unique(
     if dim is None:
         return _chosen(apply(ops.distinct, (input,)), return_inverse, return_counts)
     axis = wrap_dim(dim, input._array.ndim)
+    _check_slices(input, axis)
     return _chosen(apply(ops.distinct_slices, (input,), {"axis": axis}), return_inverse, return_counts)
+
+
+def _check_slices(input: Tensor, axis: int) -> None:
+    shape = input._array.shape
+    if shape.count(0) > 1:
+        raise RuntimeError("Number of zero sized dimensions is more than one, so unique cannot be applied")
+    if 0 in shape and shape[axis]:
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
 
 
 @public()
@@ -101,6 +110,8 @@ def unique_consecutive(
 ) -> Any:
     """The elements (or slices along a dim) with repeats that follow each other removed."""
     axis = None if dim is None else wrap_dim(dim, input._array.ndim)
+    if axis is not None:
+        _check_slices(input, axis)
     return _chosen(apply(ops.runs, (input,), {"axis": axis}), return_inverse, return_counts)
 
 
@@ -111,6 +122,12 @@ def unique_consecutive(
 def nonzero(input: Any, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Where elements are not zero: a matrix of indices, or one index tensor for each dim."""
     x = as_tensor(input)
+    if as_tuple and out is not None:
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
+    if out is not None and out._array.dtype != np.int64:
+        raise RuntimeError(
+            f"nonzero: Expected out tensor to have scalar type Long but got scalar type{out.dtype.type_name}"
+        )
     if as_tuple:
         return tuple(wrap(index) for index in np.nonzero(np.atleast_1d(x._array)))
     result = apply(counting.nonzero_rows, (x,))
@@ -190,7 +207,9 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each non-negative integer occurs, or the sum of its weights."""
     array = input._array
-    if array.ndim != 1 or array.dtype.kind not in "iu" or certainly(np.any(array < 0)):
+    if array.dtype.kind not in "iu":
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.type_name}'. Use x.long().")
+    if array.ndim != 1 or certainly(np.any(array < 0)):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
@@ -223,7 +242,41 @@ class HistogramddResult(NamedTuple):
     bin_edges: tuple[Tensor, ...]
 
 
+def _check_histogram(points: Tensor, bins: list, weight: Tensor | None, function: str) -> None:
+    """What torch asks of the points, of bins given by number or by edges, and of the weights."""
+    kind = points.dtype
+    if kind.name not in ("float32", "float64"):
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{kind.type_name}'. Convert it first: x.float().")
+    shape = points._array.shape[:-1]
+    if weight is not None and weight._array.shape != shape:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+            f"excluding its innermost dimension, but got input with shape {list(points._array.shape)} and weight with "
+            f"shape {list(weight._array.shape)}"
+        )
+    if weight is not None and weight.dtype is not kind:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
+            f"dtype, but got input({kind.short_name}), and weight({weight.dtype.short_name})"
+        )
+    for number, one in enumerate(bins):
+        if not isinstance(one, Tensor):
+            if one <= 0:
+                raise RuntimeError(f"{function}: bins must be > 0, but got {one} for dimension {number}")
+        elif one.dtype is not kind:
+            raise RuntimeError(
+                "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
+                f"{kind.short_name} and bins for dimension {number} with dtype {one.dtype.short_name}"
+            )
+        elif one._array.ndim != 1:
+            raise RuntimeError(
+                f"torch.histogramdd: bins tensor should have one dimension, but got {one._array.ndim} dimensions in "
+                f"the bins tensor for dimension {number}"
+            )
+
+
 def _histogram(points: Tensor, bins: list, range: Any, weight: Any, density: bool, function: str) -> tuple:
+    _check_histogram(points, bins, weight, function)
     edges = tuple(bins) if all(isinstance(one, Tensor) for one in bins) else ()
     params = {"counts": None if edges else tuple(bins), "limits": range, "density": density, "function": function}
     return apply(counting.histogram, (points, weight, *edges), params)
@@ -240,7 +293,8 @@ def histogram(
 ) -> Any:
     """Counts in bins, given by number or by edges, and the edges."""
     points = input.reshape(-1, 1)
-    return HistogramResult(*_histogram(points, [bins], range, weight, density, "torch.histogram()"))
+    flat = None if weight is None or weight._array.shape != input._array.shape else weight.reshape(-1)
+    return HistogramResult(*_histogram(points, [bins], range, weight if flat is None else flat, density, "torch.histogram()"))
 
 
 @public(method=False)

@@ -84,6 +84,18 @@ class PackedSequence(PackedSequence_):
         """The data as int32."""
         return self.to(dtype=pullback.int)
 
+    def short(self) -> PackedSequence:
+        """The data as int16."""
+        return self.to(dtype=pullback.short)
+
+    def char(self) -> PackedSequence:
+        """The data as int8."""
+        return self.to(dtype=pullback.int8)
+
+    def byte(self) -> PackedSequence:
+        """The data as uint8."""
+        return self.to(dtype=pullback.uint8)
+
     def pin_memory(self) -> PackedSequence:
         """The same, with data in pinned memory where there is such a thing."""
         return type(self)(self.data.pin_memory(), self.batch_sizes, self.sorted_indices, self.unsorted_indices)
@@ -131,6 +143,8 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
 
 
 def _check_lengths(time_first: Tensor, counts: list[int]) -> None:
+    if not time_first.numel():
+        raise RuntimeError("Cannot pack empty tensors.")
     if len(counts) != time_first.shape[1]:
         raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} "
                            f"(batch_size={time_first.shape[1]})")

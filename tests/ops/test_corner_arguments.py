@@ -1,0 +1,95 @@
+"""Corners of arguments: shapes of `out=`, tensors inside lists, empty dims, and what is refused, each as torch has it."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import pullback
+
+torch = pytest.importorskip("torch")
+
+# `t` is the library, `x` the numbers 0 to 5 as a 2 by 3 matrix, `part` two columns of a zero matrix.
+LINES = """
+t.arange(0, 4, out=part)
+t.linspace(0, 3, 4, out=part)
+t.logspace(0, 3, 4, out=part)
+t.range(0, 3, out=part)
+t.arange(0, 6, out=t.zeros(0))
+t.linspace(0, 3 + 3j, 4, dtype=t.float32)
+t.linspace(0, 3 + 3j, 4, dtype=t.complex64)
+t.linspace(1, 2, 6, out=t.rand(1).expand(6))
+t.add(x, x, out=t.rand(1, 3).expand(2, 3))
+t.cat([x, x], out=t.rand(1, 3).expand(4, 3))
+t.cat([t.empty(0), t.empty(0)], dim=1)
+t.cat([t.empty(0, 0), t.empty(0)], dim=1)
+t.cat([t.empty(0, 0), t.empty(0)], dim=2)
+t.tensor([t.tensor([1]), t.tensor(2)])
+t.tensor([t.tensor(2), t.tensor([[1]])])
+t.tensor([(t.tensor([1]), t.tensor(2)), (t.tensor([3]), t.tensor(2))])
+t.tensor([t.tensor([1.5]), 2])
+t.tensor([t.tensor(1.5), 2, True])
+t.tensor([t.tensor(1), 2.5])
+t.tensor([t.tensor(1.5, dtype=t.float64), 2])
+t.tensor([t.tensor(1.5), 2j])
+t.kthvalue(t.ones(2, 0, 4), 1, dim=1)
+t.kthvalue(t.ones(2, 0, 4), 2, dim=0)
+t.kthvalue(t.ones(2, 0, 4), 5, dim=0)
+t.bincount(t.tensor([1.0, 2.0]))
+t.bincount(t.tensor([True]))
+t.bincount(t.tensor([[1]]))
+x.flip()
+x.flip(0, 0)
+x.flip([])
+t.nonzero(x, out=t.empty(0))
+t.nonzero(x, out=t.empty(0, dtype=t.int64))
+t.nonzero(x, as_tuple=True, out=t.empty(0, dtype=t.int64))
+t.unique(t.zeros(3, 0), dim=0)
+t.unique(t.zeros(0, 3), dim=0)
+t.unique(t.zeros(0, 3), dim=1)
+t.unique(t.zeros(0, 0), dim=1)
+t.unique_consecutive(t.zeros(3, 0), dim=0)
+t.unique_consecutive(t.zeros(0, 3), dim=0)
+t.histogram(t.tensor([1.0, 2.0]), 0)
+t.histogram(t.tensor([1, 2]), 3)
+t.histogram(t.tensor([1.0, 2.0]), 3, weight=t.ones(3))
+t.histogram(t.tensor([1.0, 2.0]), 3, weight=t.ones(2, dtype=t.float64))
+t.histogram(t.tensor([1.0, 2.0]), t.tensor([1.0, 2.0], dtype=t.float64))
+t.histogram(t.tensor([1.0, 2.0]), t.ones(2, 2))
+t.histogram(t.tensor([[1.0, 2.0], [5.0, 1.0]]), 3, weight=t.tensor([[1.0, 2.0], [3.0, 4.0]]))
+t.nn.utils.rnn.pack_padded_sequence(t.zeros(0, 0), t.zeros(0, dtype=t.int64))
+t.nn.utils.rnn.pack_padded_sequence(t.ones(2, 1), t.tensor([2])).short().data
+""".strip().splitlines()
+
+
+def outcome(t, line):
+    names = {"t": t, "x": t.arange(6.0).reshape(2, 3), "part": t.zeros(2, 3)[:, 1:]}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = eval(line, names)  # noqa: S307
+    except Exception as error:  # noqa: BLE001
+        return type(error), str(error)
+    results = result if isinstance(result, tuple) else (result,)
+    return [(str(one.dtype), one.tolist(), tuple(one.shape)) for one in results], ""
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_as_torch(line):
+    (want, complaint), (got, text) = outcome(torch, line), outcome(pullback, line)
+    if isinstance(want, type):
+        assert got is want
+        assert complaint.split(", but got")[0].rstrip(". ") in text
+        return
+    assert [(dtype, shape) for dtype, _, shape in got] == [(dtype, shape) for dtype, _, shape in want]
+    for (_, found, _), (_, expected, _) in zip(got, want, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_list_inside_itself():
+    endless: list = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="too many dimensions 'list'"):
+        pullback.tensor(endless)

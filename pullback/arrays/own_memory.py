@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import wrap
-from ..autograd.views import alias_of
+from ..autograd.views import alias_of, base_of, steps_of
 from ..tensor import Tensor
 from .batched import Batched, raw
-from .batching_rules import is_tensor
+from .batching_rules import apply_batched, is_tensor
 
 
 def room_for_examples(fresh: np.ndarray, like: Any) -> Any:
@@ -33,8 +33,40 @@ def room_for_examples(fresh: np.ndarray, like: Any) -> Any:
 def alias_inside(alias: Tensor) -> list[Tensor]:
     """Give a tensor that is read during a write second objects for the tensors inside its batches: these, then."""
     array = alias._array
-    if type(array) is not Batched or not is_tensor(array.array):
+    if type(array) is not Batched:
         return []
-    inside = alias_of(array.array)
+    inside = alias_of(array.array) if is_tensor(array.array) else wrap(array.array)
     alias._array = array.same(inside)
     return [inside, *alias_inside(inside)]
+
+
+def followed(value: Any) -> bool:
+    """Whether a tape or a tangent outside the batch follows what is inside it."""
+    return type(value) is Batched and is_tensor(value.array) and (
+        value.array.requires_grad or value.array._tangent is not None
+    )
+
+
+def follow_memory(tensor: Tensor) -> None:
+    """Make the memory of a batch one that the tape outside follows, because such a value will be written there."""
+    array, view = tensor._array, tensor._view
+    if type(array) is not Batched or is_tensor(array.array):
+        return
+    if view is None:
+        tensor._array = array.same(wrap(array.array))
+    else:
+        follow_memory(base_of(view))
+        look_at_base(tensor)
+
+
+def look_at_base(tensor: Tensor) -> None:
+    """A view whose base has become followed by the tape outside looks at that: it was made before."""
+    view = tensor._view
+    if type(tensor._array) is not Batched or is_tensor(tensor._array.array):
+        return
+    base = base_of(view)
+    array = base._array
+    if type(array) is Batched and is_tensor(array.array):
+        for op, params in steps_of(view, base):
+            array = apply_batched(op, [array], params)
+        tensor._array = array

@@ -44,6 +44,8 @@ def _apply_in_batch(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> A
     for value in inputs:
         array = value
         if isinstance(value, Tensor):
+            if value._view is not None:
+                _look_at_base(value)
             array = value._array
             if type(array) is not Batched or level and array.level != level:
                 alike = False
@@ -134,6 +136,8 @@ def top_levels(inputs: tuple[Any, ...], params: dict[Any, Any] | None, below: fl
     for value in inputs:
         array = value
         if isinstance(value, Tensor):
+            if value._view is not None:
+                _look_at_base(value)
             array = value._array
             if value._tangent is None and value._view is not None and value._view.base._tangent is not None:
                 from .forward_mode import tangents_of
@@ -146,6 +150,13 @@ def top_levels(inputs: tuple[Any, ...], params: dict[Any, Any] | None, below: fl
         if type(array) is Batched and array.level > batch:
             batch = array.level
     return dual, batch
+
+
+def _look_at_base(tensor: Tensor) -> None:
+    if type(tensor._array) is Batched:
+        from ..arrays.own_memory import look_at_base
+
+        look_at_base(tensor)
 
 
 def lifted(inputs: tuple[Any, ...], level: int) -> tuple[Any, ...]:

@@ -451,6 +451,11 @@ def write(tensor: Tensor, result: Tensor, storage: Storage) -> None:
     """Write a result over a tensor's memory and count the write."""
     check_result(tensor, result)
     check_no_overlap(tensor._array)
+    if type(result._array) is Batched:
+        from ..arrays.own_memory import follow_memory, followed
+
+        if followed(result._array):
+            follow_memory(tensor)
     if result._array is not tensor._array:
         np.copyto(tensor.memory(), result._array, casting="unsafe")
     bump(storage)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..arrays.batched import Batched, NotBatchable, level_of
 from ..arrays.batching_rules import is_tensor
+from ..arrays.own_memory import look_at_base
 from ..arrays.randomness import randomness_of_level
 from ..autograd.batched_grad import batch_level
 from ..autograd.general import payload_of
@@ -168,6 +169,8 @@ def _left(func: Callable, value: Any, dim: Any, level: int, size: int) -> Any:
             "out_dims= to None "
             "for output?"
         )
+    if value._view is not None:
+        look_at_base(value)
     array = value._array
     inside = value
     batched = False

@@ -1,0 +1,72 @@
+"""Batches that are written in place with something outside the batch that is differentiated."""
+
+import numpy as np
+import pytest
+
+import pullback
+
+torch = pytest.importorskip("torch")
+X = np.array([[0.3, 0.9, -0.4], [1.3, -1.7, 0.8]])
+W = np.array([0.7, -0.2, 1.1])
+
+
+def a_clone(M, x, w):
+    y = x.clone()
+    y += w * x
+    return y
+
+
+def one_element(M, x, w):
+    y = x.clone()
+    y[0] = w[0] * x[1]
+    return y
+
+
+def a_product(M, x, w):
+    y = x * 2
+    y.mul_(w)
+    y.sub_(w)
+    return y
+
+
+def a_view_made_before(M, x, w):
+    y = x * 1
+    part = y[1:]
+    other = y[:2]
+    part.add_(w[:2])
+    return y.sum() * other
+
+
+def a_view_returned(M, x, w):
+    y = x * 1
+    part = y[1:]
+    y.copy_(w * x)
+    return part
+
+
+def a_view_of_a_view(M, x, w):
+    y = x.expand(2, 3).clone()
+    row = y[1]
+    row[1:] *= w[:2]
+    y[0] += row
+    return y
+
+
+FUNCTIONS = [value for value in globals().values() if getattr(value, "__module__", None) == __name__]
+TRANSFORMS = {
+    "grad": lambda M, f: M.func.grad(lambda w: (f(w) ** 2).sum())(M.tensor(W)),
+    "jacrev": lambda M, f: M.func.jacrev(f)(M.tensor(W)),
+    "jvp": lambda M, f: M.func.jvp(f, (M.tensor(W),), (M.tensor(W * 2),))[1],
+    "jacfwd": lambda M, f: M.func.jacfwd(f)(M.tensor(W)),
+    "hessian": lambda M, f: M.func.hessian(lambda w: (f(w) ** 3).sum())(M.tensor(W)),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_written(function, transform):
+    def run(M):
+        x = M.tensor(X)
+        return TRANSFORMS[transform](M, lambda w: M.func.vmap(lambda x: function(M, x, w))(x)).detach()
+
+    np.testing.assert_allclose(run(pullback), run(torch), rtol=1e-12, atol=1e-14)

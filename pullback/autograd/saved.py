@@ -160,7 +160,8 @@ def check_outputs(node: Node) -> None:
     """Complain about outputs a node has saved and somebody has written to since."""
     saves = node.plan.saves
     for number, storage in node.output_storages.items():
-        if storage.written > node.order and (number or -1 in saves or "outs" in saves):
+        kept = -1 - number in saves or "outs" in saves or number and "extras" in saves
+        if kept and storage.written > node.order:
             shape, dtype = node.outputs[number] if node.outputs else (node.shape, node.dtype)
             expected = storage.version_at(node.order)
             raise RuntimeError(describe_write(_Meta(shape, dtype), node, number, storage, expected, None, node))

@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from ..constants import FLOAT32, FLOAT64
 from ..constants import number as constant
-from ..storage import next_order
+from ..storage import Storage, next_order
 from ..tensor import Tensor, anchor_of
 from . import views
 from .mode import RECORD, current_mode
@@ -417,4 +417,8 @@ def record_many(
             result._node = node
             result._output_nr = number
             result._requires_grad = True
+        elif node.plan.keeps_output:  # indices that a rule needs: a later write to them must be seen
+            if node.output_storages is None:
+                node.output_storages = {}
+            result._storage = node.output_storages[number] = Storage()
     return node

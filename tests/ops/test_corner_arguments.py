@@ -59,6 +59,11 @@ t.histogram(t.tensor([1.0, 2.0]), 3, weight=t.ones(2, dtype=t.float64))
 t.histogram(t.tensor([1.0, 2.0]), t.tensor([1.0, 2.0], dtype=t.float64))
 t.histogram(t.tensor([1.0, 2.0]), t.ones(2, 2))
 t.histogram(t.tensor([[1.0, 2.0], [5.0, 1.0]]), 3, weight=t.tensor([[1.0, 2.0], [3.0, 4.0]]))
+t.nn.functional.adaptive_max_pool1d(t.ones(1, 0, 5), 2)
+t.nn.functional.adaptive_max_pool2d(t.ones(1, 0, 5, 4), 2)
+t.nn.functional.adaptive_max_pool2d(t.ones(0, 2, 5, 4), 2)
+t.nn.functional.adaptive_avg_pool1d(t.ones(0, 10), 2)
+t.nn.functional.adaptive_avg_pool2d(t.ones(1, 2, 0, 4), 2)
 t.nn.utils.rnn.pack_padded_sequence(t.zeros(0, 0), t.zeros(0, dtype=t.int64))
 t.nn.utils.rnn.pack_padded_sequence(t.ones(2, 1), t.tensor([2])).short().data
 """.strip().splitlines()
@@ -93,3 +98,26 @@ def test_list_inside_itself():
     endless.append(endless)
     with pytest.raises(ValueError, match="too many dimensions 'list'"):
         pullback.tensor(endless)
+
+
+WITH_INDICES = {
+    "max": lambda t, x: x.max(1),
+    "sort": lambda t, x: x.sort(1),
+    "topk": lambda t, x: x.topk(2, 1),
+    "median": lambda t, x: x.median(1),
+    "cummax": lambda t, x: x.cummax(1),
+    "kthvalue": lambda t, x: x.kthvalue(2, 1),
+    "max_pool1d": lambda t, x: t.nn.functional.max_pool1d(x, 2, return_indices=True),
+    "adaptive_max_pool1d": lambda t, x: t.nn.functional.adaptive_max_pool1d(x, 2, return_indices=True),
+}
+
+
+@pytest.mark.parametrize("name", WITH_INDICES)
+def test_indices_written_before_backward(name):
+    """The rule needs the indices: a write to them is noticed, as a write to any saved value is."""
+    for t in (torch, pullback):
+        x = t.arange(24.0).reshape(3, 8).requires_grad_()
+        values, indices = WITH_INDICES[name](t, x)
+        indices.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            values.sum().backward()

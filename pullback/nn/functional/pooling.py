@@ -316,8 +316,9 @@ def _check_adaptive_rank(input: Tensor, axes: int, function: str) -> None:
     raise RuntimeError(f"{function}(): Expected {axes + 1}D or {axes + 2}D tensor, but got {list(input.shape)}")
 
 
-def _check_adaptive(input: Tensor, output: tuple, axes: int, function: str) -> None:
-    for d in range(input.ndim - axes - (1 if input.ndim == axes + 1 else 0), input.ndim):
+def _check_adaptive(input: Tensor, output: tuple, first: int, function: str) -> None:
+    """No dim from `first` on may be empty: means ask that of the spatial dims, maxima of the channels as well."""
+    for d in range(first, input.ndim):
         if input.shape[d] == 0:
             raise RuntimeError(
                 f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
@@ -334,7 +335,7 @@ def _check_adaptive(input: Tensor, output: tuple, axes: int, function: str) -> N
 def _adaptive_avg(axes: int, input: Tensor, output_size: Any) -> Tensor:
     function = f"adaptive_avg_pool{axes}d"
     output = _output(input, output_size, axes, function)
-    _check_adaptive(input, output, axes, function)
+    _check_adaptive(input, output, input.ndim - axes, function)
     return apply(ops.adaptive_avg_pool[axes], (input,), {"output": output})
 
 
@@ -356,7 +357,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 def _adaptive_max(axes: int, input: Tensor, output_size: Any, indices: bool) -> Any:
     function = f"adaptive_max_pool{axes}d"
     output = _output(input, output_size, axes, function)
-    _check_adaptive(input, output, axes, function)
+    _check_adaptive(input, output, 1, function)
     values, places = apply(ops.adaptive_max_pool[axes], (input,), {"output": output})
     return (values, places) if indices else values
 

@@ -68,5 +68,5 @@ def look_at_base(tensor: Tensor) -> None:
     array = base._array
     if type(array) is Batched and is_tensor(array.array):
         for op, params in steps_of(view, base):
-            array = apply_batched(op, [array], params)
+            array = apply_batched(op, (array,), params)
         tensor._array = array

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..arrays.batched import NotBatchable
 from ..tensor import Tensor
 from . import roots
 from .functional_checks import (
@@ -155,7 +156,10 @@ def _rows(output: Tensor, number: int, inputs: tuple, create_graph: bool, strict
     from ..func.reverse import standard_basis
 
     (basis,) = standard_basis([output])
-    gradients = _gradients((output,), inputs, basis, create_graph, batched=True)
+    try:
+        gradients = _gradients((output,), inputs, basis, create_graph, batched=True)
+    except NotBatchable:  # a custom backward that looks at values
+        gradients = _row_by_row(output, inputs, basis[0], create_graph)
     blocks = []
     for position, (gradient, x) in enumerate(zip(gradients, inputs, strict=True)):
         if gradient is None:
@@ -173,6 +177,14 @@ def _rows(output: Tensor, number: int, inputs: tuple, create_graph: bool, strict
             )
         blocks.append(gradient.reshape((*output._array.shape, *x._array.shape)))
     return tuple(blocks)
+
+
+def _row_by_row(output: Tensor, inputs: tuple, basis: Tensor, create_graph: bool) -> tuple:
+    """The gradients of all elements of an output, one backward pass for each."""
+    from ..functional.registry import FUNCTIONS
+
+    rows = [_gradients((output,), inputs, [unit], create_graph, batched=False) for unit in basis]
+    return tuple(None if column[0] is None else FUNCTIONS["stack"](column) for column in zip(*rows, strict=True))
 
 
 def _zeros(x: Tensor, output: Tensor, requires_grad: bool) -> Tensor:

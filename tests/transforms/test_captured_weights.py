@@ -70,3 +70,20 @@ def test_written(function, transform):
         return TRANSFORMS[transform](M, lambda w: M.func.vmap(lambda x: function(M, x, w))(x)).detach()
 
     np.testing.assert_allclose(run(pullback), run(torch), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("jacobian", ["jacrev", "functional"])
+def test_a_custom_backward_that_looks_at_values(jacobian):
+    """Row by row it may: jacrev with chunk_size=1, and autograd.functional.jacobian as it is."""
+
+    def run(M):
+        def backward(ctx, gradient):
+            return gradient * len(gradient.nonzero())
+
+        body = {"forward": lambda x: x * 1, "setup_context": lambda ctx, inputs, output: None, "backward": backward}
+        looks = type("Looks", (M.autograd.Function,), {name: staticmethod(value) for name, value in body.items()})
+        if jacobian == "jacrev":
+            return M.func.jacrev(looks.apply, chunk_size=1)(M.tensor(W))
+        return M.autograd.functional.jacobian(looks.apply, M.tensor(W))
+
+    np.testing.assert_array_equal(run(pullback), run(torch))

@@ -87,7 +87,8 @@ def test_as_torch(case):
 NAMES = """
     torch._C._TensorMeta torch._C._functorch.is_batchedtensor torch._C.DispatchKeySet torch._C._log_api_usage_once
     torch._subclasses.fake_tensor.is_fake torch._tensor.Tensor torch._vmap_internals._vmap torch.cuda._initialized
-    torch.autograd._is_checkpoint_valid torch.cuda.amp.grad_scaler.GradScaler torch.cuda.nvtx.range torch.functional.einsum torch.hub.HASH_REGEX
+    torch.autograd._is_checkpoint_valid torch.cuda.amp.grad_scaler.GradScaler torch.cuda.nvtx.range torch.functional.einsum
+    torch.hub.HASH_REGEX
     torch.hub._get_torch_home torch.multiprocessing.pool.Pool torch.nn.modules.module._addindent
     torch.serialization.DEFAULT_PROTOCOL torch.storage.UntypedStorage torch.utils._pytree._get_node_type
     torch.utils.checkpoint.set_device_states torch.utils.data.dataloader._collate_fn_t

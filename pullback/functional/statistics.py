@@ -339,8 +339,9 @@ def _levels(q: Any, input: Tensor, name: str) -> Tensor:
             raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     levels = q if isinstance(q, Tensor) else wrap(np.asarray(q, input._array.dtype))
     if certainly(np.any((levels._array < 0) | (levels._array > 1))):
-        what = "q values" if isinstance(q, Tensor) else "q"
-        raise RuntimeError(f"{name}() {what} must be in the range [0, 1]")
+        if isinstance(q, Tensor):
+            raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+        raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
     return levels
 
 

@@ -40,6 +40,8 @@ t.kthvalue(t.ones(2, 0, 4), 5, dim=0)
 t.bincount(t.tensor([1.0, 2.0]))
 t.bincount(t.tensor([True]))
 t.bincount(t.tensor([[1]]))
+t.quantile(x, -1.0)
+t.nanquantile(x, 1.5)
 x.flip()
 x.flip(0, 0)
 x.flip([])
@@ -121,3 +123,10 @@ def test_indices_written_before_backward(name):
         indices.add_(1)
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             values.sum().backward()
+
+
+def test_all_dtypes_of_test_files():
+    from pullback.testing._internal.common_dtype import get_all_dtypes
+
+    assert pullback.bool in get_all_dtypes()
+    assert pullback.bool not in get_all_dtypes(include_bool=False)

@@ -92,7 +92,7 @@ def get_all_dtypes(
     include_complex32: bool = False, include_qint: bool = False,
 ) -> list[Any]:  # fmt: skip
     dtypes = get_all_int_dtypes() + get_all_fp_dtypes(include_half, include_bfloat16)
-    return dtypes + list(_named("bool")) * include_bool + get_all_complex_dtypes() * include_complex
+    return dtypes + list(_named("bool_")) * include_bool + get_all_complex_dtypes() * include_complex
 
 
 def get_all_qint_dtypes() -> list[Any]:

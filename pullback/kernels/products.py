@@ -51,7 +51,7 @@ WHOLE_PRODUCT = 1 << 23
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """`a @ b` for a matrix or a vector on either side."""
     few = FEW if a.ndim > 1 < b.ndim else FEW_FOR_A_VECTOR
-    if a.size + b.size <= few or a.dtype != b.dtype or a.dtype.kind not in "fc":
+    if a.size + b.size <= few or a.dtype != b.dtype or a.dtype.kind not in "fc" or a.shape[-1] != b.shape[0]:
         return a.dot(b)
     keep_freed_memory()
     threads = get_num_threads()

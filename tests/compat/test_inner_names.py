@@ -29,7 +29,7 @@ def search_line(t):
     value, gradient = objective(x, 0.0, direction)
     search = at(t, "torch.optim.lbfgs._strong_wolfe")
     value, gradient, step, evaluations = search(objective, x, 5.0, direction, value, gradient, gradient.dot(direction))
-    return [value, *gradient.tolist(), step, evaluations]
+    return [value, *gradient.tolist(), float(step), evaluations]
 
 
 def checks(t):

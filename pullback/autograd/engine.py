@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from heapq import heappop, heappush, heapreplace
-from sys import getrefcount, maxsize
+from sys import maxsize
 from typing import Any
 
 import numpy as np
-from numpy import add, generic, ndarray
+from numpy import add, ndarray
 
 from ..kernels.memory import is_own
 from ..quiet import restore, silence
@@ -25,6 +25,7 @@ from ..storage import LastWrite
 from ..tensor import Anchor, Tensor
 from .accumulate import commit
 from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
+from .large_cotangents import run_by_blocks, sum_by_blocks
 from .mode import IN_RULES, NO_GRAD, RECORD, current_mode, set_mode
 from .node import FREED, Node
 from .op import NOTHING
@@ -550,42 +551,6 @@ def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[
                 run.add(node)
                 break
     return run | wanted, run
-
-
-def run_by_blocks(
-    rule: Any, cotangent: Any, values: Any, sources: tuple[Any, ...], params: dict[Any, Any] | None, last: bool
-) -> Any:
-    """An elementwise rule on large arrays, in blocks that fit the cache and on all threads.
-
-    The last rule of a node writes over the cotangent, if that is known to nobody else.
-    """
-    given = [values[s] if type(s) is int else params[s] for s in sources]  # type: ignore[index]
-    if any(type(value) is not ndarray and not isinstance(value, (int, float, complex, generic)) for value in given):
-        gradient = rule(cotangent, *given)
-        return gradient.copy() if gradient is cotangent else gradient
-    into = cotangent if last and getrefcount(cotangent) <= REFS and is_own(cotangent) else None
-    return by_blocks(rule, cotangent, *given, into=into)
-
-
-def _references(value: object) -> int:
-    return getrefcount(value)
-
-
-def _lone_references() -> int:
-    """The count of an object that one variable of one caller knows, as a function sees it: interpreters differ."""
-    value = object()
-    return _references(value)
-
-
-REFS = _lone_references()
-
-
-def sum_by_blocks(first: Any, second: Any) -> Any:
-    """A sum of cotangents; large ones are added into the first, if that is known to nobody else."""
-    if type(first) is ndarray and first.size >= LARGE and type(second) is ndarray:
-        into = first if getrefcount(first) <= REFS and is_own(first) else None
-        return by_blocks(np.add, first, second, into=into)
-    return first + second
 
 
 def metadata_of(target: Any, slot: int) -> tuple[Any, ...]:

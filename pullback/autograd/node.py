@@ -2,7 +2,7 @@
 
 A node knows where cotangents go next (`edges`), what its rules need (`saved`) and what its output looked like. It
 never refers to its output tensor, so a graph is a tree of plain references and dies with its last tensor. Edges of
-leaves point at the leaf tensor itself. How nodes are made is in `tape.py`, how they are run in `engine.py`.
+leaves point at the leaf's anchor (`tensor.py`). How nodes are made is in `tape.py`, how they are run in `engine.py`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Rows are the leading axes, columns the normalized trailing ones. Forward also returns what backward needs of a row
 (its mean and reciprocal deviation) and nothing the size of the input. Half precision is computed in float32.
-Sums in blocks are by `dot` and `row_products`, which let other threads run meanwhile; `matmul` and `vecdot` do not.
+Sums in blocks are by `dot` and `row_products`, which let other threads run meanwhile.
 Batch norm and group norm are in `ops/normalization.py`.
 """
 

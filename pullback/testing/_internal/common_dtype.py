@@ -71,6 +71,14 @@ def all_types_and_complex_and(*dtypes: Any) -> tuple[Any, ...]:
     return all_types_and_complex() + dtypes
 
 
+def float8_types() -> tuple[Any, ...]:
+    return _named("float8_e4m3fn float8_e5m2")
+
+
+def all_types_complex_float8_and(*dtypes: Any) -> tuple[Any, ...]:
+    return all_types_and_complex() + float8_types() + dtypes
+
+
 def get_all_int_dtypes() -> list[Any]:
     return list(integral_types())
 

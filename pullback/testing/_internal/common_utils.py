@@ -23,9 +23,12 @@ import numpy as np
 from ... import autograd
 from ...tensor import Tensor
 from .. import assert_close, make_tensor
-from .parametrization import decorateIf, instantiate_parametrized_tests, parametrize, subtest
+from .parametrization import _TestParametrizer, decorateIf, instantiate_parametrized_tests, parametrize, subtest
 
-__all__ = ["TestCase", "decorateIf", "instantiate_parametrized_tests", "make_tensor", "parametrize", "run_tests", "subtest"]
+__all__ = [
+    "TestCase", "_TestParametrizer", "decorateIf", "instantiate_parametrized_tests", "make_tensor", "parametrize",
+    "run_tests", "subtest",
+]  # fmt: skip
 
 SEED: int = 1234
 GRADCHECK_NONDET_TOL: float = 0.0
@@ -206,7 +209,19 @@ class TestCase(unittest.TestCase):
         """The same function in both libraries, of the same data."""
         torch = _torch()
         tensor = tensor_like if isinstance(tensor_like, Tensor) else torch.tensor(tensor_like, dtype=dtype)
-        self.assertEqual(torch_fn(tensor), np_fn(tensor.detach().numpy()), exact_dtype=False, **kw)
+        data = tensor.detach().float() if tensor.dtype is torch.bfloat16 else tensor.detach()
+        kw.setdefault("exact_dtype", False)
+        self.assertEqual(torch_fn(tensor), np_fn(data.numpy()), **kw)
+
+    def assertEqualIgnoreType(self, x: Any, y: Any, *args: Any, **kwargs: Any) -> None:
+        """Equal numbers, whatever their dtypes."""
+        self.assertEqual(x, y, *args, exact_dtype=False, **kwargs)
+
+    def assertEqualTypeString(self, x: Tensor, y: Tensor) -> None:
+        """The same device, dtype and type name."""
+        for attribute in ("device", "dtype", "is_sparse"):
+            super().assertEqual(getattr(x, attribute), getattr(y, attribute))
+        super().assertEqual(x.type(), y.type())
 
 
 # --- the state of the world ---
@@ -353,6 +368,21 @@ def is_iterable_of_tensors(iterable: Any, include_empty: bool = False) -> bool:
     if isinstance(iterable, Tensor) or not isinstance(iterable, (list, tuple)):
         return False
     return all(isinstance(each, Tensor) for each in iterable) and (include_empty or len(iterable) > 0)
+
+
+def noncontiguous_like(t: Tensor) -> Tensor:
+    """The same numbers in memory with gaps; `t` itself if it has gaps already."""
+    if not t.is_contiguous():
+        return t
+    torch = _torch()
+    gap = torch.tensor(float("nan") if t.is_floating_point() or t.is_complex() else 1).to(t.dtype)
+    copy = torch.stack([t.detach(), gap.expand(t.shape)], dim=-1)[..., 0]
+    return copy.requires_grad_(t.requires_grad)
+
+
+def bytes_to_scalar(byte_list: list[int], dtype: Any, device: Any = None) -> Any:
+    """The number that these bytes are in memory."""
+    return _torch().tensor(byte_list, dtype=_torch().uint8).view(dtype).item()
 
 
 def iter_indices(tensor: Tensor) -> Any:

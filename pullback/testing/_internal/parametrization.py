@@ -33,6 +33,20 @@ def add_cases(function: Any, cases: list[Case]) -> Any:
     return function
 
 
+class _TestParametrizer:
+    """A mark of one's own: `_parametrize_test` of a subclass yields (test, end of its name, arguments, decorators)."""
+
+    def __call__(self, function: Any) -> Any:
+        given = list(self._parametrize_test(function, None, None))
+        cases = [Case(kwargs, suffix, decorators(kwargs)) for _, suffix, kwargs, decorators in given]
+        marked = add_cases(given[0][0] if given else function, cases)
+        marked.__name__ = function.__name__
+        return marked
+
+    def _parametrize_test(self, test: Any, generic_cls: Any, device_cls: Any) -> Iterable[Any]:
+        raise NotImplementedError("a mark says in _parametrize_test with which arguments a test is called")
+
+
 def parametrize(
     arg_str: str, arg_values: Iterable[Any], name_fn: Callable[..., str] | None = None
 ) -> Callable[[Any], Any]:

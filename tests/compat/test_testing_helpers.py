@@ -1,0 +1,55 @@
+"""Helpers of torch.testing._internal that test files of other projects import: they do what their names say."""
+
+import pytest
+
+import pullback
+from pullback.testing._internal import common_cuda, common_dtype, common_utils
+
+
+def test_groups_of_dtypes_hold_every_dtype_once():
+    group = common_dtype.all_types_complex_float8_and(pullback.bool, pullback.bfloat16)
+    assert len(group) == len(set(group)) and {pullback.float8_e5m2, pullback.complex64, pullback.bfloat16} <= set(group)
+
+
+def test_there_is_no_cuda_version():
+    assert common_cuda._get_torch_cuda_version() < (11, 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "complex128", "bool"])
+def test_noncontiguous_like_keeps_the_numbers(dtype):
+    x = pullback.ones(2, 3, dtype=getattr(pullback, dtype))
+    y = common_utils.noncontiguous_like(x)
+    assert not y.is_contiguous() and y.dtype == x.dtype and (y == x).all()
+    assert common_utils.noncontiguous_like(y) is y
+
+
+def test_bytes_to_scalar():
+    assert common_utils.bytes_to_scalar([0, 0, 128, 63], pullback.float32) == 1.0
+
+
+def test_a_mark_of_ones_own_gives_one_test_for_each_case():
+    class numbers(common_utils._TestParametrizer):
+        def _parametrize_test(self, test, generic_cls, device_cls):
+            for number in (1, 2):
+                yield test, f"number_{number}", {"number": number}, lambda _: []
+
+    seen = []
+
+    class Case(common_utils.TestCase):
+        @numbers()
+        def test_it(self, number):
+            seen.append(number)
+
+    common_utils.instantiate_parametrized_tests(Case)
+    for name in ("test_it_number_1", "test_it_number_2"):
+        getattr(Case(name), name)()
+    assert seen == [1, 2]
+
+
+def test_comparing_with_numpy_and_type_strings():
+    case = common_utils.TestCase()
+    case.compare_with_numpy(lambda t: t + 1, lambda a: a + 1, pullback.ones(3, dtype=pullback.bfloat16))
+    case.assertEqualIgnoreType(pullback.ones(2), pullback.ones(2, dtype=pullback.int64))
+    case.assertEqualTypeString(pullback.ones(2), pullback.zeros(3))
+    with pytest.raises(AssertionError):
+        case.assertEqualTypeString(pullback.ones(2), pullback.ones(2, dtype=pullback.int64))

@@ -5,7 +5,7 @@ rows = pullback.jacobian(losses, parameters)            # one batched pass over 
 pullback.multi.backward(losses, aggregator=UPGrad())    # fills .grad with an aggregate of the rows
 """
 
-from .accumulation import backward_to_jac, jac_to_grad
+from .accumulation import backward_to_jac, jac_to_grad, mtl_backward
 from .aggregation import (
     IMTLG,
     MGDA,
@@ -14,6 +14,7 @@ from .aggregation import (
     CAGrad,
     Constant,
     DualProj,
+    FairGrad,
     Mean,
     NashMTL,
     PCGrad,
@@ -33,10 +34,12 @@ from .jacobians import (
     per_sample_gradients,
     per_sample_norms,
 )
+from .remembering import CRMOGM, PCD, ExcessMTL, GradVac, MoDo, SDMGrad
 
 __all__ = [
-    "Aggregator", "AlignedMTL", "CAGrad", "ConFIG", "Constant", "DualProj", "GradDrop", "IMTLG", "Krum", "MGDA", "Mean",
-    "NashMTL", "PCGrad", "Random", "Sum", "TrimmedMean", "UPGrad", "Weighting",
+    "Aggregator", "AlignedMTL", "CAGrad", "CRMOGM", "ConFIG", "Constant", "DualProj", "ExcessMTL", "FairGrad", "GradDrop",
+    "GradVac", "IMTLG", "Krum", "MGDA", "Mean", "MoDo", "NashMTL", "PCD", "PCGrad", "Random", "SDMGrad", "Sum",
+    "TrimmedMean", "UPGrad", "Weighting",
     "backward", "backward_batched", "backward_to_jac", "gramian", "jac_to_grad", "jacobian", "jacobian_matrix", "leaves_of",
-    "per_sample_gradients", "per_sample_norms",
+    "mtl_backward", "per_sample_gradients", "per_sample_norms",
 ]  # fmt: skip

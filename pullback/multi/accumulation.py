@@ -7,17 +7,19 @@ names are torchjd's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..autograd import roots
 from ..autograd.accumulate import commit
 from ..autograd.tape import wrap
+from ..functional.registry import FUNCTIONS
 from ..tensor import Tensor, anchor_of
 from ..utils._pytree import tree_flatten
 from .aggregation import Weighting
-from .jacobians import _columns, _targets, backward_batched
+from .jacobians import _columns, _targets, backward_batched, freed, leaves_of
 
 
 def backward_to_jac(
@@ -34,6 +36,11 @@ def backward_to_jac(
         rows = _columns(tree_flatten(losses)[0], targets, create_graph, retain, None)
     else:
         rows = backward_batched(losses, weightings, targets, create_graph=create_graph, retain_graph=retain)
+    _add_rows(targets, rows)
+
+
+def _add_rows(targets: list[Tensor], rows: list[Tensor]) -> None:
+    """Add to `.jac` of all targets, or of none if the rows do not fit what is there."""
     totals = []
     for target, row in zip(targets, rows, strict=True):
         present = getattr(target, "jac", None)
@@ -45,6 +52,47 @@ def backward_to_jac(
         totals.append(row if present is None else present + row)
     for target, total in zip(targets, totals, strict=True):
         target.jac = total  # type: ignore[attr-defined]
+
+
+def mtl_backward(
+    losses: Sequence[Tensor], features: Any, *, grad_tensors: Sequence[Any] | None = None,
+    tasks_params: Sequence[Iterable[Tensor]] | None = None, shared_params: Iterable[Tensor] | None = None,
+    retain_graph: bool = False,
+) -> None:  # fmt: skip
+    """Of several tasks on shared features: each task's own parameters get `.grad`, the shared ones a row of `.jac` for each.
+
+    The features are tensors between the shared part of the model and the tasks'. Without lists of parameters, the shared
+    ones are the leaves behind the features, and a task's are the leaves that its loss does not reach through them.
+    `grad_tensors` weight the elements of losses that are not numbers. A pass that fails changes nothing.
+    """
+    middle = tree_flatten(features)[0]
+    if not losses or not middle:
+        raise ValueError("mtl_backward() needs at least one loss and one tensor of features")
+    shared = leaves_of(middle) if shared_params is None else list(shared_params)
+    if tasks_params is None:
+        owned = [leaves_of(loss, without=middle) for loss in losses]
+    else:
+        owned = [list(params) for params in tasks_params]
+    weights = [None] * len(losses) if grad_tensors is None else list(grad_tensors)
+    if not len(owned) == len(weights) == len(losses):
+        raise ValueError(f"{len(losses)} losses need as many lists of parameters and weights: {len(owned)}, {len(weights)}")
+    if {id(leaf) for leaf in shared} & {id(leaf) for params in owned for leaf in params}:
+        raise ValueError("a parameter is either shared or of a task: tasks_params and shared_params have some in common")
+    collected: dict[Any, Any] = {}
+    slopes: list[tuple] = []
+    for loss, params, weight in zip(losses, owned, weights, strict=True):
+        found = roots.grad(
+            loss, [*params, *middle], weight, retain_graph=True, allow_unused=True, materialize_grads=True
+        )
+        slopes.append(found[len(params) :])
+        for leaf, gradient in zip(params, found, strict=False):
+            anchor, array = anchor_of(leaf), gradient._array
+            collected[anchor] = collected[anchor] + array if anchor in collected else array
+    cotangents = [FUNCTIONS["stack"](rows) for rows in zip(*slopes, strict=True)]
+    _add_rows(shared, backward_batched(middle, cotangents, shared, retain_graph=True))
+    commit(collected, set(), False)
+    if not retain_graph:
+        freed(list(losses), [*shared, *(leaf for params in owned for leaf in params)])
 
 
 def jac_to_grad(
@@ -66,7 +114,7 @@ def jac_to_grad(
         matrix = np.concatenate([array.reshape(len(array), -1) for array in arrays], 1)
         if isinstance(aggregator, Weighting):
             wide = matrix.astype(np.float64)
-            weights = aggregator.weights(wide @ wide.T)
+            weights = aggregator.weigh(wide @ wide.T)
             row = weights @ wide
         else:
             row = np.asarray(aggregator(matrix))

@@ -20,17 +20,11 @@ class Aggregator:
     """A function that makes one row of the rows of a matrix, given as a tensor or an ndarray."""
 
     def __call__(self, jacobian: Any) -> Any:
-        given = hasattr(jacobian, "detach")
-        rows = np.asarray(jacobian.detach().numpy() if given else jacobian)
+        rows = _array_of(jacobian)
         if rows.ndim != 2:
             raise ValueError(f"an aggregator takes a matrix with a row for each loss, got the shape {rows.shape}")
         result = np.zeros(rows.shape[1]) if 0 in rows.shape else self.aggregate(rows)
-        result = np.asarray(result).astype(rows.dtype, copy=False)
-        if given:
-            from ..autograd.tape import wrap
-
-            return wrap(result)
-        return result
+        return _like(jacobian, np.asarray(result).astype(rows.dtype, copy=False))
 
     def aggregate(self, rows: np.ndarray) -> np.ndarray:
         """The aggregate of a matrix with at least one entry."""
@@ -41,23 +35,46 @@ class Aggregator:
         return f"{type(self).__name__}({settings})"
 
 
+def _array_of(given: Any) -> np.ndarray:
+    return np.asarray(given.detach().numpy() if hasattr(given, "detach") else given)
+
+
+def _like(given: Any, result: np.ndarray) -> Any:
+    """The result as a tensor if a tensor was given."""
+    if not hasattr(given, "detach"):
+        return result
+    from ..autograd.tape import wrap
+
+    return wrap(result)
+
+
 class Weighting(Aggregator):
     """The weighted sum of the rows, with weights that follow from their inner products alone."""
 
-    def weights(self, gramian: np.ndarray) -> np.ndarray:
-        """A weight for each loss, from the inner products of their gradients (in float64)."""
+    def weights(self, gramian: Any) -> Any:
+        """A weight for each loss, from the inner products of their gradients, a tensor or an ndarray as these are.
+
+        With them, `losses.backward(weights)` is the aggregate: what torchjd's classes named `...Weighting` are for.
+        """
+        products = _array_of(gramian)
+        if products.ndim != 2 or products.shape[0] != products.shape[1]:
+            raise ValueError(f"weights follow from a square matrix of inner products, got the shape {products.shape}")
+        return _like(gramian, self.weigh(products.astype(np.float64)).astype(products.dtype, copy=False))
+
+    def weigh(self, gramian: np.ndarray) -> np.ndarray:
+        """A weight for each loss, from a Gramian in float64."""
         raise NotImplementedError
 
     def aggregate(self, rows: np.ndarray) -> np.ndarray:
         wide = rows.astype(np.float64)
-        return self.weights(wide @ wide.T) @ wide
+        return self.weigh(wide @ wide.T) @ wide
 
 
 def preferences(given: Any, count: int, default: float) -> np.ndarray:
     """The weights a user gave for `count` losses, or the default for each."""
     if given is None:
         return np.full(count, default)
-    weights = np.asarray(given.detach().numpy() if hasattr(given, "detach") else given, dtype=np.float64)
+    weights = _array_of(given).astype(np.float64)
     if weights.ndim != 1:
         raise ValueError(f"a preference vector has one dimension, got the shape {weights.shape}")
     if len(weights) != count:
@@ -68,14 +85,14 @@ def preferences(given: Any, count: int, default: float) -> np.ndarray:
 class Sum(Weighting):
     """All rows added up."""
 
-    def weights(self, gramian: np.ndarray) -> np.ndarray:
+    def weigh(self, gramian: np.ndarray) -> np.ndarray:
         return np.ones(len(gramian))
 
 
 class Mean(Weighting):
     """The average row."""
 
-    def weights(self, gramian: np.ndarray) -> np.ndarray:
+    def weigh(self, gramian: np.ndarray) -> np.ndarray:
         return np.full(len(gramian), 1 / max(len(gramian), 1))
 
 
@@ -85,14 +102,14 @@ class Constant(Weighting):
     def __init__(self, weights: Sequence[float] | Any) -> None:
         self.given: np.ndarray = preferences(weights, len(weights), 0.0)
 
-    def weights(self, gramian: np.ndarray) -> np.ndarray:
+    def weigh(self, gramian: np.ndarray) -> np.ndarray:
         return preferences(self.given, len(gramian), 0.0)
 
 
 class Random(Weighting):
     """Random weights, positive and of sum 1: the softmax of normal numbers of torch's stream."""
 
-    def weights(self, gramian: np.ndarray) -> np.ndarray:
+    def weigh(self, gramian: np.ndarray) -> np.ndarray:
         return self._draw(len(gramian), gramian.dtype)
 
     def aggregate(self, rows: np.ndarray) -> np.ndarray:
@@ -117,7 +134,7 @@ class MGDA(Weighting):
     def __init__(self, epsilon: float = 0.001, max_iters: int = 100) -> None:
         self.epsilon, self.max_iters = epsilon, max_iters
 
-    def weights(self, gramian: np.ndarray) -> np.ndarray:
+    def weigh(self, gramian: np.ndarray) -> np.ndarray:
         alpha = np.full(len(gramian), 1 / len(gramian))
         for _ in range(self.max_iters):
             slopes = gramian @ alpha
@@ -139,7 +156,7 @@ class MGDA(Weighting):
 class IMTLG(Weighting):
     """Impartial: the aggregate has the same projection on every row's direction."""
 
-    def weights(self, gramian: np.ndarray) -> np.ndarray:
+    def weigh(self, gramian: np.ndarray) -> np.ndarray:
         lengths = np.sqrt(np.diagonal(gramian))
         found = np.linalg.pinv(gramian) @ lengths
         total = found.sum()
@@ -160,7 +177,7 @@ class AlignedMTL(Weighting):
             raise ValueError(f"Invalid scale_mode={scale_mode!r}. Expected 'min', 'median', or 'rmse'.")
         self.pref_vector, self.scale_mode = pref_vector, scale_mode
 
-    def weights(self, gramian: np.ndarray) -> np.ndarray:
+    def weigh(self, gramian: np.ndarray) -> np.ndarray:
         count = len(gramian)
         wanted = preferences(self.pref_vector, count, 1 / count)
         values, vectors = np.linalg.eigh(gramian)
@@ -179,7 +196,7 @@ _SCALES: dict[str, Callable[[np.ndarray], Any]] = {
 class PCGrad(Weighting):
     """Each row loses its projections on the rows it is in conflict with, in random order; then all are added."""
 
-    def weights(self, gramian: np.ndarray) -> np.ndarray:
+    def weigh(self, gramian: np.ndarray) -> np.ndarray:
         from ..functional.registry import FUNCTIONS
 
         count = len(gramian)
@@ -194,6 +211,38 @@ class PCGrad(Weighting):
                         own[j] -= overlap / gramian[j, j]
             total += own
         return total
+
+
+class FairGrad(Weighting):
+    """Fair in the sense of alpha: the rows' gains G w are w ** (-1 / alpha). Alpha 0 is the average, 1 is `NashMTL`'s game.
+
+    Solved by SciPy's `least_squares`, in at most `max_iters` evaluations.
+    """
+
+    alpha: float
+    max_iters: int | None
+
+    def __init__(self, alpha: float, max_iters: int | None = None) -> None:
+        self.alpha, self.max_iters = alpha, max_iters
+        _least_squares()
+
+    def weigh(self, gramian: np.ndarray) -> np.ndarray:
+        uniform = np.full(len(gramian), 1 / len(gramian))
+        if self.alpha == 0:
+            return uniform
+
+        def unfairness(w: np.ndarray) -> np.ndarray:
+            return gramian @ w - w ** (-1 / self.alpha)
+
+        return _least_squares()(unfairness, uniform, bounds=(0, np.inf), max_nfev=self.max_iters).x
+
+
+def _least_squares() -> Any:
+    try:
+        from scipy.optimize import least_squares
+    except ImportError as error:
+        raise ImportError("FairGrad is solved by SciPy: pip install 'pullback[special]'") from error
+    return least_squares
 
 
 # --- projections on the dual cone ------------------------------------------------------------------------------------
@@ -219,7 +268,7 @@ class DualProj(Weighting):
         """Scaled and made positive definite, so that the projection is unique."""
         return _normalized(gramian, self.norm_eps) + self.reg_eps * np.eye(len(gramian))
 
-    def weights(self, gramian: np.ndarray) -> np.ndarray:
+    def weigh(self, gramian: np.ndarray) -> np.ndarray:
         count = len(gramian)
         return project(preferences(self.pref_vector, count, 1 / count), self.safe(gramian))
 
@@ -227,7 +276,7 @@ class DualProj(Weighting):
 class UPGrad(DualProj):
     """Every row projected on the cone of directions in conflict with none of the rows; then averaged."""
 
-    def weights(self, gramian: np.ndarray) -> np.ndarray:
+    def weigh(self, gramian: np.ndarray) -> np.ndarray:
         count = len(gramian)
         wanted, safe = preferences(self.pref_vector, count, 1 / count), self.safe(gramian)
         return sum((project(row, safe) for row in np.diag(wanted)), np.zeros(count))
@@ -244,7 +293,7 @@ class CAGrad(Weighting):
             raise ValueError(f"c must be non-negative, but got {c}.")
         self.c, self.norm_eps = c, norm_eps
 
-    def weights(self, gramian: np.ndarray) -> np.ndarray:
+    def weigh(self, gramian: np.ndarray) -> np.ndarray:
         count = len(gramian)
         mean = np.full(count, 1 / count)
         scaled = _normalized(gramian, self.norm_eps)
@@ -286,7 +335,7 @@ class NashMTL(Weighting):
         """Forget the weights of earlier calls."""
         self._calls, self._alpha = 0, np.ones(self.n_tasks)
 
-    def weights(self, gramian: np.ndarray) -> np.ndarray:
+    def weigh(self, gramian: np.ndarray) -> np.ndarray:
         if len(gramian) != self.n_tasks:
             raise ValueError(f"this NashMTL was made for {self.n_tasks} losses, got {len(gramian)}")
         if self._calls % self.update_weights_every == 0:

@@ -57,7 +57,7 @@ class Krum(Weighting):
             raise ValueError(f"n_selected must be a positive integer, but got {n_selected}.")
         self.n_byzantine, self.n_selected = n_byzantine, n_selected
 
-    def weights(self, gramian: np.ndarray) -> np.ndarray:
+    def weigh(self, gramian: np.ndarray) -> np.ndarray:
         count = len(gramian)
         needed = max(self.n_byzantine + 3, self.n_selected)
         if count < needed:

@@ -143,11 +143,14 @@ def jacobian_matrix(losses: Any, inputs: Any = None, *, chunk_size: int | None =
     return FUNCTIONS["cat"]([column.reshape(column.shape[0], -1) for column in columns], 1)
 
 
-def leaves_of(outputs: Any) -> list[Tensor]:
-    """All leaves that require grad and that the outputs were computed from, in the order of their first use."""
+def leaves_of(outputs: Any, *, without: Any = ()) -> list[Tensor]:
+    """All leaves that require grad and that the outputs were computed from, in the order of their first use.
+
+    What they only depend on through the tensors `without` is left out.
+    """
     flat, _ = tree_flatten(outputs)
     found: dict[Any, int] = {}
-    seen: set = set()
+    seen: set = {anchor_of(x) if x._node is None else x._node for x in tree_flatten(without)[0]}
     stack: list[Any] = [anchor_of(x) if x._node is None else x._node for x in flat if x.requires_grad]
     while stack:
         target = stack.pop()
@@ -198,7 +201,7 @@ def backward(
         start += array.size
     commit(collected, set(collected), False)
     if not retain_graph:
-        _freed(flat, targets)
+        freed(flat, targets)
 
 
 def _backward_by_weights(losses: Tensor, targets: list[Tensor], aggregator: Any, retain_graph: bool) -> None:
@@ -208,11 +211,11 @@ def _backward_by_weights(losses: Tensor, targets: list[Tensor], aggregator: Any,
         products = np.zeros((losses._array.size,) * 2)
     else:
         products = np.asarray(gramian(losses, targets)._array, dtype=np.float64)
-    weights = aggregator.weights(products).astype(losses._array.dtype)
+    weights = aggregator.weigh(products).astype(losses._array.dtype)
     roots.backward(losses, wrap(weights), retain_graph=retain_graph, inputs=targets)
 
 
-def _freed(losses: list[Tensor], targets: list[Tensor]) -> None:
+def freed(losses: list[Tensor], targets: list[Tensor]) -> None:
     """Free the graph as `backward` does, by a pass with nothing in it."""
     live = [loss for loss in losses if loss.requires_grad]
     zeros = [wrap(np.zeros(loss._array.shape, loss._array.dtype)) for loss in live]

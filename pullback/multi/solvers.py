@@ -1,7 +1,7 @@
 """Small dense optimisation problems behind the aggregators, solved in NumPy to the last digits.
 
-There are as many unknowns as losses, so every iteration can afford a linear system. `project` is an active-set method;
-the others follow the minima of a logarithmic barrier by Newton's method.
+There are as many unknowns as losses, so every iteration can afford a linear system. `multipliers` is an active-set
+method; the others follow the minima of a logarithmic barrier by Newton's method.
 """
 
 from __future__ import annotations
@@ -12,33 +12,58 @@ import numpy as np
 
 
 def project(weights: np.ndarray, gramian: np.ndarray) -> np.ndarray:
-    """The smallest v^T G v among v >= weights: non-negative least squares by active sets."""
-    count = len(weights)
-    linear = gramian @ weights
-    extra = np.zeros(count)
-    active = np.ones(count, dtype=bool)  # where v stays at its bound
-    for _ in range(10 * count + 10):
-        slopes = linear + gramian @ extra
-        candidates = np.where(active, slopes, 0)
-        worst = int(np.argmin(candidates))
-        if candidates[worst] >= -1e-14:
+    """The smallest v^T G v among v >= weights."""
+    extra = multipliers(gramian, -(gramian @ weights))
+    return weights if extra is None else weights + extra
+
+
+def multipliers(
+    gramian: np.ndarray, bounds: np.ndarray, tolerance: float = 1e-14, dependence: float = 1e-12
+) -> np.ndarray | None:
+    """The m >= 0 with G m >= bounds and equality wherever m > 0; None if no m gives G m >= bounds.
+
+    These are the multipliers of the shortest vector whose products with the rows behind the Gramian are at least the
+    bounds. A dual active-set method: one violated bound after the other becomes an equality, and those whose multiplier
+    reaches 0 on the way are let go. Rows that depend on others within `dependence` never become equalities with them.
+    """
+    count = len(gramian)
+    found = np.zeros(count)
+    equal: list[int] = []
+    tolerance = tolerance * max(float(np.diagonal(gramian).max(initial=0.0)), np.finfo(np.float64).tiny)
+    steps_left = 10 * count
+    while steps_left:
+        slacks = gramian @ found - bounds
+        slacks[equal] = 0.0
+        worst = int(np.argmin(slacks))
+        if slacks[worst] >= -tolerance:
             break
-        active[worst] = False
-        while True:
-            free = ~active
-            target = np.zeros(count)
-            target[free] = np.linalg.solve(gramian[np.ix_(free, free)], -linear[free])
-            if (target[free] > 0).all():
-                extra = target
+        while steps_left:
+            steps_left -= 1
+            slack = gramian[worst] @ found - bounds[worst]
+            release = np.linalg.solve(gramian[np.ix_(equal, equal)], gramian[equal, worst])
+            rest = gramian[worst, worst] - gramian[worst, equal] @ release
+            to_bound = -slack / rest if rest > dependence * gramian[worst, worst] else np.inf
+            falling = release > 0
+            to_zero = np.where(falling, found[equal] / np.where(falling, release, 1.0), np.inf)
+            first = int(np.argmin(to_zero)) if equal else -1
+            step = min(to_bound, to_zero[first]) if equal else to_bound
+            if step == np.inf:
+                return None
+            found[equal] -= step * release
+            found[worst] += step
+            if step == to_bound:
+                equal.append(worst)
                 break
-            falling = free & (target <= 0)
-            step = np.min(extra[falling] / (extra[falling] - target[falling]))
-            extra = extra + step * (target - extra)
-            active |= free & (extra <= 1e-15)
-            extra[active] = 0
-            if active.all():
-                break
-    return weights + extra
+            found[equal[first]] = 0.0
+            del equal[first]
+    return found
+
+
+def on_simplex(point: np.ndarray) -> np.ndarray:
+    """The nearest vector that is nowhere negative and has the sum 1."""
+    falling = np.sort(point)[::-1]
+    levels = (np.cumsum(falling) - 1) / np.arange(1, len(point) + 1)
+    return np.maximum(point - levels[np.flatnonzero(falling > levels)[-1]], 0)
 
 
 def _barrier_minimum(

@@ -97,3 +97,51 @@ def test_against_torchjd():
     multi.backward_to_jac(losses(x, P), P.tensor(weightings, dtype=P.float32))
     autojac.backward(losses(y, torch), jac_tensors=torch.tensor(weightings, dtype=torch.float32))
     np.testing.assert_allclose(x.jac.numpy(), y.jac.numpy(), rtol=1e-6)
+
+
+def _two_tasks(library, seed):
+    library.manual_seed(seed)
+    make = library.nn.Linear
+    trunk, heads = make(3, 4).double(), [make(4, 2).double(), make(4, 1).double()]
+    x = library.randn(5, 3, dtype=library.float64)
+    features = trunk(x).tanh()
+    return trunk, heads, features, [head(features).square().mean() for head in heads]
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("several", [False, True])
+def test_tasks_on_shared_features(named, several):
+    torch, autojac = pytest.importorskip("torch"), pytest.importorskip("torchjd.autojac")
+    results = []
+    for library, call in ((P, multi.mtl_backward), (torch, autojac.mtl_backward)):
+        trunk, heads, features, losses = _two_tasks(library, 0)
+        given = {}
+        if named:
+            given = {"tasks_params": [head.parameters() for head in heads], "shared_params": trunk.parameters()}
+        if several:
+            given["grad_tensors"] = [library.tensor(0.5, dtype=library.float64), library.tensor(2.0, dtype=library.float64)]
+        call(losses, features, **given)
+        assert trunk.weight.grad is None and getattr(heads[0].weight, "jac", None) is None
+        results.append([p.jac.numpy() for p in trunk.parameters()] + [p.grad.numpy() for h in heads for p in h.parameters()])
+        with pytest.raises(RuntimeError):
+            losses[0].backward()
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_tasks_that_do_not_fit_change_nothing():
+    trunk, heads, features, losses = _two_tasks(P, 1)
+    for wrong in (
+        {"shared_params": heads[0].parameters()},
+        {"tasks_params": [heads[0].parameters()]},
+        {"grad_tensors": [P.ones(())]},
+    ):
+        with pytest.raises(ValueError):
+            multi.mtl_backward(losses, features, **wrong)
+    with pytest.raises(ValueError, match="at least one"):
+        multi.mtl_backward([], features)
+    everything = [*trunk.parameters(), *(p for head in heads for p in head.parameters())]
+    assert all(p.grad is None and getattr(p, "jac", None) is None for p in everything)
+    multi.mtl_backward(losses, features, retain_graph=True)
+    multi.mtl_backward(losses, features)
+    _close(heads[0].bias.grad, 2 * P.autograd.grad(heads[0](features.detach()).square().mean(), heads[0].bias)[0])

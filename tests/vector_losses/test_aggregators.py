@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 import numpy as np
@@ -44,8 +45,22 @@ PAIRS = {
     "Krum": (lambda m: multi.Krum(1, 2), lambda t, m: t.Krum(1, 2), 1e-12),
     "TrimmedMean": (lambda m: multi.TrimmedMean(1), lambda t, m: t.TrimmedMean(1), 1e-12),
     "ConFIG": (lambda m: multi.ConFIG(), lambda t, m: t.ConFIG(), 1e-9),
+    "FairGrad": (lambda m: multi.FairGrad(1.0), lambda t, m: t.FairGrad(1.0), 1e-9),
+    "FairGrad, two": (lambda m: multi.FairGrad(2.0, 50), lambda t, m: t.FairGrad(2.0, 50), 1e-9),
+    "FairGrad, none": (lambda m: multi.FairGrad(0), lambda t, m: t.FairGrad(0), 1e-12),
+    "GradVac": (lambda m: multi.GradVac(), lambda t, m: t.GradVac(), 1e-9),
+    "PCD": (lambda m: multi.PCD(), lambda t, m: t.PCD(), 1e-8),
+    "PCD, demanding": (lambda m: multi.PCD(0.5, beta=0.1), lambda t, m: t.PCD(0.5, beta=0.1), 1e-8),
+    "ExcessMTL": (lambda m: multi.ExcessMTL(), lambda t, m: t.ExcessMTL(), 1e-9),
+    "CRMOGM": (lambda m: multi.CRMOGM(multi.UPGrad()), lambda t, m: _of_rows(t, t.CRMOGMWeighting(t.UPGradWeighting())), 1e-10),
+    "MoDo": (lambda m: multi.MoDo(), lambda t, m: _of_rows(t, t.MoDoWeighting()), 1e-9),
+    "SDMGrad": (lambda m: multi.SDMGrad(), lambda t, m: _of_rows(t, t.SDMGradWeighting()), 1e-9),
 }  # fmt: skip
-DRAWING = ("Random", "PCGrad", "GradDrop", "GradDrop, leak")
+DRAWING = ("Random", "PCGrad", "GradDrop", "GradDrop, leak", "GradVac")
+
+
+def _of_rows(theirs, weighting):
+    return theirs.GramianWeightedAggregator(weighting)
 
 
 def _torch():
@@ -100,6 +115,114 @@ def test_equal_to_torchjd(name):
         P.manual_seed(1)
         found = ours(len(rows))(rows)
         np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * max(np.abs(rows).max(), 1e-15))
+
+
+REMEMBERING = {
+    "GradVac": (lambda: multi.GradVac(beta=0.3), lambda t: t.GradVac(beta=0.3)),
+    "PCD": (lambda: multi.PCD(0.2, beta=0.7), lambda t: t.PCD(0.2, beta=0.7)),
+    "PCD, each": (
+        lambda: multi.PCD(np.array([0.4, 0.9]), 0.2),
+        lambda t: t.PCD(_torch().tensor([0.4, 0.9], dtype=_torch().float64), 0.2),
+    ),
+    "ExcessMTL": (lambda: multi.ExcessMTL(0.5), lambda t: t.ExcessMTL(0.5)),
+    "ExcessMTL, warm": (lambda: multi.ExcessMTL(n_warmup_steps=3), lambda t: t.ExcessMTL(n_warmup_steps=3)),
+    "CRMOGM": (
+        lambda: multi.CRMOGM(multi.MGDA(), 0.6, [0.5, 0.2, 0.3]),
+        lambda t: _of_rows(
+            t, t.CRMOGMWeighting(t.MGDAWeighting(), 0.6, _torch().tensor([0.5, 0.2, 0.3], dtype=_torch().float64))
+        ),
+    ),
+    "MoDo": (lambda: multi.MoDo(0.05, 0.0), lambda t: _of_rows(t, t.MoDoWeighting(0.05, 0.0))),
+    "SDMGrad": (
+        lambda: multi.SDMGrad(lr=1.0, lambda_=0.5, pref_vector=[0.2, 0.3, 0.5]),
+        lambda t: _of_rows(
+            t, t.SDMGradWeighting(
+                lr=1.0, lambda_=0.5, pref_vector=_torch().tensor([0.2, 0.3, 0.5], dtype=_torch().float64)
+            ),
+        ),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REMEMBERING)
+def test_a_memory_over_several_calls_is_torchjds(name):
+    torch, theirs = _torch(), pytest.importorskip("torchjd.aggregation")
+    rng = np.random.default_rng(8)
+    batches = [rng.standard_normal((3, 5)) + 0.3 for _ in range(8)]
+    ours, reference = REMEMBERING[name][0](), REMEMBERING[name][1](theirs)
+    results = []
+    for number, rows in enumerate(batches):
+        torch.manual_seed(number)
+        P.manual_seed(number)
+        results.append(ours(rows))
+        np.testing.assert_allclose(results[-1], reference(torch.tensor(rows)).numpy(), atol=1e-9)
+    assert not np.allclose(REMEMBERING[name][0]()(batches[-1]), results[-1])  # it does depend on earlier calls
+    ours.reset()
+    P.manual_seed(0)
+    np.testing.assert_array_equal(ours(batches[0]), results[0])
+
+
+@pytest.mark.parametrize("name", ["MoDo", "SDMGrad"])
+def test_inner_products_of_two_batches(name):
+    torch, theirs = _torch(), pytest.importorskip("torchjd.aggregation")
+    rng = np.random.default_rng(9)
+    ours, reference = getattr(multi, name)(), getattr(theirs, name + "Weighting")()
+    for _ in range(4):
+        products = rng.standard_normal((4, 6)) @ rng.standard_normal((6, 4))
+        expected = reference(torch.tensor(products)).numpy()
+        np.testing.assert_allclose(ours.weights(P.tensor(products)).numpy(), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["UPGrad", "DualProj", "MGDA", "PCGrad", "CAGrad", "IMTLG", "AlignedMTL", "Mean", "GradVac"])
+def test_weights_of_a_gramian_are_torchjds(name):
+    torch, theirs = _torch(), pytest.importorskip("torchjd.aggregation")
+    arguments = (0.5,) if name == "CAGrad" else ()
+    rows = np.random.default_rng(10).standard_normal((4, 6))
+    torch.manual_seed(0)
+    try:
+        expected = getattr(theirs, name + "Weighting")(*arguments)(torch.tensor(rows @ rows.T)).numpy()
+    except ImportError as missing:
+        pytest.skip(str(missing))
+    P.manual_seed(0)
+    found = getattr(multi, name)(*arguments).weights(P.tensor(rows @ rows.T))
+    np.testing.assert_allclose(found.numpy(), expected, atol=1e-3 if name == "CAGrad" else 1e-9)
+    with pytest.raises(ValueError, match="square matrix"):
+        multi.UPGrad().weights(rows)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: multi.GradVac(beta=1.1), lambda: multi.GradVac(eps=-1.0), lambda: multi.PCD(tau=2.0),
+        lambda: multi.PCD(tau=[0.1, -0.1]), lambda: multi.PCD(beta=1.0), lambda: multi.ExcessMTL(0.0),
+        lambda: multi.ExcessMTL(n_warmup_steps=-1), lambda: multi.MoDo(gamma=0.0), lambda: multi.SDMGrad(momentum=1.0),
+        lambda: multi.SDMGrad(n_iter=0), lambda: multi.CRMOGM(multi.Mean(), alpha=-0.1),
+    ],
+)  # fmt: skip
+def test_settings_out_of_range_are_refused(make):
+    with pytest.raises(ValueError, match="must be in"):
+        make()
+
+
+def test_without_scipy_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    with pytest.raises(ImportError, match=r"pullback\[special\]"):
+        multi.FairGrad(1.0)
+
+
+def test_fairness_is_what_it_says():
+    rows = np.random.default_rng(12).standard_normal((4, 9))
+    weights = multi.FairGrad(2.0).weights(rows @ rows.T)
+    np.testing.assert_allclose(rows @ rows.T @ weights, weights**-0.5, rtol=1e-5)
+
+
+def test_the_first_loss_comes_first_and_the_others_improve():
+    rng = np.random.default_rng(13)
+    for _ in range(10):
+        rows = rng.standard_normal((3, 8))
+        found = multi.PCD(0.1)(rows)
+        np.testing.assert_allclose(np.linalg.norm(found), np.linalg.norm(rows[0]))
+        assert (rows @ found > 0).all()
 
 
 def test_nash_is_equal_where_theirs_does_not_give_up():
@@ -186,7 +309,7 @@ def test_tensors_dtypes_and_wrong_shapes(name):
     P.manual_seed(0)
     single = aggregator(P.tensor(rows.astype(np.float32)))
     P.manual_seed(0)
-    plain = aggregator(rows.astype(np.float32))
+    plain = PAIRS[name][0](5)(rows.astype(np.float32))
     assert single.dtype == P.float32 and plain.dtype == np.float32
     np.testing.assert_array_equal(single.numpy(), plain)
     with pytest.raises(ValueError, match="matrix"):
@@ -235,7 +358,7 @@ def test_backward_fills_grad_with_the_aggregate_of_the_jacobian(name, per_sample
     for p, g in zip(model.parameters(), before, strict=True):
         p.grad = g.clone()
     P.manual_seed(3)
-    multi.backward(losses, model.parameters(), aggregator=aggregator)
+    multi.backward(losses, model.parameters(), aggregator=PAIRS[name][0](len(losses)))
     found = P.cat([(p.grad - 1).flatten() for p in model.parameters()])
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-6, atol=1e-9)
     with pytest.raises(RuntimeError, match="second time"):

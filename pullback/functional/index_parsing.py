@@ -14,6 +14,7 @@ import numpy as np
 
 from ..tensor import Tensor
 
+ndarray = np.ndarray
 FULL = slice(None)
 _NOT_NUMBERS = (slice, list, tuple, Tensor, np.ndarray)
 
@@ -66,6 +67,40 @@ def parse_basic(index: tuple[Any, ...], shape: tuple[Any, ...]) -> tuple[Any, ..
     while parts and parts[-1] is FULL:
         parts.pop()
     return tuple(parts)
+
+
+def parse_arrays(index: Any, array: Any) -> tuple[Any, ...] | None:
+    """An index of nothing but integer tensors of one shape, or one mask, as arrays. None if there is anything else.
+
+    Bounds are not looked at: NumPy refuses what is out of them, and `check_arrays` then says it in torch's words.
+    """
+    if type(array) is not ndarray:
+        return None
+    if isinstance(index, Tensor):
+        places = index._array
+        if type(places) is not ndarray or not places.ndim:
+            return None
+        kind = places.dtype.char
+        if kind == "l" and array.ndim or kind == "?" and array.shape[: places.ndim] == places.shape:
+            return (places,)
+        return None
+    if type(index) is not tuple or not 0 < len(index) <= array.ndim:
+        return None
+    shape = None
+    for part in index:
+        if not isinstance(part, Tensor) or type(part._array) is not ndarray or part._array.dtype.char != "l":
+            return None
+        if not part._array.ndim or shape is not None and part._array.shape != shape:
+            return None
+        shape = part._array.shape
+    return tuple([part._array for part in index])
+
+
+def check_arrays(arrays: tuple[Any, ...], shape: tuple[Any, ...]) -> None:
+    """IndexError if one of the integers of `parse_arrays` is out of bounds."""
+    for dim, places in enumerate(arrays):
+        if places.dtype.char == "l":
+            check_bounds(places, dim, shape[dim])
 
 
 def parse(index: Any, array: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -215,10 +250,15 @@ def _slice(item: slice) -> slice:
     return FULL if parts[:2] == [None, None] and parts[2] in (None, 1) else slice(*parts)
 
 
+def largest_unsigned(index: np.ndarray) -> int:
+    """The largest of some integers of 64 bits. Negative ones are huge without their sign: one look is enough for both bounds."""
+    numbers = index.view(np.uintp)
+    return numbers.item(numbers.argmax())  # of few numbers, in a third of the time of `max`
+
+
 def check_bounds(index: np.ndarray, dim: int, size: int) -> None:
     """Every index must be a place in a dim of this size, counted from either end."""
-    # Negative numbers are huge without their sign, so the usual case needs one look.
-    if index.size and np.maximum.reduce(index.view(np.uintp), axis=None) >= size:
+    if index.size and largest_unsigned(index) >= size:
         if size == 0:
             raise IndexError(f"index is out of bounds for dimension with size 0: dimension {dim} has no elements")
         low, high = int(index.min()), int(index.max())

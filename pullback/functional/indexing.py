@@ -13,19 +13,21 @@ import numpy as np
 
 from ..arrays.batched import NotBatchable
 from ..autograd import views
-from ..autograd.mode import current_mode
+from ..autograd.mode import Mode, current_mode
 from ..autograd.tape import apply, apply_unary, wrap
 from ..autograd.view_making import view_of
+from ..constants import FLOAT32, FLOAT64
 from ..dtypes import number_in
 from ..ops import indexing as ops
 from ..ops import shape as shapes
 from ..tensor import Tensor
-from .index_parsing import FULL, check_bounds, out_of_bounds, parse, parse_basic
+from .index_parsing import FULL, check_arrays, out_of_bounds, parse, parse_arrays, parse_basic
 
 ndarray = np.ndarray
 select: Any
 slice_: Any
 select, slice_ = shapes.select, shapes.slice_
+_REAL = (FLOAT32, FLOAT64)
 _OPS = {int: select, slice: slice_, type(None): shapes.insert}
 
 
@@ -43,15 +45,17 @@ def getitem(x: Tensor, index: Any) -> Tensor:
             start, stop, step = index.start, index.stop, index.step
             if step is None and (start is None or type(start) is int) and (stop is None or type(stop) is int):
                 return view_of(slice_, x, {"index": (index,)}, array[index])
-    if kind is tuple:
-        basic = parse_basic(index, array.shape)
+    if kind is tuple or kind is slice or index is None:
+        basic = parse_basic(index if kind is tuple else (index,), array.shape)
         if basic is not None:
             return view(x, basic)
-    if isinstance(index, Tensor) and type(index._array) is ndarray and type(array) is ndarray:
-        places = index._array
-        if places.ndim and array.ndim and places.dtype == np.intp:
-            check_bounds(places, 0, array.shape[0])
-            return apply_unary(ops.pick, x, {"index": (places,)})
+    arrays = parse_arrays(index, array)
+    if arrays is not None:
+        try:
+            return apply_unary(ops.pick, x, {"index": arrays})
+        except IndexError:
+            check_arrays(arrays, array.shape)
+            raise
     try:
         basic, advanced = parse(index, array)
     except NotBatchable as error:
@@ -90,8 +94,13 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         if not index:
             return
         index = None
-    basic = parse_basic(index if type(index) is tuple else (index,), x._array.shape)
-    advanced: tuple = ()
+    array = x._array
+    advanced: Any = parse_arrays(index, array)
+    if advanced is not None:
+        basic: Any = ()
+        check_arrays(advanced, array.shape)
+    else:
+        basic, advanced = parse_basic(index if type(index) is tuple else (index,), array.shape), ()
     if basic is None:
         try:
             basic, advanced = parse(index, x._array)
@@ -99,6 +108,11 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
             from ..arrays.batched_indexing import write_by_batch
 
             return write_by_batch(x, index, value, error)
+    mode = current_mode()
+    if (type(value) is float or type(value) is int) and not mode.special and -65504 < value < 65504:
+        if array.dtype in _REAL and not (mode.grad and x.requires_grad):  # a number that fits: it need not become a tensor
+            _write_number(x, basic, advanced, value, mode)
+            return
     if not isinstance(value, Tensor):
         value = _value(value, x)
         if advanced and value._array.dtype != x._array.dtype:
@@ -113,7 +127,6 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         value = value.to(x.dtype)
     if advanced and value._array.shape[:1] == (1,):
         value = _drop_ones(value)
-    mode = current_mode()
     if not mode.special and not (mode.grad and (x.requires_grad or value.requires_grad)):
         _write(x, basic, advanced, value)
         return
@@ -134,6 +147,20 @@ def _has_mask(index: Any) -> bool:
     return any(getattr(getattr(part, "dtype", None), "kind", "") == "b" and part.ndim for part in parts)
 
 
+def _write_number(x: Tensor, basic: tuple, advanced: tuple, value: float, mode: Mode) -> None:
+    """`_write` of a Python number, when nothing is recorded."""
+    views.check_writable(x, mode, False)
+    storage = x._storage or views.storage_of(x)
+    array = x.memory()
+    if array.base is not None and 0 in array.strides and not advanced:
+        views.check_no_overlap(array[(*basic, ...)])
+    if advanced and basic:
+        array[(*basic, ...)][advanced] = value
+    else:
+        array[advanced or basic] = value
+    views.bump(storage)
+
+
 def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:
     """The write alone, when nothing is recorded."""
     mode = current_mode()
@@ -144,8 +171,11 @@ def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:
     if array.dtype.kind == "c" and region.dtype.kind not in "cb":
         array = array.real
     if advanced:
-        check_fits(array.shape, region.shape, advanced)
-        region[advanced] = array
+        try:
+            region[advanced] = array
+        except ValueError:
+            check_fits(array.shape, region.shape, advanced)
+            raise
     else:
         if value is not x:
             views.check_no_overlap(region)
@@ -208,6 +238,8 @@ def _drop_ones(value: Tensor) -> Tensor:
 
 def check_fits(have: tuple[Any, ...], shape: tuple[Any, ...], index: tuple[Any, ...]) -> None:
     """What is written must broadcast to what the index picks."""
+    if not have:
+        return
     result = np.broadcast_to(np.int8(0), shape)[index].shape
     try:
         fits = np.broadcast_shapes(have, result) == result

@@ -49,34 +49,50 @@ def _check_source(index: Tensor, src: Tensor, axis: int) -> None:
 # --- one index for each element ---
 
 
-@public(in_place=True, out=True)
+@public(out=True)
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Tensor:
     """A copy with the elements of `src` (or one value) written at `index` along a dim."""
+    op, others, params = _scatter_plan(input, dim, index, value if src is None else src, reduce)
+    if op is None:
+        return _scatter_with(input, params["axis"], index, others[0], reduce)
+    return apply(op, (input, *others), params) if index._array.size else _copy(input)
+
+
+def scatter_(
+    self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+) -> Tensor:
+    """Write the elements of `src` (or one value) at `index` along a dim."""
     source = value if src is None else src
+    views.check_early(self, *[v for v in (source,) if isinstance(v, Tensor)])
+    op, others, params = _scatter_plan(self, dim, index, source, reduce)
+    if op is None or not index._array.size:
+        return views.in_place(self, FUNCTIONS["scatter"], dim, index, source, reduce=reduce)
+    writer = ops.write_scatter if len(others) > 1 else ops.write_scatter_value
+    return views.write_in_place(self, op, others, params, writer)
+
+
+def _scatter_plan(input: Tensor, dim: int, index: Tensor, source: Any, reduce: str | None) -> tuple:
+    """(operation, its inputs after the first, its parameters); no operation where something is reduced."""
     check_index(index, "scatter")
     axis = check_elementwise(input, index, dim, "scatter")
     if reduce is not None:
-        return _scatter_with(input, axis, index, source, reduce)
+        return None, (source,), {"axis": axis}
     if isinstance(source, Tensor):
         _same_dtype(input, source, "scatter")
         _check_source(index, source, axis)
-        if not index._array.size:
-            return _copy(input)
-        return apply(ops.scatter_src, (input, index, source), {"axis": axis})
+        return ops.scatter_src, (index, source), {"axis": axis}
     if not isinstance(source, NUMBERS):
         raise TypeError(f"scatter(): argument 'value' must be Number, not {type(source).__name__}")
-    if not index._array.size:
-        return _copy(input)
-    return apply(ops.scatter_value, (input, index), {"axis": axis, "value": number_in(source, input._array.dtype)})
+    return ops.scatter_value, (index,), {"axis": axis, "value": number_in(source, input._array.dtype)}
 
 
 def _copy(input: Tensor) -> Tensor:
     return input.clone()
 
 
-def _scatter_with(input: Tensor, axis: int, index: Tensor, source: Any, reduce: str) -> Tensor:
+def _scatter_with(input: Tensor, axis: int, index: Tensor, source: Any, reduce: Any) -> Tensor:
     names = {"add": "sum", "multiply": "prod"}
     if reduce not in names:
         raise RuntimeError("reduce argument must be either add or multiply.")
@@ -361,5 +377,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return apply(ops.masked_scatter, (input, mask, source))
 
 
-METHODS.update(index_add_=index_add_, index_fill_=index_fill_, index_put_=index_put_, masked_fill_=masked_fill_)
+METHODS.update(
+    index_add_=index_add_, index_fill_=index_fill_, index_put_=index_put_, masked_fill_=masked_fill_, scatter_=scatter_
+)
 FUNCTIONS["index_put_"] = index_put_

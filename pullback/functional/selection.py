@@ -15,6 +15,7 @@ from ..autograd.tape import apply, wrap
 from ..dtypes import int64
 from ..ops import scatter as ops
 from ..tensor import Tensor
+from .index_parsing import largest_unsigned
 from .operands import broadcast_error, wrap_dim
 from .registry import public
 
@@ -38,8 +39,7 @@ def in_bounds(index: Tensor, size: int, dim: int, error: type[Any] = RuntimeErro
     if not array.size:
         return
     if not negative and array.dtype.char == "l" and type(array) is np.ndarray:
-        # Negative numbers are huge without their sign: one look at the largest is enough.
-        if np.maximum.reduce(array.view(np.uint64), axis=None) < size:
+        if largest_unsigned(array) < size:
             return
     low, high = int(array.min()), int(array.max())
     if high >= size or low < (-size if negative else 0):
@@ -53,14 +53,14 @@ def check_elementwise(input: Tensor, index: Tensor, dim: int, function: str) -> 
     axis = wrap_dim(dim, len(shape))
     if index._array.size == 0:
         return axis
-    if max(len(wanted), 1) != max(len(shape), 1):
+    if (len(wanted) or 1) != (len(shape) or 1):
         raise RuntimeError(
             "Index tensor must have the same number of dimensions as input tensor"
             if function == "gather"
             else "Index tensor must have the same number of dimensions as self tensor"
         )
     for d, (n, have) in enumerate(zip(wanted, shape, strict=False)):
-        if d != axis and n > have:
+        if n > have and d != axis:
             raise RuntimeError(
                 f"Size does not match at dimension {d} expected index {list(wanted)} to be no larger than self "
                 f"{list(shape)} apart from dimension {axis}"
@@ -128,17 +128,19 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"{input._array.ndim} dimensions for input, and {indices._array.ndim} dimensions for indices"
         )
     axis = wrap_dim(dim, input._array.ndim)
+    size, places = input._array.shape[axis] if input._array.ndim else 1, indices._array
+    if type(places) is not np.ndarray or places.size and largest_unsigned(places) >= size:
+        indices = wrap(np.where(places < 0, places + size, places))
     own, other = list(input._array.shape), list(indices._array.shape)
     own[axis : axis + 1] = other[axis : axis + 1] = [1] if own else []
+    if own == other:
+        return gather(input, axis, indices)
     try:
         common = np.broadcast_shapes(tuple(own), tuple(other))
     except ValueError:
         raise broadcast_error(tuple(own), tuple(other)) from None
-    if not common:
-        return gather(input, axis, indices)
     sizes = (input._array.shape[axis], indices._array.shape[axis])
     own_full, index_full = (tuple(n if d != axis else size for d, n in enumerate(common)) for size in sizes)
-    indices = wrap(np.where(indices._array < 0, indices._array + sizes[0], indices._array))
     return gather(expand(input, own_full), axis, expand(indices, index_full))
 
 

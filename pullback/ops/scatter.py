@@ -7,6 +7,7 @@ places (amax, prod, mean) in `scatter_reduce.py`.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -17,12 +18,18 @@ from .fusing import in_single
 from .indexing import add_rows
 
 
-def _grid(index: Any, axis: int) -> tuple:
+@functools.lru_cache(maxsize=128)
+def _own_places(shape: tuple, axis: int) -> list:
+    """For each axis but one the numbers 0, 1, ... along it, in a shape that broadcasts to `shape`."""
+    ndim = len(shape)
+    return [None if d == axis else np.arange(n).reshape((-1,) + (1,) * (ndim - d - 1)) for d, n in enumerate(shape)]
+
+
+def along_axis(index: Any, axis: int) -> tuple[Any, ...]:
     """NumPy's index for the elements whose place along `axis` is in `index` and is their own along the others."""
-    parts: list[Any] = []
-    for dim, n in enumerate(index.shape):
-        parts.append(index if dim == axis else np.arange(n).reshape((-1,) + (1,) * (index.ndim - dim - 1)))
-    return tuple(parts)
+    few = index.size <= 4096  # then making the numbers takes longer than using them
+    parts = (_own_places if few else _own_places.__wrapped__)(index.shape, axis)
+    return (*parts[:axis], index, *parts[axis + 1 :])
 
 
 def add_at(out: Any, places: tuple[Any, ...], values: Any) -> None:
@@ -42,7 +49,7 @@ def add_at(out: Any, places: tuple[Any, ...], values: Any) -> None:
 
 def _gather(x: Any, index: Any, axis: int) -> Any:
     if index.ndim and index.ndim == x.ndim:
-        return x[_grid(index, axis)]
+        return x[along_axis(index, axis)]
     return np.array(x.reshape(-1)[index.reshape(-1)].reshape(index.shape))  # numbers, or no indices at all
 
 
@@ -52,7 +59,7 @@ def _scatter_add(x: Any, index: Any, src: Any, axis: int) -> Any:
     if not index.ndim or index.ndim != out.ndim:
         np.add.at(out.reshape(-1), index.reshape(-1), src.reshape(-1)[: index.size])
         return out
-    add_at(out, _grid(index, axis), src[tuple(map(slice, index.shape))])
+    add_at(out, along_axis(index, axis), src[tuple(map(slice, index.shape))])
     return out
 
 
@@ -82,11 +89,21 @@ scatter_add: Op = linear("ScatterAddBackward0", _scatter_add, x=lambda g: g, ind
 
 def _scatter(x: Any, index: Any, src: Any, axis: int) -> Any:
     out = np.array(x, order="C")
+    write_scatter(out, index, src, axis)
+    return out
+
+
+def write_scatter(out: Any, index: Any, src: Any, axis: int) -> None:
+    """`scatter` on memory as it is."""
     if not index.ndim or not out.ndim:
         out.reshape(-1)[index.reshape(-1)] = src.reshape(-1)[: index.size] if getattr(src, "ndim", 0) else src
-        return out
-    out[_grid(index, axis)] = src[tuple(map(slice, index.shape))] if getattr(src, "ndim", 0) else src
-    return out
+        return
+    out[along_axis(index, axis)] = src[tuple(map(slice, index.shape))] if getattr(src, "ndim", 0) else src
+
+
+def write_scatter_value(out: Any, index: Any, axis: int, value: Any) -> None:
+    """`scatter` of one value on memory as it is."""
+    write_scatter(out, index, out.dtype.type(value), axis)
 
 
 def _scatter_value(x: Any, index: Any, axis: int, value: Any) -> Any:
@@ -130,14 +147,18 @@ def write_index_add(out: Any, index: Any, source: Any, axis: int, alpha: Any = 1
     if not out.ndim:
         out += np.add.reduce(source.reshape(-1)).astype(out.dtype)
         return
-    add_rows(np.moveaxis(out, axis, 0), index.reshape(-1), np.moveaxis(source, axis, 0) if source.ndim else source)
+    add_rows(_axis_first(out, axis), index.reshape(-1), _axis_first(source, axis) if source.ndim else source)
+
+
+def _axis_first(x: Any, axis: int) -> Any:
+    return np.moveaxis(x, axis, 0) if axis else x
 
 
 def _place_slices(x: Any, index: Any, shape: tuple, axis: int) -> Any:
     out = np.zeros(shape, x.dtype)
     if not shape:
         return np.add.reduce(x.reshape(-1)).astype(x.dtype)
-    add_rows(np.moveaxis(out, axis, 0), index.reshape(-1), np.moveaxis(x, axis, 0), fresh=True)
+    add_rows(_axis_first(out, axis), index.reshape(-1), _axis_first(x, axis), fresh=True)
     return out
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..autograd.op import Op, op
 from ..tensor import Tensor
-from .scatter import _grid, gather, scatter_zero, spread
+from .scatter import along_axis, gather, scatter_zero, spread
 
 _UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
@@ -37,7 +37,7 @@ def _scatter_reduce(x: Any, index: Any, src: Any, axis: int, reduce: str, includ
     out = np.array(x, np.float32 if half else None, order="C")
     places = index.reshape(-1)
     if index.size:
-        places = np.ravel_multi_index(np.broadcast_arrays(*_grid(index, axis)), out.shape).reshape(-1)
+        places = np.ravel_multi_index(np.broadcast_arrays(*along_axis(index, axis)), out.shape).reshape(-1)
     flat = out.reshape(-1)
     if not include_self:
         flat[places] = _identity(reduce, out.dtype)

@@ -12,25 +12,26 @@ import numpy as np
 
 from ..autograd.op import Op, linear, op
 from .reductions import each_along
+from .scatter import along_axis
 
 
 def _take_along(x: Any, index: Any, axis: int) -> Any:
     """`np.take_along_axis`, without its overhead where there are few axes."""
     if x.ndim == 1:
         return x[index]
-    if x.ndim == 2 and x.shape[1 - axis] == index.shape[1 - axis]:
-        others = np.arange(x.shape[1 - axis])
-        return x[others[:, None], index] if axis else x[index, others]
+    if x.shape[:axis] == index.shape[:axis] and x.shape[axis + 1 :] == index.shape[axis + 1 :]:
+        return x[along_axis(index, axis)]
     return np.take_along_axis(x, index, axis)
 
 
-def _add_along(x: Any, index: Any, axis: int, size: int) -> Any:
-    """Zeros of length `size` along the axis with the elements of `x` added at `index`."""
-    shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
-    out = np.zeros(shape, x.dtype)
-    places = list(np.ogrid[tuple(slice(0, n) for n in x.shape)])
-    places[axis] = index
-    np.add.at(out, tuple(places), x)
+def _add_along(x: Any, index: Any, axis: int, size: int, distinct: bool = False) -> Any:
+    """Zeros of length `size` along the axis with the elements of `x` added at `index` (`distinct`: without repeats)."""
+    out = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
+    places = along_axis(index, axis)
+    if distinct:
+        out[places] = x
+    else:
+        np.add.at(out, places, x)
     return out
 
 
@@ -50,15 +51,18 @@ add_along: Op = linear(
 )
 
 
-def _selection(node_name: str, forward: Any) -> Op:
-    """An operation that returns (values, indices) along `axis`; `keepdims` False means the axis has been dropped."""
+def _selection(node_name: str, forward: Any, distinct: bool = True) -> Op:
+    """An operation that returns (values, indices) along `axis`; `keepdims` False means the axis has been dropped.
+
+    `distinct`: no element is picked twice.
+    """
 
     def back(g: tuple, extras: tuple, x_shape: tuple, axis: int, keepdims: Any) -> tuple:
         values, index = g[0], extras[0]
         if not keepdims:
             lead = (slice(None),) * axis
             values, index = values[(*lead, None)], index[(*lead, None)]
-        return (add_along(values, index, axis=axis, size=x_shape[axis]),)
+        return (add_along(values, index, axis=axis, size=x_shape[axis], distinct=distinct),)
 
     return op(node_name, forward, inputs=("x",), outputs=0, joint=back)
 
@@ -182,8 +186,8 @@ def _cummin(x: Any, axis: int, keepdims: Any) -> tuple:
     return _running(x, axis, np.minimum.accumulate)
 
 
-cummax: Op = _selection("CummaxBackward0", _cummax)
-cummin: Op = _selection("CumminBackward0", _cummin)
+cummax: Op = _selection("CummaxBackward0", _cummax, distinct=False)
+cummin: Op = _selection("CumminBackward0", _cummin, distinct=False)
 
 
 # --- distinct elements: (elements, where each element of the input is among them, how often each occurs) ---

@@ -110,10 +110,9 @@ def wrap_dim(dim: Any, ndim: int, scalar_ok: bool = True) -> int:
 
 
 def _index(value: Any) -> int:
-    try:
+    if hasattr(value, "__index__") and type(value) is not bool:  # True is a forgotten keepdim=, largest=, ...
         return value.__index__()
-    except AttributeError:
-        raise TypeError(f"dim must be an int, not {type(value).__name__}") from None
+    raise TypeError(f"argument 'dim' must be int, not {type(value).__name__}")
 
 
 def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...]:
@@ -141,11 +140,13 @@ def sizes_of(args: tuple[Any, ...]) -> tuple[int, ...]:
         args = tuple(args[0])
     elif len(args) == 1 and isinstance(args[0], Tensor) and args[0]._array.ndim == 1:
         args = tuple(args[0].tolist())
-    try:
-        return tuple([n if type(n) is int else n.__index__() for n in args])
-    except (AttributeError, TypeError):
-        bad = next(n for n in args if not hasattr(n, "__index__"))
-        raise TypeError(f"sizes must be ints, but got {type(bad).__name__}") from None
+    return tuple([n if type(n) is int else _size(n) for n in args])
+
+
+def _size(value: Any) -> int:
+    if hasattr(value, "__index__") and type(value) is not bool:
+        return value.__index__()
+    raise TypeError(f"argument 'size' must be tuple of ints, but found element of type {type(value).__name__}")
 
 
 def broadcast_error(a: tuple[Any, ...], b: tuple[Any, ...]) -> RuntimeError:

@@ -2,7 +2,7 @@
 
 In the graph of a batch most operations treat the samples, the rows of axis 0, one by one. There the gradients of all
 N losses fit into one ordinary array: row i of it belongs to loss i (`Rows`), and the operations' own rules carry it
-on. Where something shared comes in, a weight or a bias, row i gives loss i's gradient of it: a batch of N, kept as a
+on. Samples may have several rows each, as in `x.view(N * T, -1)`, if they follow one another. Where something shared comes in, a weight or a bias, row i gives loss i's gradient of it: a batch of N, kept as a
 pair of factors (`Outer`) for matrices. Where an operation mixes samples (batch norm, a mean over the batch, a
 transposed batch), `Rows` turn into the general thing, a batch of N cotangents, and all rules run on that as in any
 batched pass. So the answer is always right; `treatments.py` only says where it is cheap.
@@ -24,30 +24,33 @@ Treatment = Callable[["RowSweep", Any, Any], list[Any] | None]
 
 
 class Rows:
-    """Cotangents of N losses in one array: loss i's has row i of it, and zeros elsewhere."""
+    """Cotangents of N losses in one array: loss i's has its i-th part along axis 0, and zeros elsewhere."""
 
-    __slots__ = ("array", "level", "shape", "dtype")
+    __slots__ = ("array", "level", "count", "shape", "dtype")
     base = None
     __array_ufunc__ = _pullback_apply = None  # arrays and batches leave sums with this to it
     array: np.ndarray
     level: int
+    count: int
     shape: Any
     dtype: Any
 
-    def __init__(self, array: np.ndarray, level: int) -> None:
+    def __init__(self, array: np.ndarray, level: int, count: int | None = None) -> None:
         self.array, self.level = array, level
+        self.count = len(array) if count is None else count
         self.shape, self.dtype = array.shape, array.dtype
 
     def spread(self) -> Batched:
         """The same as a batch of N whole cotangents."""
-        count = len(self.array)
-        whole = np.zeros((count, *self.shape), self.dtype)
-        whole[np.arange(count), np.arange(count)] = self.array
-        return Batched(whole, self.level)
+        count = self.count
+        parts = self.array.reshape(count, len(self.array) // max(count, 1), *self.shape[1:])
+        whole = np.zeros((count, *parts.shape), self.dtype)
+        whole[np.arange(count), np.arange(count)] = parts
+        return Batched(whole.reshape(count, *self.shape), self.level)
 
     def __add__(self, other: Any) -> Any:
         if type(other) is Rows:
-            return Rows(self.array + other.array, self.level)
+            return Rows(self.array + other.array, self.level, self.count)
         return self.spread() + spread(other)
 
     __radd__ = __add__
@@ -117,7 +120,7 @@ def _fit(gradient: Any, shape: tuple, dtype: Any) -> Any:
     if gradient.dtype == dtype:
         return gradient
     if type(gradient) is Rows:
-        return Rows(gradient.array.astype(dtype), gradient.level)
+        return Rows(gradient.array.astype(dtype), gradient.level, gradient.count)
     return Outer(gradient.left.astype(dtype), gradient.right.astype(dtype), gradient.level)
 
 
@@ -131,6 +134,7 @@ class RowSweep(Sweep):
         self.towards(inputs, accumulating=False)
         self.plain: bool = False  # every node takes the general path, which asks `call_rules`
         self.level: int = level
+        self.count: int = 0  # samples in the rows that a treatment is given
 
     def step_generally(self, node: Any, cotangent: Any) -> bool:
         if node.hooks is not None:  # hooks are shown batches, as in other batched passes
@@ -144,9 +148,10 @@ class RowSweep(Sweep):
         if kind is Rows or kind is tuple and type(cotangent[0]) is Rows and not any(map(_elsewhere, cotangent[1:])):
             treatment = treatment_of(node.op)
             given = tuple(getattr(part, "array", part) for part in cotangent) if kind is tuple else cotangent.array
+            self.count = (cotangent[0] if kind is tuple else cotangent).count
             results = None if treatment is None else treatment(self, node, given)
             if results is not None:
-                return results
+                return [_of_samples(result, self.count) for result in results]
         if kind is Rows:
             cotangent = cotangent.spread()
         elif kind is Outer:
@@ -176,6 +181,20 @@ class RowSweep(Sweep):
 
     def shape_of(self, node: Any, position: int) -> tuple[Any, ...]:
         return tuple(metadata_of(node.edges[position], 0 if node.slots is None else node.slots[position])[0])
+
+
+def _of_samples(result: Any, count: int) -> Any:
+    """What a treatment made of every single row, for samples of several rows."""
+    kind = type(result)
+    if kind is Rows:
+        result.count = count
+    elif kind is Outer and len(result.left) != count:
+        left, right = (part.reshape(count, -1, part.shape[-1]) for part in (result.left, result.right))
+        return Outer(left, right, result.level)
+    elif kind is Batched and len(result.array) != count:
+        array = result.array
+        return Batched(array.reshape(count, len(array) // count, *array.shape[1:]).sum(1), result.level)
+    return result
 
 
 def _elsewhere(part: Any) -> bool:

@@ -63,6 +63,14 @@ def row_wise(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     ]
 
 
+def reshaped(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+    """Another shape for the same elements: parts that follow one another still do, if axis 0 holds whole ones."""
+    shape = sweep.shape_of(node, 0)
+    if not shape or not sweep.count or shape[0] % sweep.count or not g.size:
+        return None
+    return [Rows(g.reshape(shape), sweep.level)]
+
+
 def attended(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Attention: the samples are apart if there is an axis for them besides those of positions and features."""
     return row_wise(sweep, node, g) if _main(g).ndim > 2 else None
@@ -169,11 +177,21 @@ def looked_up(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     shape, indices = sweep.shape_of(node, 0), sweep.saved(node, "indices")
     if indices is None or node.params.get("by_frequency") or not indices.ndim or len(indices) != len(g):
         return None
-    table = np.zeros((len(g), *shape), g.dtype)
-    sample = np.broadcast_to(np.arange(len(g)).reshape(-1, *(1,) * (indices.ndim - 1)), indices.shape)
+    table = np.zeros((sweep.count, *shape), g.dtype)
+    sample = np.repeat(np.arange(sweep.count), indices.size // sweep.count).reshape(indices.shape)
     kept = slice(None) if node.params.get("padding") is None else indices != node.params["padding"]
     np.add.at(table, (sample[kept], indices[kept]), g[kept])
     return [Batched(table, sweep.level), *[None] * (len(node.edges) - 1)]
+
+
+def bagged(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+    """Rows added up, or the largest taken, in bags: the samples are apart if each has the same number of rows."""
+    bags, rows = sweep.saved(node, "bags"), sweep.shape_of(node, 0)[0]
+    size = rows // max(sweep.count, 1)
+    each = len(_main(g)) // sweep.count
+    if bags is None or not rows or not np.array_equal(bags // each, np.repeat(np.arange(sweep.count), size)):
+        return None
+    return [Rows(np.asarray(Sweep.call_rules(sweep, node, g)[0]), sweep.level), None]
 
 
 def by_example(
@@ -296,7 +314,8 @@ _BY_TREATMENT: dict[Treatment, str] = {
     "pointwise.deg2rad pointwise.rad2deg pointwise.absolute",
     unreduced: "loss.mse loss.smooth_l1 loss.huber loss.soft_margin loss.bce loss.bce_with_logits",
     unreduced_rows: "loss.cross_entropy loss.cross_entropy_2d loss.pick_classes loss.pick_classes_2d",
-    row_wise: "shape.reshape shape.unsafe_reshape shape.unsqueeze shape.squeeze shape.squeeze_several "
+    reshaped: "shape.reshape shape.unsafe_reshape",
+    row_wise: "shape.unsqueeze shape.squeeze shape.squeeze_several "
     "shape.squeeze_all shape.insert matmul.bmm pooling.max_pool pooling.avg_pool "
     "pooling.adaptive_max_pool pooling.adaptive_avg_pool",
     attended: "attention.attention",
@@ -316,6 +335,7 @@ _BY_TREATMENT: dict[Treatment, str] = {
     grouped: "normalization.group_norm",
     one_step: "recurrence.cell",
     looked_up: "embedding.lookup",
+    bagged: "embedding.sum_bags embedding.max_bags",
     layer: "matmul.linear_layer matmul.linear_map",
     product: "matmul.mm matmul.matmul matmul.addmm",
     times_vector: "matmul.mv",

@@ -105,12 +105,33 @@ CASES = {
     "group norm of vectors": (lambda: _mlp(nn.GroupNorm(3, 6)), lambda: _data(4), lambda y: y.square().sum(1), True),
     "instance norm": (
         lambda: nn.Sequential(nn.Conv1d(2, 4, 3), nn.InstanceNorm1d(4, affine=True)), lambda: _data(2, 6),
-        lambda y: y.sin().sum((1, 2)), None,
+        lambda y: y.sin().sum((1, 2)), True,
     ),
-    "bags": (
-        lambda: nn.Sequential(nn.EmbeddingBag(7, 4), nn.Linear(4, 3)),
-        lambda: P.arange(COUNT * 3).reshape(COUNT, 3) % 7, lambda y: y.square().sum(1), None,
+    **{
+        f"bags, {mode}": (
+            lambda mode=mode: nn.Sequential(nn.EmbeddingBag(7, 4, mode=mode), nn.Linear(4, 3)),
+            lambda: P.arange(COUNT * 3).reshape(COUNT, 3) % 7, lambda y: y.square().sum(1), True,
+        )
+        for mode in ("sum", "mean", "max")
+    },
+    "bags, padded": (
+        lambda: nn.EmbeddingBag(7, 4, padding_idx=1), lambda: P.arange(COUNT * 3).reshape(COUNT, 3) % 7,
+        lambda y: y.square().sum(1), False,
     ),
+    "steps of samples": (
+        lambda: nn.Sequential(nn.Flatten(0, 1), nn.Linear(4, 6), nn.LayerNorm(6), nn.GELU(), nn.Linear(6, 3)),
+        lambda: _data(3, 4), lambda y: F.cross_entropy(y, P.arange(15) % 3, reduction="none").view(COUNT, 3).sum(1), True,
+    ),
+    "pictures of samples": (
+        lambda: nn.Sequential(nn.Flatten(0, 1), nn.Conv2d(2, 3, 3), nn.ReLU(), nn.Unflatten(0, (COUNT, 2))),
+        lambda: _data(2, 2, 4, 4), lambda y: y.square().sum((1, 2, 3, 4)), True,
+    ),
+    "words of samples": (
+        lambda: nn.Sequential(nn.Flatten(), nn.Unflatten(0, (COUNT, 1)), nn.Flatten(), nn.Embedding(7, 4)),
+        lambda: P.arange(COUNT * 3).reshape(COUNT, 3) % 7,
+        lambda y: y.reshape(-1, 4).square().sum(1).reshape(COUNT, -1).sum(1), True,
+    ),
+    "samples cut through": (_mlp, lambda: _data(4), lambda y: y.reshape(3, COUNT).cumsum(0).square().reshape(COUNT, 3).sum(1), False),
     "recurrent cell": (lambda: nn.GRUCell(4, 3), lambda: _data(4), lambda y: y.square().sum(1), True),
     "long memory cell": (lambda: nn.LSTMCell(4, 3), lambda: _data(4), lambda y: (y[0] * y[1]).sum(1), True),
     "simple cell": (lambda: nn.RNNCell(4, 3, nonlinearity="relu"), lambda: _data(4), lambda y: y.square().sum(1), True),

@@ -147,23 +147,12 @@ def instance_norm(
             raise RuntimeError(f"{name} should contain {n * channels} elements not {n * parameter.numel()}")
     if not use_input_stats:
         return apply(ops.fixed_norm, (input, running_mean, running_var, weight, bias), {"eps": eps})
-    flat = input.reshape((1, n * channels, *input.shape[2:]))
-    out, mean, variance = apply(ops.batch_norm, (flat, None, None), {"eps": eps})
-    count = math.prod(input.shape[2:])
+    places = tuple(range(2, input.ndim))
     if running_mean is not None:
-        _update(running_mean, mean.detach().reshape((n, channels)).mean(0), momentum)
+        _update(running_mean, input.detach().to(running_mean.dtype).mean((0, *places)), momentum)
     if running_var is not None:
-        mean_variance = variance.detach().reshape((n, channels)).mean(0)
-        _update(running_var, mean_variance, momentum, count / max(count - 1, 1))
-    return _affine(out.reshape(tuple(input.shape)), weight, bias)
-
-
-def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """Times weight plus bias, one of each for a channel."""
-    beside = (-1, *(1,) * (x.ndim - 2))
-    if weight is not None:
-        x = x * weight.reshape(beside)
-    return x if bias is None else x + bias.reshape(beside)
+        _update(running_var, input.detach().to(running_var.dtype).var(places).mean(0), momentum)
+    return apply(ops.group_norm, (input, weight, bias), {"groups": channels, "eps": eps})[0]
 
 
 def group_norm(

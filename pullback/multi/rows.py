@@ -2,10 +2,11 @@
 
 In the graph of a batch most operations treat the samples, the rows of axis 0, one by one. There the gradients of all
 N losses fit into one ordinary array: row i of it belongs to loss i (`Rows`), and the operations' own rules carry it
-on. Samples may have several rows each, as in `x.view(N * T, -1)`, if they follow one another. Where something shared comes in, a weight or a bias, row i gives loss i's gradient of it: a batch of N, kept as a
-pair of factors (`Outer`) for matrices. Where an operation mixes samples (batch norm, a mean over the batch, a
-transposed batch), `Rows` turn into the general thing, a batch of N cotangents, and all rules run on that as in any
-batched pass. So the answer is always right; `treatments.py` only says where it is cheap.
+on. Samples may have several rows each, as in `x.view(N * T, -1)`, if they follow one another. Where something shared
+comes in, a weight or a bias, row i gives loss i's gradient of it: a batch of N, kept as a pair of factors (`Outer`)
+for matrices. Where an operation mixes samples (batch norm, a mean over the batch, a transposed batch), `Rows` turn
+into the general thing, a batch of N cotangents, and all rules run on that as in any batched pass. So the answer is
+always right; `treatments.py` only says where it is cheap.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op
 from ..kernels import recurrence, recurrent_cells
-from .fusing import fused, plain, recorded_pullback
+from .fusing import example_by_example, fused, plain, recorded_pullback
 from .matmul import linear_layer, linear_map
 from .pointwise import relu, sigmoid, tanh
 
@@ -104,9 +104,14 @@ def _layer_pullback(
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
     slopes = (g[0], g[4], g[5] if mode == "LSTM" else None)
     params = {"mode": mode, "sizes": sizes, "reverse": reverse}
-    if plain(*slopes):  # then all is: only plain arrays come here in a forward pass
+
+    def kernel(slopes: tuple) -> tuple:
         return recurrence.backward(slopes, arrays, extras[:3], needs=needs, **params)
-    return recorded_pullback(composed_layer, slopes, arrays, params, needs)
+
+    if plain(*slopes):  # then all is: only plain arrays come here in a forward pass
+        return kernel(slopes)
+    found = example_by_example(kernel, slopes) if plain(*arrays) else None
+    return found if found is not None else recorded_pullback(composed_layer, slopes, arrays, params, needs)
 
 
 layer: Op = fused(

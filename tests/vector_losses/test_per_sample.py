@@ -131,7 +131,9 @@ CASES = {
         lambda: P.arange(COUNT * 3).reshape(COUNT, 3) % 7,
         lambda y: y.reshape(-1, 4).square().sum(1).reshape(COUNT, -1).sum(1), True,
     ),
-    "samples cut through": (_mlp, lambda: _data(4), lambda y: y.reshape(3, COUNT).cumsum(0).square().reshape(COUNT, 3).sum(1), False),
+    "samples cut through": (
+        _mlp, lambda: _data(4), lambda y: y.reshape(3, COUNT).cumsum(0).square().reshape(COUNT, 3).sum(1), False,
+    ),
     "recurrent cell": (lambda: nn.GRUCell(4, 3), lambda: _data(4), lambda y: y.square().sum(1), True),
     "long memory cell": (lambda: nn.LSTMCell(4, 3), lambda: _data(4), lambda y: (y[0] * y[1]).sum(1), True),
     "simple cell": (lambda: nn.RNNCell(4, 3, nonlinearity="relu"), lambda: _data(4), lambda y: y.square().sum(1), True),
@@ -153,6 +155,13 @@ CASES = {
     ),
     "recurrent": (
         lambda: nn.GRU(4, 3, batch_first=True), lambda: _data(3, 4), lambda y: y[0].square().sum((1, 2)), None,
+    ),
+    "recurrent, last state": (
+        lambda: nn.LSTM(4, 3, num_layers=2, bidirectional=True), lambda: _data(3, 4).transpose(0, 1),
+        lambda y: (y[1][0][-1] * y[1][1][0]).sum(1), None,
+    ),
+    "recurrent, simple": (
+        lambda: nn.RNN(4, 3, batch_first=True), lambda: _data(3, 4), lambda y: y[0][:, -1].square().sum(1), None,
     ),
     "all sizes alike": (
         lambda: nn.Sequential(

@@ -303,23 +303,29 @@ def aligned(value: Any, ndim: int) -> Any:
     missing = ndim - len(value.shape)
     if not value.batched or missing <= 0:
         return array
+    if type(array) is ndarray:
+        return array.reshape(array.shape[:1] + (1,) * missing + array.shape[1:])
     plain = raw(array)
     return np.reshape(array, (plain.shape[0],) + (1,) * missing + tuple(plain.shape[1:]))
 
 
 def elementwise(function: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
     """Call a function of single elements on batches, numbers and arrays."""
-    level = max(level_of(value) for value in inputs)
-    ndim = 0
-    batched = False
+    level = ndim = 0
+    for value in inputs:
+        if type(value) is Batched and value.level > level:
+            level = value.level
+        count = len(value.shape) if type(value) is Batched else len(getattr(raw(value), "shape", ()))
+        if count > ndim:
+            ndim = count
+    batched, plain, arrays = False, True, []
     for value in inputs:
         if type(value) is Batched and value.level == level:
             batched = batched or value.batched
-            ndim = max(ndim, len(value.shape))
-        else:
-            ndim = max(ndim, len(getattr(raw(value), "shape", ())))
-    arrays = [aligned(value, ndim) if type(value) is Batched and value.level == level else value for value in inputs]
-    if any(type(array) is not ndarray for array in arrays):
+            value = aligned(value, ndim)
+        plain = plain and type(value) is ndarray
+        arrays.append(value)
+    if not plain:
         from .batching_rules import uniform
 
         arrays = uniform(arrays)

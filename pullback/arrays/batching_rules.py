@@ -19,18 +19,21 @@ from .batched import Batched, DynamicShape, NotBatchable, level_of, params_level
 ndarray = np.ndarray
 Rule = Callable[[Any, list[Any], list[Any], dict[Any, Any], int], Any]
 _PLAIN = frozenset((ndarray, float, int, bool, complex, type(None)))
+_BASIC = frozenset((int, slice, type(None), type(...)))
 POINTWISE_KINDS: tuple[Any, ...] = ("elementwise", "elementwise_pull", "real_pull")
 
 
-def apply_batched(op: Any, inputs: tuple[Any, ...], params: dict[Any, Any] | None) -> Any:
-    """Run an operation on inputs of which some are batches, and wrap what comes out as batches of the same level."""
-    level = 0
-    for value in inputs:
-        if type(value) is Batched and value.level > level:
-            level = value.level
+def apply_batched(op: Any, inputs: Any, params: dict[Any, Any] | None, level: int = 0) -> Any:
+    """Run an operation on inputs of which some are batches, and wrap what comes out as batches of the same level.
+
+    The level is the innermost among inputs and parameters; who knows it says so.
+    """
     held = params_level(params) if params else 0
-    if held > level:
+    if not level:
         level = held
+        for value in inputs:
+            if type(value) is Batched and value.level > level:
+                level = value.level
     values, flags, size, plain = [], [], 0, True
     for value in inputs:
         flag = False
@@ -53,8 +56,8 @@ def apply_batched(op: Any, inputs: tuple[Any, ...], params: dict[Any, Any] | Non
     if not size and True not in flags and not getattr(op, "decides_batch", False):
         return wrapped(op(*values, **params), level, False)
     rule = op.batch or rule_of(op)
-    if rule is pointwise and plain and len(values) < 3 and _broadcasts(values, flags):
-        out = op.forward(*values, **params)
+    if rule is pointwise and plain and _broadcasts(values, flags):
+        out = op.forward(*values, **params) if params else op.forward(*values)
     else:
         out = rule(op, values, flags, params, size)
     return Batched(out, level) if type(out) is ndarray else wrapped(out, level, True)
@@ -64,6 +67,8 @@ def _broadcasts(values: list, flags: list) -> bool:
     """Whether one or two plain values line up as they are, the batch axis of one against nothing or that of the other."""
     if len(values) == 1:
         return True
+    if len(values) > 2:
+        return False
     first, second = values
     if flags[0]:
         return first.ndim == second.ndim if flags[1] else type(second) is not ndarray or second.ndim < first.ndim
@@ -312,6 +317,8 @@ def rule_with_batched_params(op: Any) -> Rule:
 def get_item(batch: Batched, index: Any) -> Any:
     """`example[index]` for all examples."""
     items = index if type(index) is tuple else (index,)
+    if batch.batched and type(batch.array) is ndarray and _BASIC.issuperset(map(type, items)):
+        return Batched(batch.array[(slice(None), *items)], batch.level)
     if any(type(item) is Batched for item in items):
         from ..ops.indexing import pick
 

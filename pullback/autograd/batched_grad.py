@@ -25,13 +25,18 @@ class batch_level:
 
     def __enter__(self) -> int:
         mode = current_mode()
-        self.before: int = mode.batch_level
         level = max(mode.dual_level, mode.batch_level) + 1
-        set_mode(mode.replace(batch_level=level))
+        self.outside: Any = mode
+        self.inside: Any = mode.replace(batch_level=level)
+        set_mode(self.inside)
         return level
 
     def __exit__(self, *error: Any) -> None:
-        set_mode(current_mode().replace(batch_level=self.before))
+        mode = current_mode()
+        if mode is self.inside:
+            set_mode(self.outside)
+        else:  # what was switched inside stays switched
+            set_mode(mode.replace(batch_level=self.outside.batch_level))
 
 
 def batched_gradients(

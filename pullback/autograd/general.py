@@ -40,33 +40,38 @@ def apply_special(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None
 def _apply_in_batch(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> Any:
     """`_apply` when nothing but batches is special."""
     level = params_level(params) if params else 0
+    if op.view:
+        inputs[0].memory()
     alike, arrays = True, []
+    mask, bit = 0, 1
     for value in inputs:
         array = value
         if isinstance(value, Tensor):
             if value._view is not None:
                 _look_at_base(value)
+                views.refresh(value)
+            if value._requires_grad:
+                mask |= bit
             array = value._array
             if type(array) is not Batched or level and array.level != level:
                 alike = False
         arrays.append(array)
+        bit += bit
         if type(array) is Batched and array.level > level:
             level = array.level
-    if op.view:
-        inputs[0].memory()
-    if level and not alike or op.view:
-        inputs = lifted(inputs, level) if level else inputs
+    if level and not alike:
+        inputs = lifted(inputs, level)
         arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
-    out = apply_batched(op, arrays, params) if level else op.forward(*arrays, **(params or {}))
+        mask = tape.needs_gradient(op, inputs)
+    out = apply_batched(op, arrays, params, level) if level else op.forward(*arrays, **(params or {}))
+    mask = mask & op.differentiable_inputs if mode.grad else 0
     if op.outputs != 1:
-        return tape.finish_many(op, inputs, params, out, tape.needs_gradient(op, inputs) if mode.grad else 0)
+        return tape.finish_many(op, inputs, params, out, mask)
     result = tape.wrap(out)
     if op.view:
         views.link(result, inputs[0], op, params, mode)
-    if mode.grad:
-        mask = tape.needs_gradient(op, inputs)
-        if mask:
-            tape.record(op, inputs, params, mask, result, out)
+    if mask:
+        tape.record(op, inputs, params, mask, result, out)
     return result
 
 
@@ -186,11 +191,11 @@ def payload_of(value: Tensor, level: int) -> Any:
     return value.memory()
 
 
-def apply_batched(op: Op, arrays: Any, params: dict[Any, Any] | None) -> Any:
+def apply_batched(op: Op, arrays: Any, params: dict[Any, Any] | None, level: int = 0) -> Any:
     """The function of that name in `arrays/batching_rules.py`, which puts itself here when it is imported."""
     from ..arrays import batching_rules
 
-    return batching_rules.apply_batched(op, arrays, params)
+    return batching_rules.apply_batched(op, arrays, params, level)
 
 
 tape.apply_special = apply_special

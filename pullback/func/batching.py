@@ -67,58 +67,60 @@ def vmap(
 
 
 def _inputs(func: Callable, in_dims: Any, args: tuple) -> tuple:
-    name = name_of(func)
-    where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, (int, tuple)):
-        raise ValueError(
-            f"{where}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
-            "got: "
-            f"{type(in_dims)}."
-        )
+        raise _misuse(
+            func, in_dims,
+            "expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: "
+            f"{type(in_dims)}.",
+        )  # fmt: skip
     if not args:
         raise ValueError(
-            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
-            "function with "
-            "no inputs. The latter is unsupported."
+            f"vmap({name_of(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to "
+            "vmap over a function with no inputs. The latter is unsupported."
         )
     flat, spec = tree_flatten(args)
     dims = broadcast_to_and_flatten(in_dims, spec)
     if dims is None:
-        raise ValueError(
-            f"{where}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
-            f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}."
-        )
+        raise _misuse(
+            func, in_dims,
+            "in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}.",
+        )  # fmt: skip
     sizes = []
     for position, (value, dim) in enumerate(zip(flat, dims, strict=True)):
         if dim is None:
             continue
         if not isinstance(dim, int):
-            raise ValueError(
-                f"{where}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
+            raise _misuse(
+                func, in_dims, f"Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
             )
         if not isinstance(value, Tensor):
-            raise ValueError(
-                f"{where}: Got in_dim={dim} for an input but the input is of type {type(value)}. We cannot vmap over "
-                "non-Tensor "
-                "arguments, please use None as the respective in_dim"
-            )
-        ndim = value.ndim
+            raise _misuse(
+                func, in_dims,
+                f"Got in_dim={dim} for an input but the input is of type {type(value)}. We cannot vmap over "
+                "non-Tensor arguments, please use None as the respective in_dim",
+            )  # fmt: skip
+        ndim = value._array.ndim
         if not -ndim <= dim < ndim:
-            raise ValueError(
-                f"{where}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {ndim} so "
-                "expected in_dim "
-                f"to satisfy -{ndim} <= in_dim < {ndim}."
-            )
+            raise _misuse(
+                func, in_dims,
+                f"Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {ndim} so expected "
+                f"in_dim to satisfy -{ndim} <= in_dim < {ndim}.",
+            )  # fmt: skip
         dims[position] = dim % ndim
         sizes.append(value._array.shape[dim])
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
-    if any(size != sizes[0] for size in sizes):
+    if sizes.count(sizes[0]) != len(sizes):
         raise ValueError(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
             "mapped dimension"
         )
     return sizes[0], flat, dims, spec
+
+
+def _misuse(func: Callable, in_dims: Any, what: str) -> ValueError:
+    return ValueError(f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): {what}")
 
 
 def _run(
@@ -160,10 +162,10 @@ def _flat_out_dims(func: Callable, out_dims: Any, output: Any, spec: Any) -> lis
 
 def _left(func: Callable, value: Any, dim: Any, level: int, size: int) -> Any:
     """A result out of the batch, with the batch as one of its dims."""
-    name = name_of(func)
     if not isinstance(value, Tensor):
         if dim is None:
             return value
+        name = name_of(func)
         raise ValueError(
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set "
             "out_dims= to None "
@@ -179,16 +181,17 @@ def _left(func: Callable, value: Any, dim: Any, level: int, size: int) -> Any:
         batched = array.batched
     if dim is None:
         if batched:
+            name = name_of(func)
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         return inside
     if not batched:
         inside = inside.expand(size, *inside.shape).clone() if size != 1 else inside.unsqueeze(0)
     if not isinstance(dim, int):
         raise ValueError(
-            f"vmap({name}, ..., out_dims=...): `out_dims` must be an int, None or a python collection of ints "
+            f"vmap({name_of(func)}, ..., out_dims=...): `out_dims` must be an int, None or a python collection of ints "
             f"representing where in the outputs the vmapped dimension should appear, got {dim!r}."
         )
-    ndim = inside.ndim
+    ndim = inside._array.ndim
     if not -ndim <= dim < ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
     return inside.movedim(0, dim) if dim % ndim else inside

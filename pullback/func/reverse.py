@@ -13,6 +13,7 @@ from ..autograd.tape import wrap
 from ..tensor import Tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten, treespec_pprint
 from .wrapping import (
+    _released_one,
     check_argnums,
     check_real,
     edge_of,
@@ -33,12 +34,11 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
 
     `func` returns one number as a tensor, or with `has_aux` a pair of it and a tree of tensors, which is passed on.
     """
-    both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        result = both(*args, **kwargs)
-        return (result[0], result[1][1]) if has_aux else result[0]
+        answer, _, aux = _differentiated(func, argnums, has_aux, False, args, kwargs)
+        return (answer, aux) if has_aux else answer
 
     return gradient
 
@@ -50,25 +50,30 @@ def grad_and_value(
 
     @functools.wraps(func, updated=())
     def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
-        with transform() as outside:
-            flat, spec = fresh_leaves(selected(args, argnums), outside.grad)
-            output = func(*replaced(args, argnums, tree_unflatten(flat, spec)), **kwargs)
-            output, aux = _with_aux(output, has_aux, "grad_and_value(f)(*args)", "output")
-            _check_scalar(output)
-            own = {edge_of(leaf) for leaf in flat}
-            foreign = outer_history(output, own)
-            record = (
-                output._tangent is not None
-                or any(leaf._tangent is not None for leaf in flat)
-                or foreign
-                and outside.grad
-            )
-            gradients = gradients_of([output], flat, None, outside.grad, own, record=record)
-            answer = tree_unflatten(released(gradients, own), spec)
-            (value,) = released([output], own)
-            return (answer, (value, released_aux(aux, own))) if has_aux else (answer, value)
+        answer, value, aux = _differentiated(func, argnums, has_aux, True, args, kwargs)
+        return (answer, (value, aux)) if has_aux else (answer, value)
 
     return gradient_and_value
+
+
+def _differentiated(func: Callable, argnums: Any, has_aux: bool, valued: bool, args: tuple, kwargs: dict) -> tuple:
+    """(gradient, value if that is wanted, aux if there is any)."""
+    with transform() as outside:
+        flat, spec = fresh_leaves(selected(args, argnums), outside.grad)
+        output = func(*replaced(args, argnums, tree_unflatten(flat, spec)), **kwargs)
+        output, aux = _with_aux(output, has_aux, "grad_and_value(f)(*args)", "output")
+        _check_scalar(output)
+        own = {edge_of(leaf) for leaf in flat}
+        record = (
+            output._tangent is not None
+            or any([leaf._tangent is not None for leaf in flat])
+            or outside.grad
+            and outer_history(output, own)
+        )
+        gradients = gradients_of([output], flat, None, outside.grad, own, record=record)
+        answer = tree_unflatten(released(gradients, own), spec)
+        value = _released_one(output, own) if valued else None
+        return answer, value, released_aux(aux, own) if has_aux else None
 
 
 def _with_aux(output: Any, has_aux: bool, name: str, what: str) -> tuple:
@@ -113,8 +118,9 @@ def gradients_of(
             or (recording and any(outer_history(output, own) for output in roots_))
         )
     found = roots.grad(
-        roots_, inputs, given, create_graph=record, retain_graph=True, allow_unused=True, is_grads_batched=batched
-    )
+        roots_ if given is not None or len(roots_) > 1 else roots_[0],
+        inputs, given, create_graph=record, retain_graph=True, allow_unused=True, is_grads_batched=batched,
+    )  # fmt: skip
     return [_zeros(leaf, size) if gradient is None else gradient for gradient, leaf in zip(found, inputs, strict=True)]
 
 

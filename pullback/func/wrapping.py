@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from numpy import ndarray
+
 from ..arrays.batched import Batched, level_of
 from ..arrays.batching_rules import is_tensor
 from ..autograd.general import payload_of
@@ -44,14 +46,15 @@ def inner_leaf(x: Any, recording: bool) -> Tensor:
             "convert it first."
         )
     level = current_mode().batch_level
+    tangents = x._tangent
     if level and level_of(x._array) != level:
         leaf = wrap(Batched(payload_of(x, level), level, False))
-        tangents = {number: tangent for number, tangent in (x._tangent or {}).items() if number > level}
+        if tangents is not None:
+            tangents = {number: tangent for number, tangent in tangents.items() if number > level}
     elif recording and x.requires_grad:
         return apply(alias, (x,))
     else:
         leaf = wrap(x.memory())
-        tangents = x._tangent
     leaf._requires_grad = True
     if tangents:
         leaf._tangent = tangents
@@ -113,14 +116,14 @@ def leads_out(output: Tensor, own: set[Any]) -> bool:
         elif target in own:
             return True  # an argument with a history of its own: a fresh one would have no node
         else:
-            stack.extend(edge for edge in target.edges if edge is not None)
+            stack.extend([edge for edge in target.edges if edge is not None])
     return False
 
 
 def released(tree: Any, own: set[Any]) -> Any:
     """Results on their way out: the history that leads to the transform's own leaves only is forgotten."""
-    if type(tree) is list and all(isinstance(x, Tensor) for x in tree):
-        return [_released_one(x, own) for x in tree]
+    if type(tree) is list:
+        return [_released_one(x, own) if isinstance(x, Tensor) else released(x, own) for x in tree]
     return tree_map_only(Tensor, lambda x: _released_one(x, own), tree)
 
 
@@ -151,8 +154,10 @@ def check_real(flat: list[Any], name: str, which: str) -> None:
 
 
 def _released_one(x: Tensor, own: set) -> Tensor:
-    result = detached(x) if x.requires_grad and not leads_out(x, own) else x
     array = x._array
+    if not x.requires_grad and x._tangent is None and (type(array) is not Batched or type(array.array) is ndarray):
+        return x
+    result = detached(x) if x.requires_grad and not leads_out(x, own) else x
     if type(array) is Batched and is_tensor(array.array) and not result.requires_grad:
         inside = _released_one(array.array, own)
         if inside is not array.array:

@@ -79,7 +79,7 @@ def _get_node_type(tree: Any) -> Any:
 def _kind_of(tree: Any) -> tuple[Any, NodeDef | None]:
     kind = type(tree)
     node = SUPPORTED_NODES.get(kind)
-    if node is None and is_namedtuple_instance(tree):
+    if node is None and isinstance(tree, tuple) and is_namedtuple_instance(tree):
         return "namedtuple", _NAMED
     return kind, node
 
@@ -94,8 +94,12 @@ class TreeSpec:
         self.context: Context = context
         self.children_specs: list[TreeSpec] = children_specs
         self.num_children: int = len(children_specs)
-        self.num_leaves: int = 1 if type is None else sum(child.num_leaves for child in children_specs)
-        self.num_nodes: int = 1 + sum(child.num_nodes for child in children_specs)
+        leaves, nodes = int(type is None), 1
+        for child in children_specs:
+            leaves += child.num_leaves
+            nodes += child.num_nodes
+        self.num_leaves: int = leaves
+        self.num_nodes: int = nodes
 
     def is_leaf(self) -> bool:
         return self.type is None
@@ -173,7 +177,14 @@ def _flatten(tree: PyTree, leaves: list, is_leaf: Callable[[PyTree], bool] | Non
         leaves.append(tree)
         return _LEAF
     children, context = node.flatten(tree)
-    return TreeSpec(kind, context, [_flatten(child, leaves, is_leaf) for child in children])
+    specs: list[TreeSpec] = []
+    for child in children:
+        if is_leaf is None and type(child) not in SUPPORTED_NODES and not isinstance(child, tuple):
+            leaves.append(child)
+            specs.append(_LEAF)
+        else:
+            specs.append(_flatten(child, leaves, is_leaf))
+    return TreeSpec(kind, context, specs)
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
@@ -194,10 +205,12 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
 
 
 def _unflatten(leaves: Iterator[Any], spec: TreeSpec) -> PyTree:
-    if spec.is_leaf():
+    kind = spec.type
+    if kind is None:
         return next(leaves)
-    node = _NAMED if spec.type == "namedtuple" else SUPPORTED_NODES[spec.type]
-    return node.unflatten([_unflatten(leaves, child) for child in spec.children_specs], spec.context)
+    node = _NAMED if kind == "namedtuple" else SUPPORTED_NODES[kind]
+    children = [next(leaves) if child.type is None else _unflatten(leaves, child) for child in spec.children_specs]
+    return node.unflatten(children, spec.context)
 
 
 def tree_iter(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> Iterator[Any]:

@@ -69,3 +69,27 @@ except RuntimeError as error:
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.stdout == "looked\n", result.stderr
+
+
+def test_stand_ins_have_the_parameters_of_what_they_stand_for():
+    code = """
+        import inspect, pullback as torch
+        from pullback.overrides import get_overridable_functions, get_testing_overrides
+        table = get_testing_overrides()
+        listed = {f for functions in get_overridable_functions().values() for f in functions}
+        assert listed == set(table) and all(stand_in(1, dim=2) == -1 for stand_in in table.values())
+        for function in (torch.add, torch.nn.functional.linear, torch.linalg.norm):
+            assert inspect.signature(table[function]) == inspect.signature(function)
+    """
+    output(code)
+
+
+def test_modes_can_be_listed():
+    code = """
+        from pullback import overrides
+        assert overrides._get_current_function_mode() is None
+        with overrides.BaseTorchFunctionMode() as outer, overrides.BaseTorchFunctionMode() as inner:
+            assert overrides._get_current_function_mode() is inner
+            assert overrides._get_current_function_mode_stack() == [outer, inner]
+    """
+    output(code)

@@ -6,7 +6,8 @@ from typing import Any
 
 SUBMODULES: frozenset[Any] = frozenset(
     {
-        "_C", "__config__", "_dynamo", "_subclasses", "_utils", "_vmap_internals", "accelerator", "amp", "array_api",
+        "_C", "__config__", "__future__", "_dynamo", "_subclasses", "_utils", "_vmap_internals", "accelerator", "amp",
+        "array_api",
         "autograd", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "explaining", "fft", "func",
         "futures", "fx", "hub", "implicit", "jit", "library", "linalg", "masked", "mps", "multi", "multiprocessing",
         "nn", "onnx", "optim", "optimize", "overrides", "profiler", "quasirandom", "random", "serialization",

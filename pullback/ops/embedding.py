@@ -104,6 +104,8 @@ def _max_bags(x: Any, bags: Any, count: int) -> tuple:
 
 
 def _max_bags_pullback(g: Any, x_shape: tuple, bags: Any, extras: Any, count: int) -> tuple:
+    if x_shape[0] == 0:  # every bag is empty
+        return g[0][:0], None
     filled = (np.bincount(np.asarray(getattr(bags, "_array", bags)), minlength=count) > 0)[:, None]
     by_column = np.swapaxes(g[0] * filled, 0, 1)
     return np.swapaxes(scatter_planes(by_column, extras[0], spatial=(x_shape[0],)), 0, 1), None

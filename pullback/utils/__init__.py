@@ -18,4 +18,8 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(f"{__name__}.{name}")
+    if name == "swap_tensors":
+        from .swapping import swap_tensors
+
+        return swap_tensors
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

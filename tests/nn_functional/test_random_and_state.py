@@ -134,6 +134,20 @@ def test_bags_with_offsets(mode, include_last, padding):
     same(run, 1e-9)
 
 
+@pytest.mark.parametrize("indices", [[], [2, 2]])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_that_are_all_empty_give_no_gradient(mode, indices):
+    def run(module, F):
+        weight = module.ones(4, 3, requires_grad=True)
+        y = F.embedding_bag(
+            module.tensor(indices, dtype=module.int64), weight, module.tensor([0, 0]), mode=mode, padding_idx=2
+        )
+        y.sum().backward()
+        return y, weight.grad
+
+    same(run, 0)
+
+
 def test_tables_are_shortened_in_place():
     def run(module, F):
         weight = module.tensor(np.random.default_rng(1).standard_normal((7, 3)) * 3, requires_grad=True)

@@ -98,6 +98,15 @@ def _check_bags(input: Tensor, weight: Tensor, offsets: Tensor | None, mode: str
         )
 
 
+def _refuse_index(position: int, found: int, rows: int, quick: bool) -> None:
+    """torch has two ways to say it, by the kernel that would have run; both are here, its own first."""
+    said = [
+        f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {found}",
+        f"Index {position} of input takes value {found} which is not in the valid range [0, {rows})",
+    ]
+    raise RuntimeError(". ".join(reversed(said) if quick else said))
+
+
 def _starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[np.ndarray, int]:
     """Where each bag begins in the flattened indices, and how many bags there are."""
     if offsets is None:
@@ -143,9 +152,7 @@ def embedding_bag(
     indices = input._array.reshape(-1)
     wrong = np.flatnonzero((indices < 0) | (indices >= rows))
     if wrong.size:
-        raise RuntimeError(
-            f"Index {wrong[0]} of input takes value {indices[wrong[0]]} which is not in the valid range [0, {rows})"
-        )
+        _refuse_index(int(wrong[0]), int(indices[wrong[0]]), rows, mode != "max" and padding_idx is None and weight.itemsize < 8)
     bags = np.searchsorted(starts, np.arange(indices.size), side="right") - 1
     if max_norm is not None:
         shorten_rows(weight, indices, max_norm, norm_type)

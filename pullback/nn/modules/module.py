@@ -29,6 +29,8 @@ from ._hooks import global_backward_hooks as _global_backward_hooks
 from ._hooks import global_backward_pre_hooks as _global_backward_pre_hooks
 from ._hooks import global_buffer_registration_hooks as _global_buffer_registration_hooks
 from ._hooks import global_forward_hooks as _global_forward_hooks
+from ._hooks import global_forward_hooks_always_called as _global_forward_hooks_always_called
+from ._hooks import global_forward_hooks_with_kwargs as _global_forward_hooks_with_kwargs
 from ._hooks import global_forward_pre_hooks as _global_forward_pre_hooks
 from ._hooks import global_module_registration_hooks as _global_module_registration_hooks
 from ._hooks import global_parameter_registration_hooks as _global_parameter_registration_hooks
@@ -46,6 +48,7 @@ __all__ = [
     "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
     "register_module_parameter_registration_hook", "RemovableHandle", "_EXTRA_STATE_KEY_SUFFIX", "_IncompatibleKeys",
+    "_global_forward_hooks_always_called", "_global_forward_hooks_with_kwargs",
 ]
 
 
@@ -292,20 +295,34 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
+        for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
             with pullback.no_grad():
                 converted = fn(parameter)
             gradient = parameter.grad
-            parameter.data = converted
+            self._take_converted(name, parameter, converted)
             if gradient is not None:
                 with pullback.no_grad():
                     gradient.data = fn(gradient)
+                self._parameters[name].grad = gradient
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
+
+    def _take_converted(self, name: str, parameter: Parameter, converted: Any) -> None:
+        """Give a parameter its converted data, in the way that `torch.__future__` says."""
+        how = pullback.__future__
+        if how.get_swap_module_params_on_conversion():
+            try:
+                pullback.utils.swap_tensors(parameter, Parameter(converted, parameter.requires_grad))
+            except Exception as error:
+                raise RuntimeError(f"_apply(): Couldn't swap {self._get_name()}.{name}") from error
+        elif how.get_overwrite_module_params_on_conversion():
+            self._parameters[name] = Parameter(converted, parameter.requires_grad)
+        else:
+            parameter.data = converted
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move to a device and/or cast floating-point tensors: `to(device)`, `to(dtype)`, `to(device, dtype)`,

@@ -175,9 +175,8 @@ class _ByAmount(BasePruningMethod):
         self.amount: float = amount
 
     def _count(self, size: int) -> int:
-        count = self.amount if isinstance(self.amount, int) else round(self.amount * size)
-        if count > size:
-            raise ValueError(f"amount={count} should be smaller than the number of parameters to prune={size}")
+        count = _compute_nparams_toprune(self.amount, size)
+        _validate_pruning_amount(count, size)
         return count
 
 
@@ -360,3 +359,14 @@ def _validate_pruning_amount_init(amount: Any) -> None:
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if amount < 0 or (not isinstance(amount, int) and amount > 1.0):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+
+
+def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
+    """Refuse to prune more elements than there are; a share is always possible."""
+    if isinstance(amount, int) and amount > tensor_size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
+
+
+def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
+    """How many elements an amount means, which is a number of them or a share."""
+    return amount if isinstance(amount, int) else round(amount * tensor_size)

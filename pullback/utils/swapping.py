@@ -1,0 +1,29 @@
+"""`torch.utils.swap_tensors`: two tensors exchange everything but their identity."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+
+from ..tensor import Tensor
+
+
+def swap_tensors(t1: Tensor, t2: Tensor) -> None:
+    """Exchange the contents and classes of two tensors, so that every reference to one now means the other.
+
+    Graphs and weak references know a tensor by its identity: a tensor that one of them refers to is refused.
+    """
+    for name, tensor in (("t1", t1), ("t2", t2)):
+        anchor = tensor._anchor
+        if anchor is not None:
+            if sys.getrefcount(anchor) > 3:  # the tensor, this name, the argument: any other is a graph
+                raise RuntimeError(
+                    f"Expected use_count of {name} to be 1: a graph refers to it. Swap before using it, or after the "
+                    "results that were computed from it are gone."
+                )
+            tensor.__dict__.pop("_anchor", None)
+            del anchor
+        if weakref.getweakrefcount(tensor):
+            raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
+    t1.__class__, t2.__class__ = t2.__class__, t1.__class__
+    t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__

@@ -16,6 +16,7 @@ from .size import Size as Size
 
 from . import _C as _C
 from . import __config__ as __config__
+from . import __future__ as __future__
 from . import _dynamo as _dynamo
 from . import _subclasses as _subclasses
 from . import _utils as _utils

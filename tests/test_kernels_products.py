@@ -27,19 +27,22 @@ def values(shape, dtype="float32", seed=0):
 SHAPES = [
     ((3, 4), (4, 5)), ((70, 60), (60, 50)), ((400, 200), (200, 300)), ((100, 500), (500, 601)), ((500, 300), (300,)),
     ((300,), (300, 500)), ((5000,), (5000,)), ((0, 5000), (5000, 7)), ((5000, 0), (0, 7)), ((260, 90), (90, 10)),
-    ((130, 100), (100, 32)),
+    ((130, 100), (100, 32)), ((90, 700), (700, 10)), ((9, 900), (900, 70)), ((40, 5000), (5000, 16)),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int64"])
-@pytest.mark.parametrize("layout", ["rows", "columns"])
+@pytest.mark.parametrize("layout", ["rows", "columns", "a weight's gradient"])
 def test_product_is_dot(shapes, dtype, layout, thread_count, monkeypatch):
     monkeypatch.setattr(products, "LARGE_PRODUCT", 1 << 20)
     monkeypatch.setattr(products, "SMALL_PRODUCT", 100_000)
+    monkeypatch.setattr(products, "LARGE_NARROW_PRODUCT", 400_000)
     a, b = values(shapes[0], dtype), values(shapes[1], dtype, 1)
+    if layout != "rows":
+        a = np.asfortranarray(a)
     if layout == "columns":
-        a, b = np.asfortranarray(a), np.asfortranarray(b)
+        b = np.asfortranarray(b)
     ours, expected = products.product(a, b), a.dot(b)
     assert ours.dtype == expected.dtype and ours.shape == expected.shape
     np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-4 if dtype != "float64" else 1e-10)

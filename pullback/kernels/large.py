@@ -18,7 +18,11 @@ from numpy import ndarray
 
 from ..quiet import quiet
 from .memory import empty, keep_freed_memory
-from .threads import INLINE_BYTES, parallel_rows, prepare_broadcast
+from .threads import parallel_rows, prepare_broadcast
+
+SMALL_BYTES = 5 << 20
+"""Up to this much data (operands, result, and as much again as two of them) a ufunc takes less time on one thread than
+waking another; a function of several steps, up to half of it."""
 
 CLEARED_BYTES = 1 << 22
 """Memory of this size is cleared by several threads."""
@@ -41,43 +45,63 @@ def by_blocks(function: Callable[..., Any], *arrays: Any, into: ndarray | None =
     """
     keep_freed_memory()
     full = max((a for a in arrays if type(a) is ndarray), key=attrgetter("size"))
-    shape = full.shape
-    if full.nbytes * (len(arrays) + 2) <= INLINE_BYTES:
+    ufunc = UFUNCS.get(function, function)
+    direct = isinstance(ufunc, np.ufunc)
+    small = SMALL_BYTES if direct else SMALL_BYTES // 2
+    if full.nbytes * (len(arrays) + 2) <= small:
         return in_one_piece(function, *arrays)
-    cut = [type(a) is ndarray and a.shape == shape for a in arrays]
-    flat = all(a.flags.c_contiguous if is_cut else not isinstance(a, ndarray) or a.ndim == 0 for a, is_cut in zip(arrays, cut))
-    if not flat and any(isinstance(a, ndarray) and not is_cut and _spans_rows(a, shape) for a, is_cut in zip(arrays, cut)):
-        return function(*arrays)
-    if flat:
-        arrays = tuple(a.reshape(-1) if is_cut else a for a, is_cut in zip(arrays, cut))
-        shape = (full.size,)
-    rows = shape[0]
+    cut = [type(a) is ndarray and a.shape == full.shape for a in arrays]
+    folded = _folded(arrays, cut, full.shape)
+    if folded is None:
+        return in_one_piece(function, *arrays)
+    parts, shape = folded
 
     def piece(start: int, stop: int) -> Any:
-        return function(*[a[start:stop] if is_cut else a for a, is_cut in zip(arrays, cut)])
+        return function(*[a[start:stop] if is_cut else a for a, is_cut in zip(parts, cut)])
 
-    sample = piece(0, 1)  # the type of the result is the function's business
-    if not isinstance(sample, ndarray) or sample.shape != (1, *shape[1:]):
-        return function(*arrays).reshape(full.shape)
+    sample = in_one_piece(piece, 0, 0)  # the type of the result is the function's business
+    if not isinstance(sample, ndarray) or sample.shape != (0, *shape[1:]):
+        return in_one_piece(function, *arrays)
     if into is not None and into.shape == full.shape and into.dtype == sample.dtype and into.flags.carray:
         result = into
     else:
         result = empty(full.shape, sample.dtype)
     out = result.reshape(shape)
-    ufunc = UFUNCS.get(function, function)
-    direct = isinstance(ufunc, np.ufunc)
 
     def block(start: int, stop: int) -> None:
-        if not flat:
+        if len(shape) > 1:
             prepare_broadcast(shape[-1])
         if direct:
-            ufunc(*[a[start:stop] if is_cut else a for a, is_cut in zip(arrays, cut)], out[start:stop])
+            ufunc(*[a[start:stop] if is_cut else a for a, is_cut in zip(parts, cut)], out[start:stop])
         else:
             out[start:stop] = piece(start, stop)
 
-    width = (len(arrays) + 2) * out.itemsize * (full.size // rows)
-    parallel_rows(block, rows, width)
+    width = (len(arrays) + 2) * out.itemsize * (full.size // shape[0])
+    parallel_rows(block, shape[0], width, inline_bytes=small)
     return result
+
+
+def _folded(arrays: tuple[Any, ...], cut: list[bool], shape: tuple[int, ...]) -> tuple[list[Any], tuple[int, ...]] | None:
+    """The arrays with all axes as one along which none is broadcast against another, and the shape of the full ones.
+
+    None where a smaller array has a first axis of its own, so that it cannot be given whole to each block.
+    """
+    ndim = len(shape)
+    others = [a for a, is_cut in zip(arrays, cut) if not is_cut and isinstance(a, ndarray) and a.ndim]
+    # Axes at the end along which smaller arrays differ; all before them are one to us.
+    kept = max((a.ndim - next((i for i, size in enumerate(a.shape) if size > 1), a.ndim) for a in others), default=0)
+    if kept >= ndim:
+        return None
+    if not all(a.flags.c_contiguous for a, is_cut in zip(arrays, cut) if is_cut):
+        return list(arrays), shape
+    rows = math.prod(shape[: ndim - kept])
+    parts = [
+        a.reshape(rows, *shape[ndim - kept :]) if is_cut
+        else a.reshape(a.shape[max(a.ndim - kept, 0) :]) if isinstance(a, ndarray) and a.ndim
+        else a
+        for a, is_cut in zip(arrays, cut)
+    ]  # fmt: skip
+    return parts, (rows, *shape[ndim - kept :])
 
 
 def zeros(shape: tuple[int, ...], dtype: np.dtype) -> ndarray:
@@ -96,7 +120,3 @@ def in_one_piece(function: Callable[..., Any], *arrays: Any) -> Any:
     """`function(*arrays)` without warnings, as blocks run."""
     return function(*arrays)
 
-
-def _spans_rows(array: ndarray, shape: tuple[int, ...]) -> bool:
-    """Whether a smaller array has a first axis of its own, so that it cannot be given whole to each block."""
-    return array.ndim == len(shape) and array.shape[0] != 1

@@ -210,7 +210,8 @@ def _backward(
             np.subtract(result, offset[:, None], result)
 
     if rows.size:
-        parallel_rows(block, count, columns * dtype.itemsize * 6, block_bytes=BLOCK_BYTES, products=True)
+        width = columns * dtype.itemsize * 6
+        parallel_rows(block, count, width, block_bytes=BLOCK_BYTES, inline_bytes=4 << 20, products=True)
     shape = x.shape[x.ndim - axes :]
 
     for_weight, for_bias = np.zeros(columns, dtype), np.zeros(columns, dtype)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,17 +24,20 @@ FEW = 1 << 12
 FEW_FOR_A_VECTOR = 1 << 16
 """The same where a factor is a vector: the product takes less time than holding BLAS to one thread."""
 
-NARROW = 32
+NARROW = 16
 """Columns of a product that is long and narrow."""
 
-SHARED_NARROW_PRODUCT = 1 << 21
-"""Multiply-adds from which a narrow product is quicker on BLAS's own threads than on one."""
+LARGE_NARROW_PRODUCT = 1 << 22
+"""Multiply-adds from which a narrow product is cut for several threads."""
 
 SMALL_PRODUCT = 1_000_000
 """Multiply-adds up to which OpenBLAS multiplies operands as they lie, without packing them."""
 
 LARGE_PRODUCT = 1 << 24
 """Multiply-adds from which one product is cut."""
+
+ELEMENT_COST = 32
+"""Multiply-adds that could be done while an element of an operand or the result is packed or written."""
 
 LARGE_SUM = 1 << 20
 """Elements from which sums over rows are cut."""
@@ -54,17 +58,32 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.size + b.size <= few or a.dtype != b.dtype or a.dtype.kind not in "fc" or a.shape[-1] != b.shape[0]:
         return a.dot(b)
     keep_freed_memory()
-    threads = get_num_threads()
-    if a.ndim == b.ndim == 2 and b.shape[1] <= NARROW and threads > 1 and a.size * b.shape[1] >= SHARED_NARROW_PRODUCT:
-        return a.dot(b)
-    if a.ndim < 2 or b.ndim < 2 or threads < 2 or a.size * b.shape[1] < LARGE_PRODUCT or not single_threaded_blas.known():
+    if a.ndim == b.ndim == 2 and (a.shape[0] <= NARROW or b.shape[1] <= NARROW):
+        out = _narrow_product(a, b)
+        if out is not None:
+            return out
+    if a.ndim < 2 or b.ndim < 2 or not _is_large(a, b):
         with single_threaded_blas:
-            return _narrow_product(a, b) if a.ndim == b.ndim == 2 and b.shape[1] <= NARROW else a.dot(b)
+            return a.dot(b)
+    # One piece for each thread: BLAS packs its operands anew for each, and twice as many cost a tenth more.
+    out, piece, pieces = _cut_product(a, b, get_num_threads())
+    parallel_tasks(piece, pieces, products=True)
+    return out
+
+
+def _is_large(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether a product of matrices takes so long that several threads should share it."""
+    result = a.shape[0] * b.shape[1]
+    work = result * a.shape[1] + ELEMENT_COST * (result + a.size + b.size)
+    return work >= LARGE_PRODUCT and get_num_threads() > 1 and single_threaded_blas.known()
+
+
+def _cut_product(a: np.ndarray, b: np.ndarray, pieces: int) -> tuple[np.ndarray, Callable[[int], None], list[tuple[int]]]:
+    """(result, a function that computes one piece of it, what to call it with)."""
     rows, columns = a.shape[0], b.shape[1]
     out = empty((rows, columns), a.dtype)
     by_rows = rows >= columns
-    # One piece for each thread: BLAS packs its operands anew for each, and twice as many cost a tenth more.
-    step = -(-max(rows, columns) // threads // 16) * 16
+    step = -(-max(rows, columns) // pieces // 16) * 16
 
     def piece(start: int) -> None:
         part = slice(start, start + step)
@@ -73,21 +92,55 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         else:
             np.matmul(a, b[:, part], out[:, part])
 
-    parallel_tasks(piece, [(start,) for start in range(0, max(rows, columns), step)], products=True)
-    return out
+    return out, piece, [(start,) for start in range(0, max(rows, columns), step)]
 
 
-def _narrow_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """`a @ b` for few columns, as a classifier has them: cut by rows until BLAS need not pack its operands."""
-    rows, columns = a.shape[0], b.shape[1]
-    pieces = -(-a.size * columns // SMALL_PRODUCT)
-    if pieces < 2 or rows < 32 * pieces or not a.flags.c_contiguous:
-        return a.dot(b)
-    out = np.empty((rows, columns), a.dtype)
-    step = -(-rows // pieces)
-    for start in range(0, rows, step):
-        a[start : start + step].dot(b, out[start : start + step])
-    return out
+def _narrow_product(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
+    """`a @ b` for few rows or columns, as a classifier has them: cut until BLAS need not pack its operands.
+
+    A tall result is cut by rows; a sum over many rows of both factors, as a weight's gradient is, into such sums. None
+    where neither helps.
+    """
+    rows, inner, columns = *a.shape, b.shape[1]
+    work = rows * inner * columns
+    if work <= SMALL_PRODUCT:
+        return None
+    threads = get_num_threads() if work >= LARGE_NARROW_PRODUCT else 1
+    step = SMALL_PRODUCT // (inner * columns)
+    if columns <= NARROW and step >= 32 and a.flags.c_contiguous:
+        out = np.empty((rows, columns), a.dtype)
+
+        def fill(start: int, stop: int) -> None:
+            for part in _parts(start, stop, step):
+                a[part].dot(b, out[part])
+
+        _shared(fill, rows, threads)
+        return out
+    step = SMALL_PRODUCT // (rows * columns)
+    if step < 32 or not a.flags.f_contiguous or not b.flags.c_contiguous:
+        return None
+    sums: dict[int, np.ndarray] = {}
+
+    def gather(start: int, stop: int) -> None:
+        first, *others = _parts(start, stop, step)
+        total = sums[start] = a[:, first].dot(b[first])
+        for part in others:
+            np.add(total, a[:, part].dot(b[part]), total)
+
+    _shared(gather, inner, threads)
+    return functools.reduce(np.add, (sums[start] for start in sorted(sums)))
+
+
+def _parts(start: int, stop: int, longest: int) -> list[slice]:
+    """A range in slices of equal length: a short last one would run at a fraction of the speed."""
+    step = -(-(stop - start) // -(-(stop - start) // longest))
+    return [slice(first, min(first + step, stop)) for first in range(start, stop, step)]
+
+
+def _shared(function: Callable[[int, int], None], length: int, threads: int) -> None:
+    """Call `function(start, stop)` for a range of one thread each."""
+    step = -(-length // threads)
+    parallel_tasks(function, [(start, min(start + step, length)) for start in range(0, length, step)], products=True)
 
 
 def sum_of_rows(x: Any, ones: np.ndarray) -> np.ndarray:

@@ -28,7 +28,10 @@ BLOCK_BYTES = 1 << 21
 block is as large as the second-level cache of current cores, so that its ufuncs take ten times as long."""
 
 INLINE_BYTES = 1 << 20
-"""Below this much data, waking a thread costs more than it saves."""
+"""Below this much data, waking a thread costs more than it saves a chain of elementwise functions."""
+
+INLINE_ROW_BYTES = 5 << 19
+"""The same for functions of rows, which do less to each element and hand the interpreter over more often."""
 
 _thread_count: int | None = None
 _pool: _Pool | None = None
@@ -68,7 +71,8 @@ class _Job:
         self.next_index = itertools.count().__next__
         self.failure: BaseException | None = None
         self.gate = threading.Lock()
-        self.left = threading.Semaphore(0)
+        self.left = threading.Lock()  # free when the last helper has left a closed job
+        self.left.acquire()
         self.helpers: int = 0
         self.closed: bool = False
 
@@ -95,7 +99,7 @@ class _Job:
         self.work()
         with self.gate:
             self.helpers -= 1
-            if self.closed:
+            if self.closed and not self.helpers:
                 self.left.release()
 
     def close(self) -> None:
@@ -275,7 +279,7 @@ def parallel_rows(
     bytes_per_row: int,
     *,
     block_bytes: int = BLOCK_BYTES,
-    inline_bytes: int = INLINE_BYTES,
+    inline_bytes: int = INLINE_ROW_BYTES,
     products: bool = False,
 ) -> None:
     """Call `function(start, stop)` over blocks of rows that cover `range(n_rows)`, on all threads.
@@ -284,8 +288,7 @@ def parallel_rows(
     """
     if n_rows * bytes_per_row <= inline_bytes or n_rows <= 1:
         if n_rows > 0:
-            with np.errstate(all="ignore"):
-                function(0, n_rows)
+            parallel_tasks(function, [(0, n_rows)], products=products)
         return
     parallel_tasks(function, row_blocks(n_rows, bytes_per_row, block_bytes), products=products)
 
@@ -337,4 +340,5 @@ def parallel_elements(
     if any(a is None for a in flat):
         flat = arrays
     length = len(flat[0])
-    parallel_rows(lambda start, stop: chain(*[a[start:stop] for a in flat]), length, width * (size // length))
+    block = width * (size // length)
+    parallel_rows(lambda start, stop: chain(*[a[start:stop] for a in flat]), length, block, inline_bytes=INLINE_BYTES)

@@ -7,6 +7,7 @@ built once here and switched through NumPy's context variable; should a NumPy re
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,10 @@ import numpy as np
 try:
     from numpy._core.umath import _extobj_contextvar, _make_extobj
 
-    _settings = _make_extobj(all="ignore")
-    _set, _reset = _extobj_contextvar.set, _extobj_contextvar.reset
-
-    def silence() -> Any:
-        """Switch floating point warnings off; the answer is for `restore`."""
-        return _set(_settings)
-
-    def restore(token: Any) -> None:
-        _reset(token)
-
+    _set = _extobj_contextvar.set
+    # Switch floating point warnings off (the answer is for `restore`), and back. Neither enters Python code.
+    silence: Callable[[], Any] = partial(_set, _make_extobj(all="ignore"))
+    restore: Callable[[Any], None] = _extobj_contextvar.reset
     _short, _usual = (_make_extobj(all="ignore", bufsize=size) for size in (512, 8192))
 
     def use_short_buffer(short: bool) -> None:

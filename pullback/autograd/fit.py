@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..constants import FLOAT32, FLOAT64, ones
-from ..kernels.products import sum_of_rows
+from ..kernels.products import FEW, sum_of_rows
 from ..tensor import Tensor
 
 add_reduce: Any = np.add.reduce
@@ -24,7 +25,12 @@ def dense(gradient: Tensor) -> Tensor:
 
 def fit_array(gradient: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
     """Sum a gradient over the axes that were broadcast, and cast it."""
-    if gradient.shape != shape:
+    have = gradient.shape
+    if have != shape:
+        if len(have) == 2 and have[1:] == shape and type(gradient) is ndarray and gradient.size <= FEW:
+            kind = gradient.dtype
+            if kind is dtype and (kind is FLOAT32 or kind is FLOAT64):  # a bias, usually
+                return ones(have[0], kind).dot(gradient)
         gradient = sum_to(gradient, shape)
     if gradient.dtype != dtype:
         if gradient.dtype.kind == "c" and dtype.kind != "c":

@@ -73,22 +73,27 @@ def elementwise(ufunc: np.ufunc, *arrays: np.ndarray) -> np.ndarray:
     return out
 
 
-def _chained(chain: Callable[..., object], *arrays: np.ndarray, temporaries: int = 1) -> np.ndarray:
-    """Run a chain on arrays of one shape, in float32 for half precision; the result has the first one's type."""
+def _chained(
+    chain: Callable[..., object], *arrays: np.ndarray, numbers: tuple[float, ...] = (), temporaries: int = 1
+) -> np.ndarray:
+    """Run `chain(*arrays, out, *numbers)` on arrays of one shape, in float32 for half precision.
+
+    The result has the first one's type.
+    """
     first = arrays[0]
     dtype = first.dtype
     if first.size <= SMALL and first.ndim and dtype.itemsize > 2:
         out = np.empty_like(first)
         token = silence()
         try:
-            chain(*arrays, out)
+            chain(*arrays, out, *numbers)
         finally:
             restore(token)
         return out
     if dtype.itemsize == 2:
         arrays = tuple(a.astype(np.float32) for a in arrays)
     out = empty_like(arrays[0])
-    parallel_elements(chain, arrays, [out], temporaries=temporaries)
+    parallel_elements(lambda *parts: chain(*parts, *numbers), arrays, [out], temporaries=temporaries)
     return out.astype(dtype, copy=False)
 
 
@@ -137,34 +142,36 @@ def silu_backward(gradient: np.ndarray, x: np.ndarray) -> np.ndarray:
     return _chained(_silu_backward_chain, gradient, x)
 
 
+def _softplus_chain(x: np.ndarray, out: np.ndarray, beta: float, threshold: float) -> None:
+    scaled = x if beta == 1 else np.multiply(x, beta)
+    np.log1p(np.exp(scaled, out), out)
+    if beta != 1:
+        np.divide(out, beta, out)
+    if x.size and not np.maximum.reduce(scaled, None) <= threshold:  # or is nan
+        np.copyto(out, x, where=scaled > threshold)
+
+
 def softplus(x: np.ndarray, beta: float, threshold: float) -> np.ndarray:
     """log(1 + exp(beta x)) / beta; x itself where beta x exceeds the threshold."""
+    return _chained(_softplus_chain, x, numbers=(beta, threshold))
 
-    def chain(x: np.ndarray, out: np.ndarray) -> None:
-        scaled = x if beta == 1 else np.multiply(x, beta)
-        np.log1p(np.exp(scaled, out), out)
-        if beta != 1:
-            np.divide(out, beta, out)
-        if x.size and not np.maximum.reduce(scaled, axis=None) <= threshold:  # or is nan
-            np.copyto(out, x, where=scaled > threshold)
 
-    return _chained(chain, x)
+def _softplus_backward_chain(
+    gradient: np.ndarray, x: np.ndarray, out: np.ndarray, beta: float, threshold: float
+) -> None:
+    np.negative(x, out) if beta == 1 else np.multiply(x, -beta, out)
+    # Above 17, sigmoid is 1 in float32.
+    linear = out < -threshold if threshold < 17 or x.itemsize > 4 else None
+    np.exp(out, out)
+    np.add(out, CONSTANTS[x.dtype.char].one, out)
+    np.divide(gradient, out, out)
+    if linear is not None:
+        np.copyto(out, gradient, where=linear)
 
 
 def softplus_backward(gradient: np.ndarray, x: np.ndarray, beta: float, threshold: float) -> np.ndarray:
     """gradient sigmoid(beta x), the gradient itself where beta x exceeds the threshold."""
-
-    def chain(gradient: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
-        np.negative(x, out) if beta == 1 else np.multiply(x, -beta, out)
-        # Above 17, sigmoid is 1 in float32.
-        linear = out < -threshold if threshold < 17 or x.dtype != np.float32 else None
-        np.exp(out, out)
-        np.add(out, CONSTANTS[x.dtype.char].one, out)
-        np.divide(gradient, out, out)
-        if linear is not None:
-            np.copyto(out, gradient, where=linear)
-
-    return _chained(chain, gradient, x)
+    return _chained(_softplus_backward_chain, gradient, x, numbers=(beta, threshold))
 
 
 # A product of two arrays into a third takes twice as long as one in place (see `memory.aligned`), so these chains

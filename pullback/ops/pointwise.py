@@ -18,6 +18,8 @@ from ..kernels import rectifier
 from ..quiet import restore, silence
 from .fusing import keep
 
+_ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
+
 # --- arithmetic ---
 
 add: Op = linear("AddBackward0", operator.add, a=lambda g: g, b=lambda g: g)
@@ -156,6 +158,7 @@ exp: Op = elementwise("ExpBackward0", np.exp, x=lambda out: out)
 exp2: Op = elementwise("Exp2Backward0", np.exp2, x=lambda out: out * math.log(2))
 expm1: Op = elementwise("Expm1Backward0", np.expm1, x=lambda out: out + 1)
 log: Op = elementwise("LogBackward0", np.log, x=lambda x: 1 / x)
+exp.real_rules, log.real_rules = {"x": operator.mul}, {"x": operator.truediv}
 log2: Op = elementwise("Log2Backward0", np.log2, x=lambda x: 1 / (x * math.log(2)))
 log10: Op = elementwise("Log10Backward0", np.log10, x=lambda x: 1 / (x * math.log(10)))
 log1p: Op = elementwise("Log1PBackward0", np.log1p, x=lambda x: 1 / (x + 1))
@@ -178,7 +181,7 @@ def _tanh_pull(g: Any, out: Any) -> Any:
     if type(g) is not np.ndarray or type(out) is not np.ndarray or out.itemsize < 4 or not out.ndim:
         return g * (1 - out * out)
     slope = out * out if out.size < 4096 else np.square(out)  # which is slower to call and faster to run
-    np.subtract(number(1, out.dtype), slope, slope)
+    np.subtract(_ONE if out.dtype is FLOAT32 else _ONE_DOUBLE, slope, slope)
     return np.multiply(g, slope, slope)
 
 
@@ -190,12 +193,13 @@ atanh: Op = elementwise("AtanhBackward0", np.arctanh, x=lambda x: 1 / (1 - x * x
 
 def _sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x)): exp may overflow to inf, which gives the right 0."""
+    kind = x.dtype
     token = silence()
     try:
-        if type(x) is not np.ndarray or not x.ndim or x.dtype is not FLOAT32 and x.dtype is not FLOAT64:
+        if type(x) is not np.ndarray or not x.ndim or kind is not FLOAT32 and kind is not FLOAT64:
             return 1 / (1 + np.exp(-x))
+        one = _ONE if kind is FLOAT32 else _ONE_DOUBLE
         out = np.negative(x)
-        one = number(1, x.dtype)
         np.add(np.exp(out, out), one, out)
         return np.divide(one, out, out)
     finally:
@@ -209,7 +213,7 @@ def _sigmoid_pull(g: Any, out: Any) -> Any:
     """As `_tanh_pull`."""
     if type(g) is not np.ndarray or type(out) is not np.ndarray or out.itemsize < 4 or not out.ndim:
         return g * (out * (1 - out))
-    slope = number(1, out.dtype) - out
+    slope = np.subtract(_ONE if out.dtype is FLOAT32 else _ONE_DOUBLE, out)
     np.multiply(slope, out, slope)
     return np.multiply(g, slope, slope)
 

@@ -19,7 +19,7 @@ REDUCTIONS: tuple[Any, ...] = ("none", "mean", "sum")
 
 def float_tensor(value: Any, function: str, kernel: str, complex_ok: bool = False) -> Tensor:
     """A tensor of floating point dtype, or torch's complaint that the kernel has no such form."""
-    x = need_tensor(value, function)
+    x = value if isinstance(value, Tensor) else need_tensor(value, function)
     kind = x._array.dtype.kind
     if kind in "biu" or kind == "c" and not complex_ok:
         raise NotImplementedError(

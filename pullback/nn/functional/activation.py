@@ -98,10 +98,14 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return maybe_in_place(float_tensor(input, "mish", "mish_cpu"), inplace, _mish)
 
 
+_USUAL: dict[str, Any] = {"beta": 1.0, "threshold": 20.0}  # nobody writes to parameters: one dict serves all
+
+
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + exp(beta * x)) / beta; x itself where beta * x exceeds the threshold."""
     x = float_tensor(input, "softplus", "softplus_cpu")
-    return apply_unary(ops.softplus, x, {"beta": float(beta), "threshold": float(threshold)})
+    usual = beta == 1 and threshold == 20
+    return apply_unary(ops.softplus, x, _USUAL if usual else {"beta": float(beta), "threshold": float(threshold)})
 
 
 def logsigmoid(input: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, wrap
 from ..ops import casting
 from ..ops import pointwise as ops
+from ..return_types import returned_by
 from ..tensor import Tensor
 from .checks import not_implemented_for
 from .operands import as_tensor, float_operand
@@ -179,6 +180,7 @@ def imag(input: Tensor) -> Tensor:
 # --- taking floating point numbers apart ---
 
 
+@returned_by("frexp")
 class FrexpResult(NamedTuple):
     """What `frexp` returns."""
 

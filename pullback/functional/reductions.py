@@ -18,6 +18,7 @@ from ..ops import counting, statistics
 from ..ops import reductions as ops
 from ..ops.casting import cast
 from ..ops.sorting import max_index, min_index
+from ..return_types import another, returned_by
 from ..tensor import Tensor
 from .checks import invalid_combination, need_first_tensor, not_implemented_for
 from .operands import as_tensor, float_operand, sizes_of, wrap_dim, wrap_dims
@@ -95,22 +96,15 @@ def _needs_float(x: Tensor, kernel: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.type_name}'. Convert first: x.float().")
 
 
-class _Pair(NamedTuple):
+class ValuesIndices(NamedTuple):
+    """What `max`, `sort` and others return: values and where they were found."""
+
     values: Tensor
     indices: Tensor
 
 
-class ValuesIndices(_Pair):
-    """What `max`, `sort` and others return: values and where they were found."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.{type(self).__name__}(\nvalues={self.values!r},\nindices={self.indices!r})"
-
-
 def _named(name: str) -> type[ValuesIndices]:
-    return type(name, (ValuesIndices,), {"__slots__": ()})
+    return another(name, ValuesIndices)
 
 
 MaxResult: type[ValuesIndices]
@@ -128,6 +122,7 @@ KthvalueResult: type[ValuesIndices]
 KthvalueResult, CummaxResult, CumminResult = _named("kthvalue"), _named("cummax"), _named("cummin")
 
 
+@returned_by("aminmax")
 class AminmaxResult(NamedTuple):
     """What `aminmax` returns."""
 

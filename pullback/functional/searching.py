@@ -13,6 +13,7 @@ import numpy as np
 from ..autograd.tape import apply, wrap
 from ..ops import counting
 from ..ops import sorting as ops
+from ..return_types import returned_by
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .operands import as_operand, as_tensor, wrap_dim, wrap_dims
@@ -228,6 +229,7 @@ def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     return apply(counting.histc, (input,), {"bins": bins, "low": min, "high": max})
 
 
+@returned_by("histogram")
 class HistogramResult(NamedTuple):
     """What `histogram` returns."""
 
@@ -235,6 +237,7 @@ class HistogramResult(NamedTuple):
     bin_edges: Tensor
 
 
+@returned_by("histogramdd")
 class HistogramddResult(NamedTuple):
     """What `histogramdd` returns: the edges of each dimension are in a tuple."""
 

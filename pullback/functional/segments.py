@@ -49,8 +49,13 @@ def _bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: 
     if offsets is not None:
         return np.asarray(offsets._array)
     sizes = np.asarray(lengths._array)  # type: ignore[union-attr]
-    if not unsafe and (np.any(sizes < 0) or np.any(sizes.sum(-1) > data._array.shape[axis])):
-        raise RuntimeError("lengths contains negative value, or segments longer than the data along the axis")
+    if not unsafe and np.any(sizes < 0):
+        raise RuntimeError("lengths contains negative value!")
+    if not unsafe and np.any(sizes.sum(-1) != data._array.shape[axis]):
+        raise RuntimeError(
+            "Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe, which is "
+            f"{data._array.shape[axis]}, but they sum to {sizes.sum(-1).tolist()}."
+        )
     return np.concatenate((np.zeros((*sizes.shape[:-1], 1), np.int64), np.cumsum(sizes, -1)), -1)
 
 

@@ -10,10 +10,12 @@ from ..autograd.tape import apply, wrap
 from ..functional.operands import as_tensor
 from ..ops import decompositions as ops
 from ..ops import linalg as matrices
+from ..return_types import another, returned_by
 from ..tensor import Tensor
 from .checks import converged, float_matrix, float_square, linalg_function, unrecorded
 
 
+@returned_by("linalg_eig")
 class Eigenpairs(NamedTuple):
     """What `eig` and `eigh` return."""
 
@@ -21,6 +23,10 @@ class Eigenpairs(NamedTuple):
     eigenvectors: Tensor
 
 
+EighPairs: type[Eigenpairs] = another("linalg_eigh", Eigenpairs)
+
+
+@returned_by("linalg_svd")
 class SVD(NamedTuple):
     """What `svd` returns: A = U diag(S) Vh."""
 
@@ -29,6 +35,7 @@ class SVD(NamedTuple):
     Vh: Tensor
 
 
+@returned_by("linalg_qr")
 class QR(NamedTuple):
     """What `qr` returns: A = Q R."""
 
@@ -50,7 +57,7 @@ def _lower(uplo: str, function: str) -> bool:
 def eigh(A: Tensor, UPLO: str = "L") -> Eigenpairs:
     """Eigenvalues (ascending) and eigenvectors of Hermitian matrices; one triangle is read."""
     float_square(A, "linalg.eigh")
-    return Eigenpairs(*_apply(ops.eigh, A, {"lower": _lower(UPLO, "linalg.eigh")}, "linalg.eigh"))
+    return EighPairs(*_apply(ops.eigh, A, {"lower": _lower(UPLO, "linalg.eigh")}, "linalg.eigh"))
 
 
 @linalg_function

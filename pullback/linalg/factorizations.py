@@ -9,11 +9,13 @@ import numpy as np
 from ..autograd.tape import apply, wrap
 from ..ops import linalg as ops
 from ..ops import linalg_kernels as kernels
+from ..return_types import returned_by
 from ..tensor import Tensor
 from .checks import check_fit, float_matrix, float_square, linalg_function, raise_on, same_dtype
 from .solvers import solve_triangular
 
 
+@returned_by("linalg_cholesky_ex")
 class CholeskyEx(NamedTuple):
     """What `cholesky_ex` returns."""
 
@@ -21,6 +23,7 @@ class CholeskyEx(NamedTuple):
     info: Tensor
 
 
+@returned_by("linalg_lu")
 class LU(NamedTuple):
     """What `lu` returns: A = P L U."""
 
@@ -29,6 +32,7 @@ class LU(NamedTuple):
     U: Tensor
 
 
+@returned_by("linalg_lu_factor")
 class LUFactor(NamedTuple):
     """What `lu_factor` returns."""
 
@@ -36,6 +40,7 @@ class LUFactor(NamedTuple):
     pivots: Tensor
 
 
+@returned_by("linalg_lu_factor_ex")
 class LUFactorEx(NamedTuple):
     """What `lu_factor_ex` returns."""
 
@@ -44,6 +49,7 @@ class LUFactorEx(NamedTuple):
     info: Tensor
 
 
+@returned_by("linalg_ldl_factor")
 class LDL(NamedTuple):
     """What `ldl_factor` returns."""
 
@@ -51,6 +57,7 @@ class LDL(NamedTuple):
     pivots: Tensor
 
 
+@returned_by("linalg_ldl_factor_ex")
 class LDLEx(NamedTuple):
     """What `ldl_factor_ex` returns."""
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..return_types import returned_by
 from ..tensor import Tensor
 
 
+@returned_by("svd")
 class SVD(NamedTuple):
     """What `torch.svd` returns: input = U diag(S) V^H."""
 
@@ -15,6 +17,7 @@ class SVD(NamedTuple):
     V: Tensor
 
 
+@returned_by("triangular_solve")
 class TriangularSolve(NamedTuple):
     """What `torch.triangular_solve` returns."""
 
@@ -22,6 +25,7 @@ class TriangularSolve(NamedTuple):
     cloned_coefficient: Tensor
 
 
+@returned_by("geqrf")
 class Geqrf(NamedTuple):
     """What `torch.geqrf` returns: reflectors below the diagonal of `a` and R above it, and the reflectors' factors."""
 
@@ -29,6 +33,7 @@ class Geqrf(NamedTuple):
     tau: Tensor
 
 
+@returned_by("lu_unpack")
 class UnpackedLU(NamedTuple):
     """What `torch.lu_unpack` returns."""
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..autograd.tape import apply, wrap
 from ..ops import linalg as ops
+from ..return_types import returned_by
 from ..tensor import Tensor
 from .checks import (
     broadcast_batches,
@@ -21,6 +22,7 @@ from .checks import (
 )
 
 
+@returned_by("linalg_inv_ex")
 class InverseEx(NamedTuple):
     """What `inv_ex` returns."""
 
@@ -28,6 +30,7 @@ class InverseEx(NamedTuple):
     info: Tensor
 
 
+@returned_by("linalg_solve_ex")
 class SolveEx(NamedTuple):
     """What `solve_ex` returns."""
 
@@ -35,6 +38,7 @@ class SolveEx(NamedTuple):
     info: Tensor
 
 
+@returned_by("linalg_slogdet")
 class SignedLogDet(NamedTuple):
     """What `slogdet` returns: det = sign * exp(logabsdet)."""
 
@@ -42,6 +46,7 @@ class SignedLogDet(NamedTuple):
     logabsdet: Tensor
 
 
+@returned_by("linalg_lstsq")
 class LeastSquares(NamedTuple):
     """What `lstsq` returns."""
 

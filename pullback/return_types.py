@@ -1,0 +1,48 @@
+"""`torch.return_types`: the named tuples that functions with several results return, by the name of the function.
+
+They are declared next to their functions, with `returned_by`; here live their common manners. A name that is asked for loads
+the modules that declare them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+_DECLARE = ("functional.reductions", "functional.elementary", "functional.searching", "linalg", "linalg.older_results")
+_Class = TypeVar("_Class", bound=type)
+_declared: dict[str, Any] = {}
+
+
+def _described(self: Any) -> str:
+    """Each result on a line of its own, as torch prints them."""
+    lines = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+    return f"torch.return_types.{type(self).__name__}(\n{lines})"
+
+
+def returned_by(name: str) -> Any:
+    """Declares a class of named tuples as what the function of this name returns."""
+
+    def declare(cls: _Class) -> _Class:
+        cls.__name__ = cls.__qualname__ = name
+        cls.__module__ = __name__
+        cls.__repr__ = _described  # type: ignore[assignment, method-assign]
+        _declared[name] = cls
+        return cls
+
+    return declare
+
+
+def another(name: str, fields_of: _Class) -> _Class:
+    """What one more function returns, with the fields of another."""
+    return returned_by(name)(type(name, (fields_of,), {"__slots__": ()}))
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if not name.startswith("_"):
+        for module in _DECLARE:
+            importlib.import_module(f"{__package__}.{module}")
+    if name in _declared:
+        return _declared[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -19,6 +19,7 @@ from ..dtypes import as_dtype
 from ..dtypes import dtype as dtype_type
 from ..ops import shape as ops
 from ..ops.casting import clone as clone_op
+from ..ops.casting import clone_contiguous
 from ..size import Size
 from ..tensor import Tensor
 from .operands import sizes_of, wrap_dim, wrap_dims
@@ -55,8 +56,15 @@ def shares_memory(array: Any, shape: tuple[Any, ...]) -> bool:
     """Whether reshaping to `shape` needs no copy."""
     if array.flags.c_contiguous:
         return True
-    result = array.reshape(shape)
-    return np.may_share_memory(result, array) if array.size else True
+    if not array.size:
+        return True
+    try:
+        array.reshape(shape, copy=False)
+    except ValueError:
+        return False
+    except TypeError:  # before NumPy 2.1
+        return np.may_share_memory(array.reshape(shape), array)
+    return True
 
 
 @public(function=False, wrap=False)
@@ -82,7 +90,10 @@ def view(input: Tensor, *shape: Any, **named: Any) -> Tensor:
 def _reshaped(input: Tensor, shape: tuple) -> Tensor | None:
     """The view in a shape NumPy understands as it is; None when the careful way is needed."""
     array = input._array
-    if type(array) is not ndarray or not array.size:
+    if type(array) is not ndarray:
+        return None
+    size = array.size
+    if not size or size > 4096 and not array.flags.c_contiguous:  # NumPy would make a copy just to find out
         return None
     for n in shape:
         if type(n) is not int or n < -1:
@@ -152,7 +163,7 @@ def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     sizes = infer_shape(sizes_of(shape), array.size)
     if shares_memory(array, sizes):
         return apply(ops.reshape, (input,), {"shape": sizes})
-    return apply(ops.unsafe_reshape, (apply(clone_op, (input,)),), {"shape": sizes})
+    return apply(ops.unsafe_reshape, (apply(clone_contiguous, (input,)),), {"shape": sizes})
 
 
 @public(function=False)

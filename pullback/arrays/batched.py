@@ -46,6 +46,18 @@ def raw(value: Any) -> Any:
     return value._array if hasattr(value, "_pullback_apply") and not isinstance(value, Batched) else value
 
 
+def all_values(value: Any) -> np.ndarray:
+    """The numbers of every example, for checks that each of them has to pass."""
+    while type(value) is not ndarray:
+        if type(value) is Batched:
+            value = value.array
+        elif hasattr(value, "_pullback_apply"):
+            value = value._array
+        else:
+            return np.asarray(value)
+    return value
+
+
 def level_of(value: Any) -> int:
     """The level of a batch; 0 for anything else."""
     return value.level if type(value) is Batched else 0

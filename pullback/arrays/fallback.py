@@ -115,7 +115,8 @@ def _out_of_levels(value: Any) -> Any:
 
 
 def _example(value: Any, number: int, size: int, level: int) -> Any:
-    if isinstance(value, Tensor) and level_of(value._array) == level and value._array.batched:
+    if isinstance(value, Tensor) and level_of(value._array) == level:
+        # also what all examples share: what each of them does with it is its own, and so is its gradient
         return apply(take_example, (value,), {"number": number, "size": size, "level": level})
     return value
 

@@ -19,6 +19,7 @@ from .batching_rules import (
     with_batch_axis,
 )
 from .memory_rules import restrided, strided, written
+from .place_rules import along_with_indices, found_among, put_flat, searched, slices_at, slices_filled, taken
 
 _ALL = slice(None)
 
@@ -102,29 +103,6 @@ def matrices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any
     return op(*[with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)], **params)
 
 
-def along_with_indices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Operations along an axis on arrays that go with an array of indices of as many axes."""
-    ndim = ndim_of(values[0], flags[0])
-    if not ndim or any(ndim_of(value, flag) != ndim for value, flag in zip(values, flags, strict=True)):
-        return example_by_example(op, values, flags, params, size)
-    full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
-    changed = {**params, "axis": params["axis"] + 1}
-    if "shape" in params:
-        changed["shape"] = (size, *params["shape"])
-    return op(*full, **changed)
-
-
-def slices_at(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Slices picked or written by one list of indices for all examples; the list is the second operand."""
-    if flags[1] or not ndim_of(values[0], flags[0]) or not ndim_of(values[-1], flags[-1]):
-        return example_by_example(op, values, flags, params, size)
-    full = [value if n == 1 else with_batch_axis(value, flags[n], size) for n, value in enumerate(values)]
-    changed = {**params, "axis": params["axis"] + 1}
-    if "shape" in params:
-        changed["shape"] = (size, *params["shape"])
-    return op(*full, **changed)
-
-
 def filled_with(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """One number for a whole array."""
     x, value = values
@@ -197,6 +175,40 @@ def product_added(op: Any, values: list[Any], flags: list[Any], params: dict[Any
         return with_batch_axis(result, True, size)
     x = lined_up(x, flags[0], ndim_of(result, True))
     return result + (x if params["beta"] == 1 else x * params["beta"])
+
+
+def batch_added(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """beta * x + alpha * (the sum of the products a[i] @ b[i], or of the outer product of two vectors)."""
+    x, a, b = (with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True))
+    if raw(a).dtype.kind == "b":
+        return example_by_example(op, values, flags, params, size)
+    result = np.sum(np.matmul(a, b), axis=1) if ndim_of(a, True) == 3 else a[:, :, None] * b[:, None, :]
+    result = result if params["alpha"] == 1 else result * params["alpha"]
+    if params["beta"] == 0:
+        return result
+    return result + (x if params["beta"] == 1 else x * params["beta"])
+
+
+def trace(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    from ..ops.shape import diagonal
+
+    return np.sum(diagonal(values[0], offset=0, axis1=1, axis2=2), axis=1)
+
+
+def distance(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """The norm of all elements of a difference."""
+    from ..ops.statistics import vector_norm
+
+    ndim = max(ndim_of(value, flag) for value, flag in zip(values, flags, strict=True))
+    if not ndim:
+        return example_by_example(op, values, flags, params, size)
+    a, b = (lined_up(value, flag, ndim) for value, flag in zip(values, flags, strict=True))
+    return vector_norm(a - b, order=params["order"], axis=tuple(range(1, ndim + 1)), keepdims=False)
+
+
+def pseudo_inverse(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    single = not np.ndim(params["atol"]) and not np.ndim(params["rtol"])
+    return (trailing_matrix if single else example_by_example)(op, values, flags, params, size)
 
 
 def layer(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
@@ -304,8 +316,8 @@ _index = moved(index="index", shape="shape")
 
 RULES: dict[str, Rule] = {
     **{f"pointwise.{name}": pointwise for name in (
-        "add", "subtract", "reverse_subtract", "add_scaled", "subtract_scaled", "reverse_subtract_scaled", "negative",
-        "identity",
+        "add", "subtract", "reverse_subtract", "reverse_subtract_tensors", "add_scaled", "subtract_scaled",
+        "reverse_subtract_scaled", "negative", "identity",
         "conj_physical", "make_complex", "polar", "where", "zero", "frexp", "nan_to_num",
     )},
     **{f"pairs.{name}": pointwise for name in ("lerp", "lerp_scalar", "addcmul", "addcdiv", "ldexp", "logaddexp",
@@ -339,7 +351,7 @@ RULES: dict[str, Rule] = {
     "rearranging.concatenate": joined, "rearranging.stack": joined,
     "rearranging.flip": _axes, "rearranging.roll": _axes, "rearranging.rotate": _axes,
     "rearranging.tril": trailing_matrix, "rearranging.triu": trailing_matrix,
-    "rearranging.pad": moved(before="zero", after="zero"),
+    "rearranging.pad": moved(before="zero", after="zero"), "rearranging.pad_with": moved(before="zero", after="zero"),
     "rearranging.repeat": repeat, "rearranging.empty_sum": _shape,
     **{f"reductions.{name}": moved(axis="axis") for name in ("sum_axes", "sum_all", "mean_axes", "mean_all",
     "softmax", "log_softmax", "amax", "amin", "max_all", "min_all", "aminmax")},
@@ -348,6 +360,10 @@ RULES: dict[str, Rule] = {
     **{f"matmul.{name}": product_added for name in ("addmm", "baddbmm", "addmv")},
     "matmul.linear_layer": layer, "matmul.linear_map": layer,
     "matmul.contract": contraction,
+    "matmul.addbmm": batch_added, "matmul.addr": batch_added, "matmul.cross": joined, "matmul.trace": trace,
+    "statistics.distance": distance, "linalg.pinv": pseudo_inverse,
+    "counting.searchsorted": searched, "counting.isin": found_among,
+    "fft.frames": _same, "fft.overlap_add": _same,
     "indexing.pick": picked, "indexing.add_back": picked, "indexing.zero_at": picked, "indexing.put": picked,
     **{f"linalg.{name}": trailing_matrix for name in ("inverse", "det", "cofactors", "slogdet", "cholesky", "lu_factor",
     "matrix_exp", "set_diagonal", "unit_diagonal")},
@@ -356,6 +372,10 @@ RULES: dict[str, Rule] = {
     **{f"fft.{name}": _axes for name in ("transform", "real_transform", "real_inverse", "scale_inner", "resize")},
     **{f"scatter.{name}": along_with_indices for name in ("gather", "spread", "scatter_add", "scatter_zero",
     "scatter_src", "scatter_value")},
+    **{f"scatter_reduce.{name}": along_with_indices for name in ("scatter_reduce", "index_reduce", "count", "tie_count")},
+    "scatter_reduce.ones_of": _same,
+    "scatter.take": taken, **{f"scatter.{name}": put_flat for name in ("place_flat", "put", "clear_flat")},
+    "scatter.index_fill": slices_filled, "scatter.index_fill_from": slices_filled,
     **{f"scatter.{name}": slices_at for name in ("index_select", "place_slices", "index_add", "index_clear",
     "index_copy")},
     "pointwise.fill_from": filled_with, "pointwise.deg2rad": _same, "pointwise.rad2deg": _same,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays.batched import all_values
 from ..autograd.tape import wrap
 from ..tensor import Tensor
 from .registry import public
@@ -46,7 +47,7 @@ def logdet(input: Tensor) -> Tensor:
     if input._array.dtype.kind == "c":
         return sign.log() + logarithm
     negative = wrap(sign._array == -1)
-    return logarithm.masked_fill(negative, float("nan")) if np.any(negative._array) else logarithm
+    return logarithm.masked_fill(negative, float("nan")) if np.any(all_values(negative._array)) else logarithm
 
 
 @public(out=True)

@@ -249,9 +249,8 @@ def index_reduce(
     in_bounds(index, input._array.shape[axis] if input._array.ndim else 1, axis, IndexError)
     if not index._array.size:
         return _copy(input)
-    places = np.asarray(index._array).reshape(-1)
-    shape = (1,) * axis + (-1,) + (1,) * (source._array.ndim - axis - 1)
-    places = places.reshape(shape if source._array.ndim else ())
+    shape = (1,) * axis + (index._array.size,) + (1,) * (source._array.ndim - axis - 1)
+    places = np.reshape(index._array, shape if source._array.ndim else ())
     each = wrap(np.broadcast_to(places, source._array.shape))
     params = {"axis": axis, "reduce": reduce, "include_self": bool(include_self)}
     return apply(reductions.index_reduce, (input, each, source), params)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.batched import all_values
 from ..autograd.tape import apply, wrap
 from ..dtypes import int64
 from ..ops import scatter as ops
@@ -35,10 +36,10 @@ def check_index(index: Any, function: str, kinds: tuple[Any, ...] = ("int64", "i
 
 def in_bounds(index: Tensor, size: int, dim: int, error: type[Any] = RuntimeError, negative: bool = False) -> None:
     """Every index must be a place in a dim of this size."""
-    array = index._array
+    array = all_values(index._array)
     if not array.size:
         return
-    if not negative and array.dtype.char == "l" and type(array) is np.ndarray:
+    if not negative and array.dtype.char == "l":
         if largest_unsigned(array) < size:
             return
     low, high = int(array.min()), int(array.max())
@@ -107,7 +108,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     if input._array.size == 0 and index._array.size:
         raise IndexError("take(): tried to take from an empty tensor")
     size = input._array.size
-    array = index._array
+    array = all_values(index._array)
     if array.size and (int(array.max()) >= size or int(array.min()) < -size):
         raise IndexError(f"out of range: tried to access index {int(array.max())} on a tensor of {size} elements.")
     return apply(ops.take, (input, index))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.batched import all_values
 from ..autograd.tape import apply, apply_unary, wrap
 from ..dtypes import as_dtype
 from ..dtypes import dtype as dtype_type
@@ -111,8 +112,8 @@ def cov(
             norm = total - correction * (weights * aweights).sum() / total
     if not isinstance(norm, Tensor):
         norm = max(norm, 0)
-    elif norm._array <= 0:
-        norm = norm * 0
+    elif np.any(all_values(norm._array) <= 0):
+        norm = norm * (norm > 0)
     centered = x - mean
     scaled = centered if weights is None else centered * weights
     result = centered.matmul(scaled.mH if x._array.dtype.kind == "c" else scaled.t()) / norm
@@ -140,7 +141,7 @@ def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Te
                 f"cov(): expected {name} to have the same numel as there are observations in the input but got "
                 f"{weights._array.size} != {count}"
             )
-        if np.any(weights._array < 0):
+        if np.any(all_values(weights._array) < 0):
             raise RuntimeError(f"cov(): {name} cannot be negative")
     if fweights is None or aweights is None:
         return fweights if aweights is None else aweights

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..arrays.batched import all_values
 from ..functional.registry import with_out
 from ..ops.casting import cast
 from ..tensor import Tensor
@@ -132,8 +133,8 @@ def check_fit(A: Tensor, B: Tensor, left: bool, function: str) -> None:
 
 def raise_on(info: Tensor, function: str, explain: Any) -> None:
     """LinAlgError for the first matrix of a batch that failed; `explain(number)` says how."""
-    values = np.asarray(info._array)
-    if not isinstance(values, np.ndarray) or not values.any():
+    values = all_values(info._array)
+    if not values.any():
         return
     position = int(np.flatnonzero(values)[0])
     where = f"(Batch element {position}): " if values.ndim else ""

@@ -102,6 +102,17 @@ def convolved_weight(op: Any, values: list[Any], flags: list[Any], params: dict[
 # --- normalization ---
 
 
+def channels_normalized(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Batch norm: the channels of all examples side by side."""
+    x, *parameters = (_full(value, flag, size) for value, flag in zip(values, flags, strict=True))
+    folded = [None if value is None else _fold(value) for value in parameters]
+    results = op(_into_channels(x), *folded, **params)
+    if not isinstance(results, tuple):
+        return _from_channels(results, size)
+    out, *statistics = results
+    return (_from_channels(out, size), *(_unfold(value, size) for value in statistics))
+
+
 def normalized(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Norms over trailing axes: parameters that differ between examples are applied afterwards."""
     x, *parameters = values

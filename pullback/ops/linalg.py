@@ -12,6 +12,7 @@ import numpy as np
 
 from ..autograd.op import Op, conjugate, op
 from . import linalg_kernels as kernels
+from .batching import leading
 from .matmul import adjoint, diagonal_of
 from .rearranging import tril, triu
 
@@ -197,7 +198,7 @@ def _permutation(pivots: Any, like: Any) -> Any:
     return kernels.permutation_matrix(pivots, like.shape[-2], like.dtype)
 
 
-permutation: Op = op("LuUnpackBackward0", _permutation, pivots=None, like=None)
+permutation: Op = op("LuUnpackBackward0", _permutation, batch=leading, pivots=None, like=None)
 
 
 def unpack_lower(lu: Any) -> Any:

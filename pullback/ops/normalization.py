@@ -16,7 +16,7 @@ from ..autograd.op import Op, op
 from ..kernels import channels
 from ..kernels import normalization as kernels
 from ..quiet import quiet
-from .batching import _fold, _full, _unfold, normalized
+from .batching import _fold, _full, _unfold, channels_normalized, normalized
 from .fusing import fused, in_single, is_half, narrowed, plain
 
 
@@ -250,7 +250,8 @@ def _batch_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple,
 
 
 batch_norm: Op = fused(
-    "NativeBatchNormBackward0", _batch_norm, inputs=("x", "weight", "bias"), joint=_batch_norm_pullback
+    "NativeBatchNormBackward0", _batch_norm, inputs=("x", "weight", "bias"), batch=channels_normalized,
+    joint=_batch_norm_pullback,
 )
 
 # --- group norm: each sample's channels in groups, statistics of a group over its channels and all their elements ---
@@ -443,5 +444,6 @@ fixed_norm: Op = op(
     "NativeBatchNormBackward0",
     _fixed_norm,
     inputs=("x", "mean", "variance", "weight", "bias"),
+    batch=channels_normalized,
     joint=_fixed_norm_pullback,
 )

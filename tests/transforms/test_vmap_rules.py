@@ -1,0 +1,174 @@
+"""Functions that have a batching rule run once for all examples, with the values and gradients of a loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pullback as P
+from pullback import nn
+from pullback.arrays import batching_rules, fallback
+from pullback.func import grad, vmap
+
+F = nn.functional
+COUNT = 4
+RNG = np.random.default_rng(3)
+
+
+def floats(*shape):
+    return P.tensor(RNG.standard_normal((COUNT, *shape)))
+
+
+def integers(*shape, below=3, least=0):
+    return P.tensor(RNG.integers(least, below, (COUNT, *shape)))
+
+
+def _definite():
+    x = floats(3, 3)
+    return x @ x.mT + 3 * P.eye(3, dtype=x.dtype)
+
+
+X, Y, SLICES, SORTED = floats(3, 4), floats(3, 4), integers(2), floats(5).sort(1).values
+SQUARE = _definite()
+# name: (function, examples of its arguments). The first argument is differentiated, if it is made of floats.
+CASES = {
+    "gather": (lambda x, i: P.gather(x, 0, i), X, integers(2, 4)),
+    "gather, last": (lambda x, i: P.gather(x, -1, i), X, integers(3, 2)),
+    "take_along_dim": (lambda x, i: P.take_along_dim(x, i, 1), X, integers(3, 2)),
+    "index_select": (lambda x, i: P.index_select(x, 0, i), X, SLICES),
+    "index_select, last": (lambda x, i: x.index_select(1, i), X, SLICES),
+    "index_add": (lambda x, i, y: P.index_add(x, 0, i, y, alpha=2), X, SLICES, floats(2, 4)),
+    "index_add, last": (lambda y, i, x: P.index_add(x, 1, i, y), floats(3, 2), SLICES, X),
+    "index_copy": (lambda x, i, y: P.index_copy(x, 0, i, y), X, P.tensor([[0, 2]] * COUNT), floats(2, 4)),
+    "index_fill": (lambda x, i: P.index_fill(x, 1, i, 2.5), X, SLICES),
+    "index_fill, value": (lambda v, i, x: P.index_fill(x, 1, i, v), floats(), SLICES, X),
+    "index_reduce": (lambda x, i, y: P.index_reduce(x, 0, i, y, "amax"), X, SLICES, floats(2, 4)),
+    "scatter": (lambda x, i, y: P.scatter(x, 0, i, y), X, P.tensor([[[0, 1, 2, 0]]] * COUNT), Y),
+    "scatter, value": (lambda x, i: P.scatter(x, 0, i, 1.5), X, integers(2, 4)),
+    "scatter_add": (lambda y, i, x: P.scatter_add(x, 0, i, y), Y, integers(2, 4), X),
+    **{
+        f"scatter_reduce, {how}": (lambda x, i, y, how=how: P.scatter_reduce(x, 0, i, y, how), X, integers(3, 4), Y)
+        for how in ("sum", "mean", "prod", "amax", "amin")
+    },
+    "take": (lambda x, i: P.take(x, i), X, integers(2, 3, below=12, least=-12)),
+    "put": (lambda x, i, y: P.put(x, i, y), X, P.tensor([[[0, -1], [5, 3]]] * COUNT), floats(2, 2)),
+    "put, added": (lambda y, i, x: P.put(x, i, y, accumulate=True), floats(2, 2), integers(2, 2, below=12, least=-12), X),
+    "searchsorted": (P.searchsorted, SORTED, X),
+    "searchsorted, rows": (P.searchsorted, floats(3, 5).sort(-1).values, X),
+    "bucketize": (P.bucketize, X, SORTED),
+    "addbmm": (lambda x, a, b: P.addbmm(x, a, b, beta=0.5, alpha=2), X, floats(2, 3, 5), floats(2, 5, 4)),
+    "addbmm, second": (lambda a, b, x: P.addbmm(x, a, b), floats(2, 3, 5), floats(2, 5, 4), X),
+    "addr": (lambda x, a, b: P.addr(x, a, b, beta=0.5, alpha=2), X, floats(3), floats(4)),
+    "addr, second": (lambda a, b, x: P.addr(x, a, b, beta=0), floats(3), floats(4), X),
+    "cross": (lambda a, b: P.linalg.cross(a, b, dim=0), X, Y),
+    "trace": (P.trace, X),
+    "dist": (lambda a, b: P.dist(a, b, 3), X, floats(4)),
+    "rsub": (lambda a, b: P.rsub(a, b), X, floats(4)),
+    "pad": (lambda x: F.pad(x, (1, 0, 2, 1), value=1.5), X),
+    "pinv": (P.linalg.pinv, X),
+    "inv": (P.linalg.inv, SQUARE),
+    "solve": (P.linalg.solve, SQUARE, X),
+    "cholesky": (P.linalg.cholesky, SQUARE),
+    "logdet": (P.logdet, SQUARE),
+    "lu": (lambda x: P.linalg.lu(x)[2], SQUARE),
+    "stft": (lambda x: P.stft(x, 4, hop_length=2, return_complex=False, window=P.ones(4, dtype=x.dtype)), floats(12)),
+    "batch norm": (lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), floats(5, 3), floats(3), floats(3)),
+    "batch norm, planes": (lambda x: F.batch_norm(x, None, None, training=True), floats(2, 3, 4)),
+    "batch norm, evaluated": (
+        lambda x, m, v, w: F.batch_norm(x, m, v.exp(), w), floats(5, 3, 2), floats(3), floats(3), floats(3),
+    ),
+    "cov": (lambda x, w: P.cov(x, aweights=w.abs()), X, floats(4)),
+}  # fmt: skip
+
+
+@pytest.fixture
+def no_loops(monkeypatch):
+    def refused(*args, **kwargs):
+        raise AssertionError(f"a loop: {getattr(args[0], 'name', args[0])}")
+
+    monkeypatch.setattr(batching_rules.example_by_example, "__code__", refused.__code__)
+    monkeypatch.setattr(fallback.call_example_by_example, "__code__", refused.__code__)
+
+
+def _dims(count):
+    yield (0,) * count
+    if count > 1:
+        for one in range(count):
+            yield tuple(0 if number == one else None for number in range(count))
+
+
+def _examples(arguments, dims, number):
+    return [value[0] if dim is None else value[number] for value, dim in zip(arguments, dims, strict=True)]
+
+
+def _given(arguments, dims):
+    return [value[0] if dim is None else value for value, dim in zip(arguments, dims, strict=True)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_once_for_all_examples(name, no_loops):
+    function, *arguments = CASES[name]
+    for dims in _dims(len(arguments)):
+        found = vmap(function, in_dims=dims)(*_given(arguments, dims))
+        for number in range(COUNT):
+            expected = function(*_examples(arguments, dims, number))
+            np.testing.assert_allclose(found[number].numpy(), expected.numpy(), atol=1e-10, err_msg=str(dims))
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("searchsorted", "searchsorted, rows", "bucketize")])
+def test_gradients_are_those_of_a_loop(name):
+    function, *arguments = CASES[name]
+
+    def loss(*values):
+        return function(*values).sin().sum()
+
+    for dims in _dims(len(arguments)):
+        found = vmap(grad(loss), in_dims=dims)(*_given(arguments, dims))
+        first, *others = _given(arguments, dims)
+        outside = [first.clone().requires_grad_(), *others]
+        vmap(loss, in_dims=dims)(*outside).sum().backward()
+        rows = [grad(loss)(*_examples(arguments, dims, number)) for number in range(COUNT)]
+        np.testing.assert_allclose(found.numpy(), P.stack(rows).numpy(), atol=1e-9, err_msg=str(dims))
+        total = P.stack(rows) if dims[0] == 0 else P.stack(rows).sum(0)
+        np.testing.assert_allclose(outside[0].grad.numpy(), total.numpy(), atol=1e-9, err_msg=str(dims))
+
+
+@pytest.mark.parametrize("dims", [(0, 0), (None, 0), (0, None)])
+def test_a_loop_has_the_derivatives_of_its_examples(dims):
+    x, targets = floats(3, 4), integers(3)
+
+    def loss(x, target):  # looks at its targets
+        return F.multi_margin_loss(x, target).sin()
+
+    given = _given((x, targets), dims)
+    for transform in (grad, P.func.jacfwd, P.func.hessian):
+        found = vmap(transform(loss), in_dims=dims)(*given)
+        rows = [transform(loss)(*_examples((x, targets), dims, number)) for number in range(COUNT)]
+        np.testing.assert_allclose(found.numpy(), P.stack(rows).numpy(), atol=1e-12)
+
+
+def test_indices_out_of_bounds_are_refused_in_any_example():
+    x, places = floats(3, 4), integers(2)
+    places[2, 1] = 3
+    for function in (lambda x, i: x.index_select(0, i), lambda x, i: x.gather(0, i[:, None]), lambda x, i: x.index_fill(0, i, 1)):
+        with pytest.raises((RuntimeError, IndexError), match="out of bounds|out of range"):
+            vmap(function)(x, places)
+
+
+def test_a_matrix_without_an_inverse_is_refused_in_any_example():
+    broken = SQUARE.clone()
+    broken[2] = 0
+    with pytest.raises(RuntimeError, match="singular"):
+        vmap(P.linalg.inv)(broken)
+
+
+def test_an_ensemble_with_batch_norm():
+    models = [
+        nn.Sequential(nn.Conv1d(2, 3, 2), nn.BatchNorm1d(3, track_running_stats=False), nn.ReLU()).double()
+        for _ in range(3)
+    ]
+    parameters, buffers = P.func.stack_module_state(models)
+    x = P.randn(4, 2, 6, dtype=P.float64)
+    found = vmap(lambda p, b: P.func.functional_call(models[0], (p, b), (x,)))(parameters, buffers)
+    for model, out in zip(models, found, strict=True):
+        np.testing.assert_allclose(out.detach().numpy(), model(x).detach().numpy(), atol=1e-12)

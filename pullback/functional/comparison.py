@@ -83,7 +83,10 @@ OPERATORS: dict[Any, Any] = {
 @public()
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements."""
-    return input._array.shape == other._array.shape and bool(np.array_equal(input._array, other._array))
+    a, b = input._array, other._array
+    if type(a) is not np.ndarray or type(b) is not np.ndarray:
+        return a.shape == b.shape and bool(np.array_equal(a, b))
+    return a.shape == b.shape and bool(np.count_nonzero(a == b) == a.size)
 
 
 def _logical(name: str, ufunc: np.ufunc) -> Callable:

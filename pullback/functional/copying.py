@@ -140,6 +140,12 @@ METHODS["copy_"] = copy_
 
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Write one value everywhere."""
+    if (type(value) is float or type(value) is int) and -65504 < value < 65504:  # it fits any floating point dtype
+        arrays = plain_operands(input, ())
+        if arrays is not None:
+            arrays[0].fill(value)
+            views.bump(views.storage_of(input))
+            return input
     if isinstance(value, Tensor):
         if value._array.ndim:
             raise RuntimeError(
@@ -281,7 +287,10 @@ def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     _refuse_grad(input, "apply_()")
     array = input.memory()
     for place in np.ndindex(array.shape):
-        array[place] = callable(array[place].item())
+        value = callable(array[place].item())
+        if isinstance(value, str):
+            raise TypeError("must be real number, not str")
+        array[place] = value
     views.bump(views.storage_of(input))
     return input
 

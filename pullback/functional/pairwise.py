@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, wrap
+from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import complex128, float64, number_in
 from ..dtypes import dtype as dtype_type
 from ..ops import pairs, pointwise
@@ -152,6 +153,8 @@ lcm: Callable[..., Any] = _of_integers("lcm", np.lcm, doc="The least common mult
 # --- clamping ---
 
 _BOUNDS = (float, int, type(None))
+_PLAIN = (float, int)
+_REAL = (FLOAT32, FLOAT64)
 
 
 @public("clip", in_place=True, out=True)
@@ -262,14 +265,21 @@ def _clamp(x: np.ndarray, /, min: Any = None, max: Any = None) -> None:
     if type(min) not in numbers or type(max) not in numbers or min is max:
         raise TypeError("not plain numbers")
     if min is not None:
-        np.maximum(x, min, x)
+        np.maximum(x, min, out=x)
     if max is not None:
-        np.minimum(x, max, x)
+        np.minimum(x, max, out=x)
+
+
+def _interpolate(x: np.ndarray, end: Any, weight: Any, /) -> None:
+    if type(end) is not np.ndarray or end.ndim != x.ndim:
+        raise TypeError("not plain tensors")
+    x[...] = pairs.lerp.forward(x, end, weight if weight.ndim else weight.item())
 
 
 direct("addcmul_", addcmul, _add_product)
 direct("addcdiv_", addcdiv, _add_quotient)
 direct("clamp_", clamp, _clamp)
+direct("lerp_", lerp, _interpolate)
 
 
 @public(method=False, out=True)
@@ -279,8 +289,13 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         from .searching import nonzero
 
         return nonzero(condition, as_tuple=True)
-    if of_one_float(input, other) and isinstance(condition, Tensor) and condition._array.dtype.kind == "b":
-        return broadcasting(pointwise.where, condition, input, other)
+    if isinstance(condition, Tensor) and condition._array.dtype.kind == "b":
+        if of_one_float(input, other):
+            return broadcasting(pointwise.where, condition, input, other)
+        if isinstance(input, Tensor) and type(other) in _PLAIN and input._array.dtype in _REAL:
+            return broadcasting(pointwise.where, condition, input, _number(other, input._array.dtype))
+        if isinstance(other, Tensor) and type(input) in _PLAIN and other._array.dtype in _REAL:
+            return broadcasting(pointwise.where, condition, _number(input, other._array.dtype), other)
     a, b = promote(as_operand(input), as_operand(other))
     condition = as_tensor(condition)
     kind = condition._array.dtype
@@ -293,6 +308,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         common = result_type(as_operand(input), as_operand(other)).numpy
         a, b = (value if isinstance(value, Tensor) else wrap(np.asarray(value, common)) for value in (a, b))
     return broadcasting(pointwise.where, mask, a, b)
+
+
+def _number(value: float, kind: np.dtype) -> Tensor:
+    return wrap(number(value, kind) if value else np.array(value, kind))
 
 
 METHODS["where"] = lambda input, condition, other: where(condition, input, other)

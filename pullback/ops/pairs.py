@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, conjugate, linear, op
+from ..constants import FLOAT32, number
 from .pointwise import sigmoid
 
 
@@ -133,10 +134,12 @@ logaddexp2: Op = op(
 
 def _lerp(a: Any, b: Any, weight: Any) -> Any:
     """Counted from the nearer end, so that weight 1 gives `b` exactly."""
-    near_start = np.abs(weight) < 0.5
     if isinstance(weight, (float, complex, int)):
-        out = a + weight * (b - a) if near_start else b - (b - a) * (1 - weight)
-        return out.astype(a.dtype, copy=False)
+        if a.dtype is FLOAT32 and type(weight) is float:
+            weight = number(weight, FLOAT32).item()  # as torch has it: 1 - weight is of the rounded weight
+        out = a + weight * (b - a) if abs(weight) < 0.5 else b - (b - a) * (1 - weight)
+        return out if out.dtype is a.dtype else out.astype(a.dtype)
+    near_start = np.abs(weight) < 0.5
     return np.where(near_start, a + weight * (b - a), b - (b - a) * (1 - weight))
 
 

@@ -393,10 +393,16 @@ def _share(winner: Any, other: Any) -> Any:
 
 
 def _clamp(x: Any, minimum: Any, maximum: Any) -> Any:
-    out = x if minimum is None else np.maximum(x, minimum)
+    out = x if minimum is None else np.maximum(x, _bound(minimum, x))
     if maximum is not None:
-        out = np.minimum(out, maximum)
+        out = np.minimum(out, _bound(maximum, x))
     return out if x.dtype.kind != "V" else out.astype(x.dtype, copy=False)
+
+
+def _bound(value: Any, x: Any) -> Any:
+    """A number as an array, which NumPy takes half as long for."""
+    kind = x.dtype
+    return number(value, kind) if value and type(value) is float and (kind is FLOAT32 or kind is FLOAT64) else value
 
 
 def _inside(x: Any, minimum: Any, maximum: Any) -> Any:

@@ -5,6 +5,7 @@ All linear. Views are in `shape.py`; picking elements by index arrays in `indexi
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -82,10 +83,25 @@ block_diagonal: Op = linear(
 
 # --- another order ---
 
-flip: Op = linear("FlipBackward0", lambda x, axes: np.flip(x, axes).copy(), x=lambda g, axes: flip(g, axes=axes))
+_FULL, _BACKWARDS = slice(None), slice(None, None, -1)
+
+
+def _flip(x: Any, axes: tuple) -> Any:
+    return x[tuple([_BACKWARDS if axis in axes else _FULL for axis in range(x.ndim)])].copy()
+
+
+def _roll(x: Any, shifts: tuple, axes: tuple) -> Any:
+    if len(axes) > 1 or not x.size:
+        return np.roll(x, shifts, axes)
+    lead = (_FULL,) * axes[0]
+    cut = -shifts[0] % x.shape[axes[0]]
+    return np.concatenate((x[(*lead, slice(cut, None))], x[(*lead, slice(0, cut))]), axes[0])
+
+
+flip: Op = linear("FlipBackward0", _flip, x=lambda g, axes: flip(g, axes=axes))
 roll: Op = linear(
     "RollBackward0",
-    lambda x, shifts, axes: np.roll(x, shifts, axes),
+    _roll,
     x=lambda g, shifts, axes: roll(g, shifts=tuple(-s for s in shifts), axes=axes),
 )
 rotate: Op = linear(
@@ -96,12 +112,32 @@ rotate: Op = linear(
 
 # --- parts set to zero, parts added ---
 
-tril: Op = linear(
-    "TrilBackward0", lambda x, diagonal: np.tril(x, diagonal), x=lambda g, diagonal: tril(g, diagonal=diagonal)
-)
-triu: Op = linear(
-    "TriuBackward0", lambda x, diagonal: np.triu(x, diagonal), x=lambda g, diagonal: triu(g, diagonal=diagonal)
-)
+
+
+@functools.lru_cache(maxsize=64)
+def _lower(rows: int, columns: int, diagonal: int) -> Any:
+    """Where a matrix has its lower triangle."""
+    return np.tri(rows, columns, diagonal, dtype=bool)
+
+
+def _tril(x: Any, diagonal: int) -> Any:
+    rows, columns = x.shape[-2:]
+    few = rows * columns <= 4096  # then making the mask takes longer than using it
+    return np.where(_lower(rows, columns, diagonal), x, _zero(x)) if few else np.tril(x, diagonal)
+
+
+def _triu(x: Any, diagonal: int) -> Any:
+    rows, columns = x.shape[-2:]
+    few = rows * columns <= 4096
+    return np.where(_lower(rows, columns, diagonal - 1), _zero(x), x) if few else np.triu(x, diagonal)
+
+
+def _zero(x: Any) -> Any:
+    return np.zeros((), x.dtype)
+
+
+tril: Op = linear("TrilBackward0", _tril, x=lambda g, diagonal: tril(g, diagonal=diagonal))
+triu: Op = linear("TriuBackward0", _triu, x=lambda g, diagonal: triu(g, diagonal=diagonal))
 
 
 def _pad(x: Any, before: tuple, after: tuple, value: Any) -> Any:

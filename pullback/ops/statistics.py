@@ -29,7 +29,8 @@ def _variance(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     total = np.add.reduce(deviation * deviation, axis=axis, keepdims=keepdims)
     divisor = max(count - correction, 0)
     if divisor:
-        return (total / divisor).astype(x.dtype, copy=False)
+        out = total / divisor
+        return out if out.dtype is x.dtype else out.astype(x.dtype)
     return np.where(total == 0, np.nan, np.inf).astype(x.dtype)
 
 
@@ -88,7 +89,7 @@ deviation_mean: Op = op(
 
 
 def _vector_norm(x: Any, order: float, axis: tuple, keepdims: Any) -> Any:
-    size = np.abs(x)
+    size = x if order == 2 and x.dtype.kind == "f" else np.abs(x)
     kind = size.dtype
     if kind.itemsize == 2:
         size = size.astype(np.float32)
@@ -104,7 +105,7 @@ def _vector_norm(x: Any, order: float, axis: tuple, keepdims: Any) -> Any:
         out = np.sqrt(np.add.reduce(size * size, axis=axis, keepdims=keepdims))
     else:
         out = np.add.reduce(size**order, axis=axis, keepdims=keepdims) ** (1 / order)
-    return out.astype(kind, copy=False)
+    return out if out.dtype is kind else out.astype(kind)
 
 
 def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple[Any, ...], keepdims: Any) -> Any:

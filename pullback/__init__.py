@@ -20,6 +20,7 @@ from . import interop as _interop  # noqa: E402
 from . import interop_einops as _interop_einops  # noqa: E402
 from . import lazy_names as _lazy_names  # noqa: E402
 from . import methods as _methods  # noqa: E402
+from . import ranges as _ranges  # noqa: E402
 from . import runtime as _runtime  # noqa: E402, F401
 from . import tensor_facts as _tensor_facts  # noqa: E402, F401
 from .autograd import (  # noqa: E402

@@ -1,12 +1,11 @@
-"""Making tensors: `tensor`, `zeros`, `arange`, `*_like`, `new_*`, and conversion from data.
+"""Making tensors: `tensor`, `zeros`, `*_like`, `new_*`, and conversion from data.
 
-Random tensors are in `random.py`; sharing memory with other libraries in `interop.py`.
+Evenly spaced numbers are in `ranges.py`, random ones in `random.py`; sharing memory with other libraries in `interop.py`.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 import warnings
 from typing import Any
 
@@ -18,7 +17,7 @@ from .device import require_cpu
 from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in, promote_types, scalar_dtype
 from .dtypes import dtype as dtype_type
 from .functional.operands import sizes_of
-from .functional.registry import FUNCTIONS, METHODS, with_numpy_names
+from .functional.registry import FUNCTIONS, METHODS
 from .tensor import Tensor
 
 
@@ -235,20 +234,47 @@ def as_tensor(data: Any, dtype: dtype_type | None = None, device: Any = None) ->
 
 
 def asarray(
-    obj: Any, *, dtype: dtype_type | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+    obj: Any, *, dtype: dtype_type | None = None, device: Any = None, copy: bool | None = None,
+    requires_grad: bool | None = None
 ) -> Tensor:
-    """`obj` as a tensor; `copy=True` never shares memory, `copy=False` must."""
-    if copy:
-        result = obj.detach().clone() if isinstance(obj, Tensor) else tensor(obj, dtype=dtype)
-        result = result if dtype is None else result.to(dtype)
+    """`obj` as a tensor; `copy=True` never shares memory, `copy=False` must.
+
+    A tensor keeps its history unless `requires_grad=False`.
+    """
+    shared = _sharing(obj, dtype)
+    if shared is None:
+        if copy is False:
+            error = RuntimeError if isinstance(obj, np.generic) else ValueError
+            what = "NumPy scalars" if isinstance(obj, np.generic) else "arbitrary sequence into a tensor"
+            raise error(f"can't alias {what}: {type(obj).__name__} has no memory to share")
+        result = tensor(obj, dtype=dtype, device=device)
+    elif copy is False and dtype is not None and shared.dtype is not dtype:
+        raise ValueError(
+            f"can't alias tensor with dtype '{shared.dtype.type_name}' into dtype '{as_dtype(dtype).type_name}'."
+        )
     else:
-        result = as_tensor(obj, dtype, device)
-        if copy is False and not (isinstance(obj, Tensor) and result is obj) and not hasattr(obj, "__dlpack__"):
-            raise ValueError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__} has no memory to share")
-    if requires_grad and not result.requires_grad:
-        result = result.detach() if result is obj else result
-        result.requires_grad_()
+        result = shared if dtype is None else shared.to(dtype)
+        result = result.clone() if copy and result is shared else result
+    if device is not None:
+        require_cpu(device)
+    if requires_grad is not None and requires_grad != result.requires_grad:
+        result = (result.detach() if result is obj or not requires_grad else result).requires_grad_(requires_grad)
     return result
+
+
+def _sharing(obj: Any, dtype: Any) -> Tensor | None:
+    """A tensor in the memory of `obj`, if that has memory of a kind we know."""
+    if isinstance(obj, (Tensor, np.ndarray)) or not isinstance(obj, np.generic) and hasattr(obj, "__dlpack__"):
+        return as_tensor(obj)
+    if isinstance(obj, (list, tuple, np.generic, int, float, complex)):
+        return None
+    try:
+        memoryview(obj)
+    except TypeError:
+        return None
+    from .tensor_facts import frombuffer
+
+    return frombuffer(obj, dtype=default_dtype() if dtype is None else dtype)
 
 
 def scalar_tensor(
@@ -261,6 +287,7 @@ def scalar_tensor(
 def legacy_tensor(cls: type[Any], *args: Any, **kwargs: Any) -> Tensor:
     """`Tensor(2, 3)` (sizes), `Tensor([1, 2])` (data) or `Tensor()`."""
     kwargs.pop("device", None)
+    args = tuple(kwargs.pop("size")) if "size" in kwargs else args
     kind = numpy_dtype(kwargs.pop("dtype", None))
     if not args or all(isinstance(a, int) and not isinstance(a, bool) for a in args):
         array = np.empty(args or (0,), kind)
@@ -310,9 +337,9 @@ def _made(
     function: Any, args: tuple, size: Any, dtype: Any, requires_grad: bool, device: Any, layout: Any, out: Tensor | None
 ) -> Tensor:
     """A tensor on what a NumPy creation function gives for sizes and a dtype."""
-    array = allocate(function, _checked(args, size), dtype if out is None else _dtype_for(dtype, out))
+    array = allocate(function, _checked(args, size), dtype if out is None else dtype_for(dtype, out))
     result = finish(array, requires_grad, device, layout=layout)
-    return result if out is None else _into(out, result)
+    return result if out is None else into(out, result)
 
 
 def _filled_with_ones(sizes: Any, kind: np.dtype) -> np.ndarray:
@@ -355,23 +382,33 @@ def full(
     if dtype is None and out is None:
         dtype = None if type(value) is float else from_numpy_dtype(array_from(value).dtype)
     sizes = _checked((size,) if not isinstance(size, int) else ((size,),), None)
-    kind = numpy_dtype(_dtype_for(dtype, out))
+    kind = numpy_dtype(dtype_for(dtype, out))
     array = np.empty(sizes, kind)
     array.fill(number_in(value, kind))
-    return _into(out, finish(array, requires_grad, device, layout=layout))
+    return into(out, finish(array, requires_grad, device, layout=layout))
 
 
-def _dtype_for(dtype: Any, out: Tensor | None) -> Any:
-    return out.dtype if dtype is None and out is not None else dtype
+def dtype_for(dtype: Any, out: Tensor | None) -> Any:
+    """The dtype asked for, or else that of `out`; RuntimeError if they differ."""
+    if out is None or dtype is out.dtype:
+        return dtype
+    if dtype is not None:
+        raise RuntimeError(
+            f"dtype {as_dtype(dtype).type_name} does not match dtype of out parameter ({out.dtype.type_name})"
+        )
+    return out.dtype
 
 
-def _into(out: Tensor | None, result: Tensor) -> Tensor:
+def into(out: Tensor | None, result: Tensor, in_order: bool = False) -> Tensor:
+    """Write to `out`, which takes the new shape; `in_order`: memory of any shape that has the size is filled in order."""
     if out is None:
         return result
     from .functional.registry import write_out
 
-    if out._array.size == result._array.size:
-        result = result.reshape(out._array.shape)  # memory of any shape is filled in order
+    if in_order and out._array.size == result._array.size:
+        result = result.reshape(out._array.shape)
+    elif out._array.shape != result._array.shape:
+        out.resize_(result._array.shape)
     write_out("creation", out, result)
     return out
 
@@ -438,134 +475,6 @@ def full_like(
     )
 
 
-# --- ranges and matrices ---
-
-
-def arange(
-    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None
-) -> Tensor:
-    """Numbers from `start` (0) up to, not including, `end`, in steps."""
-    if end is None:
-        start, end = 0, start
-    if type(start) is type(end) is int and type(step) is int and start <= end and step > 0 and dtype is None is out:
-        return finish(np.arange(start, end, step), requires_grad, device)
-    start, end, step = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, end, step))
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (end - start) * step < 0:
-        raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: start={start}, end={end}, step={step}")
-    if dtype is None and out is None and all(isinstance(v, int) for v in (start, end, step)):
-        return _into(out, finish(np.arange(start, end, step, dtype=np.int64), requires_grad, device))
-    kind = numpy_dtype(_dtype_for(dtype, out))
-    if kind.kind == "b":
-        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
-    if kind == np.int64:
-        start, end, step = int(start), int(end), int(step)
-        if step == 0:
-            raise ValueError("step must be nonzero")
-    count = max(0, math.ceil((end - start) / step))
-    if kind.kind in "iu":  # first the ends and the step become integers, then the numbers between
-        array = (np.arange(count) * int(step) + int(start)).astype(kind)
-    else:
-        array = (np.arange(count, dtype=np.float64) * step + start).astype(kind)
-    return _into(out, finish(array, requires_grad, device))
-
-
-def range_(
-    start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False,
-    device: Any = None, out: Tensor | None = None, **_: Any
-) -> Tensor:
-    """Like `arange`, but including the end (deprecated in torch, kept for old programs)."""
-    warnings.warn(
-        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
-        "range builtin. Instead, use torch.arange, which produces values in [start, end).",
-        UserWarning,
-        stacklevel=2,
-    )
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    count = int(np.floor((end - start) / step)) + 1
-    array = (np.arange(count, dtype=np.float64) * step + start).astype(numpy_dtype(_dtype_for(dtype, out)))
-    return _into(out, finish(array, requires_grad, device))
-
-
-@with_numpy_names
-def linspace(
-    start: Any, end: Any, steps: int, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None
-) -> Tensor:
-    """`steps` evenly spaced numbers from `start` to `end`, both included."""
-    first, last = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, end))
-    _check_steps("linspace", steps)
-    if dtype is None and (isinstance(first, complex) or isinstance(last, complex)):
-        dtype = default_dtype().to_complex()
-    kind = numpy_dtype(_dtype_for(dtype, out))
-    if kind.kind != "c" and (isinstance(first, complex) or isinstance(last, complex)):
-        raise RuntimeError(
-            f"torch.linspace(): inferred dtype {default_dtype().to_complex().short_name} can't be safely cast to passed "
-            f"dtype {_dtype_for(dtype, out).type_name}"
-        )
-    return _into(out, finish(_evenly(first, last, steps, kind), requires_grad, device))
-
-
-def _check_steps(name: str, steps: Any) -> None:
-    if not hasattr(steps, "__index__"):
-        raise TypeError(
-            f"{name}() received an invalid combination of arguments: 'steps' must be an int, not {type(steps).__name__}"
-        )
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-
-
-def _evenly(first: Any, last: Any, steps: int, kind: np.dtype) -> np.ndarray:
-    """Torch counts from both ends, in the dtype itself, so that the ends are exact and the middle symmetric."""
-    if steps == 1:
-        return np.array([first]).astype(kind)
-    if kind.kind in "iu":
-        first, last = int(first), int(last)
-        step = (float(last) - float(first)) / max(steps - 1, 1)
-        index = np.arange(steps)
-        values = np.where(index < steps // 2, first + step * index, last - step * (steps - 1 - index))
-        return np.trunc(values).astype(kind)
-    work = kind if kind.itemsize >= 4 and kind.kind != "V" else np.dtype(np.float32)
-    first, last = work.type(first), work.type(last)
-    step = (last - first) / work.type(max(steps - 1, 1))
-    distances = np.arange(steps).astype(work) * step
-    half = steps // 2
-    values = np.empty(steps, work)
-    np.add(first, distances[:half], values[:half])
-    np.subtract(last, distances[: steps - half][::-1], values[half:])
-    return values.astype(kind, copy=False)
-
-
-@with_numpy_names
-def logspace(
-    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False,
-    device: Any = None, out: Tensor | None = None, **_: Any
-) -> Tensor:
-    """`base` to the powers that `linspace` gives."""
-    _check_steps("logspace", steps)
-    kind = numpy_dtype(_dtype_for(dtype, out))
-    first, last = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    if kind.kind in "iu":  # the exponents at the ends are of the result's dtype, those between are not
-        first, last = int(first), int(last)
-    exponents = _evenly(first, last, steps, np.dtype(np.complex128 if kind.kind == "c" else np.float64))
-    return _into(out, finish(np.power(float(base), exponents).astype(kind), requires_grad, device))
-
-
-def eye(
-    n: int, m: int | None = None, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None
-) -> Tensor:
-    """The identity matrix (n by m)."""
-    if n < 0 or (m is not None and m < 0):
-        raise RuntimeError(f"n must be greater or equal to 0, got {n}" if n < 0 else f"m must be greater or equal to 0, got {m}")
-    return _into(out, finish(np.eye(n, m, dtype=numpy_dtype(_dtype_for(dtype, out))), requires_grad, device))
-
-
 # --- methods that make tensors of the same kind ---
 
 
@@ -603,8 +512,6 @@ FUNCTIONS.update(
         f.__name__: f
         for f in (
             tensor, as_tensor, asarray, scalar_tensor, zeros, ones, empty, full, zeros_like, ones_like, empty_like, full_like,
-            arange, linspace, logspace, eye,
         )
     }
 )  # fmt: skip
-FUNCTIONS["range"] = range_

@@ -23,16 +23,18 @@ class device:
             type, index = "cuda", type
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
-        name, _, number = type.partition(":")
+        name, colon, number = type.partition(":")
+        if not type:
+            raise RuntimeError("Device string must not be empty")
         if name not in _KNOWN:
             raise RuntimeError(
                 f"Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, "
                 f"vulkan, mps, meta, hpu, mtia, privateuseone device type at start of device string: {type}"
             )
-        if number:
+        if colon:
             if index is not None:
                 raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
-            if not number.isdigit():
+            if not number.isdigit() or number != "0" and number[0] == "0":
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(number)
         self.type: str = name

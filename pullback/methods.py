@@ -144,7 +144,13 @@ def _scalar(self: Tensor, kind: Callable) -> Any:
             UserWarning,
             stacklevel=3,
         )
-    return kind(item(self))
+    number = item(self)
+    if type(number) is complex and kind is not complex:
+        if number.imag:
+            name = "double" if kind is float else "int64_t"
+            raise RuntimeError(f"value cannot be converted to type {name} without overflow: its imaginary part is not zero")
+        number = number.real
+    return kind(number)
 
 
 def to_bool(self: Tensor) -> bool:
@@ -159,6 +165,11 @@ def to_index(self: Tensor) -> int:
     if self._array.size != 1 or self._array.dtype.kind not in "iub":
         raise TypeError("only integer tensors of a single element can be converted to an index")
     return int(self._array.item())
+
+
+def turned_round(self: Tensor) -> Tensor:
+    """`reversed(x)`: the last slice first."""
+    return self.flip(0) if self._array.ndim else self
 
 
 def length(self: Tensor) -> int:
@@ -327,13 +338,15 @@ def hermitian(self: Tensor) -> Tensor:
 
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     """The legacy name of the tensor's type, or the tensor in another type."""
-    from .dtypes import ALL_DTYPES
+    from .dtypes import ALL_DTYPES, default_dtype
     from .dtypes import dtype as dtype_type
 
     if dtype is None:
         return f"torch.{self.dtype.type_name}Tensor"
     if isinstance(dtype, dtype_type):
         return copying.to_dtype(self, dtype)
+    if dtype is Tensor or dtype == "torch.Tensor":
+        return copying.to_dtype(self, default_dtype())
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", "")
     for known in ALL_DTYPES:
         if name.split(".")[-1] == f"{known.type_name}Tensor":
@@ -368,7 +381,7 @@ PROTOCOL: dict[str, Any] = {
     "real": property(real, lambda self, value: set_part(real(self), value)),
     "imag": property(imag, lambda self, value: set_part(imag(self), value)),
     "__getitem__": indexing.getitem, "__setitem__": indexing.setitem, "__len__": length, "__iter__": iterate,
-    "__contains__": contains, "__bool__": to_bool, "__index__": to_index,
+    "__reversed__": turned_round, "__contains__": contains, "__bool__": to_bool, "__index__": to_index,
     "__float__": lambda self: _scalar(self, float), "__int__": lambda self: _scalar(self, int),
     "__complex__": lambda self: _scalar(self, complex),
     "__repr__": text, "__str__": text, "__format__": formatted, "__deepcopy__": deepcopy, "__reduce_ex__": reduce_,

@@ -37,6 +37,8 @@ def get_num_interop_threads() -> int:
 def set_num_interop_threads(int: int, /) -> None:
     """Accepted for compatibility."""
     global _interop_threads
+    if int <= 0:
+        raise RuntimeError(f"set_num_interop_threads expects a positive integer, got {int}")
     _interop_threads = int
 
 

@@ -43,11 +43,11 @@ def sparse_csr_tensor(
     pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
 ) -> SparseTensor:  # fmt: skip
     """A matrix by rows: where each row begins among the columns and values."""
-    from .creation import arange, as_tensor
+    from .creation import as_tensor
     from .functional.registry import FUNCTIONS
 
     starts, columns = as_tensor(crow_indices).long(), as_tensor(col_indices).long()
-    rows = FUNCTIONS["repeat_interleave"](arange(len(starts) - 1), starts.diff())
+    rows = FUNCTIONS["repeat_interleave"](FUNCTIONS["arange"](len(starts) - 1), starts.diff())
     shape = size if size is not None else (len(starts) - 1, int(columns.max()) + 1 if columns.numel() else 0)
     places = FUNCTIONS["stack"]([rows, columns])
     return sparse_coo_tensor(places, values, shape, dtype=dtype, requires_grad=requires_grad).to_sparse_csr()

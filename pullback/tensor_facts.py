@@ -37,12 +37,21 @@ def is_nonzero(input: Tensor) -> bool:
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A tensor that shares the memory of an object with a buffer (bytes, bytearray, memoryview)."""
     kind = as_dtype(dtype).numpy
-    length = memoryview(buffer).nbytes
-    if length == 0:
+    try:
+        view = memoryview(buffer)
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    length = view.nbytes
+    if length == 0 or count == 0:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
         raise ValueError(
-            f"offset must be non-negative and no greater than buffer length ({length - 1}), but got {offset}"
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
+        )
+    if offset + count * kind.itemsize > length:
+        raise ValueError(
+            f"requested buffer length ({count} * {kind.itemsize} bytes) after offset ({offset} bytes) must not be "
+            f"greater than actual buffer length ({length} bytes)"
         )
     if count < 0 and (length - offset) % kind.itemsize:
         raise ValueError(

@@ -145,6 +145,9 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: 
     axis = wrap_dim(dim, input._array.ndim)
     if n == 0:
         return input.clone()
+    for piece in (prepend, append):
+        if piece is not None:
+            _check_beside(input._array.shape, piece._array.shape, axis)
     pieces = [piece for piece in (prepend, input, append) if piece is not None]
     x = cat(pieces, axis) if len(pieces) > 1 else input
     for _ in range(n):
@@ -153,6 +156,17 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: 
         first, second = _neighbours(x, axis)
         x = second != first if x._array.dtype.kind == "b" else second - first
     return x
+
+
+def _check_beside(shape: tuple[int, ...], other: tuple[int, ...], axis: int) -> None:
+    if len(shape) != len(other):
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    for dim, (size, given) in enumerate(zip(shape, other, strict=True)):
+        if dim != axis and size != given:
+            raise RuntimeError(
+                "diff expects the shape of tensor to prepend or append to match that of input except along the "
+                f"differencing dimension; input.size({dim}) = {size}, but got tensor.size({dim}) = {given}"
+            )
 
 
 def _spacings(input: Tensor, spacing: Any, dims: list[int]) -> list:

@@ -88,6 +88,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
     if not count:
         return empty((x._array.size, 0), dtype=x.dtype)
+    x = x.long() if x._array.dtype.kind in "biu" else x
     columns = [ones_like(x)]
     for _ in range(count - 1):
         columns.append(columns[-1] * x)

@@ -222,6 +222,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @public(out=True)
 def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     """Counts in `bins` equal bins between min and max (of the data, if equal)."""
+    if min > max:
+        raise RuntimeError("torch.histc: max must be larger than min")
     if input._array.dtype.kind not in "fV":
         raise not_implemented_for("histogram_cpu", input)
     if bins <= 0:

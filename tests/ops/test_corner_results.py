@@ -37,10 +37,50 @@ t.segment_reduce(t.ones(6), "sum", lengths=t.tensor([0, 2, 3, 0]))  ## Expected 
 t.segment_reduce(x, "sum", lengths=t.tensor([[0, 3], [2, 3]]), axis=1)  ## Expected all rows of lengths along axis
 t.segment_reduce(t.ones(2), "sum", lengths=t.tensor([-1, 3]))  ## lengths contains negative value
 t.segment_reduce(t.ones(6), "sum", lengths=t.tensor([1, 2]), unsafe=True)
+t.histc(t.tensor([1.0, float("inf")]))  ## range of [1, inf] is not finite
+t.histc(t.tensor([1, 2]), bins=3, min=5, max=1)  ## max must be larger than min
+t.histc(t.tensor([]), 3)
+t.histogram(t.tensor([1.0, 4.0]), 2, range=(3.0, 3.0))
+t.zeros((2, 3), out=t.empty(6))
+t.full((2, 3), 1.0, out=t.empty(3, 2))
+t.eye(2, out=t.empty(4))
+t.arange(6, out=t.empty(2, 3))
+t.zeros(2, out=t.empty(2), dtype=t.int64)  ## dtype Long does not match dtype of out parameter (Float)
+t.arange(3, out=t.empty(0), dtype=t.int64)  ## dtype Long does not match dtype of out parameter (Float)
+t.logspace(0, 1j, 5)
+t.logspace(0, 1j, 5, dtype=t.float32)  ## can't be safely cast to passed dtype Float
+t.linspace(t.tensor([1.0]), 2, 3)  ## only supports 0-dimensional start and end tensors
+t.vander(t.tensor([-3, 2, 5], dtype=t.int8), 9)
+t.vander(t.tensor([True, False]))
+float(t.tensor(1.5j))  ## value cannot be converted to type double without overflow
+int(t.tensor(1.7 + 0j))
+t.frombuffer(bytearray(b"abcd"), dtype=t.float32, count=0)  ## must not be 0
+t.frombuffer(bytearray(b"abcd"), dtype=t.float32, count=2)  ## must not be greater than actual buffer length (4 bytes)
+t.frombuffer(bytearray(b"abcd"), dtype=t.float32, offset=4)  ## must be non-negative and no greater than buffer length (4 bytes)
+t.frombuffer([1, 2, 3], dtype=t.float32)  ## object does not implement Python buffer protocol
+t.asarray(bytearray(b"abcdefgh"))
+t.asarray(bytearray(b"abcdefgh"), copy=True, dtype=t.int32)
+t.asarray([1, 2], copy=False)  ## can't alias arbitrary sequence into a tensor
+t.asarray(t.ones(2), dtype=t.float64, copy=False)  ## can't alias tensor with dtype 'Float' into dtype 'Double'
+t.asarray(t.ones(2, requires_grad=True), copy=True).requires_grad
+t.asarray(t.ones(2, requires_grad=True), requires_grad=False).requires_grad
+t.asarray(t.ones(2), requires_grad=True).requires_grad
+reversed(t.arange(6).reshape(2, 3))
+reversed(t.tensor(3))
+t.device("cuda:")  ## Invalid device string: 'cuda:'
+t.device("cuda:01")  ## Invalid device string: 'cuda:01'
+t.device("")  ## Device string must not be empty
+x.new(size=(3, 4)).shape
+x.int().type(t.Tensor).dtype
+x.apply_(lambda a: "word")
+t.diff(x, prepend=t.ones(2))  ## diff expects prepend or append to be the same dimension as input
+t.diff(x, prepend=t.ones(3, 2))  ## match that of input except along the differencing dimension
+t.set_num_interop_threads(-1)  ## set_num_interop_threads expects a positive integer
 """.strip().splitlines()
 
 
 def outcome(t, expression):
+    t.manual_seed(5)
     names = {"t": t, "x": t.arange(6.0).reshape(2, 3), "n": float("nan")}
     try:
         with warnings.catch_warnings():

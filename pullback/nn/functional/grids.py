@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ...autograd.tape import apply
-from ...creation import linspace
 from ...dtypes import from_numpy_dtype
 from ...functional.elementary import abs as absolute
 from ...functional.elementary import floor, round
@@ -21,6 +20,7 @@ from ...functional.matmul import bmm
 from ...kernels.resampling import cubic_weights
 from ...ops.pointwise import where, zero
 from ...ops.pooling import gather_planes
+from ...ranges import linspace
 from ...tensor import Tensor
 from ._common import constant
 
@@ -197,6 +197,12 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     spatial = size[2:]
+    if align_corners and min(spatial) == 1:
+        warnings.warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is "
+            "not an intended use case of affine_grid. See the documentation of affine_grid for details.",
+            stacklevel=2,
+        )
     kind = theta._array.dtype
     lines = [_line(n, align_corners, kind) for n in reversed(spatial)]
     base = np.ones((*spatial, axes + 1), kind)

@@ -12,7 +12,8 @@ from typing import Any
 from numpy import ndarray
 
 from ..autograd.mode import current_mode
-from ..autograd.tape import apply
+from ..autograd.tape import apply, apply_unary
+from ..constants import FLOAT32, FLOAT64
 from ..ops import recurrence as ops
 from ..ops.casting import clone_contiguous
 from ..tensor import Tensor
@@ -26,14 +27,16 @@ Weights = Sequence[Any]  # weight_ih, weight_hh, bias_ih, bias_hh, weight_hr; No
 def _fusible(tensors: Sequence[Any]) -> bool:
     """Whether the kernels can take these: plain arrays of one dtype, float32 or float64, and no transformation on."""
     mode = current_mode()
-    if mode.dual_level or mode.batch_level or mode.autocast is not None:
+    if mode.special and (mode.dual_level or mode.batch_level or mode.autocast is not None):
         return False
     kind = tensors[0]._array.dtype
-    if kind.char not in "fd":
+    if kind is not FLOAT32 and kind is not FLOAT64:
         return False
     for tensor in tensors:
-        if tensor is not None and (type(tensor._array) is not ndarray or tensor._array.dtype != kind):
-            return False
+        if tensor is not None:
+            array = tensor._array
+            if type(array) is not ndarray or array.dtype is not kind:
+                return False
     return True
 
 
@@ -42,9 +45,11 @@ def run_cell(mode: str, input: Tensor, state: State, weights: Weights) -> State:
     inputs = (input, state[0], state[1] if len(state) > 1 else None, *weights[:4])
     if not _fusible(inputs):
         return ops.composed_cell(*inputs, mode=mode)[: len(state)]
-    results = apply(ops.cell, inputs, {"mode": mode})
-    # Programs write to cell states between steps (`c[done] = 0`): a node of its own keeps that apart from the step.
-    return (results[0],) if mode != "LSTM" else (results[0], apply(clone_contiguous, (results[3],)))
+    if mode == "LSTM":
+        hidden, _, _, cell, _ = apply(ops.cell, inputs, {"mode": mode})
+        # Programs write to cell states between steps (`c[done] = 0`): a node of its own keeps that apart from the step.
+        return hidden, apply_unary(clone_contiguous, cell)
+    return (apply(ops.cell, inputs, {"mode": mode})[0] if mode == "GRU" else apply(ops.rnn_cell, inputs, {"mode": mode}),)
 
 
 def run_layer(

@@ -1,6 +1,6 @@
 """One step of an RNN, GRU or LSTM, forward and backward, for programs that write the loop over steps themselves.
 
-Within a step everything is (gate and unit, sequence): then the weights are used as they are, in the faster kind of
+Within a step gates are (gate and unit, sequence): then the weights are used as they are, in the faster kind of
 product, and each gate is one piece of memory. Sigmoids are computed as (1 + tanh(v / 2)) / 2.
 Whole sequences: `recurrence.py`.
 """
@@ -17,14 +17,8 @@ from .normalization import column_of_ones
 
 
 def _share(x: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarray:
-    out = np.dot(weight, x.T)
+    out = weight.dot(x.T)
     return out if bias is None else np.add(out, bias[:, None], out)
-
-
-def _both_shares(x: Any, hidden: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any) -> np.ndarray:
-    """What the gates are functions of, where input and hidden state are simply added."""
-    out = _share(x, weight_ih, None if bias_ih is None else bias_ih + bias_hh)
-    return np.add(out, np.dot(weight_hh, hidden.T), out)
 
 
 def _sigmoid(values: np.ndarray) -> None:
@@ -41,30 +35,42 @@ def _gradients(into: np.ndarray, through: np.ndarray, inputs: tuple, cell_slope:
     for_bias = for_other = None
     if needs[5] or needs[6]:
         ones = column_of_ones(len(x), x.dtype.char)[0]
-        for_bias = np.dot(through, ones)
-        for_other = for_bias.copy() if into is through else np.dot(into, ones)
+        for_bias = through.dot(ones)
+        for_other = for_bias.copy() if into is through else into.dot(ones)
     return (
-        np.dot(through.T, weight_ih) if needs[0] else None,
-        np.dot(into.T, weight_hh) if needs[1] else None,
+        through.T.dot(weight_ih) if needs[0] else None,
+        into.T.dot(weight_hh) if needs[1] else None,
         cell_slope,
-        np.dot(through, x) if needs[3] else None,
-        np.dot(into, hidden) if needs[4] else None,
+        through.dot(x) if needs[3] else None,
+        into.dot(hidden) if needs[4] else None,
         for_bias,
         for_other,
     )
 
 
 @quiet
-def _rnn(x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, mode: str) -> tuple:
-    out = _both_shares(x, hidden, weight_ih, weight_hh, bias_ih, bias_hh)
-    np.tanh(out, out) if mode == "RNN_TANH" else np.maximum(out, 0, out=out)
-    return out.T.copy(), out
+def rnn(
+    x: Any, hidden: Any, cell: None, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, mode: str
+) -> np.ndarray:
+    """The next hidden state of a plain recurrent network; `mode` is RNN_TANH or RNN_RELU."""
+    shares = weight_ih.dot(x.T)
+    np.add(shares, weight_hh.dot(hidden.T), shares)
+    out = shares.T.copy()
+    if bias_ih is not None:
+        np.add(out, bias_ih, out)
+        np.add(out, bias_hh, out)
+    return np.tanh(out, out) if mode == "RNN_TANH" else np.maximum(out, 0, out=out)
 
 
-@quiet
-def _rnn_backward(g: Any, inputs: tuple, kept: tuple, needs: tuple, mode: str) -> tuple[Any, ...]:
-    out = kept[0]
-    into = (1 - out * out if mode == "RNN_TANH" else out > 0) * g[0].T
+def rnn_backward(g: Any, inputs: tuple[Any, ...], out: Any, needs: tuple[bool, ...], mode: str) -> tuple[Any, ...]:
+    """The gradients of all inputs of `rnn`."""
+    if mode == "RNN_TANH":
+        into = np.multiply(out, out)
+        np.subtract(CONSTANTS[out.dtype.char].one, into, into)
+        np.multiply(into, g, into)
+    else:
+        into = np.multiply(g, out > 0)
+    into = into.T
     return _gradients(into, into, inputs, None, needs)
 
 
@@ -83,7 +89,6 @@ def _gru(x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih
     return np.add(out, new, out).T.copy(), gates, own_new, ahead
 
 
-@quiet
 def _gru_backward(g: Any, inputs: tuple, kept: tuple, needs: tuple, mode: str) -> tuple[Any, ...]:
     gates, own_new, ahead = kept
     units = len(own_new)
@@ -107,40 +112,50 @@ def _gru_backward(g: Any, inputs: tuple, kept: tuple, needs: tuple, mode: str) -
 @quiet
 def _lstm(x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, mode: str) -> tuple:
     units = hidden.shape[1]
-    gates = _both_shares(x, hidden, weight_ih, weight_hh, bias_ih, bias_hh)
+    gates = _share(x, weight_ih, None if bias_ih is None else bias_ih + bias_hh)
+    np.add(gates, weight_hh.dot(hidden.T), gates)
     candidate = np.tanh(gates[2 * units : 3 * units])
     _sigmoid(gates)  # all in one piece; the candidate's place is not used
-    new_cell = np.multiply(gates[units : 2 * units], cell.T, np.empty_like(candidate))
-    squashed = gates[:units] * candidate
-    np.add(new_cell, squashed, new_cell)
-    np.tanh(new_cell, squashed)
-    return (gates[3 * units :] * squashed).T.copy(), gates, squashed, new_cell.T.copy(), candidate
+    squashed = np.multiply(gates[units : 2 * units], cell.T, np.empty(candidate.shape, candidate.dtype))
+    np.add(squashed, gates[:units] * candidate, squashed)
+    new_cell = squashed.T.copy()
+    np.tanh(squashed, squashed)
+    return (gates[3 * units :] * squashed).T.copy(), gates, squashed, new_cell, candidate
 
 
-@quiet
 def _lstm_backward(g: Any, inputs: tuple, kept: tuple, needs: tuple, mode: str) -> tuple[Any, ...]:
     gates, squashed, _, candidate = kept
     cell = inputs[2]
     units = cell.shape[1]
-    enter, forget, _, leave = gates.reshape(4, units, -1)
-    into = np.empty_like(gates)
-    into_enter, into_forget, into_candidate, into_leave = into.reshape(4, units, -1)
     one = CONSTANTS[gates.dtype.char].one
-    cell_slope = np.zeros_like(leave) if g[3] is None else g[3].T.copy()
+    into = np.subtract(one, gates)
+    np.multiply(into, gates, into)  # the slopes of all sigmoids
+    into_enter, into_forget = into[:units], into[units : 2 * units]
+    into_candidate, into_leave = into[2 * units : 3 * units], into[3 * units :]
     if g[0] is None:
+        cell_slope = g[3].T.copy()
         into_leave[:] = 0
     else:
-        np.multiply(g[0].T, leave, into_leave)
-        cell_slope += into_leave * (one - squashed * squashed)
-        np.multiply(into_leave, (one - leave) * squashed, into_leave)
-    np.multiply(cell_slope, enter, into_candidate)
-    np.multiply(into_candidate, (one - enter) * candidate, into_enter)
-    np.multiply(into_candidate, one - candidate * candidate, into_candidate)
-    np.multiply(cell_slope, forget, cell_slope)
-    np.multiply(cell_slope, cell.T, into_forget)
-    np.multiply(into_forget, one - forget, into_forget)
-    return _gradients(into, into, inputs, cell_slope.T.copy(), needs)
+        slope = g[0].T
+        cell_slope = np.multiply(squashed, squashed)
+        np.subtract(one, cell_slope, cell_slope)
+        np.multiply(cell_slope, gates[3 * units :], cell_slope)
+        np.multiply(cell_slope, slope, cell_slope)
+        if g[3] is not None:
+            np.add(cell_slope, g[3].T, cell_slope)
+        np.multiply(into_leave, squashed, into_leave)
+        np.multiply(into_leave, slope, into_leave)
+    np.multiply(candidate, candidate, into_candidate)
+    np.subtract(one, into_candidate, into_candidate)
+    np.multiply(into_candidate, gates[:units], into_candidate)
+    np.multiply(into_candidate, cell_slope, into_candidate)
+    np.multiply(into_enter, candidate, into_enter)
+    np.multiply(into_enter, cell_slope, into_enter)
+    np.multiply(into_forget, cell.T, into_forget)
+    np.multiply(into_forget, cell_slope, into_forget)
+    np.multiply(cell_slope, gates[units : 2 * units], cell_slope)
+    return _gradients(into, into, inputs, cell_slope.T.copy() if needs[2] else None, needs)
 
 
-FORWARD: dict[str, Any] = {"RNN_TANH": _rnn, "RNN_RELU": _rnn, "GRU": _gru, "LSTM": _lstm}
-BACKWARD: dict[str, Any] = {"RNN_TANH": _rnn_backward, "RNN_RELU": _rnn_backward, "GRU": _gru_backward, "LSTM": _lstm_backward}
+FORWARD: dict[str, Any] = {"GRU": _gru, "LSTM": _lstm}
+BACKWARD: dict[str, Any] = {"GRU": _gru_backward, "LSTM": _lstm_backward}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op
+from ..autograd.op import Op, op
 from ..kernels import recurrence, recurrent_cells
 from .fusing import example_by_example, fused, plain, recorded_pullback
 from .matmul import linear_layer, linear_map
@@ -122,6 +122,22 @@ layer: Op = fused(
 )
 
 
+_STEP = ("x", "hidden", "cell", "weight_ih", "weight_hh", "bias_ih", "bias_hh")
+
+
+def _rnn_pullback(
+    g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, out: Any,
+    needs: tuple, mode: str
+) -> tuple[Any, ...]:  # fmt: skip
+    arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
+    if type(g) is np.ndarray:  # then all is: only plain arrays come here in a forward pass
+        return recurrent_cells.rnn_backward(g, arrays, out, needs, mode)
+    return recorded_pullback(composed_cell, (g,), arrays, {"mode": mode}, needs)
+
+
+rnn_cell: Op = op("ThnnFusedCellBackward0", recurrent_cells.rnn, inputs=_STEP, joint=_rnn_pullback)
+
+
 def _cell(*arrays: Any, mode: str) -> tuple[Any, ...]:
     return recurrent_cells.FORWARD[mode](*arrays, mode)
 
@@ -132,14 +148,9 @@ def _cell_pullback(
 ) -> tuple[Any, ...]:  # fmt: skip
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
     slopes = (g[0], g[3] if mode == "LSTM" else None)
-    if plain(*slopes):  # then all is: only plain arrays come here in a forward pass
+    if plain(*slopes):
         return recurrent_cells.BACKWARD[mode](g, arrays, extras, needs, mode)
     return recorded_pullback(composed_cell, slopes, arrays, {"mode": mode}, needs)
 
 
-cell: Op = fused(
-    "ThnnFusedCellBackward0",
-    _cell,
-    inputs=("x", "hidden", "cell", "weight_ih", "weight_hh", "bias_ih", "bias_hh"),
-    joint=_cell_pullback,
-)
+cell: Op = fused("ThnnFusedCellBackward0", _cell, inputs=_STEP, joint=_cell_pullback)  # of a GRU or an LSTM

@@ -170,7 +170,8 @@ class Tensor:
         """The node of the operation that made this tensor, None for a leaf."""
         if self._view is not None:
             _refresh(self)
-        return self._node
+        node = self._node
+        return None if node is None else node.shown()
 
     @property
     def _grad_fn(self) -> Node | None:

@@ -115,7 +115,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     if tensor._node is None:
         return GradientEdge(accumulator_of(anchor_of(tensor)), 0, tensor)
-    return GradientEdge(tensor._node, tensor._output_nr, None)
+    return GradientEdge(tensor._node.shown(), tensor._output_nr, None)
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:

@@ -77,7 +77,6 @@ class Node(metaclass=NodeType):
     dtype: Any
 
     is_node: bool = True
-    op: Any = None
     full_name: str | None = None  # where torch shows more than the class: 'torch::autograd::CopySlices'
     slots: tuple[Any, ...] | None = None  # output numbers the edges point to; None when all are 0
     params: Any = None
@@ -99,13 +98,31 @@ class Node(metaclass=NodeType):
         self.order = next_order()
         self.shape = shape
         self.dtype = dtype
+        if plan.joint is not None:
+            self.general = True
         return self
+
+    @property
+    def op(self) -> Any:
+        """The operation that was recorded, None for nodes of another kind."""
+        return self.plan.op
 
     # --- what users and tests look at ---
 
+    def shown(self) -> Node:
+        """This node, from now on of its operation's own class: `type(x.grad_fn).__name__` is 'MulBackward0'.
+
+        While a graph is recorded and run, all nodes are of one class, because the interpreter reads the attributes of
+        objects of one class several times faster than those of many.
+        """
+        if type(self) is Node:
+            self.__class__ = self.plan.op.node_type
+        return self
+
     def name(self) -> str:
         """The name torch shows, such as `MulBackward0`."""
-        return self.full_name or type(self).__name__
+        shown = self.shown()
+        return shown.full_name or type(shown).__name__
 
     @property
     def next_functions(self) -> tuple[Any, ...]:
@@ -114,7 +131,7 @@ class Node(metaclass=NodeType):
 
         slots = self.slots or (0,) * len(self.edges)
         return tuple(
-            (None, 0) if target is None else (target, slot) if target.is_node else (accumulator_of(target), 0)
+            (None, 0) if target is None else (target.shown(), slot) if target.is_node else (accumulator_of(target), 0)
             for target, slot in zip(self.edges, slots, strict=True)
         )
 
@@ -160,7 +177,7 @@ class Node(metaclass=NodeType):
         return call_node(self, grads)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} object at {id(self):#x}>"
+        return f"<{type(self.shown()).__name__} object at {id(self):#x}>"
 
 
 def node_class(name: str, op: Any) -> type[Node]:
@@ -169,7 +186,7 @@ def node_class(name: str, op: Any) -> type[Node]:
     What the rules name is readable as `_saved_<name>` (under torch's names too), spelled out as properties because a
     `__getattr__` would slow down every other access.
     """
-    attributes: dict[str, Any] = {"op": op, "__module__": "torch.autograd", "general": op.joint is not None}
+    attributes: dict[str, Any] = {"__module__": "torch.autograd"}
     for own in op.saved_names():
         for shown in {own, _torch_name(own)}:
             attributes[f"_saved_{shown}"] = property(_saved_value(own))

@@ -36,7 +36,7 @@ class Plan:
 
     __slots__ = (
         "saves", "calls", "keeps_output", "joint", "needs", "undefined_allowed", "quick", "frees", "form", "blocked", "places",
-        "node_type",
+        "op",
     )  # fmt: skip
 
     def __init__(
@@ -52,7 +52,7 @@ class Plan:
         self.needs: tuple[bool, ...] = needs
         self.places: bool = False  # the rule puts its cotangent at an `index` of zeros
         self.blocked: bool = False  # whether rules are elementwise, on arrays so large that they run block by block
-        self.node_type: Any = None  # the class of the nodes that follow this plan
+        self.op: Any = None  # whose plan it is
         self.undefined_allowed: bool = False  # whether rules take None for outputs nothing was computed from
         # a number for the commonest combinations, which recording treats apart
         self.form: Any = _FORMS.get(saves) if joint is None else None
@@ -118,7 +118,7 @@ class Op:
 
     @cached_property
     def node_type(self) -> type[Node]:
-        """The class of the nodes that record this operation."""
+        """The class of the nodes that record this operation, as users see them."""
         return node_class(self.node_name, self)
 
     def differentiable(self, position: int) -> bool:
@@ -153,7 +153,7 @@ class Op:
         if plan is None:
             plan = self.plans[key] = self._make_plan(mask, count, self.rules if complex_ else self.real_rules)
             plan.blocked = large and self.blocked and all(type(code) is int for code in plan.saves)
-            plan.node_type = self.node_type
+            plan.op = self
             if not complex_ and not large and not self.variadic:
                 if count == 1:
                     self.first_plan = plan

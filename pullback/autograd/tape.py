@@ -119,7 +119,7 @@ def apply_unary(op: Op, x: Tensor, params: dict[Any, Any] | None = None) -> Tens
                     result._requires_grad = False
                     return result
                 plan = op.plan(1, 1, kind.kind == "c", large)
-            node = plan.node_type()
+            node = Node()
             source = x._node
             if source is None:
                 anchor = x._anchor
@@ -212,7 +212,7 @@ def binary(
         plan = recorded.pair_plans[mask]
         if plan is None or large:
             plan = recorded.plan(mask, 2, large=large)
-        node = plan.node_type()
+        node = Node()
         first = second = None
         if mask & 1:
             first = a._node
@@ -289,13 +289,15 @@ def make_node(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, ma
     """The node of one application, with what its rules need saved."""
     out = outs[0]
     plan = op.plan(mask, len(inputs), out.dtype.kind == "c", op.blocked and out.size >= LARGE)
-    node = plan.node_type()
+    node = Node()
     node.edges, slots = edges_of(inputs, plan.needs)
     if slots is not None:
         node.slots = slots
     node.saved, node.arrays = save(plan, inputs, outs)
     if params:
         node.params = params
+    if plan.joint is not None:
+        node.general = True
     node.plan = plan
     node.order = next_order()
     node.shape = node.dtype = None

@@ -14,6 +14,7 @@ import numpy as np
 from ..storage import next_order, storage_of
 from ..tensor import Tensor, anchor_of
 from .mode import RECORD, Mode, current_mode
+from .node import Node
 from .op import Op
 from .tape import apply, needs_gradient, record, wrap
 from .views import View, link, refresh
@@ -51,7 +52,7 @@ def view_of(op: Op, x: Tensor, params: dict[Any, Any], out: Any) -> Tensor:
     kind = out.dtype
     if x._requires_grad and kind.kind in "fcV":
         plan = (op.first_plan if kind.kind == "f" else None) or op.plan(1, 1, kind.kind == "c")
-        result._node = made = plan.node_type()
+        result._node = made = Node()
         made.edges = (source if node is None else node,)
         if x._output_nr:
             made.slots = (x._output_nr,)
@@ -81,7 +82,7 @@ def views_of(op: Op, x: Tensor, params: dict[Any, Any]) -> tuple[Any, ...]:
     node = None
     base = anchor_of(x) if x._node is None and x._requires_grad else x
     if x._requires_grad and x._array.dtype.kind in "fcV":
-        node = op.node_type().prepare(
+        node = Node().prepare(
             (base if x._node is None else x._node,), (), params, op.plan(1, 1), None, None
         )
         node.general = True

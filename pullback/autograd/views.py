@@ -19,6 +19,7 @@ from ..storage import Storage, storage_of
 from ..tensor import Anchor, Tensor, anchor_of
 from .grad_mode import is_view_replay_enabled
 from .mode import Mode, current_mode
+from .node import Node
 from .op import Op, linear
 
 
@@ -185,7 +186,7 @@ def replay_on(base: Tensor, tensor: Tensor) -> None:
             return
     steps = with_shapes(steps_of(tensor._view, base), base._array)
     edge = anchor_of(base) if base._node is None else base._node
-    node = replay.node_type().prepare((edge,), (), {"steps": steps}, replay.plan(1, 1), None, None)
+    node = Node().prepare((edge,), (), {"steps": steps}, replay.plan(1, 1), None, None)
     if base._node is not None and base._output_nr:
         node.slots = (base._output_nr,)
     node.shape, node.dtype = tensor._array.shape, tensor._array.dtype
@@ -480,7 +481,7 @@ def rebase(tensor: Tensor, result: Tensor) -> None:
     steps = with_shapes(steps_of(view, base), base._array)
     edges = (None if not base._requires_grad else base._node or anchor_of(base), node)
     plan = copy_slices.plan((1 if base._requires_grad else 0) | 2, 2)
-    copied = copy_slices.node_type().prepare(edges, (), {"steps": steps}, plan, None, None)
+    copied = Node().prepare(edges, (), {"steps": steps}, plan, None, None)
     copied.slots = (base._output_nr if base._node is not None else 0, output_nr)
     copied.shape, copied.dtype = base._array.shape, base._array.dtype
     adopt_history(base, copied, 0)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.mode import current_mode
+from ..autograd.node import Node
 from ..autograd.op import Op
 from ..autograd.tape import apply, wrap
 from ..autograd.view_making import views_of
@@ -274,7 +275,7 @@ def _record_join(op: Op, tensors: Any, params: dict, result: Tensor) -> None:
     out = result._array
     plan = op.plan(mask, len(edges), out.dtype.kind == "c")
     saved = (tuple([x._array.shape for x in tensors]),) if plan.saves else ()
-    node = op.node_type().prepare(tuple(edges), saved, params, plan, out.shape, out.dtype)
+    node = Node().prepare(tuple(edges), saved, params, plan, out.shape, out.dtype)
     if slots:
         node.slots = tuple([x._output_nr for x in tensors])
     result._node = node

@@ -21,7 +21,7 @@ from .tape import wrap
 _lock = threading.RLock()
 
 
-def commit(gradients: dict[Anchor, Any], owned: set[Any], record: bool) -> None:
+def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) -> None:
     """Add the collected gradients to the `.grad` of their leaves."""
     leaves: list[Tensor] = []
     values: list[Tensor] = []

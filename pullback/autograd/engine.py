@@ -68,7 +68,7 @@ class Sweep:
         self.cotangents: dict[Node, Any] = {}  # what has arrived at each waiting node
         self.heap: list[Any] = []
         self.leaves: dict[Anchor, Any] = {}  # what has arrived at each leaf
-        self.owned: set[Anchor] = set()  # leaves whose collected gradient is referred to by nobody else
+        self.owned: dict[Anchor, Any] = {}  # of these, what nobody else refers to
         self.executed: list[Node] = []
 
     def recorded(self) -> Sweep:
@@ -235,12 +235,11 @@ class Sweep:
         if leaf not in leaves:
             leaves[leaf] = gradient
             if fresh and not self.record and (gradient.base is None or is_own(gradient)):
-                self.owned.add(leaf)
+                self.owned[leaf] = gradient
         elif leaf in self.owned and type(leaves[leaf]) is ndarray and not self.record:
             add(leaves[leaf], gradient, leaves[leaf])
         else:
-            leaves[leaf] = leaves[leaf] + gradient
-            self.owned.add(leaf)
+            leaves[leaf] = self.owned[leaf] = leaves[leaf] + gradient
         if self.arrivals is not None:
             self.arrived(leaf)
 
@@ -306,7 +305,7 @@ class Sweep:
 
         hooks = leaf._hooks
         gradient = self.leaves[leaf] = run_leaf_hooks(self, hooks, self.leaves[leaf])
-        self.owned.discard(leaf)
+        self.owned.pop(leaf, None)
         if not self.accumulating or not (hooks.accumulated or hooks.post):
             return
         owner = leaf.owner()
@@ -346,7 +345,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
     the leaves whose gradient nobody else refers to, the nodes that ran, and the sweep if there was one.
     """
     if sweep is None:
-        heap, waiting, leaves, owned, executed = [], {}, {}, set(), []
+        heap, waiting, leaves, owned, executed = [], {}, {}, {}, []
         record = False
         plain = simple_leaves = True
         reach, fit, last_write = None, fit_array, LastWrite.order
@@ -443,11 +442,11 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                     waiting[target] = gradient
                     heappush(heap, (-target.order, target))
                 continue
-            present = leaves.get(target)
-            if present is not None and simple_leaves and target in owned and type(present) is ndarray:
+            present = owned.get(target)
+            if present is not None and simple_leaves and type(present) is ndarray:
                 try:
                     if gradient.size >= LARGE and gradient.shape == present.shape:
-                        leaves[target] = by_blocks(np.add, present, gradient, into=present)
+                        by_blocks(np.add, present, gradient, into=present)
                     else:
                         add(present, gradient, present)
                     continue
@@ -459,16 +458,15 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
             if not simple_leaves or gradient.dtype is not array.dtype:
                 sweep = sweep or adopt(heap, waiting, leaves, owned, executed)
                 sweep.deliver_leaf(target, gradient, gradient is not cotangent)
-            elif present is None:
+            elif target not in leaves:
                 leaves[target] = gradient
                 if gradient is not cotangent and not record and (gradient.base is None or is_own(gradient)):
-                    owned.add(target)
+                    owned[target] = gradient
             else:
-                leaves[target] = present + gradient
-                owned.add(target)
+                leaves[target] = owned[target] = leaves[target] + gradient
 
 
-def adopt(heap: list[Any], waiting: dict[Any, Any], leaves: dict[Any, Any], owned: set[Any], executed: list[Any]) -> Sweep:
+def adopt(heap: list[Any], waiting: dict[Any, Any], leaves: dict[Any, Any], owned: dict[Any, Any], executed: list[Any]) -> Sweep:
     """A sweep that goes on where an ordinary pass has got to."""
     sweep = Sweep([])
     sweep.heap, sweep.cotangents, sweep.leaves, sweep.owned, sweep.executed = heap, waiting, leaves, owned, executed

@@ -61,7 +61,7 @@ def gradients_of_leaves(
         if found is None:
             return None  # asking again in the general way says which it was
         answers.append(wrap(found if anchor in owned else _copy(found)))
-        owned.discard(anchor)
+        owned.pop(anchor, None)
     if not retain:
         free(executed)
     if sweep is not None and sweep.callbacks is not None:
@@ -121,7 +121,7 @@ def backward_to_inputs(roots: list[Any], cotangents: list[Any], inputs: list[Any
             answers.append(found)
         else:
             answers.append(wrap(found if target in sweep.owned else _copy(found)))
-            sweep.owned.discard(target)
+            sweep.owned.pop(target, None)
     if not retain:
         sweep.free()
     if sweep.callbacks is not None:

@@ -177,7 +177,7 @@ def binary(
         kind = x.dtype
         if kind is not FLOAT32 and kind is not FLOAT64:
             return carefully(a, b)
-        if isinstance(b, Tensor):
+        if type(b) is Tensor or isinstance(b, Tensor):
             y = b._array
             if y.dtype is not kind:
                 return carefully(a, b)
@@ -189,9 +189,9 @@ def binary(
             mask = 0
         else:
             return carefully(a, b)
-        large = blocked and x.size >= LARGE
+        large = x.size >= LARGE
         try:
-            out = by_blocks(forward, x, y) if spread and x.size >= LARGE else forward(x, y)
+            out = by_blocks(forward, x, y) if large and spread else forward(x, y)
         except ValueError:
             return carefully(a, b)  # which says in torch's words why the operands do not go together
         result = new_object(Tensor)
@@ -210,8 +210,8 @@ def binary(
             return result
         recorded = op if a is not b or itself is None else itself
         plan = recorded.pair_plans[mask]
-        if plan is None or large:
-            plan = recorded.plan(mask, 2, large=large)
+        if plan is None or large and blocked:
+            plan = recorded.plan(mask, 2, large=large and blocked)
         node = Node()
         first = second = None
         if mask & 1:

@@ -377,7 +377,8 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                 sweep = sweep or adopt(heap, waiting, leaves, owned, executed)
                 if not sweep.switched:
                     sweep.switched = True
-                    set_mode(NO_GRAD)
+                    if current_mode() is RECORD:
+                        set_mode(NO_GRAD)
                 if sweep.step_generally(node, cotangent):
                     executed.append(node)
                 continue

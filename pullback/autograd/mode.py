@@ -21,7 +21,7 @@ ASKED, IN_RULES = 1, 2  # settings of `safe`
 class Mode:
     """One combination of switches. Equal combinations are the same object."""
 
-    __slots__ = (*_FIELDS, "special", "values")
+    __slots__ = (*_FIELDS, "special", "ordinary", "values")
 
     grad: bool
     inference: bool
@@ -34,6 +34,7 @@ class Mode:
     safe: int  # 0, ASKED while `safe_gradients` is on, IN_RULES while it is and derivative rules run
     values: tuple[Any, ...]  # of the fields above
     special: bool  # anything but plain grad/no_grad: operations take the general path
+    ordinary: bool  # grad mode, and nothing special but batches: backward passes take the short path
 
     def replace(self, **changes: Any) -> Mode:
         """The mode with some settings changed."""
@@ -53,6 +54,7 @@ def _intern(values: tuple) -> Mode:
         for name, value in zip(_FIELDS, values, strict=True):
             setattr(mode, name, value)
         mode.special = any(values[1:])
+        mode.ordinary = mode.grad and sum(map(bool, values)) == 1 + (mode.batch_level != 0)
         mode.values = values
         if mode.anomaly is None and not mode.saved_hooks and mode.profiler is None:
             _interned[values] = mode  # the others hold user objects and must not be kept alive here

@@ -20,19 +20,22 @@ from .tape import wrap
 
 
 def _is_ordinary(target: Any, slot: int) -> bool:
-    """Whether a pass from this output needs no `Sweep` to begin with: no hooks, no modes, one output."""
-    return not slot and target.order != 0 and target.shape is not None and not Hooks.in_use and current_mode() is RECORD
+    """Whether a pass from this output needs no `Sweep` to begin with: no hooks, no modes but batches, one output."""
+    return not slot and target.order != 0 and target.shape is not None and not Hooks.in_use and current_mode().ordinary
 
 
 def _ordinary_pass(target: Any, cotangent: Any) -> tuple[Any, Any, Any, Any]:
     """`walk` from one node, with NumPy's warnings off and the mode put back."""
+    mode = current_mode()
+    if mode is not RECORD:  # a batch may hold tensors, which rules are not to be recorded on
+        set_mode(mode.replace(grad=False))
     warnings_token = silence()
     try:
         return walk(target, cotangent)
     finally:
         restore(warnings_token)
-        if current_mode() is not RECORD:
-            set_mode(RECORD)
+        if current_mode() is not mode:
+            set_mode(mode)
 
 
 def backward_from(target: Any, slot: int, cotangent: Any, retain: bool) -> None:
@@ -70,7 +73,7 @@ def gradients_of_leaves(
 
 
 def _leads_only_to(node: Any, wanted: set[Any]) -> bool:
-    """Whether a pass from this node ends at these leaves and at no others."""
+    """Whether a pass from this node ends at these leaves, all of them, and at no others."""
     seen = {node}
     stack = [node]
     while stack:
@@ -78,11 +81,11 @@ def _leads_only_to(node: Any, wanted: set[Any]) -> bool:
             if target is None or target in seen:
                 continue
             if target.order:
-                seen.add(target)
                 stack.append(target)
             elif target not in wanted:
                 return False
-    return True
+            seen.add(target)
+    return wanted <= seen
 
 
 def backward_to_leaves(

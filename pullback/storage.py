@@ -14,10 +14,16 @@ from typing import Any
 next_order: Callable[..., int] = count(1).__next__  # one clock for nodes and writes: what came after what
 
 
-class LastWrite:
+class Clock:
     """When anything was last written in place: nodes recorded later need no check."""
 
-    order: int = 0
+    __slots__ = ("last_write",)  # an object, because Python takes ten times as long to set an attribute of a class
+
+    def __init__(self) -> None:
+        self.last_write: int = 0
+
+
+clock = Clock()
 
 
 class Storage:
@@ -34,7 +40,7 @@ class Storage:
     def bump(self) -> None:
         """Count a write."""
         self.version += 1
-        self.written = LastWrite.order = order = next_order()
+        self.written = clock.last_write = order = next_order()
         if self.recent is None:
             self.recent = deque(maxlen=32)
         self.recent.append(order)

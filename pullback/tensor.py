@@ -17,7 +17,7 @@ import numpy as np
 from .device import cpu, device
 from .dtypes import dtype, from_numpy_dtype
 from .size import Size
-from .storage import LastWrite, Storage, next_order, storage_of
+from .storage import Storage, clock, next_order, storage_of
 
 if TYPE_CHECKING:
     from .autograd.node import Node, RemovableHandle
@@ -349,7 +349,7 @@ class Tensor:
             )
         if self._node is not None:
             self._detached = True
-            LastWrite.order = next_order()
+            clock.last_write = next_order()
         if self._tangent is not None:
             self._tangent = None
         self._node = None
@@ -433,8 +433,7 @@ def anchor_of(leaf: Tensor) -> Anchor:
         anchor = object.__new__(Anchor)
         anchor._array = leaf.memory()
         anchor._requires_grad = leaf._requires_grad
-        anchor._node = anchor._view = None  # defaults that are asked for all the time are read faster from the instance
-        anchor._output_nr = anchor.order = 0
+        anchor.order = 0  # the class has it too, but it is asked for all the time and read faster from the instance
         anchor._inference = leaf._inference
         anchor._storage = leaf._storage  # `storage_of` gives both the same, should there be none yet
         anchor._owner = weakref.ref(leaf)

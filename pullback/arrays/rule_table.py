@@ -353,7 +353,7 @@ RULES: dict[str, Rule] = {
     "rearranging.tril": trailing_matrix, "rearranging.triu": trailing_matrix,
     "rearranging.pad": moved(before="zero", after="zero"), "rearranging.pad_with": moved(before="zero", after="zero"),
     "rearranging.repeat": repeat, "rearranging.empty_sum": _shape,
-    **{f"reductions.{name}": moved(axis="axis") for name in ("sum_axes", "sum_all", "mean_axes", "mean_all",
+    **{f"reductions.{name}": moved(axis="axis") for name in ("sum_axes", "mean_axes",
     "softmax", "log_softmax", "amax", "amin", "max_all", "min_all", "aminmax")},
     **{f"matmul.{name}": multiplied for name in ("mm", "bmm", "matmul", "mv", "vm", "dot")},
     "matmul.vdot": vdot,

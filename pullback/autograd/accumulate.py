@@ -34,6 +34,11 @@ def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) ->
             present = leaf._grad
             if record:
                 value = recorded_sum(present, gradient, leaf)
+            elif (
+                present is None and anchor in owned and type(gradient) is ndarray and leaf._grad_dtype is False
+                and (gradient.ndim < 2 or gradient.strides == leaf._array.strides)
+            ):  # fmt: skip
+                value = wrap(gradient)  # laid out as its leaf (one axis has but one way to lie densely) and nobody else's
             else:
                 if leaf._grad_dtype is not False:
                     gradient = cast_to_grad_dtype(gradient, leaf)
@@ -44,9 +49,7 @@ def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) ->
                     additions.append(gradient)
                     storage_of(present).bump()
                     continue
-                if anchor not in owned or type(gradient) is not ndarray or not laid_out_alike(gradient, leaf._array):
-                    gradient = fresh_copy(gradient, leaf)
-                value = wrap(gradient)
+                value = wrap(fresh_copy(gradient, leaf))
             if len(gradients) == 1:
                 leaf._grad = value
                 return
@@ -54,11 +57,6 @@ def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) ->
             values.append(value)
         writes = map(setattr, leaves, repeat("_grad"), values)
         deque(chain(map(np.add, sums, additions, sums), writes) if sums else writes, maxlen=0)
-
-
-def laid_out_alike(gradient: ndarray, array: ndarray) -> bool:
-    """Whether a new gradient lies in memory as its leaf does (one axis has but one way to lie densely)."""
-    return gradient.ndim < 2 or gradient.strides == array.strides
 
 
 def fresh_copy(gradient: Any, leaf: Tensor) -> Any:

@@ -21,7 +21,7 @@ from numpy import add, ndarray
 
 from ..kernels.memory import is_own
 from ..quiet import restore, silence
-from ..storage import LastWrite
+from ..storage import clock
 from ..tensor import Anchor, Tensor
 from .accumulate import commit
 from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
@@ -348,12 +348,12 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
         heap, waiting, leaves, owned, executed = [], {}, {}, {}, []
         record = False
         plain = simple_leaves = True
-        reach, fit, last_write = None, fit_array, LastWrite.order
+        reach, fit, last_write = None, fit_array, clock.last_write
     else:
         heap, waiting, leaves, owned, executed = sweep.heap, sweep.cotangents, sweep.leaves, sweep.owned, sweep.executed
         record, reach, fit, plain = sweep.record, sweep.reach, sweep.fit, sweep.plain
         simple_leaves = sweep.arrivals is None
-        last_write = maxsize if record else LastWrite.order  # a recorded pass takes saved values as tensors
+        last_write = maxsize if record else clock.last_write  # a recorded pass takes saved values as tensors
     placed: Any = ()  # nodes at which an array of our own waits that selections may write into
     # `upcoming` is a waiting node that is not in the heap yet, and `coming` the cotangent that waits there: in a chain
     # it is always the next one.
@@ -447,7 +447,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
             if present is not None and simple_leaves and type(present) is ndarray:
                 try:
                     if gradient.size >= LARGE and gradient.shape == present.shape:
-                        by_blocks(np.add, present, gradient, into=present)
+                        leaves[target] = owned[target] = by_blocks(np.add, present, gradient, into=present)
                     else:
                         add(present, gradient, present)
                     continue

@@ -191,6 +191,8 @@ def node_class(name: str, op: Any) -> type[Node]:
         for shown in {own, _torch_name(own)}:
             attributes[f"_saved_{shown}"] = property(_saved_value(own))
             attributes[f"_raw_saved_{shown}"] = property(_raw_saved(own))
+    for shown, value in op.shown_constants.items():
+        attributes[f"_saved_{shown}"] = value
     if "::" in name:
         attributes["full_name"] = name
     attributes["__slots__"] = ()

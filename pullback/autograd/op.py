@@ -65,6 +65,8 @@ class Plan:
 class Op:
     """One differentiable operation on arrays."""
 
+    shown_constants: dict[str, Any] = {}  # what nodes show as saved under torch's name, where it is always the same
+
     def __init__(
         self,
         node_name: str,

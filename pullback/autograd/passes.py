@@ -40,10 +40,19 @@ def _ordinary_pass(target: Any, cotangent: Any) -> tuple[Any, Any, Any, Any]:
 
 def backward_from(target: Any, slot: int, cotangent: Any, retain: bool) -> None:
     """`backward()` from one root to all leaves: nearly every pass there is."""
-    if not _is_ordinary(target, slot) or transform_depth.get():
+    if (
+        slot or not target.order or target.shape is None or Hooks.in_use or current_mode() is not RECORD
+        or transform_depth.get()
+    ):  # fmt: skip
         backward_to_leaves([(target, slot)], [cotangent], retain, False)
         return
-    leaves, owned, executed, sweep = _ordinary_pass(target, cotangent)
+    warnings_token = silence()
+    try:
+        leaves, owned, executed, sweep = walk(target, cotangent)
+    finally:  # `_ordinary_pass` written out: this is the frame around every pass of a small program
+        restore(warnings_token)
+        if current_mode() is not RECORD:
+            set_mode(RECORD)
     commit(leaves, owned, False)
     if not retain:
         free(executed)

@@ -105,7 +105,6 @@ def apply_unary(op: Op, x: Tensor, params: dict[Any, Any] | None = None) -> Tens
     result._array = out
     result._output_nr = 0
     result._view = None
-    result._storage = None
     result._inference = False
     if mode is RECORD:
         if x._view is not None:
@@ -198,7 +197,6 @@ def binary(
         result._array = out
         result._output_nr = 0
         result._view = None
-        result._storage = None
         result._inference = False
         if a._view is not None:
             views.refresh(a)

@@ -162,7 +162,7 @@ def true_divide(input: Any, other: Any) -> Tensor:
 def pow(input: Any, exponent: Any) -> Tensor:
     """`input ** exponent`; either may be a number."""
     if type(exponent) in (int, float) and isinstance(input, Tensor) and input._array.dtype.kind == "f":
-        return apply_unary(ops.power_scalar, input, {"exponent": exponent})
+        return apply_unary(ops.square, input) if exponent == 2 else apply_unary(ops.power_scalar, input, {"exponent": exponent})
     if isinstance(exponent, np.generic):
         exponent = exponent.item()
     if isinstance(exponent, NUMBERS) and isinstance(input, Tensor):

@@ -6,7 +6,6 @@ Variances, norms, medians and quantiles are in `statistics.py`; scans in `cumula
 from __future__ import annotations
 
 import builtins
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,22 +39,15 @@ def sum_operand(x: Tensor, dtype: Any) -> Tensor:
     return in_dtype(x, dtype)
 
 
-@cache
-def _all_axes(ndim: int) -> dict[str, Any]:
-    """The parameters of a full reduction (nobody writes to parameters, so one dict serves all)."""
-    return {"axis": tuple(range(ndim)), "keepdims": False}
-
-
 @public(out=True)
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None) -> Tensor:
     """Sum of all elements, or over the dims given."""
     x = sum_operand(as_tensor(input), dtype)
-    ndim = x._array.ndim
     if dim is None and not keepdim:
-        return apply_unary(ops.sum_all, x, _all_axes(ndim))
+        return apply_unary(ops.sum_all, x)
     if type(keepdim) is not bool:  # sum(0, 1) means something in NumPy only
         raise TypeError(f"sum(): argument 'keepdim' (position 2) must be bool, not {type(keepdim).__name__}")
-    return apply_unary(ops.sum_axes, x, {"axis": wrap_dims(dim, ndim), "keepdims": keepdim})
+    return apply_unary(ops.sum_axes, x, {"axis": wrap_dims(dim, x._array.ndim), "keepdims": keepdim})
 
 
 @public(out=True)
@@ -69,10 +61,9 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_typ
             "Got: "
             f"{x.dtype.type_name}. Convert first, as in x.float().mean()."
         )
-    ndim = x._array.ndim
     if dim is None and not keepdim:
-        return apply_unary(ops.mean_all, x, _all_axes(ndim))
-    return apply_unary(ops.mean_axes, x, {"axis": wrap_dims(dim, ndim), "keepdims": keepdim})
+        return apply_unary(ops.mean_all, x)
+    return apply_unary(ops.mean_axes, x, {"axis": wrap_dims(dim, x._array.ndim), "keepdims": keepdim})
 
 
 @public(out=True)

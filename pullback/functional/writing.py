@@ -16,6 +16,7 @@ from numpy import ndarray
 from ..autograd import views
 from ..autograd.mode import NO_GRAD, RECORD, current_mode
 from ..constants import FLOAT32, FLOAT64, number
+from ..storage import storage_of
 from ..tensor import Tensor
 from . import arithmetic, elementary
 from .registry import METHODS
@@ -57,7 +58,7 @@ def direct(name: str, function: Callable[..., Any], write: Callable[..., Any]) -
             except (TypeError, ValueError):
                 pass  # nothing is written yet; the general form says in torch's words what is wrong
             else:
-                views.bump(self._storage or views.storage_of(self))
+                views.bump(self._storage or storage_of(self))
                 return self
         return views.in_place(self, function, *args, **kwargs)
 
@@ -96,9 +97,31 @@ sub_: Callable[..., Any] = direct("sub_", arithmetic.sub, _subtract)
 mul_: Callable[..., Any] = direct("mul_", arithmetic.mul, _multiply)
 div_: Callable[..., Any] = direct("div_", arithmetic.div, _divide)
 METHODS.update(subtract_=sub_, multiply_=mul_, divide_=div_)
-OPERATORS: dict[str, Callable[..., Any]] = {"__iadd__": add_, "__isub__": sub_, "__imul__": mul_, "__itruediv__": div_}
 
 
+def operator(ufunc: Any, method: Callable[..., Any]) -> Callable[[Tensor, Any], Tensor]:
+    """A method as an operator. `weight -= step` under `no_grad` is the update of every hand-written loop: a straight line."""
+
+    def write(self: Tensor, other: Any) -> Tensor:
+        if isinstance(other, Tensor) and current_mode() is NO_GRAD and self._view is None and not self._inference:
+            x, y = self._array, other._array
+            kind = x.dtype
+            if y.dtype is kind and (kind is FLOAT32 or kind is FLOAT64) and type(x) is ndarray and x.base is None:
+                try:
+                    ufunc(x, y, x)
+                except ValueError:
+                    return method(self, other)  # says in torch's words why the operands do not go together
+                (self._storage or storage_of(self)).bump()
+                return self
+        return method(self, other)
+
+    return write
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "__iadd__": operator(np.add, add_), "__isub__": operator(np.subtract, sub_),
+    "__imul__": operator(np.multiply, mul_), "__itruediv__": operator(np.true_divide, div_),
+}  # fmt: skip
 
 def _over(ufunc: Any, x: ndarray, /) -> None:
     ufunc(x, x)

@@ -90,23 +90,16 @@ def _scalar_power_partial(x: Any, exponent: Any) -> Any:
 
 
 def _power_scalar(x: Any, exponent: Any) -> Any:
-    if exponent == 2:  # np.power is several times slower than products, and less accurate
+    if exponent == 2:
         return x * x
-    if exponent == 3:
+    if exponent == 3:  # np.power is several times slower than products, and less accurate
         return x * x * x
     if exponent == 0.5:
         return np.sqrt(x)
     return (x**exponent).astype(x.dtype, copy=False) if x.dtype.kind == "V" else x**exponent
 
 
-def _power_scalar_pull(g: Any, x: Any, exponent: Any) -> Any:
-    if exponent == 2 and type(x) is np.ndarray:
-        return g * (x + x)
-    return g * _scalar_power_partial(x, exponent)
-
-
 power_scalar: Op = elementwise("PowBackward0", _power_scalar, x=_scalar_power_partial)
-power_scalar.real_rules = {"x": _power_scalar_pull}
 
 
 def _power(a: Any, b: Any) -> Any:
@@ -149,6 +142,8 @@ def _power_base_partial(out: Any, x: Any, base: Any) -> Any:
 
 
 square: Op = elementwise("PowBackward0", lambda x: x * x, x=lambda x: 2 * x)
+square.real_rules = {"x": lambda g, x: g * (x + x)}
+square.shown_constants = {"exponent": 2}
 sqrt: Op = elementwise("SqrtBackward0", np.sqrt, x=lambda out: 0.5 / out)
 rsqrt: Op = elementwise("RsqrtBackward0", lambda x: 1 / np.sqrt(x), x=lambda out: -0.5 * out * out * out)
 

@@ -26,11 +26,8 @@ _FEW = 1 << 12  # elements that are written faster than a view is made
 def spread(g: Any, x_shape: tuple[Any, ...], axis: tuple[Any, ...], keepdims: Any) -> Any:
     """The cotangent of a reduction, repeated over what was reduced."""
     if type(g) is np.ndarray or isinstance(g, np.generic):
-        if not g.ndim and math.prod(x_shape) <= _FEW:  # a view of one number would take longer to make
-            whole = np.empty(x_shape, g.dtype)
-            whole.fill(g)
-            return whole
-        g = np.asarray(g)
+        if not g.ndim:
+            return spread_all(g, x_shape)
         return _expand(g if keepdims or len(axis) == len(x_shape) else g.reshape(kept_shape(x_shape, axis)), x_shape)
     if not keepdims and len(axis) != len(x_shape):
         g = reshape(g, shape=kept_shape(x_shape, axis))
@@ -70,7 +67,37 @@ def _sum_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
 
 
 sum_axes: Op = linear("SumBackward1", _sum, x=_sum_transpose)
-sum_all: Op = linear("SumBackward0", _sum, x=_sum_transpose)
+
+
+def _all_axes(shape: tuple) -> tuple:
+    return tuple(range(len(shape)))
+
+
+def _sum_all(x: Any) -> Any:
+    return _sum(x, _all_axes(x.shape), False)
+
+
+def spread_all(g: Any, x_shape: tuple[Any, ...]) -> Any:
+    """The cotangent of a full reduction, repeated for every element."""
+    if type(g) is not np.ndarray and not isinstance(g, np.generic):
+        return expand(g, shape=x_shape)
+    if math.prod(x_shape) > _FEW:
+        return _expand(np.asarray(g), x_shape)
+    whole = np.empty(x_shape, g.dtype)  # a view of one number would take longer to make
+    whole.fill(g)
+    return whole
+
+
+def _all_of_each(reduction: Op) -> Any:
+    """The batching rule of a full reduction: the other one, over all axes but the batch's."""
+
+    def batch(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+        return reduction(values[0], axis=tuple(range(1, len(values[0].shape))), keepdims=False)
+
+    return batch
+
+
+sum_all: Op = linear("SumBackward0", _sum_all, x=spread_all, batch=_all_of_each(sum_axes))
 
 
 def count_of(shape: tuple[Any, ...], axis: tuple[Any, ...]) -> int:
@@ -89,7 +116,16 @@ def _mean_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
 
 
 mean_axes: Op = linear("MeanBackward1", _mean, x=_mean_transpose)
-mean_all: Op = linear("MeanBackward0", _mean, x=_mean_transpose)
+
+
+def _mean_all(x: Any) -> Any:
+    return _sum(x, _all_axes(x.shape), False) / x.size if x.size else _mean(x, _all_axes(x.shape), False)
+
+
+mean_all: Op = linear(
+    "MeanBackward0", _mean_all, x=lambda g, x_shape: spread_all(g / max(math.prod(x_shape), 1), x_shape),
+    batch=_all_of_each(mean_axes),
+)  # fmt: skip
 
 # --- softmax ---
 

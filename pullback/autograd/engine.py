@@ -444,7 +444,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                     heappush(heap, (-target.order, target))
                 continue
             present = owned.get(target)
-            if present is not None and simple_leaves and type(present) is ndarray:
+            if present is not None and simple_leaves and type(present) is ndarray and gradient.ndim == present.ndim:
                 try:
                     if gradient.size >= LARGE and gradient.shape == present.shape:
                         leaves[target] = owned[target] = by_blocks(np.add, present, gradient, into=present)
@@ -452,7 +452,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                         add(present, gradient, present)
                     continue
                 except (TypeError, ValueError):
-                    pass  # it does not fit as it is
+                    pass  # it does not fit as it is (a bias, which has an axis less, did not come this far)
             array = target._array
             if simple_leaves and gradient.shape != array.shape and gradient.dtype is array.dtype:
                 gradient = fit(gradient, array.shape, array.dtype)

@@ -28,7 +28,7 @@ from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
 from .large_cotangents import run_by_blocks, sum_by_blocks
 from .mode import IN_RULES, NO_GRAD, RECORD, current_mode, set_mode
 from .node import FREED, Node
-from .op import NOTHING
+from .op import NOTHING, passed_on
 from .saved import arrays_of, tensors_of
 from .tape import LARGE, by_blocks, wrap
 
@@ -414,11 +414,11 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                     elif simple_leaves and target in owned and leaves[target].dtype is cotangent.dtype:
                         leaves[target][(*params["index"], ...)] += cotangent
                         continue
-                gradient = rule(cotangent, *[values[s] if type(s) is int else params[s] for s in sources])
+                gradient = sources.call(cotangent, values, params)
             elif source >= 0:
                 gradient = rule(cotangent, values[source])
             elif source == NOTHING:
-                gradient = rule(cotangent)
+                gradient = cotangent if rule is passed_on else rule(cotangent)
             else:
                 gradient = rule(cotangent, values[sources[0]], values[sources[1]])
             if target.order:

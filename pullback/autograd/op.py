@@ -31,6 +31,38 @@ def _dispatches(kind: type) -> bool:
     return known
 
 
+def passed_on(g: Any) -> Any:
+    """The rule of what a sum adds as it is. The engine knows it and does not call it."""
+    return g
+
+
+class Sources(tuple):
+    """Where the arguments of a rule come from, with a function that gets them and calls the rule."""
+
+    call: Callable[[Any, Any, Any], Any]
+
+
+def _sources_and_call(rule: Callable, sources: tuple) -> Sources:
+    kinds = tuple(map(type, sources))
+    call: Callable[[Any, Any, Any], Any]
+    if kinds == (int, str):
+        first, second = sources
+        call = lambda g, values, params: rule(g, values[first], params[second])  # noqa: E731
+    elif kinds == (int, str, str):
+        first, second, third = sources
+        call = lambda g, values, params: rule(g, values[first], params[second], params[third])  # noqa: E731
+    elif kinds == (str,):
+        (first,) = sources
+        call = lambda g, values, params: rule(g, params[first])  # noqa: E731
+    else:
+        call = lambda g, values, params: rule(  # noqa: E731
+            g, *[values[source] if type(source) is int else params[source] for source in sources]
+        )
+    answer = Sources(sources)
+    answer.call = call
+    return answer
+
+
 class Plan:
     """For one combination of inputs that need gradients: what to save, and which rule gets which of it."""
 
@@ -45,7 +77,7 @@ class Plan:
         # input number, -1 - output number, ('shape', input number) or a name such as 'arrays'
         self.saves: tuple[Any, ...] = saves
         # (input number, rule, source, sources): a source is a position in `saves` or a parameter's name; `source` is the
-        # position if there is just one, NOTHING, or _TWO positions; None in all other cases
+        # position if there is just one, NOTHING, or _TWO positions; None in all other cases, where `sources.call` calls it
         self.calls: tuple[Any, ...] = calls
         self.keeps_output: bool = keeps_output
         self.joint: Any = joint  # (rule, sources) of a rule shared by all inputs, else None
@@ -184,11 +216,13 @@ class Op:
             calls: tuple = ()
         else:
             joint = None
-            calls = tuple(
-                (i, rules[name], _summary(sources := sources_of(self.rules[name] or rules[name])), sources)
-                for i, name in enumerate(self.inputs)
-                if i < count and needs[i] and rules.get(name) is not None
-            )
+            made = []
+            for i, name in enumerate(self.inputs[:count]):
+                rule = rules.get(name)
+                if needs[i] and rule is not None:
+                    sources = sources_of(self.rules[name] or rule)
+                    made.append((i, rule, _summary(sources), _sources_and_call(rule, sources)))
+            calls = tuple(made)
         keeps_output = any(type(code) is int and code < 0 or code in ("outs", "extras") for code in saves)
         plan = Plan(tuple(saves), calls, keeps_output, joint, needs)
         plan.frees = plan.frees or self.keeps_params

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, conjugate, elementwise, linear, op
+from ..autograd.op import Op, conjugate, elementwise, linear, op, passed_on
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import number_in
 from ..kernels import rectifier
@@ -22,10 +22,10 @@ _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
 
 # --- arithmetic ---
 
-add: Op = linear("AddBackward0", operator.add, a=lambda g: g, b=lambda g: g)
-subtract: Op = linear("SubBackward0", operator.sub, a=lambda g: g, b=lambda g: -g)
-reverse_subtract: Op = linear("RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=lambda g: g)
-reverse_subtract_tensors: Op = linear("RsubBackward0", lambda a, b: b - a, a=lambda g: -g, b=lambda g: g)
+add: Op = linear("AddBackward0", operator.add, a=passed_on, b=passed_on)
+subtract: Op = linear("SubBackward0", operator.sub, a=passed_on, b=lambda g: -g)
+reverse_subtract: Op = linear("RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=passed_on)
+reverse_subtract_tensors: Op = linear("RsubBackward0", lambda a, b: b - a, a=lambda g: -g, b=passed_on)
 
 
 def _add_scaled(a: Any, b: Any, alpha: Any) -> Any:
@@ -36,10 +36,10 @@ def _add_scaled(a: Any, b: Any, alpha: Any) -> Any:
 
 
 add_scaled: Op = linear(
-    "AddBackward0", _add_scaled, a=lambda g: g, b=lambda g, alpha: g * np.conj(alpha)
+    "AddBackward0", _add_scaled, a=passed_on, b=lambda g, alpha: g * np.conj(alpha)
 )
 subtract_scaled: Op = linear(
-    "SubBackward0", lambda a, b, alpha: _add_scaled(a, b, -alpha), a=lambda g: g, b=lambda g, alpha: -g * np.conj(alpha)
+    "SubBackward0", lambda a, b, alpha: _add_scaled(a, b, -alpha), a=passed_on, b=lambda g, alpha: -g * np.conj(alpha)
 )
 reverse_subtract_scaled: Op = linear(
     "RsubBackward1", lambda a, b, alpha: _add_scaled(b, a, -alpha), a=lambda g, alpha: -g * np.conj(alpha), b=lambda g: g

@@ -20,7 +20,7 @@ from .op import Op
 _SHORT = frozenset(
     {
         "Mm", "Bmm", "UnsafeView", "Mv", "Addmm", "Baddbmm", "Addbmm", "Addmv", "Convolution",
-        "ScaledDotProductFlashAttentionForCpu", "ScaledDotProductAttention",
+        "ScaledDotProductFlashAttentionForCpu", "ScaledDotProductAttention", "PreluKernel",
     }
 )  # fmt: skip
 _FULL = frozenset({"Prod", "Trace", "Cdist"})

@@ -310,7 +310,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     left = tuple(range(a._array.ndim))
     right = tuple(first[second.index(j)] if j in second else a._array.ndim + j for j in range(b._array.ndim))
     out = tuple(n for n in left if n not in first) + tuple(n for n in right if n not in left)
-    return apply(ops.contract, (a, b), {"labels": (left, right, out)})
+    run = apply if out else _apply_without_autocast
+    return run(ops.contract, (a, b), {"labels": (left, right, out)})
+
+
+_apply_without_autocast = autocast.in_float32(apply, cast=False)  # a mere sum of products is left alone
 
 
 @public(out=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays.randomness import drawn, drawn_from
+from ...autograd import autocast
 from ...autograd.tape import apply, apply_unary
 from ...functional import elementary, reductions
 from ...functional.checks import need_tensor
@@ -182,7 +183,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where positive, weight * x elsewhere; one weight for all, or one for each channel (dim 1)."""
     x, w = need_tensor(input, "prelu"), need_tensor(weight, "prelu", "weight", 2)
-    if x.dtype != w.dtype:
+    if x.dtype != w.dtype and not autocast.is_active():
         raise RuntimeError(f"prelu: Type promoting not supported. Got {x.dtype} and {w.dtype}")
     if w.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}")

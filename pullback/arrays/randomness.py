@@ -39,6 +39,13 @@ def drawn(draw: Callable[[tuple[Any, ...]], Any], shape: tuple[Any, ...]) -> Any
     return array
 
 
+def drawn_by(draw: Callable[..., Any], generator: Any, shape: tuple[Any, ...], *args: Any) -> Any:
+    """What `draw(generator, shape, *args)` gives, under the randomness of all levels of vmap."""
+    if not _levels.get():
+        return draw(generator, shape, *args)
+    return drawn(lambda sizes: draw(generator, sizes, *args), shape)
+
+
 def drawn_from(draw: Callable[..., Any], *parameters: Any) -> Any:
     """What `draw` gives for arrays of parameters, each example's own: possibly a batch."""
     levels = _levels.get()

@@ -5,12 +5,11 @@ Sizes and numbers as parameters, and filling in place, are in `random_sampling.p
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from ..arrays.randomness import drawn, drawn_from, refuse_same
+from ..arrays.randomness import drawn, drawn_by, drawn_from, refuse_same
 from ..autograd.op import op
 from ..autograd.tape import apply, wrap
 from ..kernels.random import discrete, rejection, streams
@@ -38,16 +37,9 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
         values = drawn(lambda shape: discrete.bernoulli(stream, shape, kind, float(p)), array.shape)
     else:
         _check_chances(array)
-        values = drawn(lambda shape: _uniforms(stream, shape, kind), array.shape)
-        values = (values < array).astype(kind)
+        work = kind if kind == np.float64 else np.dtype(np.float32)
+        values = (drawn_by(streams.uniform, stream, array.shape, work) < array).astype(kind)
     return apply(_bernoulli_from, (input, wrap(values)))
-
-
-def _uniforms(stream: Any, shape: tuple, kind: np.dtype) -> np.ndarray:
-    """The uniforms that chances of this dtype are compared with: float32 for all but float64."""
-    work = kind if kind == np.float64 else np.dtype(np.float32)
-    with stream.lock:
-        return streams.uniforms(stream, math.prod(shape), work).reshape(shape)
 
 
 @public(method=False)
@@ -108,7 +100,7 @@ def normal(
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         kind = _kind(dtype, out)
         center, spread = float(mean), float(std)
-        array = drawn(lambda shape: normal_array(stream, shape, kind, center, spread), sizes_of((size,)))
+        array = drawn_by(normal_array, stream, sizes_of((size,)), kind, True, center, spread)
         return _finish(array, requires_grad, device, layout, out)
     return _finish(_normal_from(stream, mean, std)._array, requires_grad, device, layout, out)
 
@@ -128,7 +120,7 @@ def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
     kind = given._array.dtype
     refuse_same(*(value._array for value in (mean, std) if isinstance(value, Tensor)))
     if not isinstance(std, Tensor):
-        return wrap(drawn(lambda sizes: normal_array(stream, sizes, kind, 0.0, std), shape) + mean._array)
+        return wrap(drawn(lambda sizes: normal_array(stream, sizes, kind, True, 0.0, float(std)), shape) + mean._array)
     values = drawn(lambda sizes: normal_array(stream, sizes, kind), shape) * std._array
     return wrap(values + (mean._array if isinstance(mean, Tensor) else mean))
 

@@ -13,17 +13,18 @@ from typing import Any
 import numpy as np
 
 from .. import random as random_module
-from ..arrays.randomness import drawn, drawn_from, refuse_different, refuse_same
+from ..arrays.randomness import drawn_by, drawn_from, refuse_different, refuse_same
 from ..autograd.mode import current_mode
 from ..autograd.op import Op, op
 from ..autograd.tape import apply, wrap
 from ..autograd.views import bump, check_no_overlap, check_writable, in_place, storage_of
+from ..creation import _checked as checked_sizes
 from ..creation import finish
-from ..dtypes import as_dtype, default_dtype, from_numpy_dtype, int64
+from ..dtypes import as_dtype, default_dtype, int64
 from ..kernels.random import discrete, streams
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
-from .operands import sizes_of
+from .random_bounds import check_permutation, check_uniform, integer_range
 from .registry import FUNCTIONS, METHODS, write_out
 
 FUNCTIONS.update({name: getattr(random_module, name) for name in (
@@ -40,7 +41,7 @@ def _from(generator: Any) -> Any:
 
 
 def _finish(array: np.ndarray, requires_grad: bool, device: Any, layout: Any, out: Tensor | None) -> Tensor:
-    result = finish(array, requires_grad, device, layout=layout)
+    result = finish(array, requires_grad, device, False, layout)
     if out is None:
         return result
     write_out("random", out, result)
@@ -48,16 +49,12 @@ def _finish(array: np.ndarray, requires_grad: bool, device: Any, layout: Any, ou
 
 
 def _kind(dtype: Any, out: Tensor | None = None) -> np.dtype:
-    return (
-        out.dtype if dtype is None and out is not None else default_dtype() if dtype is None else as_dtype(dtype)
-    ).numpy
-
-
-def _checked(sizes: tuple) -> tuple:
-    if sizes and min(sizes) < 0:
-        first = next(size for size in sizes if size < 0)
-        raise RuntimeError(f"Trying to create tensor with negative dimension {first}: {list(sizes)}")
-    return sizes
+    if dtype is None:
+        return default_dtype().numpy if out is None else out.dtype.numpy
+    if out is not None and as_dtype(dtype) is not out.dtype:
+        given, found = as_dtype(dtype).type_name, out.dtype.type_name
+        raise RuntimeError(f"dtype {given} does not match dtype of out parameter ({found})")
+    return as_dtype(dtype).numpy
 
 
 # --- arrays ---
@@ -82,8 +79,14 @@ def uniform_array(
     return streams.uniform(generator, shape, kind, low, high)
 
 
+def _uniform_values(
+    generator: Any, shape: tuple, kind: np.dtype, contiguous: bool, low: float = 0.0, high: float = 1.0
+) -> np.ndarray:
+    return uniform_array(generator, shape, kind, low, high)
+
+
 def normal_array(
-    generator: Any, shape: tuple[Any, ...], kind: np.dtype, mean: float = 0.0, std: float = 1.0, contiguous: bool = True
+    generator: Any, shape: tuple[Any, ...], kind: np.dtype, contiguous: bool = True, mean: float = 0.0, std: float = 1.0
 ) -> np.ndarray:
     """Normal numbers; complex ones have parts of half the variance."""
     _need_floating(kind, "normal_kernel_cpu")
@@ -98,43 +101,26 @@ def normal_array(
 
 
 def rand(
-    *size: Any, generator: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False, **named: Any,
+    *args: Any, size: Any = None, generator: Any = None, out: Tensor | None = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
 ) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1)."""
-    sizes = _checked(sizes_of((named.pop("size"),) if "size" in named else size))
-    stream, kind = _from(generator), _kind(dtype, out)
-    return _finish(drawn(lambda shape: uniform_array(stream, shape, kind), sizes), requires_grad, device, layout, out)
+    array = drawn_by(uniform_array, _from(generator), checked_sizes(args, size), _kind(dtype, out))
+    return _finish(array, requires_grad, device, layout, out)
 
 
 def randn(
-    *size: Any, generator: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False, **named: Any,
+    *args: Any, size: Any = None, generator: Any = None, out: Tensor | None = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
 ) -> Tensor:  # fmt: skip
     """Normal numbers of mean 0 and variance 1."""
-    sizes = _checked(sizes_of((named.pop("size"),) if "size" in named else size))
-    stream, kind = _from(generator), _kind(dtype, out)
-    return _finish(drawn(lambda shape: normal_array(stream, shape, kind), sizes), requires_grad, device, layout, out)
+    array = drawn_by(normal_array, _from(generator), checked_sizes(args, size), _kind(dtype, out))
+    return _finish(array, requires_grad, device, layout, out)
 
 
-def _check_range(low: int, high: int | None, kind: np.dtype) -> None:
-    if high is not None and low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    if kind.kind in "iu" and high is not None:
-        limits = np.iinfo(kind)
-        for name, value in (("from", low), ("to - 1", high - 1)):
-            if not limits.min <= value <= limits.max:
-                raise RuntimeError(f"{name} is out of bounds for {_c_name(kind)}")
-
-
-def _c_name(kind: np.dtype) -> str:
-    return from_numpy_dtype(kind).short_name
-
-
-def _integers(generator: Any, shape: tuple, kind: np.dtype, low: int, high: int | None) -> np.ndarray:
-    _check_range(low, high, kind)
+def _integers(
+    generator: Any, shape: tuple, kind: np.dtype, contiguous: bool, low: int, high: int | None
+) -> np.ndarray:
     return discrete.randint(generator, shape, kind, low, high)
 
 
@@ -144,9 +130,9 @@ def randint(
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Integers in [low, high), with low 0 unless given: `randint(high, size)` or `randint(low, high, size)`."""
-    numbers = list(args)
+    numbers = args
     if size is None and numbers:
-        size = numbers.pop()
+        numbers, size = args[:-1], args[-1]
     if len(numbers) == 2:
         low, high = numbers
     elif numbers:
@@ -155,10 +141,9 @@ def randint(
         raise TypeError(
             f"randint(): argument 'size' (position {len(args)}) must be tuple of ints, not {type(size).__name__}"
         )
-    kind = (int64 if out is None else out.dtype).numpy if dtype is None else as_dtype(dtype).numpy
-    sizes = _checked(sizes_of((tuple(size),)))
-    first, end, stream = int(low or 0), None if high is None else int(high), _from(generator)
-    array = drawn(lambda shape: _integers(stream, shape, kind, first, end), sizes)
+    kind = _kind(int64 if dtype is None and out is None else dtype, out)
+    first, end = integer_range(int(low or 0), None if high is None else int(high), kind)
+    array = drawn_by(_integers, _from(generator), checked_sizes((tuple(size),), None), kind, True, first, end)
     return _finish(array, requires_grad, device, layout, out)
 
 
@@ -168,15 +153,19 @@ def randperm(
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The numbers from 0 to n - 1 in random order."""
-    _checked((n,))
-    kind = (int64 if out is None else out.dtype).numpy if dtype is None else as_dtype(dtype).numpy
+    checked_sizes((n,), None)
+    kind = _kind(int64 if dtype is None and out is None else dtype, out)
+    check_permutation(n, kind)
     stream = _from(generator)
 
-    def permutations(shape: tuple) -> np.ndarray:
-        rows = [discrete.randperm(stream, n, kind) for _ in range(math.prod(shape[:-1]))]
-        return rows[0] if len(shape) == 1 else np.stack(rows).reshape(shape)
+    return _finish(drawn_by(_permutations, stream, (n,), kind), requires_grad, device, layout, out)
 
-    return _finish(drawn(permutations, (n,)), requires_grad, device, layout, out)
+
+def _permutations(generator: Any, shape: tuple, kind: np.dtype) -> np.ndarray:
+    if len(shape) == 1:
+        return discrete.randperm(generator, shape[0], kind)
+    rows = [discrete.randperm(generator, shape[-1], kind) for _ in range(math.prod(shape[:-1]))]
+    return np.stack(rows).reshape(shape)
 
 
 def _like(
@@ -199,9 +188,7 @@ def rand_like(
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1) in the shape of another tensor."""
-    return _like(
-        lambda g, shape, kind, _: uniform_array(g, shape, kind), input, generator, dtype, requires_grad, device
-    )
+    return _like(_uniform_values, input, generator, dtype, requires_grad, device)
 
 
 def randn_like(
@@ -209,11 +196,7 @@ def randn_like(
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Normal numbers in the shape of another tensor."""
-
-    def draw(stream: Any, shape: tuple, kind: np.dtype, contiguous: bool) -> np.ndarray:
-        return normal_array(stream, shape, kind, contiguous=contiguous)
-
-    return _like(draw, input, generator, dtype, requires_grad, device)
+    return _like(normal_array, input, generator, dtype, requires_grad, device)
 
 
 def randint_like(
@@ -226,10 +209,9 @@ def randint_like(
         low, high = args
     elif args:
         low, high = (low, args[0]) if high is None else (args[0], high)
-    first, end = int(low or 0), None if high is None else int(high)
-    return _like(
-        lambda g, shape, kind, _: _integers(g, shape, kind, first, end), input, generator, dtype, requires_grad, device
-    )
+    kind = input._array.dtype if dtype is None else as_dtype(dtype).numpy
+    first, end = integer_range(int(low or 0), None if high is None else int(high), kind)
+    return _like(_integers, input, generator, dtype, requires_grad, device, first, end)
 
 
 FUNCTIONS.update({f.__name__: f for f in (rand, randn, randint, randperm, rand_like, randn_like, randint_like)})
@@ -243,7 +225,7 @@ def _in_memory_order(
 ) -> np.ndarray:
     """Draw values for an array so that they run along its memory: `draw(generator, shape, kind, contiguous, ...)`."""
     if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
-        return drawn(lambda shape: draw(generator, shape, kind, True, *args), array.shape)
+        return drawn_by(draw, generator, array.shape, kind, True, *args)
     order = _memory_order(array)
     values = draw(generator, tuple(array.shape[i] for i in order), kind, False, *args)
     return values.transpose(tuple(order.index(i) for i in range(array.ndim)))
@@ -297,18 +279,15 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> 
     """Fill with uniform numbers in [from, to)."""
     low = args[0] if args else bounds.get("from", 0.0)
     high = args[1] if len(args) > 1 else bounds.get("to", 1.0)
-    if low > high:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
-    return _filled(_uniform, self, generator, lambda g, shape, kind, _: uniform_array(g, shape, kind, low, high))
+    check_uniform(low, high, self._array.dtype)
+    return _filled(_uniform, self, generator, _uniform_values, float(low), float(high))
 
 
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
     """Fill with normal numbers."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    return _filled(
-        _normal, self, generator, lambda g, shape, kind, contiguous: normal_array(g, shape, kind, mean, std, contiguous)
-    )
+    return _filled(_normal, self, generator, normal_array, float(mean), float(std))
 
 
 def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Tensor:
@@ -316,9 +295,8 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> T
     low, high = args if len(args) == 2 else (0, args[0]) if args else (bounds.get("from"), bounds.get("to"))
     if low is None and high is None:
         return _filled(_random, self, generator, lambda g, shape, kind, _: discrete.random(g, shape, kind))
-    low = 0 if low is None else int(low)
-    high = None if high is None else int(high)
-    return _filled(_random, self, generator, lambda g, shape, kind, _: _integers(g, shape, kind, low, high))
+    low, high = integer_range(int(low or 0), None if high is None else int(high), self._array.dtype)
+    return _filled(_random, self, generator, _integers, low, high)
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
@@ -367,7 +345,8 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
     _continuous(self, "Exponential")
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return _filled(_exponential, self, generator, lambda g, shape, kind, _: streams.exponential(g, shape, kind, lambd))
+    rate = float(lambd)
+    return _filled(_exponential, self, generator, lambda g, shape, kind, _: streams.exponential(g, shape, kind, rate))
 
 
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
@@ -375,7 +354,8 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any
     _continuous(self, "Cauchy")
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    return _filled(_cauchy, self, generator, lambda g, shape, kind, _: streams.cauchy(g, shape, kind, median, sigma))
+    center, width = float(median), float(sigma)
+    return _filled(_cauchy, self, generator, lambda g, shape, kind, _: streams.cauchy(g, shape, kind, center, width))
 
 
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:

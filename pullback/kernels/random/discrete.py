@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
-from .engine import FEW, Generator
-from .streams import Shape, exponential, in_blocks, size_of, uniforms
+from .engine import Generator, Transform
+from .streams import Shape, exponential, sampled, uniform
 
 _FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
-_LOW_53_BITS = np.uint64(2**53 - 1)
+_LOW_53_BITS = np.array(2**53 - 1, np.uint64)
+_KINDS = 128  # transforms kept of each distribution
 _SMALL_PERMUTATION = 500
 _SWAPS_AT_ONCE = 1 << 16
 _INSIDE_OUT_FROM = (2**32 - 1) // 20
@@ -49,36 +51,43 @@ def randint(generator: Generator, shape: Shape, dtype: np.dtype, low: int, high:
     """Integers in [low, high); ``high=None`` goes up to the largest integer the dtype holds exactly."""
     if high is None:
         high = 2**63 if low == -(2**63) else _largest_integer(dtype) + 1
+    return sampled(generator, shape, dtype, _integers_from(dtype, low, high), high - low >= 2**28)
+
+
+@lru_cache(_KINDS)
+def _integers_from(dtype: np.dtype, low: int, high: int) -> Transform:
     span = high - low
 
-    def fill(block: np.ndarray) -> None:
-        if span < 2**28:
-            values = _remainder(generator.bits32(block.size), span).astype(np.int64)
-            np.add(values, low, out=values)
-        else:
-            bits = generator.bits64(block.size)
-            if span < 2**64:
-                bits = _remainder(bits, span)
-                np.add(bits, np.uint64(low % 2**64), out=bits)
-            values = bits if dtype == np.uint64 else bits.view(np.int64)
-        np.copyto(block, values, casting="unsafe")
+    def of_words(bits: np.ndarray) -> np.ndarray:
+        values = _remainder(bits, span).astype(np.int64)
+        return np.add(values, low, out=values).astype(dtype, copy=False)
 
-    return in_blocks(generator, size_of(shape), dtype, fill).reshape(shape)
+    def of_pairs(bits: np.ndarray) -> np.ndarray:
+        if span < 2**64:
+            bits = _remainder(bits, span)
+            np.add(bits, np.uint64(low % 2**64), out=bits)
+        return (bits if dtype == np.uint64 else bits.view(np.int64)).astype(dtype, copy=False)
+
+    return of_words if span < 2**28 else of_pairs
 
 
 def random(generator: Generator, shape: Shape, dtype: np.dtype) -> np.ndarray:
     """Integers over the whole non-negative range of the dtype, as ``random_()`` without bounds."""
+    return sampled(generator, shape, dtype, _all_integers_of(dtype), dtype.itemsize == 8)
 
-    def fill(block: np.ndarray) -> None:
-        draw = generator.bits64 if dtype.itemsize == 8 else generator.bits32
-        bits = draw(block.size)
+
+@lru_cache(_KINDS)
+def _all_integers_of(dtype: np.dtype) -> Transform:
+    largest = _largest_integer(dtype)
+
+    def transform(bits: np.ndarray) -> np.ndarray:
         if dtype.kind in "iub":
-            np.bitwise_and(bits, bits.dtype.type(_largest_integer(dtype)), out=bits)
+            np.bitwise_and(bits, bits.dtype.type(largest), out=bits)
         else:
-            bits = _remainder(bits, _largest_integer(dtype) + 1)
-        np.copyto(block, bits, casting="unsafe")
+            bits = _remainder(bits, largest + 1)
+        return bits.astype(dtype)
 
-    return in_blocks(generator, size_of(shape), dtype, fill).reshape(shape)
+    return transform
 
 
 def randperm(generator: Generator, count: int, dtype: np.dtype = _INT64) -> np.ndarray:
@@ -170,27 +179,24 @@ def _shuffle_inside_out(generator: Generator, content: np.ndarray) -> None:
 def bernoulli(generator: Generator, shape: Shape, dtype: np.dtype, p: float | np.ndarray) -> np.ndarray:
     """Ones with probability ``p``, a number or an array of ``shape`` (filled in the array's C order)."""
     if not isinstance(p, np.ndarray):
-        return _bernoulli_number(generator, shape, dtype, p)
+        return sampled(generator, shape, dtype, _chosen_from(dtype, p, 1.0), True)
     work = _FLOAT64 if p.dtype == _FLOAT64 else _FLOAT32
-    with generator.lock:
-        draws = uniforms(generator, size_of(shape), work)
-    return (draws.reshape(shape) < p.astype(work, copy=False)).astype(dtype, copy=False)
+    return (uniform(generator, shape, work) < p.astype(work, copy=False)).astype(dtype, copy=False)
 
 
-def _bernoulli_number(generator: Generator, shape: Shape, dtype: np.dtype, p: float) -> np.ndarray:
-    count = size_of(shape)
-    if 2 * count <= FEW:
-        with generator.lock:
-            return (generator.few_doubles(count) < p).astype(dtype).reshape(shape)
+@lru_cache(_KINDS)
+def _chosen_from(dtype: np.dtype, p: float, value: float) -> Transform:
+    """``value`` with probability ``p``, else 0."""
     # k * 2**-53 < p exactly where the integer k lies below ceil(p * 2**53): no conversion to float64 is needed.
     threshold = np.uint64(math.ceil(p * 2.0**53))
+    number = dtype.type(value)
 
-    def fill(block: np.ndarray) -> None:
-        bits = generator.bits64(block.size)
+    def transform(bits: np.ndarray) -> np.ndarray:
         np.bitwise_and(bits, _LOW_53_BITS, out=bits)
-        block[...] = bits < threshold
+        chosen = (bits < threshold).astype(dtype)
+        return chosen if value == 1 else np.multiply(chosen, number, out=chosen)
 
-    return in_blocks(generator, count, dtype, fill).reshape(shape)
+    return transform
 
 
 def dropout_mask(generator: Generator, shape: Shape, dtype: np.dtype, p: float) -> np.ndarray:
@@ -199,10 +205,12 @@ def dropout_mask(generator: Generator, shape: Shape, dtype: np.dtype, p: float) 
     The mask is drawn in memory order; for a permuted input pass the shape of its memory and permute the mask.
     torch draws nothing when p is 0 or 1, or in evaluation: those cases belong to the caller.
     """
-    mask = _bernoulli_number(generator, shape, dtype, 1.0 - p)
+    return sampled(generator, shape, dtype, _chosen_from(dtype, 1.0 - p, _scale_of_kept(dtype, p)), True)
+
+
+def _scale_of_kept(dtype: np.dtype, p: float) -> float:
     work = _FLOAT64 if dtype == _FLOAT64 else _FLOAT32
-    scale = work.type(1) / work.type(1.0 - p)
-    return np.multiply(mask, scale.astype(dtype), out=mask)
+    return float(work.type(1) / work.type(1.0 - p))
 
 
 def feature_noise_shape(shape: Sequence[int]) -> tuple[int, ...]:
@@ -214,7 +222,7 @@ def alpha_dropout_noise(
     generator: Generator, shape: Shape, dtype: np.dtype, p: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """(scale, shift): alpha dropout of x is x * scale + shift, which keeps the mean and variance of SELU units."""
-    kept = _bernoulli_number(generator, shape, dtype, 1.0 - p)
+    kept = bernoulli(generator, shape, dtype, 1.0 - p)
     a = 1.0 / math.sqrt((_NEGATIVE_SELU_LIMIT * _NEGATIVE_SELU_LIMIT * p + 1.0) * (1.0 - p))
     limit = _NEGATIVE_SELU_LIMIT * a
     scalar = dtype.type

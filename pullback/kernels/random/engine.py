@@ -9,6 +9,7 @@ Does not live here: distributions (streams.py) and float32 Box-Muller arithmetic
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,15 +23,17 @@ if TYPE_CHECKING:
 DEFAULT_SEED: int = 67280421310721
 STATE_SIZE: int = 5056
 _WORDS = 624
-_BLOCKS_AHEAD = 4
+_MOST_AHEAD = 16  # blocks
 _SMALL = 4 * _WORDS  # up to this many words the bit generator's own call beats RandomState's argument checking
-_LOW_32_BITS, _LOW_53_BITS, _HALF = np.uint64(2**32 - 1), np.uint64(2**53 - 1), np.uint64(32)
-_LOW_24_BITS, _UNIT = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32)
+_LOW_53_BITS, _HALF, _TO_UNIT = np.array(2**53 - 1, np.uint64), np.array(32, np.uint64), np.array(2.0**-53)
 FEW: int = 256  # words for a sample that is cut out of what is known about those that wait
+_MOST_KNOWN = 32
 _DEVICE_TYPES = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, "
     "mtia, privateuseone"
 )
+Transform = Callable[[np.ndarray], np.ndarray]
+"""Makes values of draws, which it may overwrite: words (uint32) or pairs of words (uint64)."""
 _STATE_LAYOUT = np.dtype(
     [
         ("seed", "<u8"),
@@ -58,15 +61,13 @@ class Generator:
         self.device: object = _checked_device(device)
         self.lock: Any = threading.RLock()
         self.cached_normal: float | None = None
-        # What is known about ``words``, which are the first entry: samples of a few numbers are cut out of these.
-        self.normals: tuple[np.ndarray, ...] = ()  # for ``normals.few_normals``
-        self._units: tuple[Any, ...] = (None,)
-        self._doubles: tuple[Any, ...] = (None, 0)
         self._seed: int | None = DEFAULT_SEED
         self._engines: tuple[MT19937, RandomState] | None = None
         self.words: Any = np.empty(0, np.uint32)
         self._next: int = 0
         self._ahead: int = 1  # blocks to draw when words are missing: the first is often the last before another seed
+        self._known: dict[Any, np.ndarray] = {}  # values of all the words, for ``few``
+        self._asked: set[Any] = set()
 
     # ------------------------------------------------------------------ seeding
 
@@ -163,7 +164,7 @@ class Generator:
                 "bit_generator": "MT19937",
                 "state": {"key": record["words"].astype(np.uint32), "pos": position},
             }
-            self.words, self._next = engine.randint(0, 2**32, size=_WORDS - position, dtype=np.uint32), 0
+            self._keep(engine.randint(0, 2**32, size=_WORDS - position, dtype=np.uint32), 0)
             self.cached_normal = float(record["normal_y"]) if record["normal_is_valid"] else None
 
     def clone_state(self) -> Generator:
@@ -186,67 +187,79 @@ class Generator:
         if start + count > self.words.size:
             missing = start + count - self.words.size
             whole = max(-(-missing // _WORDS), self._ahead) * _WORDS
-            self._ahead = _BLOCKS_AHEAD
-            bits, engine = self._started()
-            if whole <= _SMALL:
-                drawn = bits.random_raw(whole).astype(np.uint32)
-            else:
-                drawn = engine.randint(0, 2**32, size=whole, dtype=np.uint32)
-            self.words = np.concatenate((self.words[start:], drawn))
+            self._ahead = min(4 * self._ahead, _MOST_AHEAD)
+            self._keep(np.concatenate((self.words[start:], self._many32(whole))), 0)
             start = 0
         self._next = start + count
         return start
 
     def bits32(self, count: int) -> np.ndarray:
         """``count`` words of the stream, uint32."""
-        start = self.take(count)
-        words = self.words[start : start + count]
-        if count <= 2 * _WORDS or self.words.size - self._next >= _WORDS:
-            return words.copy()
-        self.words, self._next = self.words[self._next :].copy(), 0
-        return words
+        waiting = self.words.size - self._next
+        if count <= max(waiting, _SMALL):
+            start = self.take(count)
+            return self.words[start : start + count].copy()
+        missing = count - waiting
+        whole = -(-missing // _WORDS) * _WORDS
+        drawn = self._many32(whole)
+        bits = np.concatenate((self.words[self._next :], drawn[:missing])) if waiting else drawn[:missing]
+        self._keep(drawn[whole - _WORDS :].copy(), _WORDS - (whole - missing))
+        return bits
 
     def bits64(self, count: int) -> np.ndarray:
         """``count`` pairs of words, uint64; the first word of a pair is the high half."""
         waiting = self.words.size - self._next
         if 2 * count <= max(waiting, _SMALL) or waiting % 2:
-            words = self.bits32(2 * count)
-            return (words[0::2].astype(np.uint64) << _HALF) | words[1::2]
+            return _halves_swapped(self.bits32(2 * count).view(np.uint64))
         head = self.bits64(waiting // 2)
         missing = count - head.size
         whole = -(-missing // (_WORDS // 2)) * (_WORDS // 2)
-        drawn = self._started()[1].randint(0, 2**64, size=whole, dtype=np.uint64)
-        last = drawn[whole - _WORDS // 2 :]
-        self.words = np.stack((last >> _HALF, last & _LOW_32_BITS), axis=-1).astype(np.uint32).reshape(_WORDS)
-        self._next = _WORDS - 2 * (whole - missing)
-        return np.concatenate((head, drawn[:missing]))
+        drawn = self._many64(whole)
+        last = _halves_swapped(drawn[whole - _WORDS // 2 :].copy()).view(np.uint32)
+        self._keep(last, _WORDS - 2 * (whole - missing))
+        return np.concatenate((head, drawn[:missing])) if waiting else drawn[:missing]
 
     def doubles(self, count: int) -> np.ndarray:
         """``count`` float64 uniforms in [0, 1) of 53 bits; each takes two words."""
-        bits = self.bits64(count)
-        np.bitwise_and(bits, _LOW_53_BITS, out=bits)
-        uniforms = bits.view(np.int64).astype(np.float64)
-        return np.multiply(uniforms, 2.0**-53, out=uniforms)
+        return uniform_doubles(self.bits64(count))
 
-    # A few numbers cost little more than a slice: those of all the words that wait are made together.
+    def _many64(self, count: int) -> np.ndarray:
+        return self._started()[1].randint(0, 2**64, size=count, dtype=np.uint64)
 
-    def few_doubles(self, count: int) -> np.ndarray:
-        """The same as ``doubles`` for a few; the result is to be read only."""
-        start = self.take(2 * count)
-        odd = start & 1
-        if self._doubles[0] is not self.words or self._doubles[1] != odd:
-            pairs = self.words[odd : odd + (self.words.size - odd) // 2 * 2].astype(np.uint64)
-            bits = ((pairs[0::2] << _HALF) | pairs[1::2]) & _LOW_53_BITS
-            self._doubles = self.words, odd, bits.view(np.int64) * 2.0**-53
-        return self._doubles[2][start >> 1 : (start >> 1) + count]
+    def _many32(self, count: int) -> np.ndarray:
+        """Words from the engine, an even number of them: as pairs they come faster, the first in the high half."""
+        if count <= _SMALL:
+            return self._started()[0].random_raw(count).astype(np.uint32)
+        return _halves_swapped(self._many64(count // 2)).view(np.uint32)
 
-    def few_units(self, count: int) -> np.ndarray:
-        """``count`` float32 uniforms in [0, 1) of 24 bits, one word each; to be read only."""
-        start = self.take(count)
-        if self._units[0] is not self.words:
-            units = (self.words & _LOW_24_BITS).astype(np.float32)
-            self._units = self.words, np.multiply(units, _UNIT, out=units)
-        return self._units[1][start : start + count]
+    def _keep(self, words: np.ndarray, position: int) -> None:
+        """Let ``words`` wait, from a position on."""
+        self.words, self._next = words, position
+        self._known.clear()
+
+    def few(self, count: int, transform: Transform, wide: bool = False, each: int = 1) -> np.ndarray:
+        """``count`` values, to be read only, that ``transform`` makes of ``each`` draws: words, or pairs if ``wide``.
+
+        A dozen NumPy calls take hardly longer for all the words that wait than for a few of them. So whoever asks a
+        second time has the values of all these words computed, and they are kept until the words are used up: from
+        then on a sample costs little more than a slice.
+        """
+        width = 2 * each if wide else each
+        start = self.take(width * count)
+        phase = start % width
+        values = self._known.get((transform, phase))
+        if values is None:
+            if transform not in self._asked:
+                if len(self._asked) >= _MOST_KNOWN:
+                    self._asked.clear()
+                self._asked.add(transform)
+                return transform(_draws(self.words[start : start + width * count], wide))
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            end = self.words.size - (self.words.size - phase) % width
+            values = self._known[transform, phase] = transform(_draws(self.words[phase:end], wide))
+        first = start // width
+        return values[first : first + count]
 
     @contextmanager
     def one_double_at_a_time(self, expected: int) -> Iterator[Callable[[], float]]:
@@ -265,14 +278,15 @@ class Generator:
                 reader.put_back()
 
     def _next_double(self) -> float:
-        return self.few_doubles(1).item()
+        return self.few(1, uniform_doubles, True).item()
 
     def _position(self) -> tuple[Any, np.ndarray, int]:
         """Where the stream stands, for ``_return_to``."""
         return self._started()[0].state, self.words, self._next
 
     def _return_to(self, position: tuple[Any, np.ndarray, int]) -> None:
-        self._started()[0].state, self.words, self._next = position
+        self._started()[0].state, words, start = position
+        self._keep(words, start)
 
     def _started(self) -> tuple[MT19937, RandomState]:
         """The bit generator, which has the state, and the RandomState on top of it, which draws many words faster."""
@@ -304,6 +318,28 @@ class _ReadAhead:
         if self._waiting:
             self._generator._return_to(self._before)
             self._generator.bits64(self._chunk - len(self._waiting))
+
+
+def _halves_swapped(pairs: np.ndarray) -> np.ndarray:
+    """Of two words the first is the high half of a number; in little-endian memory the low half comes first."""
+    if sys.byteorder == "big":
+        return pairs
+    low = pairs >> _HALF
+    np.left_shift(pairs, _HALF, out=pairs)
+    return np.bitwise_or(pairs, low, out=pairs)
+
+
+def uniform_doubles(bits: np.ndarray) -> np.ndarray:
+    """Float64 uniforms in [0, 1) of pairs of words, which are overwritten."""
+    np.bitwise_and(bits, _LOW_53_BITS, out=bits)
+    uniforms = bits.view(np.int64).astype(np.float64)
+    return np.multiply(uniforms, _TO_UNIT, out=uniforms)
+
+
+def _draws(words: np.ndarray, wide: bool) -> np.ndarray:
+    """A copy of words, as pairs if ``wide``."""
+    words = words.copy()
+    return _halves_swapped(words.view(np.uint64)) if wide else words
 
 
 def _untempered(words: np.ndarray) -> np.ndarray:

@@ -12,14 +12,11 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...quiet import restore, silence
-
-if TYPE_CHECKING:
-    from .engine import Generator
 
 Number = float | np.floating
 
@@ -99,7 +96,7 @@ def _aligned(rows: int, dtype: type) -> np.ndarray:
 _thread = threading.local()
 
 
-def float32_box_muller(bits: np.ndarray) -> None:
+def float32_box_muller(bits: np.ndarray) -> np.ndarray:
     """Turn 32-bit draws (contiguous uint32, a multiple of 16) into float32 normals, in the same memory.
 
     Of each 16 draws, 8 make radii and 8 make angles.
@@ -118,31 +115,7 @@ def float32_box_muller(bits: np.ndarray) -> None:
         np.multiply(normals, radius, out=normals)
         np.add(normals, _ZERO, out=normals)  # -0.0 becomes 0.0, as when a mean of zero is added
         np.copyto(block, normals.view(_EIGHT_WORDS))
-
-
-def few_normals(generator: Generator, count: int) -> np.ndarray:
-    """``count`` (a multiple of 16) float32 normals for the price of a few calls, mostly.
-
-    The hundred steps take hardly longer for all the words that wait in the generator than for a few of them: the
-    radii, cosines and sines of all are kept until the next words come.
-    """
-    start = generator.take(count)
-    if not generator.normals or generator.normals[0] is not generator.words:
-        words = generator.words
-        work = _workspace()
-        units = work.units[:, : words.size]
-        np.bitwise_and(words, _LOW_24_BITS, out=units, casting="unsafe")
-        np.subtract(_TWO_TO_24, units[0], out=units[0])
-        radius = _radius(units[0], work).copy()
-        generator.normals = (words, radius, *_cosine_and_sine(units[1], work).copy())
-    _, radius, cosine, sine = generator.normals
-    normals = np.empty((count // 16, 2, 8), np.float32)
-    blocks = slice(start, start + count)
-    radii = radius[blocks].reshape(-1, 2, 8)[:, 0]
-    np.multiply(radii, cosine[blocks].reshape(-1, 2, 8)[:, 1], out=normals[:, 0])
-    np.multiply(radii, sine[blocks].reshape(-1, 2, 8)[:, 1], out=normals[:, 1])
-    np.add(normals, _ZERO, out=normals)
-    return normals.reshape(count)
+    return bits.view(np.float32)
 
 
 def _workspace() -> _Workspace:

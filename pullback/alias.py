@@ -169,7 +169,7 @@ class TorchFinder:
         loader: Any
         if fullname == "torch":
             loader, found = _TorchLoader(), importlib.util.find_spec("pullback")
-        elif fullname.startswith("torch."):
+        elif fullname.startswith("torch.") or fullname in ELSEWHERE:
             pullback_name = ELSEWHERE.get(fullname, "pullback" + fullname.removeprefix("torch"))
             found = importlib.util.find_spec(pullback_name) if fullname in ELSEWHERE else self._find_submodule(pullback_name)
             loader = _SubmoduleLoader(pullback_name)
@@ -183,8 +183,9 @@ class TorchFinder:
                 return importlib.machinery.ModuleSpec(fullname, loader, is_package=True)
             raise ModuleNotFoundError(f"No module named {fullname!r}. {explain_missing(fullname)}", name=fullname)
         return importlib.machinery.ModuleSpec(
-            fullname, loader, origin=found.origin, is_package=found.submodule_search_locations is not None
-        )
+            fullname, loader, origin=found.origin,
+            is_package=found.submodule_search_locations is not None or fullname == "functorch",
+        )  # fmt: skip
 
     @staticmethod
     def _find_submodule(pullback_name: str) -> ModuleSpec | None:
@@ -230,7 +231,7 @@ _finder = TorchFinder()
 
 
 def _torch_modules() -> list[str]:
-    return [name for name in sys.modules if name == "torch" or name.startswith("torch.")]
+    return [name for name in sys.modules if name == "torch" or name.startswith("torch.") or name in ELSEWHERE]
 
 
 def install_as_torch() -> None:

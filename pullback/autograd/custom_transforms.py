@@ -258,8 +258,10 @@ def _by_rule(cls: type[Function], args: tuple, level: int, recording: bool) -> A
     for value in leaves:
         array: Any = value._array if isinstance(value, Tensor) else None
         if level_of(array) == level:
-            inside.append(array.array if is_tensor(array.array) else wrap(array.array))
-            dims.append(0 if array.batched else None)
+            whole = array.array if is_tensor(array.array) else wrap(array.array)
+            dim = getattr(value, "_batch_dim", 0)
+            inside.append(whole.movedim(0, dim) if dim else whole)
+            dims.append(dim if array.batched else None)
             size = array.array.shape[0] if array.batched else size
         else:
             inside.append(value)

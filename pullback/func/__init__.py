@@ -7,6 +7,7 @@ functions of modules.
 
 from typing import NoReturn
 
+from .batching import chunk_vmap as chunk_vmap
 from .batching import vmap
 from .forward import hessian, jacfwd, jvp
 from .linear import linearize

@@ -66,6 +66,20 @@ def vmap(
     return mapped
 
 
+def chunk_vmap(
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", chunks: int = 2
+) -> Callable[..., Any]:
+    """`vmap` in so many parts of (about) equal size."""
+
+    @functools.wraps(func, updated=())
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        size = _inputs(func, in_dims, args)[0]
+        part = max(1, -(-size // max(1, chunks)))
+        return vmap(func, in_dims, out_dims, randomness, chunk_size=part)(*args, **kwargs)
+
+    return mapped
+
+
 def _inputs(func: Callable, in_dims: Any, args: tuple) -> tuple:
     if not isinstance(in_dims, (int, tuple)):
         raise _misuse(
@@ -130,15 +144,18 @@ def _run(
     token = _depth.set(_depth.get() + 1)
     try:
         with batch_level() as level, randomness_of_level(level, randomness, size):
-            inside = [value if dim is None else _entered(value, level) for value, dim in zip(moved, dims, strict=True)]
+            inside = [value if dim is None else _entered(value, level, dim) for value, dim in zip(moved, dims, strict=True)]
             output = func(*tree_unflatten(inside, spec), **kwargs)
     finally:
         _depth.reset(token)
     return _outputs(func, out_dims, output, level, size)
 
 
-def _entered(value: Tensor, level: int) -> Tensor:
-    return wrap(Batched(payload_of(value, level), level))
+def _entered(value: Tensor, level: int, dim: int) -> Tensor:
+    batch = wrap(Batched(payload_of(value, level), level))
+    if dim:
+        batch._batch_dim = dim  # type: ignore[attr-defined] # where a custom function's own `vmap` is told to find it
+    return batch
 
 
 def _outputs(func: Callable, out_dims: Any, output: Any, level: int, size: int) -> Any:

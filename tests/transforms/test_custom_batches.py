@@ -136,3 +136,34 @@ def test_several_outputs():
         return grad(lambda w: sum((part * part).sum() for part in vmap(f, in_dims=(0, None))(X, w)))(W)
 
     np.testing.assert_allclose(total(Pair.apply).numpy(), total(lambda x, w: (x * w, w * w)).numpy())
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, -1])
+def test_its_own_vmap_sees_the_dims_that_were_given(dim):
+    seen = []
+
+    class Doubled(P.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            seen.append((in_dims, info.batch_size, tuple(x.shape)))
+            return Doubled.apply(x), in_dims[0]
+
+    x = P.randn(2, 3, 4)
+    found = vmap(Doubled.apply, in_dims=dim)(x)
+    assert seen == [((dim % 3,), x.shape[dim], (2, 3, 4))]
+    np.testing.assert_allclose(found.numpy(), 2 * np.moveaxis(x.numpy(), dim, 0))
+    seen.clear()
+    vmap(lambda x: Doubled.apply(x.sin()), in_dims=dim)(x)  # a result: torch may have it anywhere, here it is in front
+    assert seen[0][0] == (0,)

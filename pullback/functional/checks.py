@@ -96,6 +96,8 @@ def _function_of(op: Op) -> Callable[..., Any]:
 
 def apply_to_both(op: Op, a: Any, b: Any, *, floating: bool = False) -> Tensor:
     """Promote two operands, make 0-d tensors of numbers, and apply an operation that broadcasts them."""
+    if of_one_float(a, b):
+        return broadcasting(op, a, b)
     first, second = promote(as_operand(a), as_operand(b), floating=floating)
     kind = (first if isinstance(first, Tensor) else second)._array.dtype
     first = first if isinstance(first, Tensor) else wrap(np.asarray(first, kind))

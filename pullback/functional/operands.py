@@ -63,6 +63,14 @@ def result_type(*values: Any) -> dtype:
 
 def promote(*values: Any, floating: bool = False) -> tuple[Any, ...]:
     """Tensors cast to the common dtype; Python numbers stay weak where that dtype can hold them."""
+    first = values[0]
+    if isinstance(first, Tensor) and first._array.dtype.kind in "fc":
+        kind = first._array.dtype
+        for value in values:
+            if not isinstance(value, Tensor) or value._array.dtype is not kind:
+                break
+        else:
+            return values
     common = result_type(*values)
     if floating and common.category < 2:
         common = default_dtype()
@@ -136,6 +144,12 @@ def _repeated(dims: tuple) -> int:
 
 def sizes_of(args: tuple[Any, ...]) -> tuple[int, ...]:
     """Sizes given as separate numbers or as one sequence."""
+    given = args[0] if len(args) == 1 and isinstance(args[0], tuple) else args
+    for n in given:
+        if type(n) is not int:
+            break
+    else:
+        return tuple(given)
     if len(args) == 1 and isinstance(args[0], (tuple, list, np.ndarray)):
         args = tuple(args[0])
     elif len(args) == 1 and isinstance(args[0], Tensor) and args[0]._array.ndim == 1:

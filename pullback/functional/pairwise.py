@@ -185,6 +185,8 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
 @public(in_place=True, out=True)
 def clamp_min(input: Any, min: Any) -> Tensor:
     """Elements not below `min`."""
+    if type(min) in _PLAIN and isinstance(input, Tensor) and input._array.dtype.kind == "f":
+        return apply_unary(pointwise.clamp_min_scalar, input, {"minimum": min, "maximum": None})
     need_first_tensor("clamp_min", input, min)
     if as_tensor(input)._array.dtype.kind == "c":
         raise not_implemented_for("clamp_min", input)
@@ -197,6 +199,8 @@ def clamp_min(input: Any, min: Any) -> Tensor:
 @public(in_place=True, out=True)
 def clamp_max(input: Any, max: Any) -> Tensor:
     """Elements not above `max`."""
+    if type(max) in _PLAIN and isinstance(input, Tensor) and input._array.dtype.kind == "f":
+        return apply_unary(pointwise.clamp_max_scalar, input, {"minimum": None, "maximum": max})
     need_first_tensor("clamp_max", input, max)
     if as_tensor(input)._array.dtype.kind == "c":
         raise not_implemented_for("clamp_max", input)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ..quiet import restore, silence
 from .memory import Scratch, aligned, empty
 from .products import row_products
 from .threads import parallel_rows, prepare_broadcast
@@ -65,22 +64,18 @@ def _small_layer_norm(
     shape = x.shape
     ones, columns = column_of_ones(shape[-1], x.dtype.char)
     rows = x if x.ndim == 2 else x.reshape(-1, shape[-1])
-    token = silence()
-    try:
-        mean = np.matmul(rows, ones)
-        np.divide(mean, columns, mean)
-        out = rows - mean[:, None]
-        deviation = np.vecdot(out, out)
-        np.divide(deviation, columns, deviation)
-        np.add(deviation, eps, deviation)
-        np.reciprocal(np.sqrt(deviation, deviation), deviation)
-        np.multiply(out, deviation[:, None], out)
-        if weight is not None:
-            np.multiply(out, weight, out)
-        if bias is not None:
-            np.add(out, bias, out)
-    finally:
-        restore(token)
+    mean = rows.dot(ones)
+    np.divide(mean, columns, mean)
+    out = rows - mean[:, None]
+    deviation = np.vecdot(out, out)
+    np.divide(deviation, columns, deviation)
+    np.add(deviation, eps, deviation)
+    np.reciprocal(np.sqrt(deviation, deviation), deviation)
+    np.multiply(out, deviation[:, None], out)
+    if weight is not None:
+        np.multiply(out, weight, out)
+    if bias is not None:
+        np.add(out, bias, out)
     lead = (*shape[:-1], 1)
     return out if x.ndim == 2 else out.reshape(shape), mean.reshape(lead), deviation.reshape(lead)
 
@@ -101,15 +96,15 @@ def _small_backward(
     normal = rows - mean.reshape(-1, 1)
     np.multiply(normal, scale, normal)
     lead = column_of_ones(len(rows), kind)[0]
-    for_weight = np.matmul(lead, upstream * normal) if wanted[1] else None
-    for_bias = np.matmul(lead, upstream) if wanted[2] else None
+    for_weight = lead.dot(upstream * normal) if wanted[1] else None
+    for_bias = lead.dot(upstream) if wanted[2] else None
     if not wanted[0]:
         return None, for_weight, for_bias
     ones, columns = column_of_ones(length, kind)
     inner = upstream if weight is None else upstream * weight
     projection = np.vecdot(inner, normal)
     np.divide(projection, columns, projection)
-    total = np.matmul(inner, ones)
+    total = inner.dot(ones)
     np.divide(total, columns, total)
     np.multiply(normal, projection[:, None], normal)
     np.add(normal, total[:, None], normal)

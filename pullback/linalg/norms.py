@@ -38,7 +38,11 @@ def vector_norm(
     x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None
 ) -> Tensor:
     """The `ord`-norm of vectors along dims (of all elements if none are given)."""
-    x = floating(as_tensor(x), "linalg.vector_norm", low_precision=True)
+    return _vector_norm(as_tensor(x), ord, dim, keepdim, dtype)
+
+
+def _vector_norm(x: Tensor, ord: float, dim: Any, keepdim: bool, dtype: dtype_type | None) -> Tensor:
+    x = floating(x, "linalg.vector_norm", low_precision=True)
     x = _in_norm_dtype(x, dtype, "linalg.vector_norm")
     axis = wrap_dims(dim, x._array.ndim)
     order = float(ord)
@@ -130,7 +134,7 @@ def norm(
     if dim is not None and isinstance(dim, (tuple, list)) and len(dim) != 2 and ord is not None:
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
     if ord is None:
-        return vector_norm(x, 2, dim, keepdim, dtype=dtype)
+        return _vector_norm(x, 2, dim, keepdim, dtype)
     if dim is None:
         if ndim not in (1, 2):
             raise RuntimeError(
@@ -142,7 +146,7 @@ def norm(
         if not isinstance(dim, (tuple, list)):
             raise RuntimeError(f"linalg.norm: Order {ord} is a matrix norm, which needs two dims; got dim={dim}")
         return matrix_norm(x, ord, dim, keepdim, dtype=dtype)
-    return vector_norm(x, ord, dim, keepdim, dtype=dtype)
+    return _vector_norm(x, ord, dim, keepdim, dtype)
 
 
 @linalg_function

@@ -38,6 +38,14 @@ def _paired(input: Tensor, target: Tensor, first_decides: bool = False) -> tuple
     return input, target
 
 
+def _fits_into(shape: tuple, wide: tuple) -> bool:
+    """Whether a shape can be broadcast to a wider one."""
+    try:
+        return np.broadcast_shapes(shape, wide) == wide
+    except ValueError:
+        return False
+
+
 def _broadcast(a: tuple, b: tuple) -> tuple:
     try:
         return np.broadcast_shapes(a, b)
@@ -149,22 +157,29 @@ def binary_cross_entropy(
 ) -> Tensor:  # fmt: skip
     """-target * log(input) - (1 - target) * log(1 - input), with logarithms cut at -100."""
     name = reduction_name(reduction, size_average, reduce)
-    if tuple(target.shape) != tuple(input.shape):
+    if target._array.shape != input._array.shape:
         raise ValueError(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
             "deprecated. Please ensure they have the same size."
         )
-    if target.dtype != input.dtype:
+    if target._array.dtype != input._array.dtype:
         raise RuntimeError(f"Found dtype {target.dtype.type_name} but expected {input.dtype.type_name}")
     _refuse_integers(input, "binary_cross_entropy")
     for label, values in (("input", input._array), ("target", target._array)):
-        if certainly(np.any((values < 0) | (values > 1))):
+        if not _in_unit_interval(values) and certainly(np.any((values < 0) | (values > 1))):
             raise RuntimeError(
                 f"all elements of {label} should be between 0 and 1. Logits go to the _with_logits form."
             )
     if weight is not None:
         weight = weight.expand(_broadcast(tuple(target.shape), tuple(weight.shape)))
     return apply(ops.bce, (input, target, weight), {"reduction": name})
+
+
+def _in_unit_interval(values: Any) -> bool:
+    """Whether it is quickly seen that all values are between 0 and 1 (not if one is nan)."""
+    if type(values) is not np.ndarray or not values.size:
+        return False
+    return values.item(values.argmin()) >= 0 and values.item(values.argmax()) <= 1
 
 
 def binary_cross_entropy_with_logits(
@@ -255,7 +270,7 @@ def gaussian_nll_loss(
         if tuple(input.shape[:-1]) == tuple(var.shape):
             var = var.unsqueeze(-1)
         elif not (tuple(input.shape[:-1]) == tuple(var.shape[:-1]) and var.shape[-1] == 1):
-            if np.broadcast_shapes(tuple(input.shape), tuple(var.shape)) != tuple(input.shape):
+            if not _fits_into(tuple(var.shape), tuple(input.shape)):
                 raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")

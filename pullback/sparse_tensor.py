@@ -272,7 +272,7 @@ def _divided(a: Any, b: Any, **options: Any) -> Any:
 
 @_form("add", "__add__")
 def _plus(a: Any, b: Any, *, alpha: Any = 1) -> Any:
-    if not (isinstance(a, SparseTensor) and isinstance(b, SparseTensor)) or a.dense_dim() or b.dense_dim():
+    if not (isinstance(a, SparseTensor) and isinstance(b, SparseTensor)) or a.sparse_dim() != b.sparse_dim():
         return FUNCTIONS["add"](_dense(a), _dense(b), alpha=alpha)
     places = FUNCTIONS["cat"]([a._places, b._places], 1)
     return make(places, FUNCTIONS["cat"]([a._entries, alpha * b._entries]), a.shape).coalesce()
@@ -319,6 +319,23 @@ _LINEAR = frozenset(
 )
 for _name in _LINEAR | {"abs", "sqrt", "sin", "tanh", "relu", "sign", "square", "expm1", "log1p", "pow", "long", "int", "bool"}:
     _entrywise(_name)
+
+
+def _written(name: str) -> None:
+    def function(x: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
+        if not isinstance(x, SparseTensor) or any(isinstance(value, Tensor) and value.dim() for value in args):
+            raise RuntimeError(f"{name} of a sparse tensor takes numbers only. Compute x.{name[:-1]}(...) instead")
+        if name == "clamp_" and not x._ordered:
+            once = x.coalesce()
+            x._places, x._entries, x._ordered = once._places, once._entries, True
+        getattr(x._entries, name)(*args, **kwargs)
+        return x
+
+    _FORMS[name] = function
+
+
+for _name in ("zero_", "neg_", "mul_", "div_", "clamp_", "detach_"):  # what is done to gradients in place
+    _written(_name)
 
 
 def inferred_shape(places: Tensor, entries: Tensor) -> Size:

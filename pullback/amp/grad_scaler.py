@@ -77,7 +77,7 @@ class GradScaler:
         inverse = 1.0 / self._scale
         grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         for grad in grads:
-            array = grad._array
+            array = (grad._values() if grad.is_sparse else grad)._array
             if array.dtype == np.float16:
                 raise ValueError("Attempting to unscale FP16 gradients.")
             finite = np.isfinite(array if array.dtype.kind != "V" else array.astype(np.float32))

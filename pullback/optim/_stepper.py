@@ -30,6 +30,7 @@ class ArrayOptimizer(Optimizer):
 
     _kernel: Callable[..., None]
     _counts_steps: bool = True
+    _accepts_sparse: bool = False
     _group_defaults: dict[str, Any] = {}
     """Options that older checkpoints may lack."""
     _tensor_state: tuple[str, ...] = ("step",)
@@ -129,6 +130,8 @@ class ArrayOptimizer(Optimizer):
         self, param: Tensor, grad: Tensor, state: dict[str, Any], names: tuple[str | None, ...], written: list[Tensor]
     ) -> list[Any]:
         """The kernel's arrays for one parameter, checked."""
+        if grad.is_sparse:
+            grad = self._dense(grad)
         first, second = param._array, grad._array
         if type(first) is not ndarray or type(second) is not ndarray:
             first, second = param.memory(), grad.memory()
@@ -159,6 +162,13 @@ class ArrayOptimizer(Optimizer):
                 "location. Please clone() the tensor before performing the operation."
             )
         return arrays
+
+    def _dense(self, grad: Tensor) -> Tensor:
+        """A sparse gradient with its zeros, where these change nothing."""
+        if not self._accepts_sparse:
+            name = type(self).__name__
+            raise RuntimeError(f"{name} does not support sparse gradients, please consider SparseAdam instead")
+        return grad.to_dense()
 
     def _counter(self, param: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Any:
         if not self._counts_steps:

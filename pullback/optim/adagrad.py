@@ -21,6 +21,7 @@ class Adagrad(ArrayOptimizer):
     """Each element's step shrinks with the sum of its squared gradients."""
 
     _kernel = _updates.adagrad
+    _accepts_sparse: bool = True
     _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
 
     def __init__(

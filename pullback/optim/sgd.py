@@ -22,6 +22,7 @@ class SGD(ArrayOptimizer):
 
     _kernel = _updates.sgd
     _counts_steps: bool = False
+    _accepts_sparse: bool = True
     _tensor_state: tuple[Any, ...] = ()
     _group_defaults: dict[Any, Any] = {
         "nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False,

@@ -254,8 +254,3 @@ def test_a_step_counts_as_a_write():
     optimizer.step()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
-
-
-def test_sparse_adam_says_no():
-    with pytest.raises(NotImplementedError, match="dense"):
-        pullback.optim.SparseAdam([leaf()])

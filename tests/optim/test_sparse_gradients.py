@@ -1,0 +1,106 @@
+"""Gradients that are sparse tensors, and the optimizers that take them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pullback
+
+torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks")
+
+OPTIMIZERS = {
+    "sgd": lambda optim, params, module: optim.SGD(params, 0.1),
+    "momentum": lambda optim, params, module: optim.SGD(params, 0.1, momentum=0.9, dampening=0.1),
+    "nesterov": lambda optim, params, module: optim.SGD(params, 0.1, momentum=0.9, nesterov=True),
+    "adagrad": lambda optim, params, module: optim.Adagrad(params, 0.1, lr_decay=0.1),
+    "sparse adam": lambda optim, params, module: optim.SparseAdam(params, 0.1),
+    "options": lambda optim, params, module: optim.SparseAdam(
+        params, module.tensor(0.1), betas=(0.5, 0.9), eps=1e-4, maximize=True
+    ),
+}
+PLACES = [[[1, 3, 1]], [[0, 3]], [[2]]]  # one sparse dim, some rows twice
+
+
+def training(module, optimizer):
+    """Weights after steps with gradients that were set by hand."""
+    table = module.arange(12, dtype=module.float64).reshape(4, 3).requires_grad_()
+    stepper = OPTIMIZERS[optimizer](module.optim, [table], module)
+    for places in PLACES:
+        values = module.ones(len(places[0]), 3, dtype=module.float64) * module.arange(1.0, 4.0)
+        table.grad = module.sparse_coo_tensor(module.tensor(places), values, (4, 3))
+        stepper.step()
+        yield table.detach().numpy().copy()
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_table_is_trained_as_in_torch(optimizer):
+    for ours, theirs in zip(training(pullback, optimizer), training(torch, optimizer), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+def test_state_of_sparse_adam_survives_a_checkpoint():
+    def run(module):
+        table = module.ones(3, 2, requires_grad=True)
+        gradient = module.sparse_coo_tensor(module.tensor([[1]]), module.ones(1, 2), (3, 2))
+        stepper = module.optim.SparseAdam([table], 0.1)
+        table.grad = gradient
+        stepper.step()
+        again = module.optim.SparseAdam([table], 0.5)
+        again.load_state_dict(stepper.state_dict())
+        again.step()
+        return table.tolist(), sorted(again.state[table]), again.state[table]["step"]
+
+    assert run(pullback) == run(torch)
+
+
+def refused(call):
+    with pytest.raises((RuntimeError, ValueError)) as caught:
+        call()
+    return str(caught.value)
+
+
+def test_optimizers_say_which_gradients_they_take():
+    def texts(module):
+        table, layer = module.ones(3, 2, requires_grad=True), module.nn.Linear(2, 2)
+        layer(module.ones(1, 2)).sum().backward()
+        table.grad = module.sparse_coo_tensor(module.tensor([[1]]), module.ones(1, 2), (3, 2))
+        yield refused(module.optim.Adam([table]).step)
+        yield refused(module.optim.SparseAdam(layer.parameters()).step)
+        yield refused(lambda: module.optim.SparseAdam([module.zeros(2, dtype=module.complex64)]))
+        yield refused(lambda: module.optim.SparseAdam([module.zeros(2).to_sparse()]))
+        yield refused(lambda: module.optim.SparseAdam(layer.parameters(), lr=0))
+        yield refused(lambda: module.optim.SparseAdam(layer.parameters(), betas=(0.9, 1.0)))
+        yield refused(lambda: module.optim.SparseAdam(layer.parameters(), eps=0))
+
+    assert list(texts(pullback)) == list(texts(torch))
+
+
+def test_gradients_are_changed_in_place():
+    def run(module):
+        gradient = module.sparse_coo_tensor(module.tensor([[1, 1, 2]]), module.ones(3, 2), (3, 2))
+        for change in (
+            lambda: gradient.mul_(2.0), lambda: gradient.div_(module.tensor(4.0)), lambda: gradient.neg_(),
+            lambda: gradient.zero_(),
+        ):  # fmt: skip
+            change()
+            yield gradient.to_dense().tolist()
+
+    assert list(run(pullback)) == list(run(torch))
+    table = pullback.ones(3, requires_grad=True)
+    table.grad = pullback.sparse_coo_tensor(pullback.tensor([[1, 1]]), pullback.ones(2), (3,))
+    pullback.nn.utils.clip_grad_value_([table], 1.5)
+    assert table.grad.to_dense().tolist() == [0, 1.5, 0]
+
+
+@pytest.mark.parametrize("value, expected", [(1.0, [0.0, -3.0]), (float("inf"), [1.0, 1.0])])
+def test_scaled_sparse_gradients_are_unscaled_and_watched(value, expected):
+    for module in (pullback, torch):
+        table = module.ones(2, requires_grad=True)
+        scaler = module.amp.GradScaler("cpu", init_scale=8.0)
+        scaler.scale(table.sum())
+        table.grad = module.sparse_coo_tensor(module.tensor([[0, 1]]), module.tensor([8 * value, 32.0]), (2,))
+        scaler.step(module.optim.SGD([table], lr=1.0))
+        assert table.tolist() == expected

@@ -14,6 +14,7 @@ import pytest
 import pullback.kernels.random.discrete as discrete
 import pullback.kernels.random.normals as normals
 import pullback.kernels.random.rejection as rejection
+import pullback.kernels.random.shuffling as shuffling
 import pullback.kernels.random.streams as streams
 from pullback.kernels.random.engine import DEFAULT_SEED, STATE_SIZE, Generator, default_generator
 
@@ -148,11 +149,18 @@ def test_samplers_interleave_on_one_stream() -> None:
     assert np.array_equal(torch.get_rng_state().numpy(), generator.state_bytes())
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 10, 499, 500, 501, 5000, 32768, 32769, 32770, 200_003])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 10, 63, 64, 65, 5000, 32768, 32769, 32770, 200_003])
 def test_randperm(count: int) -> None:
     for seed in SEEDS:
         generator = start(seed)
         assert_same(torch.randperm(count), discrete.randperm(generator, count), generator)
+
+
+@pytest.mark.parametrize("count", [64, 65, 5000, 65_537, 131_074])
+def test_randperm_without_lapack(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shuffling, "_lapack", lambda: None)
+    generator = start(8)
+    assert_same(torch.randperm(count), discrete.randperm(generator, count), generator)
 
 
 def test_huge_randperm(monkeypatch: pytest.MonkeyPatch) -> None:

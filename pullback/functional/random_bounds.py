@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -58,13 +59,18 @@ def _representable(low: int, high: int, kind: np.dtype, digits: int) -> tuple[in
 
 def check_bounds(bounds: tuple[tuple[str, Any], ...], kind: np.dtype) -> None:
     """RuntimeError if a dtype does not reach as far as these numbers."""
-    if kind.kind in "fV":
-        least, most = -finfo_max(kind), finfo_max(kind)
-    else:
-        least, most = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
+    least, most = _ends(kind)
     for name, value in bounds:
         if not least <= value <= most:
             raise RuntimeError(f"{name} is out of bounds for {_c_name(kind)}")
+
+
+@lru_cache
+def _ends(kind: np.dtype) -> tuple[float, float]:
+    """The smallest and the largest number of a dtype."""
+    if kind.kind in "fV":
+        return -finfo_max(kind), finfo_max(kind)
+    return (0, 1) if kind.kind == "b" else (int(np.iinfo(kind).min), int(np.iinfo(kind).max))
 
 
 def finfo_max(kind: np.dtype) -> float:

@@ -2,8 +2,8 @@
 
 Each function takes a ``Generator``, draws exactly as many words as torch's kernel and returns a fresh array.
 Lives here: randint, random_, randperm, Bernoulli, dropout and RReLU noise, multinomial.
-Does not live here: continuous distributions (streams.py), rejection samplers (rejection.py),
-argument checks and Tensors.
+Does not live here: the swaps of a shuffle (shuffling.py), continuous distributions (streams.py), rejection samplers
+(rejection.py), argument checks and Tensors.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from functools import lru_cache
 import numpy as np
 
 from .engine import Generator, Transform
+from .shuffling import swap_in_turn
 from .streams import Shape, exponential, sampled, uniform
 
 _FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 _LOW_53_BITS = np.array(2**53 - 1, np.uint64)
 _KINDS = 128  # transforms kept of each distribution
-_SMALL_PERMUTATION = 500
+_SMALL_PERMUTATION = 64
 _SWAPS_AT_ONCE = 1 << 16
 _INSIDE_OUT_FROM = (2**32 - 1) // 20
 _NEGATIVE_SELU_LIMIT = 1.7580993408473766
@@ -96,69 +97,25 @@ def randperm(generator: Generator, count: int, dtype: np.dtype = _INT64) -> np.n
         content = np.arange(count)
         _shuffle_inside_out(generator, content)
         return content.astype(dtype, copy=False)
+    if count < _SMALL_PERMUTATION:
+        return np.array(_small_permutation(generator, count), dtype)
     content = np.arange(count, dtype=np.int32)  # half the memory to move about
     with generator.lock:
         for start in range(0, count - 1, _SWAPS_AT_ONCE):
             bits = generator.bits32(min(_SWAPS_AT_ONCE, count - 1 - start))
             choices = np.arange(count - start, count - start - bits.size, -1, dtype=bits.dtype)
-            offsets = np.remainder(bits, choices, out=bits)
-            if count < _SMALL_PERMUTATION:
-                content = _swapped_one_by_one(content.tolist(), offsets.tolist())
-            else:
-                _swap_at_once(content[start:], offsets)
+            swap_in_turn(content[start:], np.remainder(bits, choices, out=bits))
     return content.astype(dtype, copy=False)
 
 
-def _swapped_one_by_one(content: list[int], offsets: list[int]) -> np.ndarray:
-    for step, offset in enumerate(offsets):
-        target = step + offset
-        content[step], content[target] = content[target], content[step]
-    return np.array(content, np.int64)
-
-
-def _swap_at_once(content: np.ndarray, offsets: np.ndarray) -> None:
-    """Swap place i of ``content`` with place i + offsets[i], for each i in turn, without a loop over them.
-
-    Write ``before[i]`` for where, at the start, that lay which is in place i just before step i. The last earlier
-    step that targeted place i put it there, so it is that step's own ``before``; if there is none, it is i itself.
-    Step i leaves in place i what the previous step with the same target put there, or what the target held at the
-    start. Sorting by (target, step) brings each step next to the previous one with its target.
-    """
-    count = offsets.size
-    keys = offsets.astype(np.uint64)
-    np.left_shift(keys, np.uint64(32), out=keys)
-    np.add(keys, np.arange(0, count * (2**32 + 1), 2**32 + 1, dtype=np.uint64), out=keys)
-    keys.sort()
-    step = (keys & np.uint64(0xFFFFFFFF)).view(np.int64)
-    target = np.right_shift(keys, np.uint64(32), out=keys).view(np.int64)
-    same_as_next = np.zeros(count, bool)
-    np.equal(target[1:], target[:-1], out=same_as_next[:-1])
-    last = np.flatnonzero(~same_as_next)  # of each run of steps with one target
-    first = np.zeros_like(last)
-    np.add(last[:-1], 1, out=first[1:])
-    places, writers = target.take(last), step.take(last)
-    stayed = np.flatnonzero(writers == places)  # a few steps that moved nothing: the one before, if any, counts
-    writers[stayed] = np.where(first[stayed] < last[stayed], step[last[stayed] - 1], places[stayed])
-    own = int(np.searchsorted(places, count))  # runs whose target has a step of its own in this call
-    before = np.arange(count)
-    before[places[:own]] = writers[:own]
-    _follow_chains(before, places[:own], writers[:own])
-    source = np.empty(count, np.int64)
-    source[step.take(first)] = places
-    again = np.flatnonzero(same_as_next)
-    source[step.take(again + 1)] = before.take(step.take(again))
-    new_content = content.take(source)
-    content[places[own:]] = content.take(before.take(writers[own:]))
-    content[:count] = new_content
-
-
-def _follow_chains(before: np.ndarray, places: np.ndarray, parents: np.ndarray) -> None:
-    """Replace before[places], which is ``parents``, by the ends of the chains before[before[...]]."""
-    while places.size:
-        following = before.take(parents)
-        moving = np.flatnonzero(following != parents)
-        places, parents = places.take(moving), following.take(moving)
-        before[places] = parents
+def _small_permutation(generator: Generator, count: int) -> list[int]:
+    """The same for a few numbers, where calling NumPy would cost more than the arithmetic."""
+    content = list(range(count))
+    with generator.lock:
+        for step, bits in enumerate(generator.bits32(max(count - 1, 0)).tolist()):
+            target = step + bits % (count - step)
+            content[step], content[target] = content[target], content[step]
+    return content
 
 
 def _shuffle_inside_out(generator: Generator, content: np.ndarray) -> None:

@@ -148,7 +148,7 @@ def _run(
             output = func(*tree_unflatten(inside, spec), **kwargs)
     finally:
         _depth.reset(token)
-    return _outputs(func, out_dims, output, level, size)
+    return _outputs(func, out_dims, output, level, size, moved)
 
 
 def _entered(value: Tensor, level: int, dim: int) -> Tensor:
@@ -158,10 +158,12 @@ def _entered(value: Tensor, level: int, dim: int) -> Tensor:
     return batch
 
 
-def _outputs(func: Callable, out_dims: Any, output: Any, level: int, size: int) -> Any:
+def _outputs(func: Callable, out_dims: Any, output: Any, level: int, size: int, inputs: list) -> Any:
     flat, spec = tree_flatten(output)
     dims = _flat_out_dims(func, out_dims, output, spec)
-    return tree_unflatten([_left(func, value, dim, level, size) for value, dim in zip(flat, dims, strict=True)], spec)
+    return tree_unflatten(
+        [_left(func, value, dim, level, size, inputs) for value, dim in zip(flat, dims, strict=True)], spec
+    )
 
 
 def _flat_out_dims(func: Callable, out_dims: Any, output: Any, spec: Any) -> list:
@@ -177,7 +179,7 @@ def _flat_out_dims(func: Callable, out_dims: Any, output: Any, spec: Any) -> lis
     return dims
 
 
-def _left(func: Callable, value: Any, dim: Any, level: int, size: int) -> Any:
+def _left(func: Callable, value: Any, dim: Any, level: int, size: int, inputs: list) -> Any:
     """A result out of the batch, with the batch as one of its dims."""
     if not isinstance(value, Tensor):
         if dim is None:
@@ -194,7 +196,7 @@ def _left(func: Callable, value: Any, dim: Any, level: int, size: int) -> Any:
     inside = value
     batched = False
     if level_of(array) == level:
-        inside = array.array if is_tensor(array.array) else wrap(array.array)
+        inside = array.array if is_tensor(array.array) else _as_view(array.array, inputs)
         batched = array.batched
     if dim is None:
         if batched:
@@ -212,6 +214,26 @@ def _left(func: Callable, value: Any, dim: Any, level: int, size: int) -> Any:
     if not -ndim <= dim < ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
     return inside.movedim(0, dim) if dim % ndim else inside
+
+
+def _as_view(array: Any, inputs: list) -> Tensor:
+    """A tensor for an array: a view of an input if the array lies in its memory, and can be described from there."""
+    memory = getattr(array, "base", None)
+    if memory is None:
+        return wrap(array)
+    while type(memory.base) is np.ndarray:
+        memory = memory.base
+    for value in inputs:
+        given = value._array if isinstance(value, Tensor) else None
+        if type(given) is not np.ndarray or given is not memory and given.base is not memory or given.dtype != array.dtype:
+            continue
+        width = array.itemsize
+        offset = array.__array_interface__["data"][0] - given.__array_interface__["data"][0]
+        if offset % width or any(step < 0 or step % width for step in array.strides):
+            continue
+        steps = tuple(step // width for step in array.strides)
+        return value.as_strided(array.shape, steps, value.storage_offset() + offset // width)
+    return wrap(array)
 
 
 # --- chunks and loops ---

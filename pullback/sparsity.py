@@ -230,7 +230,7 @@ def _of_linear(node: Any, position: int, slot: int, made: tuple, given: tuple) -
     found = _decoded(lambda codes: pulled(codes.reshape(made)), outs)  # every input in at most one output?
     if found is not None:
         return found[1], found[0]
-    if len(node.op.inputs) == 1 and node.outputs is None:
+    if len(node.op.inputs) == 1 == node.op.outputs:
         params = node.params or {}
         found = _decoded(lambda codes: node.op.forward(codes.reshape(given), **params), ins)  # or the other way round?
         if found is not None:

@@ -28,7 +28,7 @@ from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
 from .large_cotangents import run_by_blocks, sum_by_blocks
 from .mode import IN_RULES, NO_GRAD, RECORD, current_mode, set_mode
 from .node import FREED, Node
-from .op import NOTHING, passed_on
+from .op import NOTHING, TWO, passed_on
 from .saved import arrays_of, tensors_of
 from .tape import LARGE, by_blocks, wrap
 
@@ -127,11 +127,16 @@ class Sweep:
             if gradient is not None:
                 ours = not target.order and target not in self.leaves and self.is_fresh(node, gradient, results, cotangent)
                 self.deliver(target, 0 if slots is None else slots[position], gradient, ours)
-            elif target.is_node:
-                self.deliver_nothing(target)
-            elif self.arrivals is not None:
-                self.arrived(target)
+            else:
+                self.skip(target)
         return True
+
+    def skip(self, target: Any) -> None:
+        """A rule had no gradient for this node or leaf."""
+        if target.is_node:
+            self.deliver_nothing(target)
+        elif self.arrivals is not None:
+            self.arrived(target)
 
     def is_fresh(self, node: Node, gradient: Any, results: list[Any], cotangent: Any) -> bool:
         """Whether an operation's rule made this array for one input alone: then it can become a `.grad` as it is."""
@@ -166,13 +171,7 @@ class Sweep:
         values = tensors_of(node) if self.record else arrays_of(node)
         reach = self.reach
         if plan.joint is not None:
-            rule, sources = plan.joint
-            needs = plan.needs
-            if reach is not None:
-                needs = tuple(target is not None and target in reach for target in edges)
-            arguments = [values[s] if type(s) is int else needs if s == "needs" else params[s] for s in sources]
-            results = list(rule(cotangent, *arguments))
-            return results + [None] * (len(edges) - len(results))
+            return run_joint(node, cotangent, values, reach)
         results = [None] * len(edges)
         for position, rule, _, sources in plan.calls:
             if reach is None or edges[position] in reach:
@@ -354,6 +353,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
         record, reach, fit, plain = sweep.record, sweep.reach, sweep.fit, sweep.plain
         simple_leaves = sweep.arrivals is None
         last_write = maxsize if record else clock.last_write  # a recorded pass takes saved values as tensors
+    shared_by: Any = None  # the node whose joint rule gave `shares`
     placed: Any = ()  # nodes at which an array of our own waits that selections may write into
     # `upcoming` is a waiting node that is not in the heap yet, and `coming` the cotangent that waits there: in a chain
     # it is always the next one.
@@ -390,7 +390,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
         executed.append(node)
         edges, plan = node.edges, node.plan
         blocked = plan.blocked and type(cotangent) is ndarray
-        for position, rule, source, sources in plan.calls:
+        for position, rule, source, sources in plan.steps:
             target = edges[position]
             if reach is not None and target not in reach:
                 continue
@@ -419,8 +419,20 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                 gradient = rule(cotangent, values[source])
             elif source == NOTHING:
                 gradient = cotangent if rule is passed_on else rule(cotangent)
-            else:
+            elif source == TWO:
                 gradient = rule(cotangent, values[sources[0]], values[sources[1]])
+            else:  # the share of one input in the results of a joint rule
+                if shared_by is not node:
+                    shares, shared_by = run_joint(node, cotangent, values, reach), node
+                gradient = shares[position]
+                if gradient is None:
+                    if upcoming is not None:
+                        waiting[upcoming] = coming
+                        heappush(heap, (-upcoming.order, upcoming))
+                        upcoming = None
+                    sweep = sweep or adopt(heap, waiting, leaves, owned, executed)
+                    sweep.skip(target)
+                    continue
             if target.order:
                 if gradient.shape != target.shape or gradient.dtype is not target.dtype:
                     if target.outputs is not None:
@@ -465,6 +477,22 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                     owned[target] = gradient
             else:
                 leaves[target] = owned[target] = leaves[target] + gradient
+
+
+def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -> list[Any]:
+    """What a rule for all inputs sends to each of them; no array to two."""
+    edges = node.edges
+    (rule, sources), params, needs = node.plan.joint, node.params, node.plan.needs
+    if reach is not None:
+        needs = tuple([target is not None and target in reach for target in edges])
+    arguments = [values[s] if type(s) is int else needs if s == "needs" else params[s] for s in sources]
+    results = list(rule(cotangent, *arguments))
+    if len(results) < len(edges):
+        results += [None] * (len(edges) - len(results))
+    for position in range(1, len(results)):
+        if type(results[position]) is ndarray and any([results[position] is earlier for earlier in results[:position]]):
+            results[position] = results[position].copy()
+    return results
 
 
 def adopt(heap: list[Any], waiting: dict[Any, Any], leaves: dict[Any, Any], owned: dict[Any, Any], executed: list[Any]) -> Sweep:

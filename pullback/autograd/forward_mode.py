@@ -324,7 +324,7 @@ def unknown(out: Tensor, level: int) -> Tensor:
 
 def _pulled_back(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple, cotangents: tuple) -> list:
     g: Any = cotangents[0]
-    if op.outputs != 1:
+    if op.outputs != 1 and not op.first_only:
         g = tuple(
             _zeros_like(out) if cotangent is None else cotangent
             for cotangent, out in zip(cotangents, outs, strict=True)

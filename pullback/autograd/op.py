@@ -19,7 +19,7 @@ from .node import Node, node_class
 _FORMS: dict[tuple[Any, ...], int] = {(): 0, (0,): 1, (1,): 2, (1, 0): 3, (-1,): 4, (("shape", 0),): 5, (0, -1): 6}
 
 
-NOTHING, _TWO = -1, -2  # see `Plan.calls`
+NOTHING, TWO, JOINT = -1, -2, -3  # see `Plan.calls` and `Plan.steps`
 _dispatching: dict[type[Any], bool] = {}
 
 
@@ -67,7 +67,7 @@ class Plan:
     """For one combination of inputs that need gradients: what to save, and which rule gets which of it."""
 
     __slots__ = (
-        "saves", "calls", "keeps_output", "joint", "needs", "undefined_allowed", "quick", "frees", "form", "blocked", "places",
+        "saves", "calls", "steps", "keeps_output", "joint", "needs", "undefined_allowed", "frees", "form", "blocked", "places",
         "op",
     )  # fmt: skip
 
@@ -77,10 +77,12 @@ class Plan:
         # input number, -1 - output number, ('shape', input number) or a name such as 'arrays'
         self.saves: tuple[Any, ...] = saves
         # (input number, rule, source, sources): a source is a position in `saves` or a parameter's name; `source` is the
-        # position if there is just one, NOTHING, or _TWO positions; None in all other cases, where `sources.call` calls it
+        # position if there is just one, NOTHING, or TWO positions; None in all other cases, where `sources.call` calls it
         self.calls: tuple[Any, ...] = calls
         self.keeps_output: bool = keeps_output
         self.joint: Any = joint  # (rule, sources) of a rule shared by all inputs, else None
+        # what the engine goes through: the calls, or each input that wants its share in the results of the joint rule
+        self.steps: tuple[Any, ...] = calls or tuple([(i, None, JOINT, ()) for i, needed in enumerate(needs) if needed and joint])
         self.needs: tuple[bool, ...] = needs
         self.places: bool = False  # the rule puts its cotangent at an `index` of zeros
         self.blocked: bool = False  # whether rules are elementwise, on arrays so large that they run block by block
@@ -90,14 +92,13 @@ class Plan:
         self.form: Any = _FORMS.get(saves) if joint is None else None
         # more than shapes is kept
         self.frees: bool = any(type(code) is int or code in ("arrays", "outs", "extras") for code in saves)
-        # saved values are plain arrays, tensors or shapes
-        self.quick: bool = all(type(code) is not str for code in saves)
 
 
 class Op:
     """One differentiable operation on arrays."""
 
     shown_constants: dict[str, Any] = {}  # what nodes show as saved under torch's name, where it is always the same
+    first_only: bool = False  # of several outputs only the first carries a gradient: rules are given that one's cotangent
 
     def __init__(
         self,
@@ -256,7 +257,7 @@ def _summary(sources: tuple) -> int | None:
     """What a rule asks for besides the cotangent, if that is up to two saved values."""
     if len(sources) > 2 or not all(type(source) is int for source in sources):
         return None
-    return NOTHING if not sources else sources[0] if len(sources) == 1 else _TWO
+    return NOTHING if not sources else sources[0] if len(sources) == 1 else TWO
 
 
 def _rule_names(rule: Callable) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ def _as_output(node: Node, number: int, array: Any) -> Tensor:
     tensor = wrap(array)
     if node.output_storages is not None:
         tensor._storage = node.output_storages.get(number)
-    if array.dtype.kind in "fcV":
+    if array.dtype.kind in "fcV" and not (number and node.op.first_only):
         tensor._node, tensor._output_nr, tensor._requires_grad = node, number, True
     if node.notes is not None and "tangents" in node.notes:
         tensor._tangent = node.notes["tangents"].get(number)
@@ -163,6 +163,9 @@ def check_outputs(node: Node) -> None:
         kept = -1 - number in saves or "outs" in saves or number and "extras" in saves
         if kept and storage.written > node.order:
             shape, dtype = node.outputs[number] if node.outputs else (node.shape, node.dtype)
+            if number and not node.outputs:
+                extra = node.saved[saves.index("extras")][number - 1]
+                shape, dtype = extra.shape, extra.dtype
             expected = storage.version_at(node.order)
             raise RuntimeError(describe_write(_Meta(shape, dtype), node, number, storage, expected, None, node))
 

@@ -330,8 +330,8 @@ class SavedList(tuple):
     """Several saved values under one name (`arrays`, `outs`, or `extras`: all outputs but the first)."""
 
 
-def save(plan: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
-    """Gather what the rules of `plan` named; the second time as bare arrays, if the engine can use them."""
+def save(plan: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Gather what the rules of `plan` named; the second time as bare arrays, for the engine."""
     saved: list[Any] = []
     arrays: list[Any] = []
     for code in plan.saves:
@@ -347,9 +347,13 @@ def save(plan: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[tup
             value = outs[-1 - code]
         else:
             value = saved_under_name(code, inputs, outs)
+            if code == "arrays":
+                arrays.append(tuple([getattr(item, "_array", item) for item in value]))
+                saved.append(value)
+                continue
         arrays.append(value)
         saved.append(value)
-    return tuple(saved), tuple(arrays) if plan.quick and plan.joint is None else None
+    return tuple(saved), tuple(arrays)
 
 
 def saved_under_name(code: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> Any:
@@ -410,10 +414,16 @@ def record_many(
     """Record an operation with several results."""
     outs = tuple([result._array for result in results])
     node = make_node(op, inputs, params, mask, outs)
-    node.outputs = outputs = tuple([(out.shape, out.dtype) for out in outs])
-    node.general = True
+    if op.first_only:
+        node.shape, node.dtype = outs[0].shape, outs[0].dtype
+    else:
+        node.outputs = tuple([(out.shape, out.dtype) for out in outs])
+        node.arrays = None
+        node.general = True
     for number, result in enumerate(results):
-        if outputs[number][1].kind in "fcV":
+        if outs[number].dtype.kind in "fcV":
+            if number and op.first_only:
+                continue
             result._node = node
             result._output_nr = number
             result._requires_grad = True

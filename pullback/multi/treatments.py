@@ -159,7 +159,7 @@ def planes(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
 
 def planes_kept(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """A convolution that kept the columns of its input for the weight's gradient; these are of all samples together."""
-    return by_example(sweep, node, (g[0], *[None] * (len(g) - 1)), ("x",), ())
+    return by_example(sweep, node, g, ("x",), ())
 
 
 def grouped(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:

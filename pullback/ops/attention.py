@@ -41,7 +41,6 @@ def _attention_pullback(
     g: Any, query: Any, key: Any, value: Any, mask: Any, dropout: Any, outs: Any, needs: tuple, scale: float,
     causal: bool
 ) -> tuple:
-    g = g[0]
     wants_mask = needs[3]
     if plain(g, query, key, value, mask, dropout) and not is_half(query.dtype):
         if outs[1].ndim == query.ndim:  # few scores: the probabilities were kept

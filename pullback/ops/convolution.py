@@ -92,7 +92,6 @@ def _keeping_rule(
     g: Any, x: Any, weight: Any, bias: Any, extras: Any, needs: tuple, stride: tuple, padding: tuple, dilation: tuple,
     groups: int,
 ) -> tuple:  # fmt: skip
-    g = g[0]
     geometry = {"stride": stride, "padding": padding, "dilation": dilation}
     x_shape, weight_shape = tuple(x.shape), tuple(weight.shape)
     for_input = _input_rule(g, weight, x_shape, groups=groups, **geometry) if needs[0] else None

@@ -11,23 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, Plan
+from ..autograd.op import Op
+from .fusing import Several
 from .linalg import set_diagonal, solve, solve_triangular
 from .matmul import adjoint, diagonal_matrix, diagonal_of
 from .rearranging import triu
 
 
-class Decomposition(Op):
-    """An operation with several outputs whose rule wants to know which of them were used."""
-
-    def _make_plan(self, mask: int, count: int, rules: dict) -> Plan:
-        plan = super()._make_plan(mask, count, rules)
-        plan.undefined_allowed = True
-        return plan
-
-
-def _decomposition(node_name: str, forward: Any, joint: Any) -> Decomposition:
-    return Decomposition(node_name, forward, inputs=("x",), rules={}, joint=joint, outputs=0)
+def _decomposition(node_name: str, forward: Any, joint: Any) -> Op:
+    return Several(node_name, forward, inputs=("x",), rules={}, joint=joint, outputs=0)
 
 
 def _check_phase(diagonal: Any, function: str, what: str) -> None:
@@ -70,7 +62,7 @@ def _eigh_pullback(g: Any, outs: Any) -> list:
     return [vectors @ inner @ turned]
 
 
-eigh: Decomposition = _decomposition("LinalgEighBackward0", _eigh, _eigh_pullback)
+eigh: Op = _decomposition("LinalgEighBackward0", _eigh, _eigh_pullback)
 
 # --- general eigenvalues ---
 
@@ -99,7 +91,7 @@ def _eig_pullback(g: Any, outs: Any) -> list:
     return [solve(turned, inner @ turned)[0]]
 
 
-eig: Decomposition = _decomposition("LinalgEigBackward0", _eig, _eig_pullback)
+eig: Op = _decomposition("LinalgEigBackward0", _eig, _eig_pullback)
 
 # --- singular values ---
 
@@ -151,7 +143,7 @@ def _svd_vectors_pullback(to_left: Any, to_values: Any, to_right: Any, left: Any
     return result
 
 
-svd: Decomposition = _decomposition("LinalgSvdBackward0", _svd, _svd_pullback)
+svd: Op = _decomposition("LinalgSvdBackward0", _svd, _svd_pullback)
 
 # --- QR ---
 
@@ -202,4 +194,4 @@ def _qr_tall_pullback(to_q: Any, to_r: Any, q: Any, r: Any) -> Any:
     return solve_triangular(adjoint(r), result, left=False, upper=False, unit=False)
 
 
-qr: Decomposition = _decomposition("LinalgQrBackward0", _qr, _qr_pullback)
+qr: Op = _decomposition("LinalgQrBackward0", _qr, _qr_pullback)

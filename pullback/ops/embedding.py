@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, linear, op
+from ..autograd.op import Op, linear
 from ..kernels.embedding import embedding_backward, scatter_add_rows
 from .batching import collected, looked_up
-from .fusing import in_single
+from .fusing import fused, in_single
 from .pooling import scatter_planes
 
 
@@ -105,10 +105,10 @@ def _max_bags(x: Any, bags: Any, count: int) -> tuple:
 
 def _max_bags_pullback(g: Any, x_shape: tuple, bags: Any, extras: Any, count: int) -> tuple:
     if x_shape[0] == 0:  # every bag is empty
-        return g[0][:0], None
+        return g[:0], None
     filled = (np.bincount(np.asarray(getattr(bags, "_array", bags)), minlength=count) > 0)[:, None]
-    by_column = np.swapaxes(g[0] * filled, 0, 1)
+    by_column = np.swapaxes(g * filled, 0, 1)
     return np.swapaxes(scatter_planes(by_column, extras[0], spatial=(x_shape[0],)), 0, 1), None
 
 
-max_bags: Op = op("EmbeddingBagBackward0", _max_bags, inputs=("x", "bags"), outputs=0, joint=_max_bags_pullback)
+max_bags: Op = fused("EmbeddingBagBackward0", _max_bags, inputs=("x", "bags"), joint=_max_bags_pullback)

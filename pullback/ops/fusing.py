@@ -25,11 +25,17 @@ def plain(*values: Any) -> bool:
 
 
 class Fused(Op):
-    """An operation whose further outputs (statistics, indices) carry no gradient: its rule reads `g[0]` alone."""
+    """An operation whose further outputs (statistics, indices) carry no gradient: its rule is given the first's alone."""
+
+    first_only: bool = True
+
+
+class Several(Op):
+    """An operation with several outputs whose rule wants to know which of them were used."""
 
     def _make_plan(self, mask: int, count: int, rules: dict) -> Plan:
         plan = super()._make_plan(mask, count, rules)
-        plan.undefined_allowed = True  # spares zeros in the place of cotangents that nobody looks at
+        plan.undefined_allowed = True
         return plan
 
 

@@ -201,7 +201,6 @@ def _cross_entropy(
 def _cross_entropy_pullback(
     g: Any, x: Any, target: Any, weight: Any, extras: Any, ignore_index: int, reduction: str, smoothing: float
 ) -> tuple:
-    g = g[0]
     if plain(g, x, target, weight):
         if extras[0].ndim == x.ndim == 2:  # few elements: the probabilities were kept
             out = np.array(extras[0])

@@ -52,7 +52,6 @@ def _layer_norm(x: Any, weight: Any, bias: Any, axes: int, eps: float) -> tuple:
 def _layer_norm_pullback(
     g: Any, x: Any, weight: Any, extras: Any, needs: tuple, axes: int, eps: float
 ) -> tuple:
-    g = g[0]
     if plain(g, x, weight):
         kind = x.dtype
         if not is_half(kind):
@@ -87,7 +86,6 @@ def _rms_norm(x: Any, weight: Any, axes: int, eps: float | None) -> tuple:
 
 
 def _rms_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, axes: int, eps: float | None) -> tuple:
-    g = g[0]
     if plain(g, x, weight):
         kind = x.dtype
         gradients = kernels.rms_norm_backward(
@@ -227,7 +225,6 @@ def _large_batch_norm_pullback(
 
 
 def _batch_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, eps: float) -> tuple:
-    g = g[0]
     if plain(g, x, weight) and not is_half(x.dtype):
         return _plain_batch_norm_pullback(g, x, weight, extras[0], extras[1], needs, eps)
     axis = _channels(x)
@@ -347,7 +344,6 @@ def _large_group_norm_pullback(
 def _group_norm_pullback(
     g: Any, x: Any, weight: Any, extras: Any, needs: tuple, groups: int, eps: float
 ) -> tuple:
-    g = g[0]
     if plain(g, x, weight) and not is_half(x.dtype) and x.size:
         return _plain_group_norm_pullback(g, x, weight, extras[0], extras[1], needs, groups)
     shape = tuple(x.shape)

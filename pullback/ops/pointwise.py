@@ -16,7 +16,7 @@ from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import number_in
 from ..kernels import rectifier
 from ..quiet import restore, silence
-from .fusing import keep
+from .fusing import fused, keep
 
 _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
 
@@ -325,13 +325,7 @@ polar: Op = op(
 
 # --- taking floating point numbers apart ---
 
-frexp: Op = op(
-    "FrexpBackward0",
-    np.frexp,
-    inputs=("x",),
-    outputs=0,
-    joint=lambda g, extras: (g[0] * 2.0 ** -extras[0],),
-)
+frexp: Op = fused("FrexpBackward0", np.frexp, inputs=("x",), joint=lambda g, extras: (g * 2.0 ** -extras[0],))
 
 
 def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:

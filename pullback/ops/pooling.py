@@ -62,7 +62,7 @@ def _max_pool(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tu
 
 
 def _max_pool_rule(g: Any, x_shape: tuple, extras: Any, kernel: tuple) -> tuple:
-    return (scatter_planes(g[0], extras[0], spatial=_spatial(x_shape, len(kernel))),)
+    return (scatter_planes(g, extras[0], spatial=_spatial(x_shape, len(kernel))),)
 
 
 def _max_pool_op(name: str) -> Op:
@@ -90,11 +90,11 @@ def _adaptive_max(x: Any, output: tuple) -> tuple:
 
 
 def _adaptive_max_rule(g: Any, x_shape: tuple, extras: Any, output: tuple) -> tuple:
-    return (scatter_planes(g[0], extras[0], spatial=_spatial(x_shape, len(output))),)
+    return (scatter_planes(g, extras[0], spatial=_spatial(x_shape, len(output))),)
 
 
 adaptive_max_pool: dict[int, Op] = {
-    axes: op(name, in_single(_adaptive_max), inputs=("x",), outputs=0, batch=leading, joint=_adaptive_max_rule)
+    axes: fused(name, in_single(_adaptive_max), inputs=("x",), batch=leading, joint=_adaptive_max_rule)
     for axes, name in ((1, "SqueezeBackward1"), (2, "AdaptiveMaxPool2DBackward0"), (3, "AdaptiveMaxPool3DBackward0"))
 }
 
@@ -107,11 +107,11 @@ def _fractional(x: Any, samples: Any, kernel: tuple, output: tuple) -> tuple:
 
 
 def _fractional_rule(g: Any, x_shape: tuple, extras: Any, kernel: tuple) -> tuple:
-    return scatter_planes(g[0], extras[0], spatial=_spatial(x_shape, len(kernel))), None
+    return scatter_planes(g, extras[0], spatial=_spatial(x_shape, len(kernel))), None
 
 
 fractional_max_pool: dict[int, Op] = {
-    axes: op(name, in_single(_fractional), inputs=("x", "samples"), outputs=0, batch=leading, joint=_fractional_rule)
+    axes: fused(name, in_single(_fractional), inputs=("x", "samples"), batch=leading, joint=_fractional_rule)
     for axes, name in ((2, "FractionalMaxPool2DBackward0"), (3, "FractionalMaxPool3DBackward0"))
 }
 

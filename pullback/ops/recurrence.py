@@ -13,7 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op, op
 from ..kernels import recurrence, recurrent_cells
-from .fusing import example_by_example, fused, plain, recorded_pullback
+from .fusing import Several, example_by_example, plain, recorded_pullback
 from .matmul import linear_layer, linear_map
 from .pointwise import relu, sigmoid, tanh
 
@@ -114,11 +114,13 @@ def _layer_pullback(
     return found if found is not None else recorded_pullback(composed_layer, slopes, arrays, params, needs)
 
 
-layer: Op = fused(
+layer: Op = Several(
     "MkldnnRnnLayerBackward0",
     _layer,
     inputs=("x", "hidden", "cell", "weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr"),
+    rules={},
     joint=_layer_pullback,
+    outputs=0,
 )
 
 
@@ -153,4 +155,5 @@ def _cell_pullback(
     return recorded_pullback(composed_cell, slopes, arrays, {"mode": mode}, needs)
 
 
-cell: Op = fused("ThnnFusedCellBackward0", _cell, inputs=_STEP, joint=_cell_pullback)  # of a GRU or an LSTM
+# of a GRU or an LSTM
+cell: Op = Several("ThnnFusedCellBackward0", _cell, inputs=_STEP, rules={}, joint=_cell_pullback, outputs=0)

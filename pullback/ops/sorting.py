@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from .fusing import fused
 from .reductions import each_along
 from .scatter import along_axis
 
@@ -57,14 +58,14 @@ def _selection(node_name: str, forward: Any, distinct: bool = True) -> Op:
     `distinct`: no element is picked twice.
     """
 
-    def back(g: tuple, extras: tuple, x_shape: tuple, axis: int, keepdims: Any) -> tuple:
-        values, index = g[0], extras[0]
+    def back(g: Any, extras: tuple, x_shape: tuple, axis: int, keepdims: Any) -> tuple:
+        index = extras[0]
         if not keepdims:
             lead = (slice(None),) * axis
-            values, index = values[(*lead, None)], index[(*lead, None)]
-        return (add_along(values, index, axis=axis, size=x_shape[axis], distinct=distinct),)
+            g, index = g[(*lead, None)], index[(*lead, None)]
+        return (add_along(g, index, axis=axis, size=x_shape[axis], distinct=distinct),)
 
-    return op(node_name, forward, inputs=("x",), outputs=0, joint=back)
+    return fused(node_name, forward, inputs=("x",), joint=back)
 
 
 def picked(x: Any, index: Any, axis: int, keepdims: Any) -> tuple[Any, ...]:

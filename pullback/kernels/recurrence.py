@@ -103,7 +103,7 @@ class Layer:
             self.steps(part, after, self.cut(more, chunk) if self.keeps_more else None)
             self.hidden[:size] = after[-1]
         state = (self.hidden,) if self.cell is None else (self.hidden, self.cell)
-        return outputs.copy().reshape(*self.shape[:-1], -1), gates, outputs, more, *state
+        return outputs.copy().reshape(*self.shape[:-1], outputs.shape[1]), gates, outputs, more, *state
 
     def steps(self, gates: np.ndarray, outputs: np.ndarray, more: Any) -> None:
         """Run the steps of a chunk: `gates` holds the input's share and is left with the gates' values."""

@@ -53,8 +53,14 @@ def fold(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
             f"but got input.size(1)={rows} and kernel_size={kernel}."
         )
+    if any(count < 1 for count in windows.output):
+        raise RuntimeError(
+            f"Given output_size={spatial}, kernel_size={kernel}, dilation={dilation}, padding={padding}, "
+            f"stride={stride}, calculated shape of the array of sliding blocks as {windows.output}, which is too small "
+            "(non-positive)"
+        )
     expected = math.prod(windows.output)
-    if positions != expected or any(count < 1 for count in windows.output):
+    if positions != expected:
         raise RuntimeError(
             f"Given output_size={spatial}, kernel_size={kernel}, dilation={dilation}, padding={padding}, "
             f"stride={stride}, expected size of input's dimension 2 to match the calculated number of sliding blocks "

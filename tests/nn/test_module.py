@@ -305,3 +305,49 @@ def test_a_handle_does_not_keep_a_module_alive():
     gc.collect()
     assert alive() is None
     handle.remove()
+
+
+TO_ARGUMENTS = """
+m.to("cpu", True)
+m.to(None, True)
+m.to(T.float64, "cpu")
+m.to(T.float32, T.float32)
+m.to(1, 2, 3)
+m.to(1, True, 2)
+m.to([])
+m.to({}, non_blocking=True)
+m.to(m)
+m.to(x=1)
+m.to(T.int64)
+m.to("cpu", T.int64, True)
+m.to(T.zeros(1), True, True)
+m.to(T.zeros(1, dtype=T.int64))
+m.to("cpu", T.float64, True)
+m.to(None, T.float64)
+m.to(T.float64, True)
+m.to(T.zeros(1, dtype=T.float64), True)
+m.to(dtype=T.float64, device="cpu", non_blocking=True)
+"""
+
+
+@pytest.mark.parametrize("line", TO_ARGUMENTS.strip().splitlines())
+def test_the_arguments_of_to_are_read_as_in_torch(line):
+    def outcome(module):
+        model = module.nn.Linear(2, 2)
+        try:
+            eval(line, {"m": model, "T": module})
+        except (TypeError, RuntimeError) as error:
+            return type(error)
+        return str(model.weight.dtype)
+
+    assert outcome(pullback) == outcome(pytest.importorskip("torch"))
+
+
+def test_a_subclass_may_register_buffers_without_asking_whether_they_persist():
+    class Old(pullback.nn.Module):
+        def register_buffer(self, name, value):
+            super().register_buffer(name, value, True)
+
+    module = Old()
+    module.table = pullback.nn.Buffer(pullback.ones(2))
+    assert list(module.state_dict()) == ["table"]

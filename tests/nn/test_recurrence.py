@@ -263,3 +263,17 @@ def test_computed_weights(kind: str) -> None:
         result.sum().backward()
         found.append([result, *(p.grad for p in layer.parameters())])
     compare(found[1], found[0], 1e-12)
+
+
+@pytest.mark.parametrize("options", [{}, {"bidirectional": True, "num_layers": 2}, {"batch_first": True}])
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+def test_a_batch_of_nothing_goes_through(kind, options):
+    for library, layer in zip((torch, pullback), twin(kind, (3, 4), options), strict=True):
+        shape = (0, 5, 3) if "batch_first" in options else (5, 0, 3)
+        x = library.zeros(shape, dtype=library.float64, requires_grad=True)
+        out, state = layer(x)
+        out.sum().backward()
+        state = state[0] if kind == "LSTM" else state
+        layers = 4 if options.get("bidirectional") else 1
+        assert tuple(out.shape) == (*shape[:2], 8 if layers == 4 else 4) and tuple(state.shape) == (layers, 0, 4)
+        assert x.grad.shape == shape and not layer.weight_ih_l0.grad.any()

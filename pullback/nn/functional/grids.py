@@ -7,6 +7,7 @@ are functions of the grid, so gradients of any order reach both.
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from typing import Any
 
@@ -37,11 +38,6 @@ def _warn_corners() -> None:
 
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
-    if input.ndim not in (4, 5) or input.ndim != grid.ndim:
-        raise RuntimeError(
-            f"grid_sampler(): expected {min(max(input.ndim, 4), 5)}D input and grid with same number of dimensions, "
-            f"but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
-        )
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(
             "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
@@ -51,6 +47,11 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
         raise RuntimeError(
             f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but got grid with sizes "
             f"{list(grid.shape)}"
+        )
+    if input.ndim not in (4, 5) or input.ndim != grid.ndim:
+        raise RuntimeError(
+            f"grid_sampler(): expected {min(max(input.ndim, 4), 5)}D input and grid with same number of dimensions, "
+            f"but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
     for d in range(2, input.ndim):
         if input.shape[d] == 0:
@@ -137,8 +138,8 @@ def _read(input: Tensor, corner: list[Tensor]) -> Tensor:
     n, channels = input.shape[:2]
     output = tuple(flat.shape[1:])
     indices = flat.unsqueeze(1).expand((n, channels, *output))
-    planes = input.reshape((n, channels, -1))
-    values = apply(gather_planes, (planes, indices.reshape((n, channels, -1))), {"axes": 1})
+    planes = input.reshape((n, channels, math.prod(sizes)))
+    values = apply(gather_planes, (planes, indices.reshape((n, channels, math.prod(output)))), {"axes": 1})
     values = values.reshape((n, channels, *output))
     nothing = constant(np.asarray(0, values._array.dtype))
     return where(valid.unsqueeze(1), values, nothing)

@@ -211,7 +211,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
                             "(torch.nn.Buffer, torch.Tensor or None expected)")
         if isinstance(value, Buffer):
             self._forget(name, keep=self._buffers)
-            self.register_buffer(name, value, value.persistent)
+            self.register_buffer(name, value, **({} if value.persistent else {"persistent": False}))
         else:
             self._buffers[name] = run_registration_hooks(_global_buffer_registration_hooks, self, name, value)
 
@@ -409,13 +409,28 @@ def _typename(value: Any) -> str:
 def _parse_to(*args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, copy: bool = False,
               memory_format: Any = None) -> tuple[Any, Any, bool, Any]:
     """The device, dtype, `non_blocking` and memory format meant by the arguments of `to`."""
-    for position, argument in enumerate(args):
-        if isinstance(argument, pullback.Tensor):
-            device, dtype = argument.device, argument.dtype
-        elif isinstance(argument, pullback.dtype):
-            dtype = argument
-        elif isinstance(argument, bool):
-            non_blocking = argument if position and not isinstance(args[position - 1], bool) else non_blocking
-        elif argument is not None:
-            device = argument
-    return device, dtype, non_blocking, memory_format
+    rest = list(args)
+    if rest and isinstance(rest[0], pullback.Tensor):
+        like = rest.pop(0)
+        device, dtype = like.device, like.dtype
+    elif rest and isinstance(rest[0], pullback.dtype):
+        dtype = rest.pop(0)
+    elif rest:
+        device = rest.pop(0)
+        if rest and (rest[0] is None or isinstance(rest[0], pullback.dtype)):
+            dtype = rest.pop(0) or dtype
+        elif rest:
+            raise _wrong_arguments(args)
+    flags = [rest.pop(0) for _ in rest[:2]]
+    is_device = device is None or isinstance(device, (str, int, pullback.device)) and not isinstance(device, bool)
+    if rest or not is_device or not all(isinstance(flag, bool) for flag in flags):
+        raise _wrong_arguments(args)
+    if copy or len(flags) == 2 and flags[1]:
+        raise RuntimeError(".to() does not accept copy argument")
+    return device, dtype, flags[0] if flags else non_blocking, memory_format
+
+
+def _wrong_arguments(args: tuple[Any, ...]) -> TypeError:
+    kinds = ", ".join(type(argument).__name__ for argument in args)
+    return TypeError(f"to() received an invalid combination of arguments - got ({kinds}), but expected one of: (device, "
+                     "dtype, non_blocking), (dtype, non_blocking), (tensor, non_blocking), each from the left")

@@ -217,7 +217,10 @@ def _left(func: Callable, value: Any, dim: Any, level: int, size: int, inputs: l
 
 
 def _as_view(array: Any, inputs: list) -> Tensor:
-    """A tensor for an array: a view of an input if the array lies in its memory, and can be described from there."""
+    """A tensor for an array: an input itself, or a view of it if the array lies in its memory."""
+    for value in inputs:
+        if isinstance(value, Tensor) and value._array is array and not value.requires_grad:
+            return value
     memory = getattr(array, "base", None)
     if memory is None:
         return wrap(array)

@@ -417,6 +417,8 @@ def _like(function: Any, input: Tensor, dtype: Any, requires_grad: bool, device:
     array = input._array
     wanted = array.dtype if dtype is None else as_dtype(dtype).numpy
     if isinstance(array, (np.ndarray, np.generic)):
+        if not array.flags.c_contiguous and 0 in array.strides:  # an expanded tensor has no order of its own
+            array = np.empty(array.shape, wanted)
         return finish(function(array, dtype=wanted), requires_grad, device)
     return beside(input, finish(function(np.empty(array.shape, wanted)), requires_grad, device))
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, op
+from .striding import in_order
 
 BOOL = np.dtype(bool)
 
@@ -27,7 +28,7 @@ def _truth(ufunc: np.ufunc) -> Any:
             found = np.count_nonzero(x)
             return np.bool_(found == x.size if ufunc is np.logical_and else found != 0)
         result = ufunc.reduce(x, axis=axis, keepdims=keepdims) if axis or not np.ndim(x) else x != 0
-        return np.asarray(result).astype(np.uint8 if x.dtype == np.uint8 else bool)
+        return np.asarray(result).astype(np.uint8 if x.dtype == np.uint8 else bool, order="C")
 
     return forward
 
@@ -35,7 +36,7 @@ def _truth(ufunc: np.ufunc) -> Any:
 all_axes: Op = _counting("All", _truth(np.logical_and))
 any_axes: Op = _counting("Any", _truth(np.logical_or))
 count_nonzero: Op = _counting(
-    "CountNonzero", lambda x, axis: np.asarray(np.add.reduce(np.asarray(x) != 0, axis=axis, dtype=np.int64))
+    "CountNonzero", lambda x, axis: in_order(np.asarray(np.add.reduce(np.asarray(x) != 0, axis=axis, dtype=np.int64)))
 )
 argmax: Op = _counting("Argmax", lambda x, axis, keepdims: np.asarray(x.argmax(axis, keepdims=keepdims)))
 argmin: Op = _counting("Argmin", lambda x, axis, keepdims: np.asarray(x.argmin(axis, keepdims=keepdims)))

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..autograd.op import Op, conjugate, linear, op
 from .pairs import complex_logaddexp
+from .striding import in_order
 
 
 def _slices(axis: int) -> tuple:
@@ -31,7 +32,7 @@ def wide(x: Any) -> Any:
 def _cumsum(x: Any, axis: int, reverse: bool) -> Any:
     if reverse:
         return np.flip(_cumsum(np.flip(x, axis), axis, False), axis)
-    return np.add.accumulate(wide(x), axis=axis).astype(x.dtype, copy=False)
+    return np.add.accumulate(wide(in_order(x)), axis=axis).astype(x.dtype, copy=False)
 
 
 cumsum: Op = linear("CumsumBackward0", _cumsum, x=lambda g, axis, reverse: cumsum(g, axis=axis, reverse=not reverse))
@@ -116,7 +117,7 @@ def _cumprod_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:
 
 cumprod: Op = op(
     "CumprodBackward0",
-    lambda x, axis: np.multiply.accumulate(wide(x), axis=axis).astype(x.dtype, copy=False),
+    lambda x, axis: np.multiply.accumulate(wide(in_order(x)), axis=axis).astype(x.dtype, copy=False),
     x=_cumprod_pullback,
 )
 
@@ -125,7 +126,7 @@ cumprod: Op = op(
 
 def _logcumsumexp(x: Any, axis: int) -> Any:
     if x.dtype.kind != "c":
-        return np.logaddexp.accumulate(wide(x), axis=axis).astype(x.dtype, copy=False)
+        return np.logaddexp.accumulate(wide(in_order(x)), axis=axis).astype(x.dtype, copy=False)
     rows = np.moveaxis(x, axis, 0)
     out = np.array(rows)
     for i in range(1, len(out)):  # one after the other: the imaginary part adds up, it is not an angle

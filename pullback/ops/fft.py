@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear
+from .striding import in_order
 
 
 def _complex_of(dtype: Any) -> Any:
@@ -46,6 +47,7 @@ def _pass(x: Any, axes: tuple, forward: bool) -> tuple[Any, int]:
 
 def _transform(x: Any, axes: tuple, scale: float, forward: bool) -> Any:
     """All frequencies. The result of a real input is complex as well."""
+    x = in_order(x)
     if not axes or 0 in x.shape:
         return _scaled(x.astype(_complex_of(x.dtype)), scale)
     out, left = _pass(x, axes, forward)
@@ -61,6 +63,7 @@ transform: Op = linear("FftC2CBackward0", _transform, x=_transform_adjoint)
 
 def _real_transform(x: Any, axes: tuple, scale: float) -> Any:
     """Of a real input: the last axis keeps the non-negative frequencies only."""
+    x = in_order(x)
     if 0 in x.shape:
         shape = list(x.shape)
         shape[axes[-1]] = shape[axes[-1]] // 2 + 1

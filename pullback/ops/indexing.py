@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from .striding import in_order
 
 
 def _pick(x: Any, index: tuple) -> Any:
@@ -129,7 +130,7 @@ pick.keeps_params = put.keeps_params = True
 
 
 def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    return np.where(mask, np.asarray(value).astype(x.dtype, copy=False), x)
+    return in_order(np.where(mask, np.asarray(value).astype(x.dtype, copy=False), x))
 
 
 def write_masked(out: Any, mask: Any, value: Any) -> None:

@@ -12,12 +12,13 @@ import numpy as np
 
 from ..autograd.op import Op, linear, op
 from .reductions import sum_axes
+from .striding import in_order
 
 # --- joining ---
 
 
 def _concatenate(*arrays: Any, axis: int) -> Any:
-    return np.concatenate(arrays, axis)
+    return in_order(np.concatenate(arrays, axis))
 
 
 def _cut(g: Any, needs: tuple, shapes: tuple, axis: int) -> list:
@@ -91,6 +92,7 @@ def _flip(x: Any, axes: tuple) -> Any:
 
 
 def _roll(x: Any, shifts: tuple, axes: tuple) -> Any:
+    x = in_order(x)
     if len(axes) > 1 or not x.size:
         return np.roll(x, shifts, axes)
     lead = (_FULL,) * axes[0]
@@ -121,12 +123,14 @@ def _lower(rows: int, columns: int, diagonal: int) -> Any:
 
 
 def _tril(x: Any, diagonal: int) -> Any:
+    x = in_order(x)
     rows, columns = x.shape[-2:]
     few = rows * columns <= 4096  # then making the mask takes longer than using it
     return np.where(_lower(rows, columns, diagonal), x, _zero(x)) if few else np.tril(x, diagonal)
 
 
 def _triu(x: Any, diagonal: int) -> Any:
+    x = in_order(x)
     rows, columns = x.shape[-2:]
     few = rows * columns <= 4096
     return np.where(_lower(rows, columns, diagonal - 1), _zero(x), x) if few else np.triu(x, diagonal)

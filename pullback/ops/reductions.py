@@ -14,6 +14,7 @@ from ..autograd.op import Op, linear, op
 from ..constants import FLOAT32, FLOAT64, ones
 from ..kernels.products import total
 from .shape import _expand, expand, reshape
+from .striding import in_order
 
 
 def kept_shape(shape: tuple[Any, ...], axis: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -56,10 +57,11 @@ def _sum(x: Any, axis: tuple, keepdims: Any) -> Any:
             if x.size >= _LARGE_SUM and type(x) is np.ndarray and x.flags.c_contiguous:
                 return total(x)
             return np.add.reduce(x, None)  # the same, with less to look at
-        return np.add.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
+        out = np.add.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
+        return out if out.ndim < 2 else in_order(out)
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
-        return np.add.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
-    return np.add.reduce(x, axis=axis, dtype=kind if kind.kind in "iu" else None, keepdims=keepdims)
+        return in_order(np.add.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype))
+    return in_order(np.add.reduce(x, axis=axis, dtype=kind if kind.kind in "iu" else None, keepdims=keepdims))
 
 
 def _sum_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
@@ -148,6 +150,7 @@ def each_along(op: Any, values: list[Any], flags: list[Any], params: dict[Any, A
 
 
 def _softmax(x: Any, axis: int) -> Any:
+    x = in_order(x)
     if x.size >= _LARGE or x.dtype.itemsize == 2:
         return _kernels().softmax(x, axis=axis)
     shifted = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
@@ -173,6 +176,7 @@ softmax: Op = op("SoftmaxBackward0", _softmax, x=lambda g, out, axis: softmax_pu
 
 
 def _log_softmax(x: Any, axis: int) -> Any:
+    x = in_order(x)
     if x.size >= _LARGE or x.dtype.itemsize == 2:
         return _kernels().log_softmax(x, axis=axis)
     shifted = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
@@ -204,11 +208,11 @@ def _extreme_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any) -> A
 
 
 def _amax(x: Any, axis: tuple, keepdims: Any) -> Any:
-    return np.maximum.reduce(x, axis=axis, keepdims=keepdims)
+    return in_order(np.maximum.reduce(x, axis=axis, keepdims=keepdims))
 
 
 def _amin(x: Any, axis: tuple, keepdims: Any) -> Any:
-    return np.minimum.reduce(x, axis=axis, keepdims=keepdims)
+    return in_order(np.minimum.reduce(x, axis=axis, keepdims=keepdims))
 
 
 amax: Op = op("AmaxBackward0", _amax, x=_extreme_pullback)

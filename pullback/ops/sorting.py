@@ -14,6 +14,7 @@ from ..autograd.op import Op, linear, op
 from .fusing import fused
 from .reductions import each_along
 from .scatter import along_axis
+from .striding import in_order
 
 
 def _take_along(x: Any, index: Any, axis: int) -> Any:
@@ -158,11 +159,11 @@ mode: Op = _selection("ModeBackward0", _mode)
 
 
 def _max_index(x: Any, axis: int, keepdims: Any) -> tuple:
-    return np.maximum.reduce(x, axis=axis, keepdims=keepdims), x.argmax(axis, keepdims=keepdims)
+    return in_order(np.maximum.reduce(x, axis=axis, keepdims=keepdims)), x.argmax(axis, keepdims=keepdims)
 
 
 def _min_index(x: Any, axis: int, keepdims: Any) -> tuple:
-    return np.minimum.reduce(x, axis=axis, keepdims=keepdims), x.argmin(axis, keepdims=keepdims)
+    return in_order(np.minimum.reduce(x, axis=axis, keepdims=keepdims)), x.argmin(axis, keepdims=keepdims)
 
 
 max_index: Op = _selection("MaxBackward0", _max_index)
@@ -171,6 +172,7 @@ min_index: Op = _selection("MinBackward0", _min_index)
 
 def _running(x: Any, axis: int, accumulate: Any) -> tuple:
     """Running extrema and, for each, the index of the latest element that equals it."""
+    x = in_order(x)
     values = accumulate(x, axis=axis)
     reached = values == x
     if x.dtype.kind in "fV":

@@ -15,6 +15,7 @@ from .cumulative import has_zeros, products_before
 from .pointwise import fill, sgn
 from .reductions import count_of, spread, sum_axes, unkeep
 from .shape import permute, reshape
+from .striding import in_order
 
 # --- variance ---
 
@@ -26,7 +27,7 @@ def _variance(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     values = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     mean = np.add.reduce(values, axis=axis, keepdims=True) / max(count, 1)
     deviation = values - mean
-    total = np.add.reduce(deviation * deviation, axis=axis, keepdims=keepdims)
+    total = in_order(np.add.reduce(deviation * deviation, axis=axis, keepdims=keepdims))
     divisor = max(count - correction, 0)
     if divisor:
         out = total / divisor
@@ -105,7 +106,7 @@ def _vector_norm(x: Any, order: float, axis: tuple, keepdims: Any) -> Any:
         out = np.sqrt(np.add.reduce(size * size, axis=axis, keepdims=keepdims))
     else:
         out = np.add.reduce(size**order, axis=axis, keepdims=keepdims) ** (1 / order)
-    return out if out.dtype is kind else out.astype(kind)
+    return in_order(out if out.dtype is kind else out.astype(kind))
 
 
 def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple[Any, ...], keepdims: Any) -> Any:
@@ -153,9 +154,9 @@ def _logsumexp(x: Any, axis: tuple, keepdims: Any) -> Any:
     real = x.real if x.dtype.kind == "c" else x
     if x.dtype.itemsize == 2:
         return _logsumexp(x.astype(np.float32), axis, keepdims).astype(x.dtype)
-    peak = np.maximum.reduce(real, axis=axis, keepdims=True, initial=-np.inf)
+    peak = in_order(np.maximum.reduce(real, axis=axis, keepdims=True, initial=-np.inf))
     peak = np.where(np.isfinite(peak), peak, x.real.dtype.type(0))
-    out = np.log(np.add.reduce(np.exp(x - peak), axis=axis, keepdims=True)) + peak
+    out = np.log(in_order(np.add.reduce(np.exp(x - peak), axis=axis, keepdims=True))) + peak
     return out if keepdims else out.reshape(tuple(n for i, n in enumerate(out.shape) if i not in axis))
 
 
@@ -172,8 +173,8 @@ logsumexp: Op = op(
 
 def _product(x: Any, axis: tuple, keepdims: Any) -> Any:
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
-        return np.multiply.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
-    return np.multiply.reduce(x, axis=axis, dtype=x.dtype if x.dtype.kind in "iu" else None, keepdims=keepdims)
+        return in_order(np.multiply.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype))
+    return in_order(np.multiply.reduce(x, axis=axis, dtype=x.dtype if x.dtype.kind in "iu" else None, keepdims=keepdims))
 
 
 def _others(x: Any) -> Any:

@@ -16,6 +16,14 @@ from ..autograd.op import Op, linear
 Geometry = tuple[Any, ...]  # (shape, strides, offset)
 
 
+def in_order(x: Any) -> Any:
+    """An array with its elements in memory in the order of its axes: torch leaves the results of most operations so.
+
+    NumPy follows the order of the operands instead, and a `view` of such a result would be refused.
+    """
+    return x if x.ndim < 2 or x.flags.c_contiguous else x.copy()
+
+
 def owner_of(array: np.ndarray) -> np.ndarray:
     """The array that owns the memory another looks at."""
     while isinstance(array.base, np.ndarray):

@@ -107,4 +107,4 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         num_classes = int(array.max()) + 1
     elif certainly(array.max() >= num_classes):
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return constant((array[..., None] == np.arange(num_classes)).astype(np.int64))
+    return constant((array[..., None] == np.arange(num_classes)).astype(np.int64, order="C"))

@@ -1,0 +1,67 @@
+"""Results lie in memory in the order of their axes wherever torch's do: what can be viewed there can be viewed here."""
+
+from __future__ import annotations
+
+import pytest
+
+import pullback
+
+torch = pytest.importorskip("torch")
+
+INPUTS = {
+    "permuted": lambda t: t.arange(1.0, 25.0).reshape(2, 3, 4).permute(2, 0, 1),
+    "transposed": lambda t: t.arange(1.0, 17.0).reshape(4, 4).t(),
+    "expanded": lambda t: t.arange(3.0).expand(4, 3),
+    "sliced": lambda t: t.arange(24.0).reshape(4, 6)[:, ::2],
+    "channels last": lambda t: t.arange(96.0).reshape(2, 4, 4, 3).permute(0, 3, 1, 2),
+}
+OPERATIONS = """
+x.softmax(-1)
+x.softmax(0)
+x.log_softmax(0)
+x.cumsum(0)
+x.cumprod(-1)
+x.logcumsumexp(0)
+x.cummax(0)[0]
+x.roll(1, 0)
+x.tril()
+x.triu()
+x.masked_fill(x > 1, 0.0)
+t.cat([x, x])
+t.cat([x, x], -1)
+t.stack([x, x])
+x.sum(0)
+x.sum(-1)
+x.sum(0, keepdim=True)
+x.half().sum(-1)
+x.long().sum(-1)
+x.mean(-1)
+x.amax(0)
+x.max(-1)[0]
+x.min(0)[0]
+x.var(0)
+x.std(-1)
+x.prod(0)
+x.norm(dim=0)
+x.logsumexp(-1)
+x.any(0)
+x.count_nonzero(0)
+x + 1
+x.exp()
+t.zeros_like(x)
+t.ones_like(x)
+t.full_like(x, 2.0)
+t.empty_like(x)
+t.fft.fft(x)
+t.fft.rfft(x)
+t.nn.functional.one_hot(x.long())
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("given", INPUTS)
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_what_torch_can_view_can_be_viewed(given, operation):
+    expected, found = (eval(operation, {"t": t, "x": INPUTS[given](t)}) for t in (torch, pullback))  # noqa: S307
+    assert found.shape == expected.shape
+    if expected.is_contiguous():
+        assert found.is_contiguous() and found.view(-1).shape == (expected.numel(),)

@@ -46,6 +46,22 @@ def drawn_by(draw: Callable[..., Any], generator: Any, shape: tuple[Any, ...], *
     return drawn(lambda sizes: draw(generator, sizes, *args), shape)
 
 
+def memory_of_examples(array: Any) -> np.ndarray | None:
+    """The whole of a batch that has a place for each example of every level, if all of them want different numbers."""
+    for level, randomness, _ in reversed(_levels.get()):
+        if randomness != "different" or type(array) is not Batched or array.level != level or not array.batched:
+            return None
+        array = raw(array.array)
+    return array if isinstance(array, np.ndarray) else None
+
+
+def as_examples(array: Any) -> Any:
+    """An array with axes for all levels in front, as a batch."""
+    for level, _, _ in _levels.get():
+        array = Batched(array, level)
+    return array
+
+
 def drawn_from(draw: Callable[..., Any], *parameters: Any) -> Any:
     """What `draw` gives for arrays of parameters, each example's own: possibly a batch."""
     levels = _levels.get()

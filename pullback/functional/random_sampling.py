@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import random as random_module
-from ..arrays.randomness import drawn_by, drawn_from, refuse_different, refuse_same
+from ..arrays.randomness import as_examples, drawn_by, drawn_from, memory_of_examples, refuse_different, refuse_same
 from ..autograd.mode import current_mode
 from ..autograd.op import Op, op
 from ..autograd.tape import apply, wrap
@@ -225,6 +225,10 @@ def _in_memory_order(
     array: Any, kind: np.dtype, draw: Callable[..., np.ndarray], generator: Any, *args: Any
 ) -> np.ndarray:
     """Draw values for an array so that they run along its memory: `draw(generator, shape, kind, contiguous, ...)`."""
+    if not isinstance(array, np.ndarray):
+        whole = memory_of_examples(array)
+        if whole is not None and not whole.flags.c_contiguous:
+            return as_examples(_in_memory_order(whole, kind, draw, generator, *args))
     if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
         return drawn_by(draw, generator, array.shape, kind, True, *args)
     order = _memory_order(array)

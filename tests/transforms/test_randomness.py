@@ -109,3 +109,25 @@ def test_an_ensemble_drops_other_elements_in_each_member():
     outputs = pullback.vmap(member, in_dims=(0, None), randomness="different")(state, pullback.ones(4, 6))
     dropped = np.asarray((outputs == 0).detach())
     assert not any((dropped[i] == dropped[j]).all() for i in range(3) for j in range(i))
+
+
+@pytest.mark.parametrize(
+    "name, draw",
+    [
+        ("rand_like", lambda library, x: library.rand_like(x)),
+        ("randn_like of a result", lambda library, x: library.randn_like(x.sin() * x)),
+        ("normal_", lambda library, x: x.clone().normal_()),
+        ("bernoulli_", lambda library, x: x.clone().bernoulli_(0.5)),
+        ("randint_like", lambda library, x: library.randint_like(x, 0, 100)),
+    ],
+)
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_numbers_run_along_the_memory_of_the_whole_batch(name, draw, dim):
+    torch = pytest.importorskip("torch")
+    answers = []
+    for library in (P, torch):
+        x = library.arange(24.0).reshape(2, 3, 4)
+        library.manual_seed(5)
+        drawn = library.vmap(lambda x, library=library: draw(library, x), in_dims=dim, randomness="different")(x)
+        answers.append(np.asarray(drawn))
+    np.testing.assert_allclose(*answers, rtol=1e-6)

@@ -125,7 +125,7 @@ def test_an_ensemble_drops_other_elements_in_each_member():
 def test_numbers_run_along_the_memory_of_the_whole_batch(name, draw, dim):
     torch = pytest.importorskip("torch")
     answers = []
-    for library in (P, torch):
+    for library in (pullback, torch):
         x = library.arange(24.0).reshape(2, 3, 4)
         library.manual_seed(5)
         drawn = library.vmap(lambda x, library=library: draw(library, x), in_dims=dim, randomness="different")(x)

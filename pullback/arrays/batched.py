@@ -43,7 +43,9 @@ class DynamicShape(NotBatchable):
 
 def raw(value: Any) -> Any:
     """The array-like with NumPy's attributes inside a value: a Tensor's array, anything else as it is."""
-    return value._array if hasattr(value, "_pullback_apply") and not isinstance(value, Batched) else value
+    if type(value) is Batched or not hasattr(value, "_pullback_apply"):
+        return value
+    return value._array
 
 
 def all_values(value: Any) -> np.ndarray:

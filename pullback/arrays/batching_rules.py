@@ -23,13 +23,16 @@ _BASIC = frozenset((int, slice, type(None), type(...)))
 POINTWISE_KINDS: tuple[Any, ...] = ("elementwise", "elementwise_pull", "real_pull")
 
 
-def apply_batched(op: Any, inputs: Any, params: dict[Any, Any] | None, level: int = 0) -> Any:
+def apply_batched(
+    op: Any, inputs: Any, params: dict[Any, Any] | None, level: int | None = None, held: int | None = None
+) -> Any:
     """Run an operation on inputs of which some are batches, and wrap what comes out as batches of the same level.
 
-    The level is the innermost among inputs and parameters; who knows it says so.
+    Who knows them says which is the innermost level, and which among the parameters (`held`).
     """
-    held = params_level(params) if params else 0
-    if not level:
+    if held is None:
+        held = params_level(params) if params else 0
+    if level is None:
         level = held
         for value in inputs:
             if type(value) is Batched and value.level > level:
@@ -59,7 +62,7 @@ def apply_batched(op: Any, inputs: Any, params: dict[Any, Any] | None, level: in
     if not size and True not in flags and not getattr(op, "decides_batch", False):
         return wrapped(op(*values, **params), level, False)
     rule = op.batch or rule_of(op)
-    if rule is pointwise and plain and _broadcasts(values, flags):
+    if plain and rule is pointwise and _broadcasts(values, flags):
         out = op.forward(*values, **params) if params else op.forward(*values)
     else:
         out = rule(op, values, flags, params, size)
@@ -94,7 +97,7 @@ def plain_payload(value: Any) -> Any:
 
 
 def is_tensor(value: Any) -> bool:
-    return hasattr(value, "_pullback_apply") and type(value) is not Batched
+    return type(value) is not ndarray and hasattr(value, "_pullback_apply") and type(value) is not Batched
 
 
 def uniform(values: list[Any]) -> list[Any]:
@@ -175,29 +178,27 @@ def pointwise(op: Any, values: list[Any], flags: list[Any], params: dict[Any, An
     """Line examples up from the right, as broadcasting does."""
     if len(values) == 1:
         return op(values[0], **params)
-    ndims = [ndim_of(value, flag) for value, flag in zip(values, flags, strict=True)]
-    ndim = max(ndims)
-    return op(
-        *[
-            lined_up(value, flag, ndim) if flag and own < ndim else value
-            for value, flag, own in zip(values, flags, ndims, strict=True)
-        ],
-        **params,
-    )
+    ndim = max([ndim_of(value, flag) for value, flag in zip(values, flags, strict=True)])
+    return op(*[lined_up(value, flag, ndim) for value, flag in zip(values, flags, strict=True)], **params)
 
 
 def lined_up(value: Any, flag: bool, ndim: int) -> Any:
     """With axes of size 1 between the batch axis and the example's own."""
     if not flag:
         return value
-    shape = tuple(raw(value).shape)
+    shape = value.shape if type(value) is ndarray else tuple(raw(value).shape)
     missing = ndim + 1 - len(shape)
-    return np.reshape(value, (shape[0],) + (1,) * missing + shape[1:]) if missing > 0 else value
+    if missing <= 0:
+        return value
+    wanted = shape[:1] + (1,) * missing + shape[1:]
+    return value.reshape(wanted) if type(value) is ndarray else np.reshape(value, wanted)
 
 
 def with_batch_axis(value: Any, flag: bool, size: int) -> Any:
     """The same value for every example, spelled out."""
-    return value if flag else np.broadcast_to(value, (size, *np.shape(raw(value))))
+    if flag:
+        return value
+    return np.broadcast_to(value, (size, *(value.shape if type(value) is ndarray else np.shape(raw(value)))))
 
 
 _POSITIONAL = (

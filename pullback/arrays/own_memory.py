@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd import general
 from ..autograd.tape import wrap
 from ..autograd.views import alias_of, base_of, steps_of
 from ..tensor import Tensor
@@ -61,12 +62,16 @@ def follow_memory(tensor: Tensor) -> None:
 
 def look_at_base(tensor: Tensor) -> None:
     """A view whose base has become followed by the tape outside looks at that: it was made before."""
-    view = tensor._view
-    if type(tensor._array) is not Batched or is_tensor(tensor._array.array):
+    array = tensor._array
+    if type(array) is not Batched or is_tensor(array.array):
         return
+    view: Any = tensor._view
     base = base_of(view)
     array = base._array
-    if type(array) is Batched and is_tensor(array.array):
+    if type(array) is Batched and type(array.array) is not np.ndarray and is_tensor(array.array):
         for op, params in steps_of(view, base):
             array = apply_batched(op, (array,), params)
         tensor._array = array
+
+
+general.look_at_base = look_at_base

@@ -31,20 +31,19 @@ def moved(**kinds: str) -> Rule:
     """One array; each named parameter is an 'axis' (or several), a 'shape', an 'index', or has a 'zero' per axis."""
 
     def rule(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
-        changed = dict(params)
-        for name, kind in kinds.items():
-            if name in params:
-                changed[name] = _shifted(params[name], kind, size)
-        return op(values[0], **changed)
+        changed = {
+            name: _shifted(value, kinds[name], size) if name in kinds else value for name, value in params.items()
+        }
+        value = values[0]
+        return op.forward(value, **changed) if type(value) is np.ndarray else op(value, **changed)
 
     return rule
 
 
 def _shifted(value: Any, kind: str, size: int) -> Any:
     if kind == "axis":
-        return value + 1 if isinstance(value, int) else tuple(axis + 1 for axis in value)
-    front = {"shape": size, "index": _ALL, "zero": 0, "one": 1}[kind]
-    return (front, *value)
+        return value + 1 if isinstance(value, int) else tuple([axis + 1 for axis in value])
+    return (_ALL if kind == "index" else size if kind == "shape" else int(kind == "one"), *value)
 
 
 def reshape(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
@@ -54,11 +53,12 @@ def reshape(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any]
         from ..functional.shape import reshape as tensor_reshape
 
         return tensor_reshape(value, shape)
-    return op(value, shape=shape)
+    return op.forward(value, shape=shape) if type(value) is np.ndarray else op(value, shape=shape)
 
 
 def permute(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    return op(values[0], axes=(0, *(axis + 1 for axis in params["axes"])))
+    axes = (0, *[axis + 1 for axis in params["axes"]])
+    return op.forward(values[0], axes=axes) if type(values[0]) is np.ndarray else op(values[0], axes=axes)
 
 
 def expand(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:

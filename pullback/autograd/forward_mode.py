@@ -14,29 +14,52 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.casting import cast, real
+from ..ops.shape import expand
 from ..ops.striding import geometry_of
 from ..tensor import Tensor, anchor_of
 from . import general, tape, views
 from .fit import fit_tensor
-from .mode import Mode, current_mode, set_mode
+from .mode import NO_GRAD, RECORD, Mode, current_mode, set_mode
 from .op import Op, _rule_names, conjugate
 from .safe_mode import rules_running
 
 
 def apply_dual(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mode: Mode, level: int) -> Any:
     """Run an operation whose inputs have tangents of `level`, which is the innermost."""
-    result = general._apply(op, inputs, params, mode, below=level)
-    results = result if isinstance(result, tuple) else (result,)
-    tangents = [value._tangent.get(level) if isinstance(value, Tensor) and value._tangent else None for value in inputs]
-    primals = tuple(below_level(value, level) if isinstance(value, Tensor) else value for value in inputs)
-    outs = tuple(below_level(value, level) for value in results)
-    with rules_running(mode):
-        found = pushforward(op, primals, tangents, params or {}, outs)
+    if level == 1 and _nothing_else(mode):  # without these tangents, operations are ordinary ones
+        set_mode(RECORD if mode.grad else NO_GRAD)
+        try:
+            result = tape.apply(op, inputs, params)
+            results, found = _with_tangents(op, inputs, params, result, level)
+        finally:
+            set_mode(mode)
+    else:
+        result = general._apply(op, inputs, params, mode, below=level)
+        with rules_running(mode):
+            results, found = _with_tangents(op, inputs, params, result, level)
     for out, tangent in zip(results, found, strict=True):
         if tangent is not None:
             set_tangent(out, level, tangent)
     note_output_tangents(results)
     return result
+
+
+def _nothing_else(mode: Mode) -> bool:
+    """Whether nothing but forward mode is special."""
+    return not (
+        mode.batch_level or mode.inference or mode.saved_hooks or mode.safe or mode.autocast is not None
+        or mode.anomaly is not None or mode.profiler is not None
+    )  # fmt: skip
+
+
+def _with_tangents(op: Op, inputs: tuple, params: dict | None, result: Any, level: int) -> tuple[tuple, list]:
+    """The results as a tuple, and their tangents."""
+    results = result if isinstance(result, tuple) else (result,)
+    tangents = [value._tangent.get(level) if isinstance(value, Tensor) and value._tangent else None for value in inputs]
+    primals = tuple([below_level(value, level) if isinstance(value, Tensor) else value for value in inputs])
+    outs = tuple([below_level(value, level) for value in results])
+    return results, pushforward(op, primals, tangents, params or {}, outs)
 
 
 def set_tangent(tensor: Tensor, level: int, tangent: Tensor) -> None:
@@ -90,13 +113,12 @@ def pushforward(
     op: Op, primals: tuple[Any, ...], tangents: list[Any], params: dict[Any, Any], outs: tuple[Any, ...]
 ) -> list[Any]:
     """The tangents of the outputs, None where there is none."""
-    if not any(_differentiable(out) for out in outs):
-        return [None] * len(outs)
-    tangents = [
-        tangent if tangent is not None and op.differentiable(position) else None
-        for position, tangent in enumerate(tangents)
-    ]
-    if all(tangent is None for tangent in tangents):
+    if not op.always_differentiable:
+        tangents = [
+            tangent if tangent is not None and op.differentiable(position) else None
+            for position, tangent in enumerate(tangents)
+        ]
+    if all([tangent is None for tangent in tangents]) or not any([_differentiable(out) for out in outs]):
         return [None] * len(outs)
     if op.pushforward is not None:
         found = op.pushforward(primals, tangents, outs, **params)
@@ -129,13 +151,10 @@ def _differentiable(tensor: Tensor) -> bool:
 
 def _shaped(tangent: Tensor, out: Tensor) -> Tensor:
     """Expanded and cast to be like the value it belongs to."""
-    from ..ops.casting import cast, real
-    from ..ops.shape import expand
-
     if not isinstance(tangent, Tensor):
         tangent = tape.wrap(np.asarray(tangent))
     array, wanted = tangent._array, out._array
-    if array.dtype != wanted.dtype:
+    if array.dtype is not wanted.dtype and array.dtype != wanted.dtype:
         if array.dtype.kind == "c" and wanted.dtype.kind != "c":
             tangent = real(tangent)
         tangent = cast(tangent, dtype=wanted.dtype)
@@ -389,3 +408,6 @@ def tangents_of(tensor: Tensor) -> dict[int, Tensor] | None:
         for level, tangent in view.base._tangent.items():
             set_tangent(tensor, level, _part_of(tangent, view))
     return tensor._tangent
+
+
+general.apply_dual = apply_dual

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from numpy import ndarray
+
 from ..arrays.batched import Batched, params_level
 from ..tensor import Tensor
 from . import tape, views
@@ -39,31 +41,33 @@ def apply_special(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None
 
 def _apply_in_batch(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> Any:
     """`_apply` when nothing but batches is special."""
-    level = params_level(params) if params else 0
+    level = held = params_level(params) if params else 0
     if op.view:
         inputs[0].memory()
-    alike, arrays = True, []
+    for value in inputs:
+        if isinstance(value, Tensor):
+            if value._view is not None:
+                look_at_base(value)
+                views.refresh(value)
+            value = value._array
+        if type(value) is Batched and value.level > level:
+            level = value.level
+    given, arrays = [], []
     mask, bit = 0, 1
     for value in inputs:
         array = value
         if isinstance(value, Tensor):
-            if value._view is not None:
-                _look_at_base(value)
-                views.refresh(value)
-            if value._requires_grad:
-                mask |= bit
             array = value._array
-            if type(array) is not Batched or level and array.level != level:
-                alike = False
+            if level and (type(array) is not Batched or array.level != level):
+                array = Batched(payload_of(value, level), level, False)
+                value = tape.wrap(array)
+            elif value._requires_grad:
+                mask |= bit
+        given.append(value)
         arrays.append(array)
         bit += bit
-        if type(array) is Batched and array.level > level:
-            level = array.level
-    if level and not alike:
-        inputs = lifted(inputs, level)
-        arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
-        mask = tape.needs_gradient(op, inputs)
-    out = apply_batched(op, arrays, params, level) if level else op.forward(*arrays, **(params or {}))
+    inputs = tuple(given)
+    out = apply_batched(op, arrays, params, level, held) if level else op.forward(*arrays, **(params or {}))
     mask = mask & op.differentiable_inputs if mode.grad else 0
     if op.outputs != 1:
         return tape.finish_many(op, inputs, params, out, mask)
@@ -81,8 +85,6 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
     if mode.dual_level or mode.batch_level:
         dual, batch = top_levels(inputs, params, below)
         if dual > batch:
-            from .forward_mode import apply_dual
-
             return apply_dual(op, inputs, params, mode, dual)
         if batch:
             inputs = lifted(inputs, batch)
@@ -142,7 +144,7 @@ def top_levels(inputs: tuple[Any, ...], params: dict[Any, Any] | None, below: fl
         array = value
         if isinstance(value, Tensor):
             if value._view is not None:
-                _look_at_base(value)
+                look_at_base(value)
             array = value._array
             if value._tangent is None and value._view is not None and value._view.base._tangent is not None:
                 from .forward_mode import tangents_of
@@ -157,11 +159,18 @@ def top_levels(inputs: tuple[Any, ...], params: dict[Any, Any] | None, below: fl
     return dual, batch
 
 
-def _look_at_base(tensor: Tensor) -> None:
-    if type(tensor._array) is Batched:
-        from ..arrays.own_memory import look_at_base
+def apply_dual(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mode: Mode, level: int) -> Any:
+    """The function of that name in `forward_mode.py`, which puts itself here when it is imported."""
+    from . import forward_mode
 
-        look_at_base(tensor)
+    return forward_mode.apply_dual(op, inputs, params, mode, level)
+
+
+def look_at_base(tensor: Tensor) -> None:
+    """The function of that name in `arrays/own_memory.py`, which puts itself here when it is imported."""
+    from ..arrays import own_memory
+
+    own_memory.look_at_base(tensor)
 
 
 def lifted(inputs: tuple[Any, ...], level: int) -> tuple[Any, ...]:
@@ -188,14 +197,17 @@ def payload_of(value: Tensor, level: int) -> Any:
         value = below_level(value, level)
     if value.requires_grad or value._tangent is not None:
         return value
-    return value.memory()
+    array = value._array
+    return array if type(array) is ndarray else value.memory()
 
 
-def apply_batched(op: Op, arrays: Any, params: dict[Any, Any] | None, level: int = 0) -> Any:
+def apply_batched(
+    op: Op, arrays: Any, params: dict[Any, Any] | None, level: int | None = None, held: int | None = None
+) -> Any:
     """The function of that name in `arrays/batching_rules.py`, which puts itself here when it is imported."""
     from ..arrays import batching_rules
 
-    return batching_rules.apply_batched(op, arrays, params, level)
+    return batching_rules.apply_batched(op, arrays, params, level, held)
 
 
 tape.apply_special = apply_special

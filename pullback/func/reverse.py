@@ -165,7 +165,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
 
 def _check_tensors(flat: list, name: str, arguments: str) -> None:
-    if not flat or flat == [None]:
+    if not flat or flat[0] is None and len(flat) == 1:
         raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {flat})")
     for value in flat:
         if not isinstance(value, Tensor):

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from ..constants import FLOAT32, FLOAT64, ones
 from .pooling import adaptive_bounds, pooled_shape
 from .threads import parallel_rows
 
@@ -180,7 +181,8 @@ def adaptive_avg_pool(x: np.ndarray, *, output: Ints) -> np.ndarray:
     if all(count == 1 for count in output) and x.size:
         lead = x.shape[: x.ndim - axes]
         flat = x.reshape(math.prod(lead), -1)
-        mean = np.vecdot(flat, np.ones(flat.shape[1], x.dtype)) / flat.shape[1]
+        count = flat.shape[1]
+        mean = np.vecdot(flat, ones(count, x.dtype) if x.dtype in (FLOAT32, FLOAT64) else np.ones(count, x.dtype)) / count
         return mean.reshape(*lead, *output).astype(dtype, copy=False)
     for axis, count in enumerate(output, x.ndim - axes):
         bounds = adaptive_bounds(x.shape[axis], count)

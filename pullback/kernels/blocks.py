@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pullback.kernels.threads import parallel_tasks
+from pullback.quiet import quiet
 
 Coefficients = tuple[float, ...]
 Table = tuple[Coefficients, Coefficients]
@@ -75,7 +76,7 @@ def _floating_dtype(arrays: list[np.ndarray]) -> np.dtype:
     return _DOUBLE if dtype.kind in "biu" else dtype
 
 
-@np.errstate(all="ignore")
+@quiet
 def _quietly(core: Callable[..., np.ndarray], flat: list[np.ndarray], work: np.dtype) -> np.ndarray:
     return core(*[array.astype(work, copy=False) for array in flat])
 

@@ -18,6 +18,8 @@ from .threads import parallel_rows
 from .windows import Windows, windows_of
 
 Ints = tuple[int, ...]
+SMALL = 4096
+"""Up to this many taps in all, they are picked at once."""
 
 
 def pooled_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
@@ -92,6 +94,10 @@ def max_pool(
     windows = windows_of(spatial, kernel, stride, padding, dilation, output)
     planes = _planes(x, axes)
     lead = x.shape[: x.ndim - axes]
+    if 0 < x.size and len(planes) * math.prod(output) * windows.taps <= SMALL:
+        small = _small_max_pool(planes, windows)
+        if small is not None:
+            return small[0].reshape(*lead, *output), small[1].reshape(*lead, *output)
     out = np.empty((len(planes), *output), x.dtype)
     found = np.empty((len(planes), *output), np.int64) if indices else None
     tables = _index_tables(windows) if indices else None
@@ -114,6 +120,49 @@ def max_pool(
         _repair_indices(planes, windows, out, found)
         found = found.reshape(*lead, *output)
     return out.reshape(*lead, *output), found
+
+
+@functools.lru_cache(maxsize=64)
+def _window_table(windows: Windows) -> tuple[np.ndarray, np.ndarray] | None:
+    """For each output position the flat indices of its taps, (positions, taps), and where its row begins.
+
+    Taps in the padding repeat the first one inside: that changes neither the maximum nor where it is found first. None
+    if a window lies in the padding altogether.
+    """
+    axes = len(windows.kernel)
+    flat, inside = np.zeros((1,) * 2 * axes, np.int64), np.ones((1,) * 2 * axes, bool)
+    for axis, step in enumerate(_steps(windows.spatial)):
+        starts = np.arange(windows.output[axis]) * windows.stride[axis] - windows.padding[axis]
+        places = starts[:, None] + np.arange(windows.kernel[axis]) * windows.dilation[axis]
+        shape = [1] * 2 * axes
+        shape[axis], shape[axes + axis] = places.shape
+        places = places.reshape(shape)
+        flat = flat + places * step
+        inside = inside & (places >= 0) & (places < windows.spatial[axis])
+    flat, inside = flat.reshape(-1, windows.taps), inside.reshape(-1, windows.taps)
+    if not inside.any(axis=1).all():
+        return None
+    first = np.take_along_axis(flat, inside.argmax(axis=1)[:, None], axis=1)
+    return np.where(inside, flat, first), np.arange(len(flat)) * windows.taps
+
+
+def _small_max_pool(planes: np.ndarray, windows: Windows) -> tuple[np.ndarray, np.ndarray] | None:
+    """(values, indices), each (planes, positions), by picking all taps at once: quickest where there are few."""
+    known = _window_table(windows)
+    if known is None:
+        return None
+    table, starts = known
+    found = table.take(planes.take(table, 1).argmax(2) + starts)
+    out = planes.take(found + _plane_starts(len(planes), planes.shape[1]))
+    if out.dtype.kind == "f" and np.count_nonzero(out != out):
+        shape = (len(planes), *windows.output)
+        _repair_indices(planes, windows, out.reshape(shape), found.reshape(shape))
+    return out, found
+
+
+@functools.lru_cache(maxsize=64)
+def _plane_starts(count: int, size: int) -> np.ndarray:
+    return (np.arange(count) * size)[:, None]
 
 
 def _narrowed(windows: Windows, values: np.ndarray) -> np.ndarray:
@@ -194,7 +243,7 @@ def _beats(value: np.ndarray, best: np.ndarray) -> np.ndarray:
 def _flat_indices(indices: np.ndarray, axes: int, size: int) -> np.ndarray:
     """Plane indices as indices into all planes laid end to end."""
     planes = _planes(indices, axes)
-    return (planes + np.arange(len(planes))[:, None] * size).reshape(-1)
+    return (planes + _plane_starts(len(planes), size)).reshape(-1)
 
 
 def scatter_planes(values: np.ndarray, indices: np.ndarray, *, spatial: Ints) -> np.ndarray:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..quiet import use_short_buffer
+from ..quiet import restore, silence, use_short_buffer
 from .memory import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -288,9 +288,20 @@ def parallel_rows(
     """
     if n_rows * bytes_per_row <= inline_bytes or n_rows <= 1:
         if n_rows > 0:
-            parallel_tasks(function, [(0, n_rows)], products=products)
+            _run_here(function, n_rows, products)
         return
     parallel_tasks(function, row_blocks(n_rows, bytes_per_row, block_bytes), products=products)
+
+
+def _run_here(function: Callable[[int, int], object], n_rows: int, products: bool) -> None:
+    """`parallel_tasks` for one block of all rows."""
+    keep_freed_memory()
+    token = silence()
+    try:
+        with single_threaded_blas if products else nullcontext():
+            function(0, n_rows)
+    finally:
+        restore(token)
 
 
 def prepare_broadcast(row_length: int) -> None:

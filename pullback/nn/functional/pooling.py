@@ -293,6 +293,8 @@ def lp_pool3d(
 
 def _output(input: Tensor, output_size: Any, axes: int, function: str) -> tuple[int, ...]:
     """The output's spatial shape; None keeps a size."""
+    if type(output_size) is int and input._array.ndim in (axes + 1, axes + 2):
+        return (output_size,) * axes
     values = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * axes
     if len(values) > 1 and isinstance(output_size, (tuple, list)) and input.ndim <= len(values):
         raise ValueError(f"Input dimension should be at least {len(values) + 1}")
@@ -318,8 +320,9 @@ def _check_adaptive_rank(input: Tensor, axes: int, function: str) -> None:
 
 def _check_adaptive(input: Tensor, output: tuple, first: int, function: str) -> None:
     """No dim from `first` on may be empty: means ask that of the spatial dims, maxima of the channels as well."""
-    for d in range(first, input.ndim):
-        if input.shape[d] == 0:
+    sizes = input._array.shape
+    for d in range(first, len(sizes)):
+        if sizes[d] == 0:
             raise RuntimeError(
                 f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                 f"{list(input.shape)} with dimension {d} being empty"

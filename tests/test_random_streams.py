@@ -149,6 +149,59 @@ def test_samplers_interleave_on_one_stream() -> None:
     assert np.array_equal(torch.get_rng_state().numpy(), generator.state_bytes())
 
 
+AROUND_BLOCKS = [16 * k + d for k in (1, 2, 16, 128, 4096) for d in (-1, 0, 1)] + [  # blocks of 16, of words, of threads
+    624, 625, 2047, 2048, 2049, 2064, 9984, 9985, 32767, 32769, 65535, 65536, 65552, 131073, 1_000_003,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("sampler", ["normal", "uniform"])
+def test_sizes_around_block_boundaries(sampler: str, dtype: str) -> None:
+    """After an odd number of words, with the state saved and restored in between."""
+    for count in AROUND_BLOCKS:
+        if count > 100_000 and dtype != "float32":
+            continue
+        generator = start(count)
+        torch.rand(3), streams.uniform(generator, 3, DTYPES["float32"])
+        for _ in range(2):  # the second time values of all the waiting words are remembered
+            theirs = getattr(empty(count, dtype), f"{sampler}_")(0.25, 0.75)
+            ours = getattr(streams, sampler)(generator, count, DTYPES[dtype], 0.25, 0.75)
+            assert_same(theirs, ours, generator)
+            generator.load_state_bytes(generator.state_bytes())
+
+
+def test_remembered_values_never_show() -> None:
+    """Small samples are cut out of values kept for all waiting words: other draws, seeds and states come in between."""
+    choose = np.random.default_rng(2)
+    generator = start(1)
+    states: list[np.ndarray] = []
+    small = [case for case in CASES if case[0] in ("rand", "randn", "exponential", "randint 0, 10", "bernoulli 0.5")]
+    for step in range(1500):
+        name, dtypes, theirs, ours = small[choose.integers(len(small))]
+        dtype, count = dtypes[choose.integers(len(dtypes))], int(choose.choice([1, 2, 5, 10, 15, 16, 31, 100, 400]))
+        result = ours(generator, count, DTYPES[dtype])
+        assert_same(theirs(count, dtype), result)
+        result[...] = 0  # belongs to the caller
+        action = choose.integers(40)
+        if action == 0:
+            start(step)
+        elif action == 1:
+            states.append(generator.state_bytes())
+            assert np.array_equal(torch.get_rng_state().numpy(), states[-1])
+        elif action == 2 and states:
+            state = states[choose.integers(len(states))]
+            generator.load_state_bytes(state)
+            torch.set_rng_state(torch.from_numpy(state))
+
+
+def test_normals_have_no_negative_zero() -> None:
+    """A uniform of zero makes a radius of zero, whatever the sign of the cosine."""
+    bits = np.arange(16, dtype=np.uint32) << 20
+    bits[:8] = 0
+    values = normals.float32_box_muller(bits)
+    assert not values.any() and not np.signbit(values).any()
+
+
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 10, 63, 64, 65, 5000, 32768, 32769, 32770, 200_003])
 def test_randperm(count: int) -> None:
     for seed in SEEDS:

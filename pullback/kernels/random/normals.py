@@ -62,14 +62,16 @@ _LEADING = _column(2.443315711809948e-5, -1.9515295891e-4)
 _SECOND = _on_grid(_column(-1.388731625493765e-3, 8.3321608736e-3), -10, -7)
 _THIRD = _on_grid(_column(4.166664568298827e-2, -1.6666654611e-1), -5, -3)
 _LAST = _column(-0.5, 1.0)
-_QUARTER_PI_HIGH, _QUARTER_PI_MIDDLE = _float32(0.78515625, 2.4187564849853515625e-4)
-(_QUARTER_PI_LOW,) = _float64(3.77489497744594108e-8)
-_FOUR_OVER_PI, _ANGLE_PER_UNIT = _float32(1.27323954473516, 2.0 * np.pi * 2.0**-24)
-_EXPONENT_OFFSET, _ZERO, _HALF, _ONE, _MINUS_TWO = _float32(127 + 24, 0, 0.5, 1, -2)  # 24: of k in k * 2**-24
-_SQRT_HALF, _SQRT_HALF_TO_ONE, _MANTISSA, _LOW_24_BITS, _TWO_TO_24 = _int32(
-    0x3F3504F3, 0x3F800000 - 0x3F3504F3, 0x7FFFFF, 2**24 - 1, 2**24
+# Of pi/4 in three parts, 2**-25 goes from the last to the second: then every multiple up to 8 is exact in float32.
+_QUARTER_PI_HIGH, _QUARTER_PI_MIDDLE, _QUARTER_PI_LOW = _float32(
+    0.78515625, 2.4187564849853515625e-4 + 2.0**-25, float(np.float32(3.77489497744594108e-8)) - 2.0**-25
 )
-_TO_EVEN, _INT_1, _INT_2, _INT_4, _INT_23, _INT_29, _INT_30, _INT_31 = _int32(-2, 1, 2, 4, 23, 29, 30, 31)
+_FOUR_OVER_PI, _ANGLE_PER_UNIT = _float32(1.27323954473516, 2.0 * np.pi * 2.0**-24)
+_ZERO, _HALF, _ONE, _MINUS_TWO = _float32(0, 0.5, 1, -2)
+_SQRT_HALF, _SQRT_HALF_TO_ONE, _MANTISSA, _LOW_24_BITS, _TWO_TO_24 = _int32(
+    0x3F3504F3, 0x3F800000 - 0x3F3504F3 - ((127 + 24) << 23), 0x7FFFFF, 2**24 - 1, 2**24
+)  # 127: the exponent of 1 as it is stored; 24: of k in k * 2**-24
+_TO_EVEN, _INT_1, _INT_4, _INT_23, _INT_29, _INT_30, _INT_31 = _int32(-2, 1, 4, 23, 29, 30, 31)
 
 _HALF_LAST_BIT, _FLOAT32_BITS = np.array(1 << 28), np.array(-(1 << 29))
 
@@ -113,7 +115,8 @@ def float32_box_muller(bits: np.ndarray) -> np.ndarray:
         radius = _radius(units[0], work)
         normals = _cosine_and_sine(units[1], work)
         np.multiply(normals, radius, out=normals)
-        np.add(normals, _ZERO, out=normals)  # -0.0 becomes 0.0, as when a mean of zero is added
+        if radius.min() == 0:
+            np.add(normals, _ZERO, out=normals)  # -0.0 becomes 0.0, as when a mean of zero is added
         np.copyto(block, normals.view(_EIGHT_WORDS))
     return bits.view(np.float32)
 
@@ -125,10 +128,10 @@ def _workspace() -> _Workspace:
     return work
 
 
-def _round_to_float32(wide: np.ndarray, narrow: np.ndarray) -> None:
-    """Round float64 values to float32 in place, through a float32 buffer."""
-    np.copyto(narrow, wide, casting="same_kind")
-    np.copyto(wide, narrow)
+def _round_to_float32(bits: np.ndarray) -> None:
+    """Round float64 values to float32, as bits: drop 29 of 52. That halves go away from zero changes no result here."""
+    np.add(bits, _HALF_LAST_BIT, out=bits)
+    np.bitwise_and(bits, _FLOAT32_BITS, out=bits)
 
 
 def _radius(units: np.ndarray, work: _Workspace) -> np.ndarray:
@@ -143,7 +146,6 @@ def _radius(units: np.ndarray, work: _Workspace) -> np.ndarray:
     np.add(mantissa.view(np.int32), _SQRT_HALF_TO_ONE, out=bits)
     np.right_shift(bits, _INT_23, out=mantissa.view(np.int32))
     np.copyto(exponent, mantissa.view(np.int32), casting="unsafe")
-    np.subtract(exponent, _EXPONENT_OFFSET, out=exponent)
     np.bitwise_and(bits, _MANTISSA, out=bits)
     np.add(bits, _SQRT_HALF, out=bits)
     np.subtract(rounded, _ONE, out=mantissa)
@@ -152,9 +154,7 @@ def _radius(units: np.ndarray, work: _Workspace) -> np.ndarray:
     wide_bits = wide.view(np.int64)
     for coefficient in _LOG_COEFFICIENTS[1:-1]:
         np.add(wide, coefficient, out=wide)
-        # Round to float32 by dropping 29 bits of 52; that halves go away from zero has no effect on any input.
-        np.add(wide_bits, _HALF_LAST_BIT, out=wide_bits)
-        np.bitwise_and(wide_bits, _FLOAT32_BITS, out=wide_bits)
+        _round_to_float32(wide_bits)
         np.multiply(wide, x, out=wide)
     np.add(wide, _LOG_COEFFICIENTS[-1], out=wide)
     np.copyto(rounded, wide, casting="same_kind")
@@ -190,18 +190,13 @@ def _cosine_and_sine(units: np.ndarray, work: _Workspace) -> np.ndarray:
     np.copyto(octant, square, casting="unsafe")
     np.add(octant, _INT_1, out=octant)
     np.bitwise_and(octant, _TO_EVEN, out=octant)
-    # Take octant * pi/4 away in three parts; the first two products are exact in float32, the third is not.
+    # Take octant * pi/4 away in three parts; only the last subtraction rounds.
     np.copyto(square, octant, casting="unsafe")
-    np.multiply(square, _QUARTER_PI_HIGH, out=part)
-    np.subtract(x, part, out=x)
-    np.multiply(square, _QUARTER_PI_MIDDLE, out=part)
-    np.subtract(x, part, out=x)
-    np.copyto(wide_x, x)
-    np.copyto(wide_square, square)
-    np.multiply(wide_square, _QUARTER_PI_LOW, out=wide_square)
-    np.subtract(wide_x, wide_square, out=wide_x)
-    _round_to_float32(wide_x, x)
+    for quarter_pi in (_QUARTER_PI_HIGH, _QUARTER_PI_MIDDLE, _QUARTER_PI_LOW):
+        np.multiply(square, quarter_pi, out=part)
+        np.subtract(x, part, out=x)
     np.multiply(x, x, out=square)
+    np.copyto(wide_x, x)
     np.copyto(wide_square, square)
     # Both polynomials at once: cos = 1 + (p - 1/2) x^2 and sin = (p + 1) x, with p of degree 2 in x^2, times x^2.
     np.multiply(wide_square, _LEADING, out=wide)
@@ -209,7 +204,7 @@ def _cosine_and_sine(units: np.ndarray, work: _Workspace) -> np.ndarray:
     np.multiply(wide, wide_square, out=wide)
     _add_on_grid(wide, *_THIRD)
     np.multiply(wide, wide_square, out=wide)
-    _round_to_float32(wide, results)
+    _round_to_float32(wide.view(np.int64))
     np.add(wide, _LAST, out=wide)
     np.multiply(wide, factors, out=wide)
     np.copyto(results, wide, casting="same_kind")
@@ -227,18 +222,15 @@ def _add_on_grid(wide: np.ndarray, constant_and_grid: np.ndarray, grid: np.ndarr
 def _rotate_by_octant(results: np.ndarray, octant: np.ndarray, swap: np.ndarray, sign: np.ndarray) -> None:
     """Swap and negate, as bits, the cosine and sine of the reduced angle; octant is 0, 2, 4, 6 or 8."""
     cosine, sine = results
-    np.left_shift(octant, _INT_30, out=swap)
-    np.right_shift(swap, _INT_31, out=swap)  # all ones where octant is 2 or 6
+    np.left_shift(octant, _INT_30, out=sign)  # the sign bit, set where octant is 2 or 6
+    np.right_shift(sign, _INT_31, out=swap)  # all bits there
+    np.bitwise_xor(sine, sign, out=sine)  # cos(x + pi/2) = -sin(x), while sin(x + pi/2) = cos(x)
     np.bitwise_xor(sine, cosine, out=sign)
     np.bitwise_and(sign, swap, out=swap)
-    np.bitwise_xor(results, swap, out=results)
     np.bitwise_and(octant, _INT_4, out=sign)
-    np.left_shift(sign, _INT_29, out=sign)
-    np.bitwise_xor(sine, sign, out=sine)
-    np.add(octant, _INT_2, out=sign)
-    np.bitwise_and(sign, _INT_4, out=sign)
-    np.left_shift(sign, _INT_29, out=sign)
-    np.bitwise_xor(cosine, sign, out=cosine)
+    np.left_shift(sign, _INT_29, out=sign)  # the sign bit where octant is 4 or 6: of both
+    np.bitwise_xor(swap, sign, out=swap)
+    np.bitwise_xor(results, swap, out=results)
 
 
 def fused_multiply_add(a: np.ndarray, b: Number, c: Number, dtype: np.dtype) -> np.ndarray:

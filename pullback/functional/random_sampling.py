@@ -227,7 +227,7 @@ def _in_memory_order(
     """Draw values for an array so that they run along its memory: `draw(generator, shape, kind, contiguous, ...)`."""
     if not isinstance(array, np.ndarray):
         whole = memory_of_examples(array)
-        if whole is not None and whole.transpose(_memory_order(whole)).flags.c_contiguous:
+        if whole is not None and not whole.flags.c_contiguous and whole.transpose(_memory_order(whole)).flags.c_contiguous:
             return as_examples(_in_memory_order(whole, kind, draw, generator, *args))
     if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
         return drawn_by(draw, generator, array.shape, kind, True, *args)

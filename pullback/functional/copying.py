@@ -286,11 +286,10 @@ def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replace every element by `callable(element)`. Slow: for small tensors."""
     _refuse_grad(input, "apply_()")
     array = input.memory()
-    for place in np.ndindex(array.shape):
-        value = callable(array[place].item())
-        if isinstance(value, str):
-            raise TypeError("must be real number, not str")
-        array[place] = value
+    values = [callable(element) for element in array.ravel().tolist()]
+    if any(isinstance(value, str) for value in values):
+        raise TypeError("must be real number, not str")
+    array[...] = np.array(values, array.dtype).reshape(array.shape)
     views.bump(views.storage_of(input))
     return input
 

@@ -1,9 +1,11 @@
 """Helpers of torch.testing._internal that test files of other projects import: they do what their names say."""
 
+import unittest
+
 import pytest
 
 import pullback
-from pullback.testing._internal import common_cuda, common_dtype, common_utils
+from pullback.testing._internal import common_cuda, common_device_type, common_dtype, common_utils
 
 
 def test_groups_of_dtypes_hold_every_dtype_once():
@@ -24,7 +26,7 @@ def test_noncontiguous_like_keeps_the_numbers(dtype):
 
 
 def test_bytes_to_scalar():
-    assert common_utils.bytes_to_scalar([0, 0, 128, 63], pullback.float32) == 1.0
+    assert common_utils.bytes_to_scalar([0, 0, 128, 63], pullback.float32).item() == 1.0
 
 
 def test_a_mark_of_ones_own_gives_one_test_for_each_case():
@@ -44,6 +46,29 @@ def test_a_mark_of_ones_own_gives_one_test_for_each_case():
     for name in ("test_it_number_1", "test_it_number_2"):
         getattr(Case(name), name)()
     assert seen == [1, 2]
+
+
+def test_set_up_of_a_class_for_a_device_reaches_its_parent():
+    class TestGeneric(common_utils.TestCase):
+        def setUp(self):
+            super(self.__class__, self).setUp()
+            self.ready = True
+
+        def tearDown(self):
+            super().tearDown()
+
+        def helper(self):
+            return self.ready
+
+        @common_device_type.dtypes(pullback.float32)
+        def test_it(self, device, dtype):
+            assert self.helper() and device == "cpu" and dtype is pullback.float32
+
+    scope = {"TestGeneric": TestGeneric}
+    common_device_type.instantiate_device_type_tests(TestGeneric, scope)
+    result = unittest.TestResult()
+    scope["TestGenericCPU"]("test_it_cpu_float32").run(result)
+    assert list(scope) == ["TestGenericCPU"] and result.testsRun == 1 and result.wasSuccessful()
 
 
 def test_comparing_with_numpy_and_type_strings():

@@ -114,6 +114,10 @@ def instantiate_device_type_tests(
         members[member] = None  # the generic form does not run
         for each, test in expanded(value, _device_cases(value)).items():
             members[each] = _with_tolerance(test, value)
+    for member, value in list(vars(generic_test_class).items()):  # `super()` of either class goes past the generic one
+        if not member.startswith("__") and member not in members:
+            members[member] = value
+            delattr(generic_test_class, member)
     concrete = type(f"{name}CPU", (generic_test_class,) if TestCase in bases else (generic_test_class, TestCase), members)
     concrete.__module__ = generic_test_class.__module__
     for member in [key for key, value in members.items() if value is None]:

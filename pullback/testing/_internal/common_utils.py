@@ -381,8 +381,8 @@ def noncontiguous_like(t: Tensor) -> Tensor:
 
 
 def bytes_to_scalar(byte_list: list[int], dtype: Any, device: Any = None) -> Any:
-    """The number that these bytes are in memory."""
-    return _torch().tensor(byte_list, dtype=_torch().uint8).view(dtype).item()
+    """The number that these bytes are in memory, as a tensor."""
+    return _torch().tensor(byte_list, dtype=_torch().uint8).view(dtype).reshape(())
 
 
 def iter_indices(tensor: Tensor) -> Any:

@@ -173,6 +173,8 @@ def store(name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
             "of the "
             "arguments requires grad."
         )
+    if kwargs.get("dtype") is not None and isinstance(out, Tensor) and out.dtype is not kwargs["dtype"]:
+        raise _other_dtype(kwargs["dtype"], out.dtype)
     with no_grad():
         result = f(*args, **kwargs)
     results = result if isinstance(result, tuple) else (result,)
@@ -190,6 +192,12 @@ def _flat(args: tuple) -> list:
     return values
 
 
+def _other_dtype(wanted: Any, given: Any) -> RuntimeError:
+    names = {"Long": "long int", "ComplexFloat": "c10::complex<float>", "ComplexDouble": "c10::complex<double>"}
+    expected, found = (names.get(dtype.type_name, dtype.type_name.lower()) for dtype in (wanted, given))
+    return RuntimeError(f"Expected out tensor to have dtype {expected}, but got {found} instead")
+
+
 def write_out(name: str, target: Any, value: Tensor) -> None:
     """Write a result into the tensor passed as `out=`, with torch's checks."""
     import numpy as np
@@ -200,9 +208,9 @@ def write_out(name: str, target: Any, value: Tensor) -> None:
     if not isinstance(target, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
     if value.dtype is not target.dtype and name.rstrip("_") in SAME_DTYPE_OUT:
-        names = {"Long": "long int", "ComplexFloat": "c10::complex<float>", "ComplexDouble": "c10::complex<double>"}
-        wanted, given = (names.get(t.dtype.type_name, t.dtype.type_name.lower()) for t in (value, target))
-        raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {given} instead")
+        raise _other_dtype(value.dtype, target.dtype)
+    if name in ("all", "any") and target.dtype.name not in ("bool", "uint8"):
+        raise RuntimeError(f"{name} only supports bool tensor for result, got: {target.dtype.type_name}")
     if not can_cast(value.dtype, target.dtype):
         raise RuntimeError(
             f"result type {value.dtype.type_name} can't be cast to the desired output type {target.dtype.type_name}"

@@ -75,6 +75,13 @@ x.int().type(t.Tensor).dtype
 x.apply_(lambda a: "word")
 t.diff(x, prepend=t.ones(2))  ## diff expects prepend or append to be the same dimension as input
 t.diff(x, prepend=t.ones(3, 2))  ## match that of input except along the differencing dimension
+t.all(x, out=t.empty(()))  ## all only supports bool tensor for result, got: Float
+t.any(x, 0, out=t.empty(3, dtype=t.uint8))
+t.sum(x, 0, out=t.empty(3, dtype=t.float64))
+t.sum(x, 0, out=t.empty(3, dtype=t.float64), dtype=t.float32)  ## Expected out tensor to have dtype float, but got double
+t.cumsum(x, 0, out=t.empty(2, 3, dtype=t.float64), dtype=t.float32)  ## Expected out tensor to have dtype float, but got double
+t.arange(3).apply_(lambda value: value + 1.7)
+t.arange(6.0).reshape(2, 3).t().apply_(lambda value: value + 1)
 t.set_num_interop_threads(-1)  ## set_num_interop_threads expects a positive integer
 """.strip().splitlines()
 

@@ -20,6 +20,7 @@ from .streams import Shape, exponential, sampled, uniform
 
 _FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 _LOW_53_BITS = np.array(2**53 - 1, np.uint64)
+_COMPARED_AT_ONCE = 1 << 18  # up to so many, comparisons of all are faster than a search in each row
 _KINDS = 128  # transforms kept of each distribution
 _SMALL_PERMUTATION = 64
 _SWAPS_AT_ONCE = 1 << 16
@@ -209,13 +210,12 @@ def multinomial(
     generator: Generator, probabilities: np.ndarray, samples: int, replacement: bool = False
 ) -> np.ndarray:
     """Indices drawn by weight from the last axis of a one- or two-dimensional array, int64."""
-    if not np.all(np.isfinite(probabilities) & (probabilities >= 0)):
-        raise RuntimeError(
-            "probability tensor contains either `inf`, `nan` or element < 0. "
-            "Weights must be finite and not negative; look at what computed them."
-        )
     rows = probabilities.reshape(-1, probabilities.shape[-1])
-    if np.any(rows.sum(axis=-1, dtype=np.float64) <= 0):
+    totals = np.add.reduce(rows, axis=-1, dtype=np.float64)
+    # What is wrong with a weight shows in the smallest one or in a total, nan included.
+    if not (np.minimum.reduce(rows, axis=None, initial=0) == 0 and np.isfinite(totals).all()):
+        _refuse_weights(rows)
+    if not (totals > 0).all():
         raise RuntimeError(
             "invalid multinomial distribution (sum of probabilities <= 0). "
             "At least one weight of each row must be positive."
@@ -224,13 +224,22 @@ def multinomial(
     return draw(generator, rows, samples).reshape(*probabilities.shape[:-1], samples)
 
 
+def _refuse_weights(rows: np.ndarray) -> None:
+    """RuntimeError, unless it is only a total that overflows."""
+    if not np.all(np.isfinite(rows) & (rows >= 0)):
+        raise RuntimeError(
+            "probability tensor contains either `inf`, `nan` or element < 0. "
+            "Weights must be finite and not negative; look at what computed them."
+        )
+
+
 def _race(generator: Generator, rows: np.ndarray, samples: int) -> np.ndarray:
     """Exponential clocks: the largest weight / clock values win, so no index comes twice."""
-    clocks = exponential(generator, rows.shape, rows.dtype)
-    scores = rows / clocks
+    work = _FLOAT64 if rows.dtype == _FLOAT64 else _FLOAT32
+    scores = rows / exponential(generator, rows.shape, rows.dtype)
     if samples == 1:
-        return scores.astype(_FLOAT64).argmax(axis=-1)[:, None]
-    ranking = np.argsort(-scores.astype(_FLOAT64), axis=-1, kind="stable")
+        return scores.astype(work, copy=False).argmax(axis=-1)[:, None]
+    ranking = np.argsort(-scores.astype(work, copy=False), axis=-1, kind="stable")
     return np.ascontiguousarray(ranking[:, :samples])
 
 
@@ -239,8 +248,11 @@ def _inverse_cumulative(generator: Generator, rows: np.ndarray, samples: int) ->
     cumulative: np.ndarray = np.cumsum(rows, axis=-1, dtype=work)
     cumulative = np.divide(cumulative, cumulative[:, -1:])
     cumulative[:, -1] = 1
+    uniforms = uniform(generator, (len(rows), samples), _FLOAT64)
+    bounds = cumulative.astype(_FLOAT64, copy=False)
+    if len(rows) > 1 and uniforms.size * rows.shape[1] <= _COMPARED_AT_ONCE:
+        return np.count_nonzero(bounds[:, None, :] < uniforms[:, :, None], axis=-1)
     chosen = np.empty((len(rows), samples), np.int64)
-    with generator.lock:
-        for row, out in zip(cumulative.astype(_FLOAT64), chosen):
-            out[...] = np.searchsorted(row, generator.doubles(samples), side="left")
+    for row, draws, out in zip(bounds, uniforms, chosen):
+        out[...] = np.searchsorted(row, draws, side="left")
     return chosen

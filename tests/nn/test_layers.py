@@ -107,3 +107,60 @@ def test_every_public_name_exists():
     elsewhere = {"Module", "Container", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "RNNBase",
                  "RNNCellBase", "NLLLoss2d", "CTCLoss", "LinearCrossEntropyOptions"}
     assert untested == elsewhere
+
+
+EMPTY = """
+nn.BatchNorm1d(3)(z(0, 3))
+nn.BatchNorm2d(3)(z(2, 3, 0, 2))
+nn.BatchNorm2d(3, momentum=None)(z(0, 3, 2, 2))
+nn.MultiheadAttention(8, 2)(z(4, 0, 8), z(3, 0, 8), z(3, 0, 8))[0]
+nn.MultiheadAttention(8, 2, batch_first=True)(z(0, 4, 8), z(0, 3, 8), z(0, 3, 8), need_weights=False)[0]
+nn.TransformerEncoderLayer(8, 2, batch_first=True)(z(0, 3, 8))
+nn.TransformerDecoderLayer(8, 2)(z(4, 0, 8), z(3, 0, 8))
+nn.Transformer(8, 2, 1, 1, 4)(z(4, 0, 8), z(3, 0, 8))
+nn.Conv2d(2, 3, 3, padding=1)(z(0, 2, 4, 4))
+nn.ConvTranspose1d(2, 3, 2)(z(0, 2, 4))
+nn.MaxPool2d(2)(z(0, 2, 4, 4))
+nn.AvgPool2d(2)(z(0, 2, 4, 4))
+nn.AdaptiveAvgPool2d(2)(z(0, 2, 4, 4))
+nn.GroupNorm(2, 4)(z(0, 4, 3))
+nn.LayerNorm(4)(z(0, 4))
+nn.Upsample(scale_factor=2)(z(0, 2, 4, 4))
+nn.PReLU(3)(z(0, 3))
+nn.Bilinear(2, 3, 4)(z(0, 2), z(0, 3))
+nn.Linear(2, 3)(z(0, 2))
+nn.ReflectionPad2d(1)(z(0, 2, 4, 4))
+nn.Flatten()(z(0, 2, 4, 4))
+nn.Unfold(2)(z(0, 2, 4, 4))
+nn.MSELoss()(z(0, 2), z(0, 2))
+nn.CrossEntropyLoss(reduction="sum")(z(0, 2), z(0).long())
+nn.CosineSimilarity()(z(0, 2), z(0, 2))
+nn.GLU()(z(0, 4))
+nn.Softmax(1)(z(0, 4))
+"""
+
+
+@pytest.mark.parametrize("line", EMPTY.strip().splitlines())
+def test_a_batch_of_nothing_goes_through(line):
+    """The shape, and that statistics and gradients stay what they are."""
+    def outcome(module):
+        made, inputs = [], []
+
+        def z(*shape):
+            inputs.append(module.zeros(*shape, requires_grad=True))
+            return inputs[-1]
+
+        class Names:
+            def __getattr__(self, name):
+                def make(*args, **kwargs):
+                    made.append(getattr(module.nn, name)(*args, **kwargs))
+                    return made[-1]
+                return make
+
+        out = eval(line, {"nn": Names(), "z": z})
+        if out.requires_grad:
+            out.sum().backward()
+        state = [value.tolist() for name, value in made[0].state_dict().items() if "running" in name or "num" in name]
+        return tuple(out.shape), state, [None if x.grad is None else tuple(x.grad.shape) for x in inputs]
+
+    assert outcome(pullback) == outcome(pytest.importorskip("torch"))

@@ -351,3 +351,14 @@ def test_a_subclass_may_register_buffers_without_asking_whether_they_persist():
     module = Old()
     module.table = pullback.nn.Buffer(pullback.ones(2))
     assert list(module.state_dict()) == ["table"]
+
+
+def test_a_buffer_does_not_take_the_name_of_a_plain_attribute():
+    for library in (pullback, pytest.importorskip("torch")):
+        module = library.nn.Module()
+        module.table = 5
+        with pytest.raises(KeyError, match="already exists"):
+            module.table = library.nn.Buffer(library.ones(2))
+        module.rows = library.nn.Buffer(library.ones(2))
+        module.rows = library.nn.Buffer(library.zeros(2), persistent=False)
+        assert module.table == 5 and not module.state_dict()

@@ -290,7 +290,7 @@ def multi_head_attention_forward(
     out, weights = _attend(
         q, k, v, attn_mask, dropout_p if training else 0.0, need_weights, is_causal, batch, num_heads
     )
-    out = linear(out, out_proj_weight, out_proj_bias).reshape((length, batch, -1))
+    out = linear(out, out_proj_weight, out_proj_bias).reshape((length, batch, out_proj_weight.shape[0]))
     if weights is not None and average_attn_weights:
         weights = weights.mean(1)
     if not batched:
@@ -345,7 +345,7 @@ def _attend(
         if mask.shape[0] == 1 and mask.ndim == 3:
             mask = mask.unsqueeze(0)
         else:
-            mask = mask.reshape((batch, heads, -1, source))
+            mask = mask.reshape((batch, heads, mask.shape[-2], source))
     q, k, v = (x.reshape((batch, heads, x.shape[1], width)) for x in (q, k, v))
     out = scaled_dot_product_attention(q, k, v, mask, p, causal)
     return out.permute(2, 0, 1, 3).reshape((length * batch, heads * width)), None

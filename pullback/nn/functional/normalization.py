@@ -112,8 +112,9 @@ def batch_norm(
             raise RuntimeError(f"{missing} must be defined in evaluation mode")
         return apply(ops.fixed_norm, (input, running_mean, running_var, weight, bias), {"eps": eps})
     out, mean, variance = apply(ops.batch_norm, (input, weight, bias), {"eps": eps})
-    _update(running_mean, mean, momentum)
-    _update(running_var, variance, momentum, count / max(count - 1, 1))
+    if count:
+        _update(running_mean, mean, momentum)
+        _update(running_var, variance, momentum, count / max(count - 1, 1))
     return out
 
 

@@ -210,7 +210,6 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
             raise TypeError(f"cannot assign '{_typename(value)}' as buffer '{name}' "
                             "(torch.nn.Buffer, torch.Tensor or None expected)")
         if isinstance(value, Buffer):
-            self._forget(name, keep=self._buffers)
             self.register_buffer(name, value, **({} if value.persistent else {"persistent": False}))
         else:
             self._buffers[name] = run_registration_hooks(_global_buffer_registration_hooks, self, name, value)

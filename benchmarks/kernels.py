@@ -31,6 +31,7 @@ from pullback.kernels import (  # noqa: E402
     threads,
     updates,
 )
+from pullback.kernels.random import discrete, engine, streams  # noqa: E402
 from pullback.ops import normalization as norms  # noqa: E402
 
 try:
@@ -349,6 +350,19 @@ def single_products() -> Iterator[Row]:
         yield f"product {shape}, for the weight", lambda x=x, g=g: products.product(x.T, g), lambda tx=tx, tg=tg: tx.T @ tg
 
 
+def random_numbers() -> Iterator[Row]:
+    stream, count = engine.Generator(), 1_000_000
+    single, whole = np.dtype(np.float32), np.dtype(np.int64)
+    yield "randn, 1M", lambda: streams.standard_normal(stream, count, single), lambda: torch.randn(count)
+    yield "rand, 1M", lambda: streams.uniform(stream, count, single), lambda: torch.rand(count)
+    yield "randint, 1M", lambda: discrete.randint(stream, count, whole, 0, 1000), lambda: torch.randint(0, 1000, (count,))
+    yield "randperm, 1M", lambda: discrete.randperm(stream, count), lambda: torch.randperm(count)
+    yield "randperm, 60000", lambda: discrete.randperm(stream, 60_000), lambda: torch.randperm(60_000)
+    target = None if torch is None else torch.empty(count)
+    yield "bernoulli, 1M", lambda: discrete.bernoulli(stream, count, single, 0.3), lambda: target.bernoulli_(0.3)
+    yield "exponential, 1M", lambda: streams.exponential(stream, count, single), lambda: target.exponential_()
+
+
 def fastest(functions: list[Callable[[], object]], repeats: int) -> list[float]:
     """Microseconds of each function's fastest run, in short bursts that take turns.
 
@@ -379,7 +393,7 @@ def main() -> None:
         torch.set_num_threads(options.threads)
     print("| kernel | ours, µs | torch, µs | ours / torch |\n|---|---:|---:|---:|")
     groups = (convolutions, poolings, cross_entropies, normalizations, image_norms, sums, elementwise_chain)
-    for group in (*groups, embeddings_and_updates, attentions, batched_products, single_products, rectifiers):
+    for group in (*groups, embeddings_and_updates, attentions, batched_products, single_products, rectifiers, random_numbers):
         for name, ours, theirs in group():
             if options.only not in name:
                 continue

@@ -62,16 +62,14 @@ _LEADING = _column(2.443315711809948e-5, -1.9515295891e-4)
 _SECOND = _on_grid(_column(-1.388731625493765e-3, 8.3321608736e-3), -10, -7)
 _THIRD = _on_grid(_column(4.166664568298827e-2, -1.6666654611e-1), -5, -3)
 _LAST = _column(-0.5, 1.0)
-# Of pi/4 in three parts, 2**-25 goes from the last to the second: then every multiple up to 8 is exact in float32.
-_QUARTER_PI_HIGH, _QUARTER_PI_MIDDLE, _QUARTER_PI_LOW = _float32(
-    0.78515625, 2.4187564849853515625e-4 + 2.0**-25, float(np.float32(3.77489497744594108e-8)) - 2.0**-25
-)
-_FOUR_OVER_PI, _ANGLE_PER_UNIT = _float32(1.27323954473516, 2.0 * np.pi * 2.0**-24)
+# pi/2 in torch's three parts, but 2**-24 has gone from the last to the second: so each multiple is exact in float32.
+_HALF_PI = _float32(1.5703125, 4.837512969970703125e-4 + 2.0**-24, 2 * float(np.float32(3.77489497744594108e-8)) - 2.0**-24)
+(_ANGLE_PER_UNIT,) = _float32(2.0 * np.pi * 2.0**-24)
 _ZERO, _HALF, _ONE, _MINUS_TWO = _float32(0, 0.5, 1, -2)
 _SQRT_HALF, _SQRT_HALF_TO_ONE, _MANTISSA, _LOW_24_BITS, _TWO_TO_24 = _int32(
     0x3F3504F3, 0x3F800000 - 0x3F3504F3 - ((127 + 24) << 23), 0x7FFFFF, 2**24 - 1, 2**24
 )  # 127: the exponent of 1 as it is stored; 24: of k in k * 2**-24
-_TO_EVEN, _INT_1, _INT_4, _INT_23, _INT_29, _INT_30, _INT_31 = _int32(-2, 1, 4, 23, 29, 30, 31)
+_EIGHTH_TURN, _INT_2, _INT_22, _INT_23, _INT_30, _INT_31 = _int32(2**21, 2, 22, 23, 30, 31)
 
 _HALF_LAST_BIT, _FLOAT32_BITS = np.array(1 << 28), np.array(-(1 << 29))
 
@@ -183,17 +181,15 @@ def _cosine_and_sine(units: np.ndarray, work: _Workspace) -> np.ndarray:
     x, square, part = work.float32[1:, :n]
     results, wide, factors = work.units.view(np.float32)[:, :n], work.float64[:, :n], work.factors[:, :n]
     wide_square, wide_x = factors
-    octant = work.bits[:n]
+    quadrant = work.bits[:n]
     np.copyto(x, units, casting="unsafe")
     np.multiply(x, _ANGLE_PER_UNIT, out=x)
-    np.multiply(x, _FOUR_OVER_PI, out=square)
-    np.copyto(octant, square, casting="unsafe")
-    np.add(octant, _INT_1, out=octant)
-    np.bitwise_and(octant, _TO_EVEN, out=octant)
-    # Take octant * pi/4 away in three parts; only the last subtraction rounds.
-    np.copyto(square, octant, casting="unsafe")
-    for quarter_pi in (_QUARTER_PI_HIGH, _QUARTER_PI_MIDDLE, _QUARTER_PI_LOW):
-        np.multiply(square, quarter_pi, out=part)
+    np.add(units, _EIGHTH_TURN, out=quadrant)
+    np.right_shift(quadrant, _INT_22, out=quadrant)
+    # Take quadrant * pi/2 away in three parts; only the last subtraction rounds.
+    np.copyto(square, quadrant, casting="unsafe")
+    for half_pi in _HALF_PI:
+        np.multiply(square, half_pi, out=part)
         np.subtract(x, part, out=x)
     np.multiply(x, x, out=square)
     np.copyto(wide_x, x)
@@ -209,7 +205,7 @@ def _cosine_and_sine(units: np.ndarray, work: _Workspace) -> np.ndarray:
     np.multiply(wide, factors, out=wide)
     np.copyto(results, wide, casting="same_kind")
     np.add(results[0], _ONE, out=results[0])
-    _rotate_by_octant(results.view(np.int32), octant, square.view(np.int32), part.view(np.int32))
+    _rotate(results.view(np.int32), quadrant, square.view(np.int32), part.view(np.int32))
     return results
 
 
@@ -219,16 +215,16 @@ def _add_on_grid(wide: np.ndarray, constant_and_grid: np.ndarray, grid: np.ndarr
     np.subtract(wide, grid, out=wide)
 
 
-def _rotate_by_octant(results: np.ndarray, octant: np.ndarray, swap: np.ndarray, sign: np.ndarray) -> None:
-    """Swap and negate, as bits, the cosine and sine of the reduced angle; octant is 0, 2, 4, 6 or 8."""
+def _rotate(results: np.ndarray, quadrant: np.ndarray, swap: np.ndarray, sign: np.ndarray) -> None:
+    """Swap and negate, as bits, the cosine and sine of the reduced angle; the quadrants are 0 to 4."""
     cosine, sine = results
-    np.left_shift(octant, _INT_30, out=sign)  # the sign bit, set where octant is 2 or 6
+    np.left_shift(quadrant, _INT_31, out=sign)  # the sign bit, set in quadrants 1 and 3
     np.right_shift(sign, _INT_31, out=swap)  # all bits there
     np.bitwise_xor(sine, sign, out=sine)  # cos(x + pi/2) = -sin(x), while sin(x + pi/2) = cos(x)
     np.bitwise_xor(sine, cosine, out=sign)
     np.bitwise_and(sign, swap, out=swap)
-    np.bitwise_and(octant, _INT_4, out=sign)
-    np.left_shift(sign, _INT_29, out=sign)  # the sign bit where octant is 4 or 6: of both
+    np.bitwise_and(quadrant, _INT_2, out=sign)
+    np.left_shift(sign, _INT_30, out=sign)  # the sign bit, set in quadrants 2 and 3: for both
     np.bitwise_xor(swap, sign, out=swap)
     np.bitwise_xor(results, swap, out=results)
 

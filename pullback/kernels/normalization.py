@@ -40,9 +40,6 @@ def _statistics_shape(x: np.ndarray, axes: int) -> tuple[int, ...]:
     return (*x.shape[: x.ndim - axes], *[1] * axes)
 
 
-BLOCK_BYTES = 3 << 20
-"""More than usual: a block makes many short calls, at each of which threads may have to wait for the interpreter."""
-
 SMALL = 1 << 14
 """Up to this many elements the plain formula over one axis beats blocks."""
 
@@ -144,7 +141,7 @@ def layer_norm(
             np.add(result, bias, result)
 
     if rows.size:
-        parallel_rows(block, count, columns * dtype.itemsize * 4, block_bytes=BLOCK_BYTES, products=True)
+        parallel_rows(block, count, columns * dtype.itemsize * 4, products=True)
     shape = _statistics_shape(x, axes)
     return result.astype(x.dtype, copy=False), mean.reshape(shape), deviation.reshape(shape)
 
@@ -206,7 +203,7 @@ def _backward(
 
     if rows.size:
         width = columns * dtype.itemsize * 6
-        parallel_rows(block, count, width, block_bytes=BLOCK_BYTES, inline_bytes=4 << 20, products=True)
+        parallel_rows(block, count, width, inline_bytes=4 << 20, products=True)
     shape = x.shape[x.ndim - axes :]
 
     for_weight, for_bias = np.zeros(columns, dtype), np.zeros(columns, dtype)

@@ -23,9 +23,9 @@ from .memory import keep_freed_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-BLOCK_BYTES = 1 << 21
+BLOCK_BYTES = 3 << 20
 """Working set of one block. Threads hand the interpreter over between two ufuncs, some microseconds each time: a
-block is as large as the second-level cache of current cores, so that its ufuncs take ten times as long."""
+block is somewhat larger than the second-level cache of current cores, so that its ufuncs take ten times as long."""
 
 INLINE_BYTES = 1 << 20
 """Below this much data, waking a thread costs more than it saves a chain of elementwise functions."""

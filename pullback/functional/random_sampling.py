@@ -332,7 +332,12 @@ def _by_chances_of_examples(x: Tensor, p: Tensor, stream: Any) -> Tensor:
 
 
 def _check_chances(chances: Any) -> None:
-    if certainly(np.logical_not(np.all((chances >= 0) & (chances <= 1)))):
+    if type(chances) is np.ndarray:
+        least, most = np.minimum.reduce(chances, None, initial=0), np.maximum.reduce(chances, None, initial=0)
+        wrong = not (least == 0 and most <= 1)  # nan is neither
+    else:
+        wrong = certainly(np.logical_not(np.all((chances >= 0) & (chances <= 1))))
+    if wrong:
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false. Probabilities lie in [0, 1].")
 
 

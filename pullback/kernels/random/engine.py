@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,20 +35,9 @@ _DEVICE_TYPES = (
 )
 Transform = Callable[[np.ndarray], np.ndarray]
 """Makes values of draws, which it may overwrite: words (uint32) or pairs of words (uint64)."""
-_STATE_LAYOUT = np.dtype(
-    [
-        ("seed", "<u8"),
-        ("left", "<i4"),
-        ("seeded", "<i4"),
-        ("next", "<u8"),
-        ("words", "<u8", (_WORDS,)),
-        ("normal_x", "<f8"),
-        ("normal_y", "<f8"),
-        ("normal_rho", "<f8"),
-        ("normal_is_valid", "<i4"),
-        ("unused", "V12"),
-    ]
-)
+# A state: seed, words left, whether it was seeded, position; the words, 8 bytes each; normal_x, normal_y (the cached
+# normal), normal_rho, whether it is valid; 12 unused bytes.
+_STATE_HEAD, _STATE_WORDS, _STATE_TAIL = Struct("<QiiQ"), slice(24, 5016), Struct("<dddi12x")
 
 
 class Generator:
@@ -87,7 +77,8 @@ class Generator:
         with self.lock:
             self._seed = seed % 2**64
             self.cached_normal = None
-            self._next, self._ahead = self.words.size, 1
+            self._keep(self.words[:0], 0)
+            self._ahead = 1
             if self._engines is not None:
                 self._engines[1].seed(self._seed & 0xFFFFFFFF)
         return self
@@ -109,28 +100,25 @@ class Generator:
 
     def state_bytes(self) -> np.ndarray:
         """The whole state as 5056 bytes in torch's layout."""
+        state = np.empty(STATE_SIZE, np.uint8)
         with self.lock:
             words, position = self._block()
             seed = self.initial_seed()
-            record = np.zeros((), _STATE_LAYOUT)
-            record["seed"] = seed
-            record["seeded"] = 1
-            record["words"] = words
             # torch writes position 0 for a stream nobody has drawn from; its first word is then the seed itself.
             untouched = position == _WORDS and int(words[0]) == seed & 0xFFFFFFFF
-            record["next"] = 0 if untouched else position
-            record["left"] = 1 if untouched else _WORDS + 1 - position
-            if self.cached_normal is not None:
-                record["normal_y"] = self.cached_normal
-                record["normal_is_valid"] = 1
-        return np.frombuffer(record.tobytes(), np.uint8).copy()
+            left = 1 if untouched else _WORDS + 1 - position
+            _STATE_HEAD.pack_into(state, 0, seed, left, 1, 0 if untouched else position)
+            state[_STATE_WORDS].view("<u8")[...] = words
+            normal = self.cached_normal
+            _STATE_TAIL.pack_into(state, _STATE_WORDS.stop, 0.0, normal or 0.0, 0.0, normal is not None)
+        return state
 
     def _block(self) -> tuple[np.ndarray, int]:
         """The block of state words that the stream stands in, and the position there."""
         waiting = self.words.size - self._next
         unread = waiting // _WORDS  # whole blocks
         position = _WORDS - waiting % _WORDS
-        if not unread:
+        if not self.words.size:
             state: Any = self._started()[0].state["state"]
             return state["key"], position
         end = self.words.size - unread * _WORDS
@@ -148,24 +136,22 @@ class Generator:
                 f"Expected a CPUGeneratorImplState of size {STATE_SIZE} but found the input RNG state size to be "
                 f"{state.size}. Pass what get_state() returned, unchanged."
             )
-        record = np.frombuffer(np.ascontiguousarray(state).tobytes(), _STATE_LAYOUT)[0]
-        left, position = int(record["left"]), int(record["next"])
-        if record["seeded"] != 1 or not 0 < left <= _WORDS or position > _WORDS:
+        content = state.tobytes()
+        seed, left, seeded, position = _STATE_HEAD.unpack_from(content)
+        if seeded != 1 or not 0 < left <= _WORDS or position > _WORDS:
             raise RuntimeError(
                 "Invalid mt19937 state: the bytes have the right size but no generator wrote them. "
                 "Pass what get_state() returned, unchanged."
             )
         with self.lock:
-            self._seed = int(record["seed"])
+            self._seed = seed
             # With one draw left torch renews its words first, wherever the position stands.
             position = _WORDS if left == 1 else position
-            bits, engine = self._started()
-            bits.state = {
-                "bit_generator": "MT19937",
-                "state": {"key": record["words"].astype(np.uint32), "pos": position},
-            }
-            self._keep(engine.randint(0, 2**32, size=_WORDS - position, dtype=np.uint32), 0)
-            self.cached_normal = float(record["normal_y"]) if record["normal_is_valid"] else None
+            key = np.frombuffer(content[_STATE_WORDS], "<u8").astype(np.uint32)
+            self._started()[0].state = {"bit_generator": "MT19937", "state": {"key": key, "pos": _WORDS}}
+            self._keep(_tempered(key), position)
+            _, normal, _, valid = _STATE_TAIL.unpack_from(content, _STATE_WORDS.stop)
+            self.cached_normal = normal if valid else None
 
     def clone_state(self) -> Generator:
         """An independent generator that will produce the same numbers."""
@@ -178,8 +164,8 @@ class Generator:
     # ------------------------------------------------------------------ draws
 
     # Whoever draws holds ``lock``. The engine is always left at the end of a block of 624 words; what has not been
-    # handed out waits at the end of ``words``. A few words then cost a slice. The state is the engine's with another
-    # position or, where whole blocks are waiting, that of an earlier block, which is known from its words.
+    # handed out waits at the end of ``words``, which hold all of the block that the stream stands in: a few words then
+    # cost a slice, and the state is known from that block. Nothing waits, and nothing is held, right after seeding.
 
     def take(self, count: int) -> int:
         """Draw a few words: they are ``words[start : start + count]`` for the start that is returned."""
@@ -342,8 +328,16 @@ def _draws(words: np.ndarray, wide: bool) -> np.ndarray:
     return _halves_swapped(words.view(np.uint64)) if wide else words
 
 
+def _tempered(key: np.ndarray) -> np.ndarray:
+    """The words that the Mersenne Twister draws from a block of its state."""
+    y = key ^ (key >> 11)
+    y = y ^ ((y << 7) & 0x9D2C5680)
+    y = y ^ ((y << 15) & 0xEFC60000)
+    return y ^ (y >> 18)
+
+
 def _untempered(words: np.ndarray) -> np.ndarray:
-    """The state words that the Mersenne Twister made these draws from: its last step, undone."""
+    """The block of the state that these words were drawn from: ``_tempered`` undone."""
     y = words ^ (words >> 18)
     y = y ^ ((y << 15) & 0xEFC60000)
     z = y

@@ -221,8 +221,8 @@ def _as_view(array: Any, inputs: list) -> Tensor:
     for value in inputs:
         if isinstance(value, Tensor) and value._array is array and not value.requires_grad:
             return value
-    memory = getattr(array, "base", None)
-    if memory is None:
+    memory = array.base if type(array) is np.ndarray else None
+    if type(memory) is not np.ndarray:
         return wrap(array)
     while type(memory.base) is np.ndarray:
         memory = memory.base

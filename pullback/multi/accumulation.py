@@ -90,7 +90,7 @@ def mtl_backward(
             collected[anchor] = collected[anchor] + array if anchor in collected else array
     cotangents = [FUNCTIONS["stack"](rows) for rows in zip(*slopes, strict=True)]
     _add_rows(shared, backward_batched(middle, cotangents, shared, retain_graph=True))
-    commit(collected, set(), False)
+    commit(collected, {}, False)
     if not retain_graph:
         freed(list(losses), [*shared, *(leaf for params in owned for leaf in params)])
 
@@ -124,7 +124,7 @@ def jac_to_grad(
             part = row[start : start + size].astype(array.dtype).reshape(target._array.shape)
             collected[anchor_of(target)] = part
             start += size
-        commit(collected, set(collected), False)
+        commit(collected, dict.fromkeys(collected), False)
     if not retain_jac:
         for target in targets:
             target.jac = None  # type: ignore[attr-defined]

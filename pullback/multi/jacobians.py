@@ -199,7 +199,7 @@ def backward(
         part = row[start : start + array.size].astype(array.dtype, copy=True).reshape(array.shape)
         collected[anchor_of(target)] = part
         start += array.size
-    commit(collected, set(collected), False)
+    commit(collected, dict.fromkeys(collected), False)
     if not retain_graph:
         freed(flat, targets)
 

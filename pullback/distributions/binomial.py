@@ -49,8 +49,7 @@ class Binomial(BinaryParameter, Distribution):
             return pullback.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         count, logits = self.total_count, self.logits
         ways = pullback.lgamma(count + 1) - pullback.lgamma(value + 1) - pullback.lgamma(count - value + 1)
         # log(1 + exp(logits)) in a form that cannot overflow; the mean of two clamps has slope 1/2 at zero.

@@ -4,36 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.distribution import EMPTY, Distribution, batch_shape_of
-from pullback.distributions.utils import broadcast_all
-from pullback.tensor import Tensor
+from pullback.distributions._location_scale import LocationScale
+from pullback.distributions.distribution import EMPTY
+
+if TYPE_CHECKING:
+    from pullback import Tensor
 
 
-class Cauchy(Distribution):
+class Cauchy(LocationScale):
     """Heavy tails around `loc`: no mean, no variance."""
 
-    arg_constraints: dict[Any, Any] = {"loc": constraints.real, "scale": constraints.positive}
-    support: Any = constraints.real
-    has_rsample: bool = True
     _parameters: dict[Any, Any] = {"loc": 0, "scale": 0}
-    loc: Tensor
-    scale: Tensor
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(batch_shape_of(self.loc, loc, scale), validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:
         return pullback.full(self._extended_shape(), math.nan, dtype=self.loc.dtype, device=self.loc.device)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:
@@ -45,13 +33,11 @@ class Cauchy(Distribution):
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return pullback.atan((value - self.loc) / self.scale) / math.pi + 0.5
 
     def icdf(self, value: Tensor) -> Tensor:

@@ -90,14 +90,12 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
         return self.icdf(pullback.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         logits, value = broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none") + self._cont_bern_log_norm()
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         probs = self._cut_probs()
         exact = (probs.pow(value) * (1.0 - probs).pow(1.0 - value) + probs - 1.0) / (2.0 * probs - 1.0)
         inside = pullback.where(self._is_stable(), exact, value)

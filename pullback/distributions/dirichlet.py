@@ -69,8 +69,7 @@ class Dirichlet(ExponentialFamily):
         return _DirichletSample.apply(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return (
             pullback.xlogy(self.concentration - 1.0, value).sum(-1)
             + pullback.lgamma(self.concentration.sum(-1))

@@ -192,6 +192,11 @@ class Distribution:
         """All values of a discrete distribution, along a new first axis."""
         raise NotImplementedError
 
+    def _check_value(self, value: Tensor) -> None:
+        """What every density does first: complain about a bad value, unless checks are off."""
+        if self._validate_args:
+            self._validate_sample(value)
+
     def _validate_sample(self, value: Tensor) -> None:
         """Complain about a value of a wrong shape or outside the support."""
         if not isinstance(value, pullback.Tensor):

@@ -48,13 +48,11 @@ class Exponential(ExponentialFamily):
         return pullback.empty(shape, dtype=self.rate.dtype, device=self.rate.device).exponential_() / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return self.rate.log() - self.rate * value
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return 1 - pullback.exp(-self.rate * value)
 
     def icdf(self, value: Tensor) -> Tensor:

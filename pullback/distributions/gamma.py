@@ -49,8 +49,7 @@ class Gamma(ExponentialFamily):
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = pullback.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return (
             pullback.xlogy(self.concentration, self.rate)
             + pullback.xlogy(self.concentration - 1, value)
@@ -59,8 +58,7 @@ class Gamma(ExponentialFamily):
         )
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return pullback.special.gammainc(self.concentration, self.rate * value)
 
     def entropy(self) -> Tensor:

@@ -44,8 +44,7 @@ class GeneralizedPareto(Distribution):
         return self.icdf(pullback.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         z = (value - self.loc) / self.scale
         is_zero, safe = self._split()
         y = 1 / safe + pullback.ones_like(z)
@@ -54,8 +53,7 @@ class GeneralizedPareto(Distribution):
 
     def log_survival_function(self, value: Tensor) -> Tensor:
         """The logarithm of the probability of a draw above `value`."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         z = (value - self.loc) / self.scale
         is_zero, safe = self._split()
         return pullback.where(is_zero, -z, -pullback.log1p(safe * z) / safe)

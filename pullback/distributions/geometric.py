@@ -54,8 +54,7 @@ class Geometric(BinaryParameter, Distribution):
             return (u.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         value, probs = broadcast_all(value, self.probs)
         # Certain success: no failure has probability one, where the formula would give 0 * -inf.
         probs = probs.masked_fill((probs == 1) & (value == 0), 0)

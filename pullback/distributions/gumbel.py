@@ -39,8 +39,7 @@ class Gumbel(TransformedDistribution):
         super().__init__(Uniform(low, high, validate_args=validate_args), transforms, validate_args=validate_args)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         y = (self.loc - value) / self.scale
         return y - y.exp() - self.scale.log()
 

@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.distribution import EMPTY, Distribution, batch_shape_of
-from pullback.distributions.utils import broadcast_all
-from pullback.tensor import Tensor
+from pullback.distributions._location_scale import LocationScale
+from pullback.distributions.distribution import EMPTY
+
+if TYPE_CHECKING:
+    from pullback import Tensor
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale):
     """Two exponentials back to back around `loc`."""
 
-    arg_constraints: dict[Any, Any] = {"loc": constraints.real, "scale": constraints.positive}
-    support: Any = constraints.real
-    has_rsample: bool = True
     _parameters: dict[Any, Any] = {"loc": 0, "scale": 0}
-    loc: Tensor
-    scale: Tensor
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(batch_shape_of(self.loc, loc, scale), validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:
@@ -49,13 +33,11 @@ class Laplace(Distribution):
         return self.loc - self.scale * noise.sign() * pullback.log1p(-noise.abs())
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return -pullback.log(2 * self.scale) - (value - self.loc).abs() / self.scale
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         away = value - self.loc
         return 0.5 - 0.5 * away.sign() * pullback.expm1(-away.abs() / self.scale)
 

@@ -50,8 +50,7 @@ class LKJCholesky(Distribution):
             return w + pullback.diag_embed(diagonal)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
         order = pullback.arange(2, self.dim + 1, device=self.concentration.device)
         order = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - order

@@ -92,8 +92,7 @@ class MixtureSameFamily(Distribution):
         return (self.component_distribution.cdf(self._pad(value)) * self.mixture_distribution.probs).sum(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         log_prob = self.component_distribution.log_prob(self._pad(value))
         weights = pullback.log_softmax(self.mixture_distribution.logits, dim=-1)
         return pullback.logsumexp(log_prob + weights, dim=-1)

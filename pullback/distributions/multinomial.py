@@ -85,8 +85,7 @@ class Multinomial(Distribution):
         return self.total_count * self._categorical.entropy() - math.lgamma(self.total_count + 1) + weights
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         logits, value = broadcast_all(self.logits, value)
         # An impossible category that did not come up counts for nothing.
         logits = logits.masked_fill((value == 0) & (logits == -math.inf), 0)

@@ -52,8 +52,7 @@ class NegativeBinomial(BinaryParameter, Distribution):
             return pullback.poisson(self._gamma.sample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         count = self.total_count
         unnormalized = count * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
         normalization = -pullback.lgamma(count + value) + pullback.lgamma(1.0 + value) + pullback.lgamma(count)

@@ -4,38 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.distribution import EMPTY, batch_shape_of
+from pullback.distributions._location_scale import LocationScale
+from pullback.distributions.distribution import EMPTY
 from pullback.distributions.exp_family import ExponentialFamily
-from pullback.distributions.utils import _standard_normal, broadcast_all
-from pullback.tensor import Tensor
+from pullback.distributions.utils import _standard_normal
+
+if TYPE_CHECKING:
+    from pullback import Tensor
 
 
-class Normal(ExponentialFamily):
+class Normal(LocationScale, ExponentialFamily):
     """Gaussians with mean `loc` and standard deviation `scale`."""
 
-    arg_constraints: dict[Any, Any] = {"loc": constraints.real, "scale": constraints.positive}
-    support: Any = constraints.real
-    has_rsample: bool = True
     _mean_carrier_measure: int = 0
     _parameters: dict[Any, Any] = {"loc": 0, "scale": 0}
-    loc: Tensor
-    scale: Tensor
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(batch_shape_of(self.loc, loc, scale), validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def stddev(self) -> Tensor:
@@ -55,13 +40,11 @@ class Normal(ExponentialFamily):
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return 0.5 * (1 + pullback.erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)))
 
     def icdf(self, value: Tensor) -> Tensor:

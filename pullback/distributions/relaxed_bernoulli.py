@@ -41,8 +41,7 @@ class LogitRelaxedBernoulli(BinaryParameter, Distribution):
         return (uniforms.log() - (-uniforms).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         logits, value = broadcast_all(self.logits, value)
         away = logits - value * self.temperature
         return self.temperature.log() + away - 2 * away.exp().log1p()

@@ -63,8 +63,7 @@ class ExpRelaxedCategorical(Distribution):
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         size = self._categorical._num_events
         logits, value = broadcast_all(self.logits, value)
         log_scale = math.lgamma(size) + (size - 1) * self.temperature.log()

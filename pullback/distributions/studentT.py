@@ -57,8 +57,7 @@ class StudentT(Distribution):
         return self.loc + self.scale * (noise * pullback.rsqrt(self._chi2.rsample(sample_shape) / self.df))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         y = (value - self.loc) / self.scale
         normalization = (
             self.scale.log()

@@ -83,8 +83,7 @@ class TransformedDistribution(Distribution):
         return x
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         event_dim = len(self.event_shape)
         log_prob: Any = 0.0
         y = value

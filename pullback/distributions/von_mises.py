@@ -41,8 +41,7 @@ class VonMises(Distribution):
         return 1 - pullback.special.i1e(self.concentration) / pullback.special.i0e(self.concentration)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         # The exponentially scaled Bessel function does not overflow.
         log_bessel = pullback.special.i0e(self.concentration).log() + self.concentration
         return self.concentration * pullback.cos(value - self.loc) - math.log(2 * math.pi) - log_bessel

@@ -144,8 +144,7 @@ class Wishart(ExponentialFamily):
         return sample
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         size, df = self._event_shape[-1], self.df
         solved = pullback.cholesky_solve(value, self._unbroadcasted_scale_tril)
         return (

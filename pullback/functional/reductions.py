@@ -42,6 +42,8 @@ def sum_operand(x: Tensor, dtype: Any) -> Tensor:
 @public(out=True)
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None) -> Tensor:
     """Sum of all elements, or over the dims given."""
+    if dim is None and dtype is None and not keepdim and type(input) is Tensor and input._array.dtype.kind == "f":
+        return apply_unary(ops.sum_all, input)  # the end of nearly every loss
     x = sum_operand(as_tensor(input), dtype)
     if dim is None and not keepdim:
         return apply_unary(ops.sum_all, x)
@@ -53,6 +55,8 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type
 @public(out=True)
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None) -> Tensor:
     """Mean of all elements, or over the dims given. Needs a floating point dtype."""
+    if dim is None and dtype is None and not keepdim and type(input) is Tensor and input._array.dtype.kind == "f":
+        return apply_unary(ops.mean_all, input)
     x = in_dtype(as_tensor(input), dtype)
     if x._array.dtype.kind in "biu":
         which = "Input" if dtype is None else "Optional"

@@ -52,8 +52,6 @@ def _sum(x: Any, axis: tuple, keepdims: Any) -> Any:
     kind = x.dtype
     if kind is FLOAT32 or kind is FLOAT64:
         if not keepdims and len(axis) == x.ndim:
-            if x.size <= _SHORT and type(x) is np.ndarray:
-                return ones(x.size, kind).dot(x.ravel())
             if x.size >= _LARGE_SUM and type(x) is np.ndarray and x.flags.c_contiguous:
                 return total(x)
             return np.add.reduce(x, None)  # the same, with less to look at
@@ -76,6 +74,9 @@ def _all_axes(shape: tuple) -> tuple:
 
 
 def _sum_all(x: Any) -> Any:
+    kind = x.dtype
+    if (kind is FLOAT32 or kind is FLOAT64) and x.size <= _SHORT and type(x) is np.ndarray:
+        return ones(x.size, kind).dot(x.ravel())
     return _sum(x, _all_axes(x.shape), False)
 
 
@@ -121,7 +122,7 @@ mean_axes: Op = linear("MeanBackward1", _mean, x=_mean_transpose)
 
 
 def _mean_all(x: Any) -> Any:
-    return _sum(x, _all_axes(x.shape), False) / x.size if x.size else _mean(x, _all_axes(x.shape), False)
+    return _sum_all(x) / x.size if x.size else _mean(x, _all_axes(x.shape), False)
 
 
 mean_all: Op = linear(

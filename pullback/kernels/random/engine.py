@@ -100,7 +100,7 @@ class Generator:
 
     def state_bytes(self) -> np.ndarray:
         """The whole state as 5056 bytes in torch's layout."""
-        state = np.empty(STATE_SIZE, np.uint8)
+        state: Any = np.empty(STATE_SIZE, np.uint8)
         with self.lock:
             words, position = self._block()
             seed = self.initial_seed()

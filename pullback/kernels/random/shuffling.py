@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,11 +29,12 @@ def _lapack() -> Callable[[np.ndarray, np.ndarray], None] | None:
         interchange = library.scipy_slaswp_64_
     except (ImportError, AttributeError, OSError):
         return None
-    byref, integer, memory = ctypes.byref, ctypes.c_int64, ctypes.c_char.from_buffer
+    integer, memory, byref = ctypes.c_int64, cast(Any, ctypes.c_char.from_buffer), cast(Any, ctypes.byref)
     one = integer(1)
 
     def swap(content: np.ndarray, offsets: np.ndarray) -> None:
-        rows, steps, targets = integer(content.size), integer(offsets.size), np.arange(1, 1 + offsets.size)
+        rows, steps = integer(content.size), integer(offsets.size)
+        targets = np.arange(1, 1 + offsets.size, dtype=np.int64)
         np.add(targets, offsets, out=targets)
         # One column of float32 numbers: they are moved as they are, whatever their bits mean.
         arguments = (one, memory(content), rows, one, steps, memory(targets), one)

@@ -174,8 +174,8 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
             f"while the input has {len(sizes)} dimensions."
         )
     missing = len(sizes) - len(pad) // 2
-    before = (0,) * missing + tuple(int(n) for n in reversed(pad[0::2]))
-    after = (0,) * missing + tuple(int(n) for n in reversed(pad[1::2]))
+    before = (0,) * missing + tuple([int(n) for n in pad[-2::-2]])
+    after = (0,) * missing + tuple([int(n) for n in pad[::-2]])
     for axis, (n, b, a) in enumerate(zip(sizes, before, after, strict=True)):
         if n + b + a < 0:
             raise RuntimeError(

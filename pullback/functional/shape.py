@@ -191,7 +191,11 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if start == end:
         return input
-    return reshape(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
+    sizes = (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :])
+    array = input._array
+    if type(array) is ndarray and array.flags.c_contiguous:
+        return view_of(reshape_op, input, {"shape": sizes}, array.reshape(sizes))
+    return reshape(input, sizes)
 
 
 @public()

@@ -104,7 +104,7 @@ def _pick_classes(
     target = np.asarray(target)
     classes = x.shape[axis]
     if _is_simple(x, target, weight, ignore_index, smoothing):
-        return _reduced_rows(np.negative(x.take(_places(target, classes))), reduction)
+        return -_reduced_rows(x.take(_places(target, classes)), reduction)
     kept = kernels.check_targets(target, classes, ignore_index)
     kind = np.dtype(np.float32) if is_half(x.dtype) else x.dtype
     counts = _counts(target, weight, ignore_index, kind)

@@ -146,11 +146,13 @@ triu: Op = linear("TriuBackward0", _triu, x=lambda g, diagonal: triu(g, diagonal
 
 def _pad(x: Any, before: tuple, after: tuple, value: Any) -> Any:
     """Negative amounts cut off instead."""
-    shape = tuple(n + b + a for n, b, a in zip(x.shape, before, after, strict=True))
+    sizes = list(zip(x.shape, before, after, strict=True))
+    shape = [n + b + a for n, b, a in sizes]
     out = np.full(shape, value, x.dtype) if value else np.zeros(shape, x.dtype)
-    inner = tuple(slice(max(b, 0), n - max(a, 0)) for n, b, a in zip(shape, before, after, strict=True))
-    kept = tuple(slice(max(-b, 0), n - max(-a, 0)) for n, b, a in zip(x.shape, before, after, strict=True))
-    out[inner] = x[kept]
+    if min(before + after, default=0) < 0:
+        x = x[tuple([slice(-b if b < 0 else 0, n + a if a < 0 else n) for n, b, a in sizes])]
+        sizes = [(n, b if b > 0 else 0, 0) for n, (_, b, _) in zip(x.shape, sizes, strict=True)]
+    out[tuple([slice(b, b + n) for n, b, _ in sizes])] = x
     return out
 
 

@@ -55,6 +55,9 @@ def _sum(x: Any, axis: tuple, keepdims: Any) -> Any:
             if x.size >= _LARGE_SUM and type(x) is np.ndarray and x.flags.c_contiguous:
                 return total(x)
             return np.add.reduce(x, None)  # the same, with less to look at
+        if x.ndim == 2 and len(axis) == 1 and x.shape[axis[0]] <= _SHORT and x.size <= _FEW and type(x) is np.ndarray:
+            out = x.dot(ones(x.shape[1], kind)) if axis[0] else ones(x.shape[0], kind).dot(x)
+            return out if not keepdims else out[:, None] if axis[0] else out[None]
         out = np.add.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
         return out if out.ndim < 2 else in_order(out)
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
@@ -155,13 +158,13 @@ def _softmax(x: Any, axis: int) -> Any:
     if x.size >= _LARGE or x.dtype.itemsize == 2:
         return _kernels().softmax(x, axis=axis)
     shifted = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
-    return shifted / np.add.reduce(shifted, axis=axis, keepdims=True)
+    return shifted / _sum(shifted, (axis,), True)
 
 
 def _softmax_pull(g: Any, out: Any, axis: int) -> Any:
     if (g.size >= _LARGE or g.dtype.itemsize == 2) and g.dtype == out.dtype:
         return _kernels().softmax_backward(g, out, axis=axis)
-    return (g - np.add.reduce(g * out, axis=axis, keepdims=True)) * out
+    return (g - _sum(g * out, (axis,), True)) * out
 
 
 softmax_pull: Op = op(
@@ -181,13 +184,13 @@ def _log_softmax(x: Any, axis: int) -> Any:
     if x.size >= _LARGE or x.dtype.itemsize == 2:
         return _kernels().log_softmax(x, axis=axis)
     shifted = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
-    return shifted - np.log(np.add.reduce(np.exp(shifted), axis=axis, keepdims=True))
+    return shifted - np.log(_sum(np.exp(shifted), (axis,), True))
 
 
 def _log_softmax_pull(g: Any, out: Any, axis: int) -> Any:
     if (g.size >= _LARGE or g.dtype.itemsize == 2) and g.dtype == out.dtype:
         return _kernels().log_softmax_backward(g, out, axis=axis)
-    return g - np.exp(out) * np.add.reduce(g, axis=axis, keepdims=True)
+    return g - np.exp(out) * _sum(g, (axis,), True)
 
 
 log_softmax_pull: Op = op(

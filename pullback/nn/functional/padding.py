@@ -43,6 +43,11 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
 def _amounts(pad: Any) -> tuple[int, ...]:
     values = tuple(pad.tolist()) if isinstance(pad, Tensor) else tuple(pad)
+    for amount in values:
+        if type(amount) is not int:
+            break
+    else:
+        return values
     for position, amount in enumerate(values):
         if not hasattr(amount, "__index__"):
             raise TypeError(

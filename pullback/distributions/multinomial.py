@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.distributions import constraints
+from pullback.distributions._categorical_inside import CategoricalInside
 from pullback.distributions.binomial import Binomial
-from pullback.distributions.categorical import Categorical
-from pullback.distributions.distribution import EMPTY, Distribution
+from pullback.distributions.distribution import EMPTY
 from pullback.distributions.utils import broadcast_all
 
 if TYPE_CHECKING:
     from pullback import Tensor
 
 
-class Multinomial(Distribution):
+class Multinomial(CategoricalInside):
     """How often each category comes up in `total_count` draws."""
 
-    arg_constraints: dict[Any, Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     total_count: int
     _parameters: dict[str, int] = {}
 
@@ -34,31 +33,11 @@ class Multinomial(Distribution):
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
-        self._categorical = Categorical(probs=probs, logits=logits)
-        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
+        super().__init__(probs, logits, validate_args)
 
     def _expand_members(self, new: Any, batch_shape: Sequence[int]) -> None:
-        new._categorical = self._categorical.expand(batch_shape)
+        super()._expand_members(new, batch_shape)
         new.total_count = self.total_count
-
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
-
-    @property
-    def probs(self) -> Tensor:
-        """Normalized probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Normalized log-probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the probabilities."""
-        return self._categorical.param_shape
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:

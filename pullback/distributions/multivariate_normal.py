@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.distributions import constraints
+from pullback.distributions._covariance import (
+    CovarianceParameter,
+    _precision_to_scale_tril,  # noqa: F401  # others import it from here
+    only_matrix,
+)
 from pullback.distributions.distribution import EMPTY, Distribution
-from pullback.distributions.utils import _standard_normal, lazy_property
+from pullback.distributions.utils import _standard_normal
 
 if TYPE_CHECKING:
     from pullback import Tensor
@@ -31,15 +36,7 @@ def _half_log_det(factor: Tensor) -> Tensor:
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
-def _precision_to_scale_tril(precision: Tensor) -> Tensor:
-    """The Cholesky factor of the inverse, from a factorization of the matrix read backwards."""
-    flipped = pullback.linalg.cholesky(pullback.flip(precision, (-2, -1)))
-    inverse = pullback.flip(flipped, (-2, -1)).transpose(-2, -1)
-    identity = pullback.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
-    return pullback.linalg.solve_triangular(inverse, identity, upper=False)
-
-
-class MultivariateNormal(Distribution):
+class MultivariateNormal(CovarianceParameter, Distribution):
     """Gaussian vectors, by a covariance matrix, its inverse, or its Cholesky factor."""
 
     arg_constraints: dict[Any, Any] = {
@@ -60,13 +57,9 @@ class MultivariateNormal(Distribution):
     ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        matrices = {
-            "covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril,
-        }  # fmt: skip
-        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-        if len(given) != 1:
-            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        name, matrix = given[0]
+        name, matrix = only_matrix(
+            ValueError, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril
+        )
         if matrix.dim() < 2:
             what = "scale_tril matrix" if name == "scale_tril" else name
             raise ValueError(f"{what} must be at least two-dimensional, with optional leading batch dimensions")
@@ -74,30 +67,10 @@ class MultivariateNormal(Distribution):
         self.__dict__[name] = matrix.expand((*batch_shape, -1, -1))
         self.loc: Tensor = loc.expand((*batch_shape, -1))
         super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = pullback.linalg.cholesky(matrix)
-        else:
-            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
+        self._set_factor(name, matrix)
 
     def _expand_members(self, new: Any, batch_shape: Sequence[int]) -> None:
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
-
-    def _as_batch(self, matrix: Tensor) -> Tensor:
-        return matrix.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        return self._as_batch(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        return self._as_batch(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
-
-    @lazy_property
-    def precision_matrix(self) -> Tensor:
-        return self._as_batch(pullback.cholesky_inverse(self._unbroadcasted_scale_tril))
 
     @property
     def mean(self) -> Tensor:

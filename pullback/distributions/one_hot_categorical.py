@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.distributions import constraints
-from pullback.distributions.categorical import Categorical
-from pullback.distributions.distribution import EMPTY, Distribution
+from pullback.distributions._categorical_inside import CategoricalInside
+from pullback.distributions.distribution import EMPTY
 from pullback.nn.functional import one_hot
 
 if TYPE_CHECKING:
     from pullback import Tensor
 
 
-class OneHotCategorical(Distribution):
+class OneHotCategorical(CategoricalInside):
     """A vector with a single one, at a category drawn by `probs` or `logits`."""
 
-    arg_constraints: dict[Any, Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support: Any = constraints.one_hot
     has_enumerate_support: bool = True
     _parameters: dict[str, int] = {}
@@ -26,30 +25,7 @@ class OneHotCategorical(Distribution):
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
     ) -> None:
-        self._categorical = Categorical(probs, logits)
-        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
-
-    def _expand_members(self, new: Any, batch_shape: Sequence[int]) -> None:
-        new._categorical = self._categorical.expand(batch_shape)
-
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
-
-    @property
-    def probs(self) -> Tensor:
-        """Normalized probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Normalized log-probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the probabilities."""
-        return self._categorical.param_shape
+        super().__init__(probs, logits, validate_args)
 
     @property
     def mean(self) -> Tensor:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pullback
 from pullback.distributions import constraints
 from pullback.distributions._binary import BinaryParameter
+from pullback.distributions._relaxed import Relaxed
 from pullback.distributions.distribution import EMPTY, Distribution
-from pullback.distributions.transformed_distribution import TransformedDistribution
 from pullback.distributions.transforms import SigmoidTransform
 from pullback.distributions.utils import broadcast_all, clamp_probs
 
@@ -47,12 +47,11 @@ class LogitRelaxedBernoulli(BinaryParameter, Distribution):
         return self.temperature.log() + away - 2 * away.exp().log1p()
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class RelaxedBernoulli(Relaxed):
     """Numbers in the unit interval that come near zero and one as the temperature falls."""
 
     arg_constraints: dict[Any, Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
-    has_rsample: bool = True
     _parameters: dict[str, int] = {}
 
     def __init__(
@@ -60,18 +59,3 @@ class RelaxedBernoulli(TransformedDistribution):
     ) -> None:
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Any:
-        """How far draws stay from zero and one."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """Log-odds of one."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """Probability of one."""
-        return self.base_dist.probs

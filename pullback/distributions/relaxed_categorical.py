@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.distributions import constraints
-from pullback.distributions.categorical import Categorical
-from pullback.distributions.distribution import EMPTY, Distribution
-from pullback.distributions.transformed_distribution import TransformedDistribution
+from pullback.distributions._categorical_inside import CategoricalInside
+from pullback.distributions._relaxed import Relaxed
+from pullback.distributions.distribution import EMPTY
 from pullback.distributions.transforms import ExpTransform
 from pullback.distributions.utils import broadcast_all, clamp_probs
 
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from pullback import Tensor
 
 
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(CategoricalInside):
     """The logarithm of a relaxed one-hot vector (Gumbel softmax)."""
 
-    arg_constraints: dict[Any, Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support: Any = constraints.real_vector
     has_rsample: bool = True
     _parameters: dict[str, int] = {}
@@ -33,28 +32,12 @@ class ExpRelaxedCategorical(Distribution):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self._categorical = Categorical(probs, logits)
         self.temperature: Any = temperature
-        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
+        super().__init__(probs, logits, validate_args)
 
     def _expand_members(self, new: Any, batch_shape: Sequence[int]) -> None:
-        new._categorical = self._categorical.expand(batch_shape)
+        super()._expand_members(new, batch_shape)
         new.temperature = self.temperature
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the probabilities."""
-        return self._categorical.param_shape
-
-    @property
-    def logits(self) -> Tensor:
-        """Normalized log-probabilities."""
-        return self._categorical.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """Normalized probabilities."""
-        return self._categorical.probs
 
     def rsample(self, sample_shape: Sequence[int] = EMPTY) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -71,12 +54,11 @@ class ExpRelaxedCategorical(Distribution):
         return (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1) + log_scale
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(Relaxed):
     """Points of the simplex that come near its corners as the temperature falls."""
 
     arg_constraints: dict[Any, Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
-    has_rsample: bool = True
     _parameters: dict[str, int] = {}
 
     def __init__(
@@ -88,18 +70,3 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     ) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Any:
-        """How far draws stay from the corners."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """Normalized log-probabilities."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """Normalized probabilities."""
-        return self.base_dist.probs

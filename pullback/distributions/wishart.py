@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.distributions import constraints
+from pullback.distributions._covariance import CovarianceParameter, only_matrix
 from pullback.distributions.chi2 import Chi2
 from pullback.distributions.distribution import EMPTY
 from pullback.distributions.exp_family import ExponentialFamily
-from pullback.distributions.multivariate_normal import _half_log_det, _precision_to_scale_tril
-from pullback.distributions.utils import NUMBER, lazy_property
+from pullback.distributions.multivariate_normal import _half_log_det
+from pullback.distributions.utils import NUMBER
 
 if TYPE_CHECKING:
     from pullback import Tensor
 
 
-class Wishart(ExponentialFamily):
+class Wishart(CovarianceParameter, ExponentialFamily):
     """The sum of `df` outer products of normal vectors, by their covariance, its inverse or its Cholesky factor."""
 
     support: Any = constraints.positive_definite
@@ -37,13 +38,9 @@ class Wishart(ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        matrices = {
-            "covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril,
-        }  # fmt: skip
-        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-        if len(given) != 1:
-            raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        name, matrix = given[0]
+        name, matrix = only_matrix(
+            AssertionError, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril
+        )
         if matrix.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         event_shape = matrix.shape[-2:]
@@ -63,12 +60,7 @@ class Wishart(ExponentialFamily):
             )
         self.__dict__[name] = matrix.expand((*batch_shape, -1, -1))
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = pullback.linalg.cholesky(matrix)
-        else:
-            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
+        self._set_factor(name, matrix)
         self._dist_chi2 = self._diagonal(self.df, batch_shape)
 
     @property
@@ -87,21 +79,6 @@ class Wishart(ExponentialFamily):
 
     def _expand_members(self, new: Any, batch_shape: Sequence[int]) -> None:
         new._dist_chi2 = self._diagonal(new.df, batch_shape)
-
-    def _as_batch(self, matrix: Tensor) -> Tensor:
-        return matrix.expand((*self._batch_shape, *self._event_shape))
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        return self._as_batch(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        return self._as_batch(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
-
-    @lazy_property
-    def precision_matrix(self) -> Tensor:
-        return self._as_batch(pullback.cholesky_inverse(self._unbroadcasted_scale_tril))
 
     def _times_matrix(self, factor: Tensor) -> Tensor:
         return factor.expand(self._batch_shape)[..., None, None]

@@ -222,7 +222,8 @@ _OPERATORS = frozenset(
     {
         "__eq__", "__ne__", "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__invert__", "__floordiv__",
         "__rsub__", "__rtruediv__", "__rdiv__", "__rpow__", "__rmatmul__", "__rand__", "__ror__", "__rxor__",
-        "__rlshift__", "__rrshift__", "__rfloordiv__", "__rmod__", "__ipow__", "__ifloordiv__", "__imod__", "__pos__",
+        "__rlshift__", "__rrshift__", "__rfloordiv__", "__rmod__", "__ipow__", "__ifloordiv__", "__imod__", "__iand__",
+        "__ior__", "__ixor__", "__ilshift__", "__irshift__", "__pos__",
         "__getitem__", "__setitem__",
     }
 )  # fmt: skip

@@ -22,16 +22,18 @@ from .registry import public
 
 
 def binary_operator(
-    op: Op, floating: bool = False, check: Callable[..., Any] | None = None, itself: Op | None = None
+    op: Op, floating: bool = False, check: Callable[..., Any] | None = None, itself: Op | None = None, half: Op | None = None
 ) -> Callable[[Any, Any], Any]:
     """A function of a tensor and anything: the form behind `Tensor.__mul__` and friends.
 
-    `check` sees the operands that are not of one floating dtype.
+    `check` sees the operands that are not of one floating dtype, `half` is for half precision with a number.
     """
 
     def promoted(a: Any, b: Any) -> Any:
         first, second = a, b
         kind = a._array.dtype if isinstance(a, Tensor) else None
+        if half is not None and type(b) in (float, int) and kind is not None and kind.itemsize == 2 and kind.kind in "fV":
+            return apply(half, (a, b))
         alike = kind is not None and (
             b._array.dtype is kind and kind.kind in "fc" if isinstance(b, Tensor) else type(b) is float and kind.kind == "f"
         )
@@ -76,8 +78,8 @@ _add = binary_operator(ops.add)
 _subtract = binary_operator(ops.subtract, check=_boolean_subtraction)
 _reverse_subtract = binary_operator(ops.reverse_subtract, check=_boolean_subtraction)
 _reverse_subtract_tensors = binary_operator(ops.reverse_subtract_tensors, check=_boolean_subtraction)
-_multiply = binary_operator(ops.multiply, itself=ops.multiply_itself)
-_divide = binary_operator(ops.divide, floating=True)
+_multiply = binary_operator(ops.multiply, itself=ops.multiply_itself, half=ops.multiply_by)
+_divide = binary_operator(ops.divide, floating=True, half=ops.divide_by)
 
 
 def _needed(result: Any, function: str, value: Any) -> Tensor:
@@ -94,7 +96,7 @@ def _scaled(op: Op, a: Any, b: Any, alpha: Any, function: str) -> Tensor:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, bool) and first._array.dtype.kind != "b":
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    return apply(op, (first, second), {"alpha": alpha})
+    return apply(op, (first, second), {"alpha": bool(alpha) if first._array.dtype.kind == "b" else alpha})
 
 
 def _first(input: Any, other: Any) -> Tensor:
@@ -139,6 +141,8 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 @public("multiply", in_place=True, out=True)
 def mul(input: Any, other: Any) -> Tensor:
     """`input * other`."""
+    if isinstance(other, Tensor) and not isinstance(input, Tensor):
+        input, other = other, input
     return _needed(_multiply(_first(input, other), other), "mul", other)
 
 

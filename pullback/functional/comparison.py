@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd import views
 from ..autograd.tape import wrap
-from ..dtypes import result_dtype
+from ..dtypes import from_numpy_dtype, result_dtype
 from ..tensor import Tensor
 from .checks import need_first_tensor, need_one_tensor, need_tensor
 from .operands import _strength, as_operand, as_tensor, broadcast_error
@@ -28,6 +29,8 @@ def _values(a: Any, b: Any) -> tuple | None:
             x = x.astype(common)
         if isinstance(second, Tensor) and y.dtype != common:
             y = y.astype(common)
+        if common.kind == "V":  # a number is not rounded to bfloat16 by NumPy, as torch does
+            x, y = (value if hasattr(value, "dtype") else np.asarray(value).astype(common) for value in (x, y))
     return x, y
 
 
@@ -178,6 +181,9 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
     return bool(np.all(_close(input, other, rtol, atol, equal_nan)))
 
 
+_KERNELS = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
+
+
 def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
     def operator(input: Any, other: Any) -> Any:
         values = _values(input, other)
@@ -185,7 +191,10 @@ def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
             return NotImplemented
         kind = np.result_type(*values)
         if kind.kind not in "biu":
-            raise RuntimeError(f"{name} is only implemented for integer and boolean tensors")
+            raise NotImplementedError(
+                f"\"{_KERNELS.get(name, name)}_cpu\" not implemented for '{from_numpy_dtype(kind).type_name}': "
+                f"{name} takes integers and booleans"
+            )
         try:
             return wrap(ufunc(*values))
         except OverflowError:  # a number that the dtype cannot hold wraps
@@ -213,8 +222,23 @@ def bitwise_not(input: Any) -> Tensor:
     """Every bit turned over: the complement of integers, the negation of booleans."""
     array = as_tensor(input)._array
     if array.dtype.kind not in "biu":
-        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        raise NotImplementedError(f"\"bitwise_not_cpu\" not implemented for '{from_numpy_dtype(array.dtype).type_name}'")
     return wrap(np.invert(array))
+
+
+def _inverted(input: Tensor) -> Tensor:
+    if input._array.dtype.kind not in "biu":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return bitwise_not(input)
+
+
+def _written(operator: Callable) -> Callable[[Tensor, Any], Tensor]:
+    """`a &= b` and its like: the result goes where the tensor is."""
+
+    def write(self: Tensor, other: Any) -> Tensor:
+        return views.in_place(self, operator, other) if as_operand(other) is not None else NotImplemented
+
+    return write
 
 
 for _name, _operator in {
@@ -222,6 +246,7 @@ for _name, _operator in {
     "rshift": bitwise_right_shift,
 }.items():  # fmt: skip
     OPERATORS[f"__{_name}__"] = OPERATORS[f"__r{_name}__"] = _operator
+    OPERATORS[f"__i{_name}__"] = _written(_operator)
 OPERATORS["__rlshift__"] = lambda a, b: bitwise_left_shift(as_tensor(b), a)
 OPERATORS["__rrshift__"] = lambda a, b: bitwise_right_shift(as_tensor(b), a)
-OPERATORS["__invert__"] = bitwise_not
+OPERATORS["__invert__"] = _inverted

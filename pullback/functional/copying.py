@@ -44,6 +44,8 @@ def to_dtype(x: Tensor, dtype: dtype_type, copy: bool = False) -> Tensor:
 def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """To another dtype, device or both, given as dtype, device, or a tensor to be like."""
     dtype = kwargs.get("dtype")
+    if type(dtype) is type:
+        args, dtype = (*args, dtype), None
     copy = kwargs.get("copy", False)
     if kwargs.get("device") is not None:
         require_cpu(kwargs["device"])

@@ -129,7 +129,7 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Ten
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """Running integrals along a dim by the trapezoidal rule."""
     pieces, axis = _trapezoids(y, x, dx, dim, "cumulative_trapezoid")
-    return y.new_zeros((0,)) if pieces is None else cumsum(pieces, axis)
+    return y.new_zeros(y.shape if y._array.ndim else (0,)) if pieces is None else cumsum(pieces, axis)
 
 
 # --- differences ---

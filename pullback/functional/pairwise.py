@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, wrap
+from ..autograd.views import in_place
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import complex128, float64, number_in
 from ..dtypes import dtype as dtype_type
@@ -30,7 +31,7 @@ from .checks import (
     together,
 )
 from .operands import NUMBERS, as_operand, as_tensor, promote, result_type
-from .registry import FUNCTIONS, METHODS, public
+from .registry import FUNCTIONS, METHODS, public, store
 from .writing import direct, times
 
 
@@ -115,13 +116,37 @@ def heaviside(input: Any, values: Any) -> Tensor:
     return broadcasting(pairs.heaviside, x, at_zero)
 
 
-@public(in_place=True, out=True)
-def float_power(input: Any, exponent: Any) -> Tensor:
+def _precise(input: Any, exponent: Any) -> dtype_type:
+    return complex128 if result_type(as_operand(input), as_operand(exponent)).is_complex else float64
+
+
+def _check_precise(given: Tensor, what: str, input: Any, exponent: Any) -> None:
+    wanted = _precise(input, exponent)
+    if given.dtype is not wanted:
+        raise RuntimeError(
+            f"the {what} has dtype {given.dtype.type_name} but the operation's result requires dtype {wanted.type_name}"
+        )
+
+
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """`float_power`, written over this tensor, which has to be of double precision."""
+    _check_precise(self, "base given to float_power_", self, exponent)
+    return in_place(self, float_power, exponent)
+
+
+METHODS["float_power_"] = float_power_
+
+
+@public()
+def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """`input ** exponent` in double precision."""
+    if out is not None:
+        _check_precise(out, "output given to float_power", input, exponent)
+        return store("float_power", float_power, (input, exponent), {}, out)
     from .arithmetic import pow
 
     need_one_tensor("float_power", input, exponent)
-    wanted = complex128 if result_type(as_operand(input), as_operand(exponent)).is_complex else float64
+    wanted = _precise(input, exponent)
     return pow(*(_in(wanted.numpy, value) for value in (input, exponent)))
 
 
@@ -224,6 +249,8 @@ def lerp(input: Any, end: Any, weight: Any) -> Tensor:
     if not isinstance(weight, Tensor):
         return broadcasting(pairs.lerp_scalar, start, end, weight=weight)
     if start._array.dtype != weight._array.dtype:
+        if not weight._array.ndim and not weight.requires_grad:  # as a number, which has no precision of its own
+            return broadcasting(pairs.lerp_scalar, start, end, weight=weight.item())
         raise RuntimeError(f"expected dtype {start.dtype!r} for `weight` but got dtype {weight.dtype!r}")
     return broadcasting(pairs.lerp, start, end, weight)
 

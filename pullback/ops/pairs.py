@@ -6,6 +6,7 @@ Operands arrive promoted to one floating or complex dtype; broadcasting is undon
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,9 @@ logaddexp2: Op = op(
 
 def _lerp(a: Any, b: Any, weight: Any) -> Any:
     """Counted from the nearer end, so that weight 1 gives `b` exactly."""
+    if a.dtype.itemsize == 2:
+        wide = weight if isinstance(weight, (float, complex, int)) else weight.astype(np.float32)
+        return _lerp(a.astype(np.float32), b.astype(np.float32), wide).astype(a.dtype)
     if isinstance(weight, (float, complex, int)):
         if a.dtype is FLOAT32 and type(weight) is float:
             weight = number(weight, FLOAT32).item()  # as torch has it: 1 - weight is of the rounded weight
@@ -157,9 +161,19 @@ lerp: Op = op(
     b=lambda g, weight: g * conjugate(weight),
     weight=lambda g, a, b: g * conjugate(b - a),
 )
+
+
+def _added(x: Any, a: Any, b: Any, value: Any, operation: Any) -> Any:
+    """`x + value * operation(a, b)`; half precision is rounded once, at the end."""
+    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
+        a, b, wide = a.astype(np.float32), b.astype(np.float32), x.astype(np.float32)
+        return (wide + operation(np.float32(value) * a, b)).astype(x.dtype)
+    return (x + value * operation(a, b)).astype(x.dtype, copy=False)
+
+
 addcmul: Op = op(
     "AddcmulBackward0",
-    lambda x, a, b, value: (x + value * (a * b)).astype(x.dtype, copy=False) if value != 1 else x + a * b,
+    lambda x, a, b, value: x + a * b if value == 1 and x.dtype.itemsize != 2 else _added(x, a, b, value, operator.mul),
     kind="elementwise_pull",
     x=lambda g: g,
     a=lambda g, b, value: g * conjugate(b * value),
@@ -167,7 +181,7 @@ addcmul: Op = op(
 )
 addcdiv: Op = op(
     "AddcdivBackward0",
-    lambda x, a, b, value: (x + value * (a / b)).astype(x.dtype, copy=False),
+    lambda x, a, b, value: _added(x, a, b, value, operator.truediv),
     kind="elementwise_pull",
     x=lambda g: g,
     a=lambda g, b, value: g * conjugate(value / b),

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op, conjugate, elementwise, linear, op, passed_on
 from ..constants import FLOAT32, FLOAT64, number
-from ..dtypes import number_in
+from ..dtypes import finfo, from_numpy_dtype, number_in
 from ..kernels import rectifier
 from ..quiet import restore, silence
 from .fusing import fused, keep
@@ -58,6 +58,19 @@ divide: Op = op(
     a=lambda g, b: g / conjugate(b),
     b=lambda g, a, b: -g * conjugate((a / b) / b),
 )
+
+
+def _in_single(operation: Any) -> Any:
+    return lambda a, b: operation(a.astype(np.float32), np.float32(b)).astype(a.dtype)
+
+
+# Half precision with a number, which it need not be able to hold: computed in float32, as torch does.
+multiply_by: Op = op(
+    "MulBackward0", _in_single(operator.mul), kind="elementwise_pull", a=lambda g, b: multiply_by(g, b), b=None
+)
+divide_by: Op = op(
+    "DivBackward0", _in_single(operator.truediv), kind="elementwise_pull", a=lambda g, b: divide_by(g, b), b=None
+)
 negative: Op = linear("NegBackward0", operator.neg, x=lambda g: -g)
 negative.blocked = True
 reciprocal: Op = elementwise("ReciprocalBackward0", lambda x: 1 / x, x=lambda out: -out * out)
@@ -92,11 +105,13 @@ def _scalar_power_partial(x: Any, exponent: Any) -> Any:
 def _power_scalar(x: Any, exponent: Any) -> Any:
     if exponent == 2:
         return x * x
+    if x.dtype.itemsize == 2 and (x.dtype.kind == "f" or x.dtype.kind == "V" and exponent != 3):
+        return _power_scalar(x.astype(np.float32), float(x.dtype.type(exponent))).astype(x.dtype)
     if exponent == 3:  # np.power is several times slower than products, and less accurate
         return x * x * x
     if exponent == 0.5:
         return np.sqrt(x)
-    return (x**exponent).astype(x.dtype, copy=False) if x.dtype.kind == "V" else x**exponent
+    return x**exponent
 
 
 power_scalar: Op = elementwise("PowBackward0", _power_scalar, x=_scalar_power_partial)
@@ -145,7 +160,13 @@ square: Op = elementwise("PowBackward0", lambda x: x * x, x=lambda x: 2 * x)
 square.real_rules = {"x": lambda g, x: g * (x + x)}
 square.shown_constants = {"exponent": 2}
 sqrt: Op = elementwise("SqrtBackward0", np.sqrt, x=lambda out: 0.5 / out)
-rsqrt: Op = elementwise("RsqrtBackward0", lambda x: 1 / np.sqrt(x), x=lambda out: -0.5 * out * out * out)
+
+
+def _rsqrt(x: Any) -> Any:
+    return 1 / np.sqrt(x) if x.dtype.itemsize != 2 else _rsqrt(x.astype(np.float32)).astype(x.dtype)
+
+
+rsqrt: Op = elementwise("RsqrtBackward0", _rsqrt, x=lambda out: -0.5 * out * out * out)
 
 # --- exponentials and logarithms ---
 
@@ -192,7 +213,7 @@ def _sigmoid(x: Any) -> Any:
     token = silence()
     try:
         if type(x) is not np.ndarray or not x.ndim or kind is not FLOAT32 and kind is not FLOAT64:
-            return 1 / (1 + np.exp(-x))
+            return 1 / (1 + np.exp(-x)) if kind.itemsize != 2 else _sigmoid(x.astype(np.float32)).astype(kind)
         one = _ONE if kind is FLOAT32 else _ONE_DOUBLE
         out = np.negative(x)
         np.add(np.exp(out, out), one, out)
@@ -330,6 +351,8 @@ frexp: Op = fused("FrexpBackward0", np.frexp, inputs=("x",), joint=lambda g, ext
 
 def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     if x.dtype.kind == "V":
+        largest = finfo(from_numpy_dtype(x.dtype)).max
+        posinf, neginf = largest if posinf is None else posinf, -largest if neginf is None else neginf
         return _nan_to_num(x.astype(np.float32), nan, posinf, neginf).astype(x.dtype)
     return np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 

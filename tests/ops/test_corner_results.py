@@ -82,6 +82,23 @@ t.sum(x, 0, out=t.empty(3, dtype=t.float64), dtype=t.float32)  ## Expected out t
 t.cumsum(x, 0, out=t.empty(2, 3, dtype=t.float64), dtype=t.float32)  ## Expected out tensor to have dtype float, but got double
 t.arange(3).apply_(lambda value: value + 1.7)
 t.arange(6.0).reshape(2, 3).t().apply_(lambda value: value + 1)
+t.bitwise_and(x, 1)  ## "bitwise_and_cpu" not implemented for 'Float'
+t.tensor([1, 2]) << 1.5  ## "lshift_cpu" not implemented for 'Float'
+t.bitwise_not(x)  ## "bitwise_not_cpu" not implemented for 'Float'
+~x  ## only implemented on integer and Boolean-type tensors
+x.to(dtype=bool)
+x.to(dtype=int)
+t.add(t.tensor([True]), t.tensor([True]), alpha=2)
+x.float_power_(2)  ## the operation's result requires dtype Double
+t.float_power(x, 2, out=t.empty(2, 3))  ## the operation's result requires dtype Double
+t.float_power(x, 2, out=t.empty(2, 3, dtype=t.float64))
+x.double().float_power_(2)
+t.lerp(x, x + 1, t.tensor(0.3, dtype=t.float64))
+t.cumulative_trapezoid(t.ones(3, 0))
+t.nan_to_num(t.tensor([n, float("inf"), -float("inf"), 1.0], dtype=t.bfloat16))
+t.tensor([0.3, 0.1], dtype=t.bfloat16) == 0.3
+t.tensor(100.0, dtype=t.float16).div(1e5)
+t.tensor([0.5], dtype=t.float16) * 65536
 t.set_num_interop_threads(-1)  ## set_num_interop_threads expects a positive integer
 """.strip().splitlines()
 
@@ -159,3 +176,60 @@ def test_named_results(line):
 def test_a_result_that_is_not_there():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         pullback.return_types.nothing  # noqa: B018
+
+
+WRITES = {
+    "and": lambda t, x, other: x.__iand__(other),
+    "or": lambda t, x, other: x.__ior__(other),
+    "xor": lambda t, x, other: x.__ixor__(other),
+    "lshift": lambda t, x, other: x.__ilshift__(other),
+    "rshift": lambda t, x, other: x.__irshift__(other),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_bits_are_written_in_place(name):
+    """`mask &= other` changes the mask that others hold, not a copy of it."""
+    found = []
+    for t in (torch, pullback):
+        whole = t.tensor([1, 2, 30], dtype=t.int16)
+        part = whole[1:]
+        for other in (3, t.tensor([1, 2], dtype=t.int16)):
+            assert WRITES[name](t, part, other) is part
+        found.append(whole.tolist())
+    assert found[0] == found[1]
+
+
+HALF = """
+x * 0.3
+0.3 * x
+x / 0.3
+0.3 / x
+x * 3
+x ** 0.3
+x ** 3
+x ** 2.5
+x.sigmoid()
+t.addcmul(x, x, x, value=0.3)
+t.addcdiv(x, x, x + 5, value=0.3)
+x.mul_(0.3)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("expression", HALF)
+def test_half_precision_is_rounded_once(expression, dtype):
+    """A number beside half precision keeps its own precision, and the sum of what is computed is rounded at the end."""
+    values = np.random.default_rng(0).standard_normal(500).tolist()
+    results = [eval(expression, {"t": t, "x": t.tensor(values, dtype=getattr(t, dtype))}) for t in (torch, pullback)]  # noqa: S307
+    np.testing.assert_array_equal(results[1].double().numpy(), results[0].double().numpy())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_gradients_of_half_precision_times_a_number(dtype):
+    found = []
+    for t in (torch, pullback):
+        x = t.tensor([0.1, 0.7, -3.0], dtype=getattr(t, dtype), requires_grad=True)
+        (x * 0.3 + x / 0.7).sum().backward()
+        found.append(x.grad.tolist())
+    assert found[0] == found[1]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from .tensor import Tensor  # noqa: F401 - where the annotations of the results are looked up
+
 _DECLARE = ("functional.reductions", "functional.elementary", "functional.searching", "linalg", "linalg.older_results")
 _Class = TypeVar("_Class", bound=type)
 _declared: dict[str, Any] = {}

@@ -159,6 +159,14 @@ def multiplied(op: Any, values: list[Any], flags: list[Any], params: dict[Any, A
     return product(values[0], flags[0], values[1], flags[1])
 
 
+def times_transposed(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    return product(values[0], flags[0], np.swapaxes(values[1], -1, -2), flags[1])
+
+
+def transposed_times(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    return product(np.swapaxes(values[0], -1, -2), flags[0], values[1], flags[1])
+
+
 def vdot(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     from ..autograd.op import conjugate
 
@@ -356,7 +364,7 @@ RULES: dict[str, Rule] = {
     **{f"reductions.{name}": moved(axis="axis") for name in ("sum_axes", "mean_axes",
     "softmax", "log_softmax", "amax", "amin", "max_all", "min_all", "aminmax")},
     **{f"matmul.{name}": multiplied for name in ("mm", "bmm", "matmul", "mv", "vm", "dot")},
-    "matmul.vdot": vdot,
+    "matmul.times_transposed": times_transposed, "matmul.transposed_times": transposed_times, "matmul.vdot": vdot,
     **{f"matmul.{name}": product_added for name in ("addmm", "baddbmm", "addmv")},
     "matmul.linear_layer": layer, "matmul.linear_map": layer,
     "matmul.contract": contraction,

@@ -79,8 +79,11 @@ def _sum_tensor_to(gradient: Any, shape: tuple) -> Any:
 
 def fit_tensor(gradient: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
     """`fit_array` for a recorded pass."""
+    if isinstance(gradient, Tensor):
+        array = gradient._array
+        if array.dtype is dtype and array.shape == shape:
+            return gradient
     from ..ops.casting import cast, real
-    from ..tensor import Tensor
 
     if not isinstance(gradient, Tensor):
         from .tape import wrap

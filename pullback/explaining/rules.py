@@ -106,7 +106,10 @@ SEVERAL: dict[str, dict[str, str]] = {
     "MaskedFill": {"x": "g where not masked, else 0", "value": "sum of g where masked"},
     "Maximum": {"a": "g where a > b, half at ties", "b": "g where b > a, half at ties"},
     "Minimum": {"a": "g where a < b, half at ties", "b": "g where b < a, half at ties"},
-    "Mm": {"a": "g @ bᵀ", "b": "aᵀ @ g", "x": "g @ weight", "weight": "gᵀ @ x"},
+    "Mm": {
+        "a": "g @ bᵀ", "b": "aᵀ @ g", "x": "g @ weight", "weight": "gᵀ @ x",
+        "first": "g @ second", "second": "gᵀ @ first", "left": "right @ gᵀ", "right": "left @ g",
+    },
     "MseLoss": {"x": "g · 2 (x − y) / n", "y": "−g · 2 (x − y) / n"},
     "Mul": {"a": "g · b", "b": "g · a", "x": "2 · g · x"},
     "Mv": {"a": "g ⊗ b", "b": "aᵀ @ g"},

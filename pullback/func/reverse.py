@@ -113,14 +113,15 @@ def gradients_of(
     given = None if weights is None else [weights[number] for number in picked]
     if record is None:
         record = (
-            any(output._tangent is not None for output in roots_)
-            or any(leaf._tangent is not None for leaf in inputs)
-            or (recording and any(outer_history(output, own) for output in roots_))
+            any([value._tangent is not None for value in (*roots_, *inputs)])
+            or recording and any([outer_history(output, own) for output in roots_])
+        )  # fmt: skip
+    if len(roots_) == 1 and not batched:  # the short way in
+        found = roots.grad(roots_[0], inputs, None if given is None else given[0], True, record, allow_unused=True)
+    else:
+        found = roots.grad(
+            roots_, inputs, given, create_graph=record, retain_graph=True, allow_unused=True, is_grads_batched=batched
         )
-    found = roots.grad(
-        roots_ if given is not None or len(roots_) > 1 else roots_[0],
-        inputs, given, create_graph=record, retain_graph=True, allow_unused=True, is_grads_batched=batched,
-    )  # fmt: skip
     return [_zeros(leaf, size) if gradient is None else gradient for gradient, leaf in zip(found, inputs, strict=True)]
 
 
@@ -152,10 +153,10 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         with transform() as outside_now:
             _check_shapes(weights, flat_out)
             wanted = create_graph
-            if wanted is None and outside_now.grad and any(weight.requires_grad for weight in weights):
-                wanted = True
-            if wanted is None and any(weight._tangent is not None for weight in weights):
-                wanted = True
+            if wanted is None:
+                for weight in weights:
+                    if weight._tangent is not None or outside_now.grad and weight.requires_grad:
+                        wanted = True
             gradients = gradients_of(flat_out, flat, weights, outside_now.grad, own, record=wanted)
             result = tree_unflatten(released(gradients, own), spec)
         return result if not single else (result[0],)

@@ -122,6 +122,8 @@ def leads_out(output: Tensor, own: set[Any]) -> bool:
 
 def released(tree: Any, own: set[Any]) -> Any:
     """Results on their way out: the history that leads to the transform's own leaves only is forgotten."""
+    if isinstance(tree, Tensor):
+        return _released_one(tree, own)
     if type(tree) is list:
         return [_released_one(x, own) if isinstance(x, Tensor) else released(x, own) for x in tree]
     return tree_map_only(Tensor, lambda x: _released_one(x, own), tree)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op
 from ..quiet import quiet
-from .pointwise import divide, multiply
+from .pointwise import divide, multiply, sigmoid_pull, tanh_pull
 from .reductions import log_softmax_pull, softmax_pull
 
 
@@ -42,7 +42,8 @@ def _log_softmax_pull(g: Any, out: Any, axis: int) -> Any:
 
 
 _FORWARDS: dict[Op, Callable[..., Any]] = {
-    multiply: _multiply, divide: _divide, softmax_pull: _softmax_pull, log_softmax_pull: _log_softmax_pull
+    multiply: _multiply, divide: _divide, softmax_pull: _softmax_pull, log_softmax_pull: _log_softmax_pull,
+    tanh_pull: lambda g, out: _multiply(g, 1 - out * out), sigmoid_pull: lambda g, out: _multiply(g, out * (1 - out)),
 }  # fmt: skip
 
 

@@ -61,10 +61,38 @@ def _right_of_batches(g: Any, a: Any, b_shape: tuple) -> Any:
     return matmul(adjoint(a), g)
 
 
+def _plain_matrices(a: Any, b: Any) -> bool:
+    return type(a) is np.ndarray is type(b) and a.itemsize > 2
+
+
+# Real matrices, the commonest case of all: products in which one factor is taken transposed, closed under taking
+# pullbacks. So derivatives of any order are one product each, without views of transposes in between.
 mm: Op = op("MmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
-mm.real_rules = {  # plain matrices, the commonest case of all, without detours
-    "a": lambda g, b: product(g, b.T) if type(b) is np.ndarray is type(g) and g.itemsize > 2 else _left(g, b),
-    "b": lambda g, a: product(a.T, g) if type(a) is np.ndarray is type(g) and g.itemsize > 2 else _right(g, a),
+mm.real_rules = {
+    "a": lambda g, b: product(g, b.T) if _plain_matrices(g, b) else times_transposed(g, b),
+    "b": lambda g, a: product(a.T, g) if _plain_matrices(g, a) else transposed_times(a, g),
+}
+times_transposed: Op = op(
+    "MmBackward0",
+    lambda first, second: _matmul(first, second.T),
+    kind="bilinear",
+    first=lambda g, second: mm(g, conjugate(second)),
+    second=lambda g, first: matmul(transposed(g), conjugate(first)),
+)
+times_transposed.real_rules = {
+    "first": lambda g, second: product(g, second) if _plain_matrices(g, second) else mm(g, second),
+    "second": lambda g, first: product(g.T, first) if _plain_matrices(g, first) else transposed_times(g, first),
+}
+transposed_times: Op = op(
+    "MmBackward0",
+    lambda left, right: _matmul(left.T, right),
+    kind="bilinear",
+    left=lambda g, right: matmul(conjugate(right), transposed(g)),
+    right=lambda g, left: mm(conjugate(left), g),
+)
+transposed_times.real_rules = {
+    "left": lambda g, right: product(right, g.T) if _plain_matrices(g, right) else times_transposed(right, g),
+    "right": lambda g, left: product(left, g) if _plain_matrices(g, left) else mm(left, g),
 }
 bmm: Op = op("BmmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
 matmul: Op = op("UnsafeViewBackward0", _matmul, kind="bilinear", a=_left, b=_right_of_batches)
@@ -214,7 +242,7 @@ def _layer_input(g: Any, weight: Any) -> Any:
 
 def _layer_weight(g: Any, x: Any, weight_shape: tuple) -> Any:
     if len(weight_shape) == 2:
-        return matmul(transposed(rows(g)), conjugate(rows(x)))
+        return transposed_times(rows(g), conjugate(rows(x)))
     return np.sum(column(g) * conjugate(x), axis=tuple(range(len(x.shape) - 1)))
 
 

@@ -195,12 +195,29 @@ tanh: Op = elementwise("TanhBackward0", np.tanh, x=lambda out: 1 - out * out)
 def _tanh_pull(g: Any, out: Any) -> Any:
     """The rule without temporaries, for plain arrays: `tanh` is where small networks spend their time."""
     if type(g) is not np.ndarray or type(out) is not np.ndarray or out.itemsize < 4 or not out.ndim:
-        return g * (1 - out * out)
+        return tanh_pull(g, out)
     slope = out * out if out.size < 4096 else np.square(out)  # which is slower to call and faster to run
     np.subtract(_ONE if out.dtype is FLOAT32 else _ONE_DOUBLE, slope, slope)
     return np.multiply(g, slope, slope)
 
 
+def _pull_of(node_name: str, forward: Any, bend: Any) -> Op:
+    """A pullback `g * slope(out)` as an operation of its own: then a recorded pass records one node.
+
+    `bend` is the derivative of the slope.
+    """
+    pulled: Op = op(
+        node_name,
+        forward,
+        kind="elementwise_pull",
+        g=lambda h, out: pulled(h, conjugate(out)),
+        out=lambda h, g, out: h * conjugate(g * bend(out)),
+    )
+    pulled.real_rules = {"g": lambda h, out: pulled(h, out), "out": lambda h, g, out: h * (g * bend(out))}
+    return pulled
+
+
+tanh_pull: Op = _pull_of("TanhBackwardBackward0", lambda g, out: g * (1 - out * out), bend=lambda out: -2 * out)
 tanh.real_rules = {"x": _tanh_pull}
 asinh: Op = elementwise("AsinhBackward0", np.arcsinh, x=lambda x: 1 / np.sqrt(x * x + 1))
 acosh: Op = elementwise("AcoshBackward0", np.arccosh, x=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))
@@ -228,12 +245,15 @@ sigmoid: Op = elementwise("SigmoidBackward0", _sigmoid, x=lambda out: out * (1 -
 def _sigmoid_pull(g: Any, out: Any) -> Any:
     """As `_tanh_pull`."""
     if type(g) is not np.ndarray or type(out) is not np.ndarray or out.itemsize < 4 or not out.ndim:
-        return g * (out * (1 - out))
+        return sigmoid_pull(g, out)
     slope = np.subtract(_ONE if out.dtype is FLOAT32 else _ONE_DOUBLE, out)
     np.multiply(slope, out, slope)
     return np.multiply(g, slope, slope)
 
 
+sigmoid_pull: Op = _pull_of(
+    "SigmoidBackwardBackward0", lambda g, out: g * (out * (1 - out)), bend=lambda out: 1 - 2 * out
+)
 sigmoid.real_rules = {"x": _sigmoid_pull}
 
 # --- signs, rounding: derivative zero almost everywhere ---

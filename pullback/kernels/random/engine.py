@@ -27,7 +27,7 @@ _WORDS = 624
 _MOST_AHEAD = 16  # blocks
 _SMALL = 4 * _WORDS  # up to this many words the bit generator's own call beats RandomState's argument checking
 _LOW_53_BITS, _HALF, _TO_UNIT = np.array(2**53 - 1, np.uint64), np.array(32, np.uint64), np.array(2.0**-53)
-FEW: int = 256  # words for a sample that is cut out of what is known about those that wait
+FEW: int = 1024  # values of a sample that is cut out of what is known about the words that wait
 _MOST_KNOWN = 32
 _DEVICE_TYPES = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, "

@@ -141,6 +141,13 @@ def mentioned(torch_name: str, imported: bool) -> Any:
     return placeholder(torch_name)
 
 
+def _transform(torch_name: str) -> Any:
+    """A transform that a program looks for where torch keeps it; None if it is no such name."""
+    if not torch_name.startswith("torch._functorch."):
+        return None
+    return vars(importlib.import_module("pullback.func")).get(torch_name.rpartition(".")[2])
+
+
 class PlaceholderLoader:
     """Makes a module whose every public name is a placeholder."""
 
@@ -153,7 +160,8 @@ class PlaceholderLoader:
         def __getattr__(name: str) -> Any:
             if name.startswith("__"):
                 raise AttributeError(name)
-            own[name] = found = sys.modules.get(f"{module.__name__}.{name}") or placeholder(f"{module.__name__}.{name}")
+            full_name = f"{module.__name__}.{name}"
+            own[name] = found = sys.modules.get(full_name) or _transform(full_name) or placeholder(full_name)
             return found
 
         own["__getattr__"] = __getattr__

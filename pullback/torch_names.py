@@ -18,11 +18,7 @@ COVERAGE_PAGE: str = "docs/coverage.md"
 ELSEWHERE: dict[str, str] = {
     "functorch": "pullback.func.older",
     "functorch.experimental": "pullback.func.older",
-    "torch._functorch.apis": "pullback.func",
-    "torch._functorch.batch_norm_replacement": "pullback.func",
     "torch._functorch.deprecated": "pullback.func.older",
-    "torch._functorch.eager_transforms": "pullback.func",
-    "torch._functorch.functional_call": "pullback.func",
     "torch._functorch.make_functional": "pullback.func.older",
     "torch._dynamo.eval_frame": "pullback._dynamo",
     "torch._lowrank": "pullback",

@@ -25,6 +25,14 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    from ..placeholders import placeholder
+
+    return placeholder(f"torch._functorch.{name}")  # functorch had more, which may be imported
+
+
 def _warn(name: str, successor: str) -> None:
     warnings.warn(
         f"We've integrated functorch into PyTorch: `functorch.{name}` is deprecated. Please use `{successor}` instead.",

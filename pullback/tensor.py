@@ -34,7 +34,7 @@ class Tensor:
     # Class-level defaults keep the construction of a result down to two or three assignments.
     _array: Any  # numpy.ndarray, a NumPy scalar, or another array type (batched)
     _requires_grad: bool = False
-    _node: Node | None = None  # the operation that made this tensor; None for leaves
+    _node: Any = None  # the Node of the operation that made this tensor; None for leaves
     _output_nr: int = 0
     _grad: Tensor | None = None
     _grad_dtype: Any = False  # False: the tensor's own dtype; None: any

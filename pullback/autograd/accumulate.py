@@ -32,6 +32,8 @@ def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) ->
             if leaf is None or not leaf._requires_grad:
                 continue
             present = leaf._grad
+            if present is not None and type(present) is not Tensor and present.is_sparse:
+                present = leaf._grad = present.to_dense()  # as what is added to it is
             if record:
                 value = recorded_sum(present, gradient, leaf)
             elif (

@@ -295,34 +295,42 @@ class Sweep:
         if leaf.is_node:
             return
         self.arrivals[leaf] -= 1
-        if self.arrivals[leaf] == 0 and leaf._hooks is not None and leaf in self.leaves:
+        if self.arrivals[leaf] == 0 and leaf._hooks is not None:
             self.finish_leaf(leaf)
 
     def finish_leaf(self, leaf: Anchor) -> None:
-        """The gradient of a hooked leaf is complete: run its hooks, and write it now if somebody waits for that."""
+        """The gradient of a hooked leaf is complete: run its hooks, and write it now if somebody waits for that.
+
+        If none has arrived, hooks are told so, as in torch.
+        """
         from .hooks import run_leaf_hooks
 
         hooks = leaf._hooks
-        gradient = self.leaves[leaf] = run_leaf_hooks(self, hooks, self.leaves[leaf])
+        gradient = run_leaf_hooks(self, hooks, self.leaves.pop(leaf, None))
         self.owned.pop(leaf, None)
+        if gradient is not None:
+            self.leaves[leaf] = gradient
         if not self.accumulating or not (hooks.accumulated or hooks.post):
             return
         owner = leaf.owner()
         first = owner is not None and owner._grad is None
-        commit({leaf: self.leaves.pop(leaf)}, self.owned, self.record)
+        if gradient is not None:
+            commit({leaf: self.leaves.pop(leaf)}, self.owned, self.record)
         if owner is not None:
             for hook in list(hooks.accumulated.values()):
                 if hook(owner) is not None:
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         # A first gradient becomes `.grad` itself, so hooks after the fact see what others did to that.
-        given = owner._grad.detach() if first and owner._grad is not None else as_tensor(gradient)  # type: ignore[union-attr]
+        given = None if gradient is None else as_tensor(gradient)
+        if first and owner._grad is not None:  # type: ignore[union-attr]
+            given = owner._grad.detach()  # type: ignore[union-attr]
         for hook in list(hooks.post.values()):
             hook((), (given,))
 
     def finish(self) -> dict[Any, Any]:
         """Hooks of leaves that were still waiting (a rule gave them nothing); then everything collected."""
-        for leaf in list(self.leaves):
-            if self.arrivals.get(leaf, 0) > 0 and leaf._hooks is not None:
+        for leaf, count in list(self.arrivals.items()):
+            if count > 0 and leaf._hooks is not None:
                 self.finish_leaf(leaf)
         return self.leaves
 

@@ -32,7 +32,7 @@ def connect_outputs(
         )
     connection = _Connection(ctx, args, raw, recording)
     if recording:
-        ctx.edges, ctx.slots = edges_of(args, needs)
+        ctx.edges, ctx.slots = edges_of(args, tuple([position for position, needed in enumerate(needs) if needed]))
         ctx.outputs = tuple(
             (value._array.shape, value._array.dtype) if isinstance(value, Tensor) else ((), None) for value in raw
         )

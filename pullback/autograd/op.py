@@ -67,8 +67,8 @@ class Plan:
     """For one combination of inputs that need gradients: what to save, and which rule gets which of it."""
 
     __slots__ = (
-        "saves", "calls", "steps", "keeps_output", "joint", "needs", "undefined_allowed", "frees", "form", "blocked", "places",
-        "op",
+        "saves", "calls", "steps", "wanted", "keeps_output", "joint", "needs", "undefined_allowed", "frees", "form", "blocked",
+        "places", "op",
     )  # fmt: skip
 
     def __init__(
@@ -84,6 +84,7 @@ class Plan:
         # what the engine goes through: the calls, or each input that wants its share in the results of the joint rule
         self.steps: tuple[Any, ...] = calls or tuple([(i, None, JOINT, ()) for i, needed in enumerate(needs) if needed and joint])
         self.needs: tuple[bool, ...] = needs
+        self.wanted: tuple[int, ...] = tuple([position for position, needed in enumerate(needs) if needed])
         self.places: bool = False  # the rule puts its cotangent at an `index` of zeros
         self.blocked: bool = False  # whether rules are elementwise, on arrays so large that they run block by block
         self.op: Any = None  # whose plan it is

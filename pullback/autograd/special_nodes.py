@@ -66,8 +66,8 @@ class UndefinedGrad:
 
 
 def _joined(kind: type[Node], tensors: tuple) -> Any:
-    needs = tuple(isinstance(tensor, Tensor) and tensor.requires_grad for tensor in tensors)
-    edges, slots = edges_of(tensors, needs)
+    wanted = [position for position, tensor in enumerate(tensors) if isinstance(tensor, Tensor) and tensor.requires_grad]
+    edges, slots = edges_of(tensors, tuple(wanted))
     node = kind().prepare(edges, (), None, _plan(), None, None)
     node.slots = slots
     node.outputs = tuple(

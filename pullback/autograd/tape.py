@@ -286,9 +286,11 @@ def record(
 def make_node(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mask: int, outs: tuple[Any, ...]) -> Node:
     """The node of one application, with what its rules need saved."""
     out = outs[0]
-    plan = op.plan(mask, len(inputs), out.dtype.kind == "c", op.blocked and out.size >= LARGE)
+    plan = op.plans.get(mask << 2) if out.dtype.kind == "f" and not op.blocked and not op.variadic else None
+    if plan is None:
+        plan = op.plan(mask, len(inputs), out.dtype.kind == "c", op.blocked and out.size >= LARGE)
     node = Node()
-    node.edges, slots = edges_of(inputs, plan.needs)
+    node.edges, slots = edges_of(inputs, plan.wanted)
     if slots is not None:
         node.slots = slots
     node.saved, node.arrays = save(plan, inputs, outs)
@@ -302,20 +304,18 @@ def make_node(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, ma
     return node
 
 
-def edges_of(inputs: tuple[Any, ...], needs: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
-    """Where the cotangents of the inputs go: to the node that made each, or to the anchor of a leaf."""
-    edges: list[Any] = []
-    slots = None
-    for position, value in enumerate(inputs):
-        if not needs[position]:
-            edges.append(None)
-            continue
+def edges_of(inputs: tuple[Any, ...], wanted: tuple[int, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
+    """Where the cotangents of the wanted inputs go: to the node that made each, or to the anchor of a leaf."""
+    edges: list[Any] = [None] * len(inputs)
+    slots: list[Any] | None = None
+    for position in wanted:
+        value = inputs[position]
         node = value._node
         if node is None:
             anchor = value._anchor
-            edges.append(anchor_of(value) if anchor is None else anchor)
+            edges[position] = anchor_of(value) if anchor is None else anchor
             continue
-        edges.append(node)
+        edges[position] = node
         if value._output_nr:
             if slots is None:
                 slots = [0] * len(inputs)
@@ -335,16 +335,17 @@ def save(plan: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[tup
     saved: list[Any] = []
     arrays: list[Any] = []
     for code in plan.saves:
-        if type(code) is int and code >= 0:
-            value = inputs[code]
-            if isinstance(value, Tensor):
-                if value._inference:
-                    refuse_inference()
-                arrays.append(value._array)
-                saved.append(value if value._node is not None or not value._requires_grad else anchor_of(value))
-                continue
-        elif type(code) is int:
-            value = outs[-1 - code]
+        if type(code) is int:
+            if code < 0:
+                value = outs[-1 - code]
+            else:
+                value = inputs[code]
+                if isinstance(value, Tensor):
+                    if value._inference:
+                        refuse_inference()
+                    arrays.append(value._array)
+                    saved.append(value if value._node is not None or not value._requires_grad else anchor_of(value))
+                    continue
         else:
             value = saved_under_name(code, inputs, outs)
             if code == "arrays":

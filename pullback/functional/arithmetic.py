@@ -34,9 +34,10 @@ def binary_operator(
         kind = a._array.dtype if isinstance(a, Tensor) else None
         if half is not None and type(b) in (float, int) and kind is not None and kind.itemsize == 2 and kind.kind in "fV":
             return apply(half, (a, b))
-        alike = kind is not None and (
-            b._array.dtype is kind and kind.kind in "fc" if isinstance(b, Tensor) else type(b) is float and kind.kind == "f"
-        )
+        if isinstance(b, Tensor):
+            alike = kind is not None and b._array.dtype is kind and kind.kind in "fc"
+        else:
+            alike = kind is not None and kind.kind == "f" and (type(b) is float or type(b) is int)
         if not alike:
             first, second = as_operand(a), as_operand(b)
             if first is None or second is None:

@@ -85,6 +85,9 @@ def _c_name(kind: np.dtype) -> str:
 def check_uniform(low: float, high: float, kind: np.dtype) -> None:
     """RuntimeError unless uniform numbers between these can be drawn in a dtype."""
     if kind.kind in "fV":
+        most = _ends(kind)[1]
+        if -most <= low <= high <= most and high - low <= most:
+            return
         check_bounds((("from", low), ("to", high)), kind)
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")

@@ -258,7 +258,7 @@ def _filled(refill: Op, x: Tensor, generator: Any, draw: Callable[..., np.ndarra
         array = x.memory()
         check_writable(x, mode, False)
         check_no_overlap(array)
-        np.copyto(array, _in_memory_order(array, array.dtype, draw, stream, *args), casting="unsafe")
+        array[...] = _in_memory_order(array, array.dtype, draw, stream, *args)
         bump(storage_of(x))
         return x
 

@@ -166,3 +166,31 @@ def test_mistakes(number: int) -> None:
     for library in (torch, pullback):
         with pytest.raises(kind):
             call(library)
+
+
+RANGES = [
+    ("from is out of bounds", lambda t: t.empty(5, dtype=t.int8).random_(200, None)),
+    ("to - 1 is out of bounds", lambda t: t.empty(5, dtype=t.bool).random_(0, 3)),
+    ("to-from", lambda t: t.empty(5).uniform_(-3e38, 3e38)),
+    ("to is out of bounds", lambda t: t.empty(5, dtype=t.float16).uniform_(0, 1e6)),
+    ("range, but found from=3", lambda t: t.empty(5).uniform_(3, 1)),
+    ("without overflow", lambda t: t.randperm(300, dtype=t.int8)),
+    ("n cannot be greater than", lambda t: t.randperm(3000, dtype=t.float16)),
+    ("does not match dtype of out", lambda t: t.rand(2, out=t.empty(2), dtype=t.float64)),
+    ("does not match dtype of out", lambda t: t.randint(9, (2,), out=t.empty(2), dtype=t.int64)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(RANGES)))
+def test_ranges_that_a_dtype_cannot_hold(number: int) -> None:
+    words, call = RANGES[number]
+    for library in (torch, pullback):
+        with pytest.raises(RuntimeError, match=words):
+            call(library)
+
+
+@pytest.mark.parametrize(("kind", "bounds"), [("float16", (0, 5000)), ("float16", (-5000, 2049)), ("bfloat16", (0, 999))])
+def test_ranges_beyond_exact_integers_warn(kind: str, bounds: tuple) -> None:
+    with pytest.warns(UserWarning, match="is out of bounds") as caught:
+        same_draws(lambda t: t.empty(5, dtype=getattr(t, kind)).random_(*bounds))
+    assert {warning.filename for warning in caught} == {__file__}

@@ -59,32 +59,28 @@ class Adafactor(ArrayOptimizer):
             "col_var": param.new_zeros([*shape[:-2], 1, shape[-1]]),
         }
 
-    def _step_on_arrays(self) -> None:
-        work = []
-        fresh = []
-        for group in self.param_groups:
-            for param in group["params"]:
-                grad = param.grad
-                if grad is None:
-                    continue
-                if param.is_complex():
-                    raise RuntimeError("Adafactor does not support complex parameters")
-                state = self.state.get(param)
-                if not state:
-                    state = self._fresh_state(param, group)
-                    fresh.append((param, state))
-                arrays = self._row(param, grad, state, (), [])
-                averages = [array_of(state[name]) for name in ("row_var", "col_var", "variance") if name in state]
-                work.append((group, param, arrays, averages, array_of(state["step"])))
-        for param, state in fresh:
-            self.state[param] = state
+    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        return ()  # the averages have shapes of their own
+
+    def _row(self, param: Tensor, grad: Tensor, *rest: Any) -> list[Any]:
+        if param.is_complex():
+            raise RuntimeError("Adafactor does not support complex parameters")
+        return super()._row(param, grad, *rest)
+
+    def _plan(self, group: dict[str, Any], rows: list[Any]) -> list[tuple[Any, ...]]:
+        plan: list[tuple[Any, ...]] = []
+        for (values, grad), counter, state, _ in rows:
+            averages = [array_of(state[name]) for name in ("row_var", "col_var", "variance") if name in state]
+            plan.append((values, -grad if group["maximize"] else grad, averages, group, counter))
+        return plan
+
+    def _run(self, plans: list[list[tuple[Any, ...]]], written: list[Tensor]) -> None:
         with np.errstate(all="ignore"):
-            for group, _, (values, grad), averages, counter in work:
-                step = counter.item() + 1.0
-                counter[...] = step
-                _update(values, -grad if group["maximize"] else grad, averages, group, step)
-        if work:
-            touch([param for _, param, *_ in work])
+            for plan in plans:
+                for values, grad, averages, group, counter in plan:
+                    counter[...] += 1
+                    _update(values, grad, averages, group, counter.item())
+        touch(written)
 
 
 def _update(

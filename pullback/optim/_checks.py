@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pullback
+
+_UPPER_LIMITS = {"rho": 1.0}
+_WORDS = {"eps": "epsilon"}
+"""What complaints call a hyperparameter, where that is not its name."""
 
 
 def check_lr(lr: Any, text: str = "Invalid learning rate: {}") -> None:
@@ -18,6 +23,17 @@ def check_nonnegative(value: Any, text: str) -> None:
     """`text` has one place for the value."""
     if not 0.0 <= value:
         raise ValueError(text.format(value))
+
+
+def check_hyperparameters(**values: Any) -> None:
+    """Complain about the first value that is out of its range; all are at least 0, some have an upper limit."""
+    for name, value in values.items():
+        if name == "betas":
+            check_betas(value)
+        elif name == "lr":
+            check_lr(value)
+        elif not 0.0 <= value <= _UPPER_LIMITS.get(name, math.inf):
+            raise ValueError(f"Invalid {_WORDS.get(name, name)} value: {value}")
 
 
 def check_betas(betas: Any) -> None:

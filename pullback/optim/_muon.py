@@ -14,7 +14,7 @@ import numpy as np
 from pullback.optim import _updates
 from pullback.optim._arrays import scalar_of, touch
 from pullback.optim._checks import check_lr, check_nonnegative
-from pullback.optim._stepper import ArrayOptimizer, zeros_like
+from pullback.optim._stepper import ArrayOptimizer
 from pullback.optim.optimizer import ParamsT
 
 if TYPE_CHECKING:
@@ -56,36 +56,26 @@ class Muon(ArrayOptimizer):
                         f"Muon only supports 2D parameters whereas we found a parameter with size: {param.size()}"
                     )
 
-    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        return {"momentum_buffer": zeros_like(param)}
+    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
+        _check_iteration(group)
+        return ("momentum_buffer",)
 
-    def _step_on_arrays(self) -> None:
-        work = []
-        fresh = []
-        for group in self.param_groups:
-            _check_iteration(group)
-            for param in group["params"]:
-                grad = param.grad
-                if grad is None:
-                    continue
-                if param.is_complex():
-                    raise RuntimeError("Muon does not support complex parameters")
-                if grad.ndim != 2:
-                    raise ValueError("Param gradient must be a 2D matrix")
-                state = self.state.get(param)
-                if not state:
-                    state = self._fresh_state(param, group)
-                    fresh.append((param, state))
-                arrays = self._row(param, grad, state, ("momentum_buffer",), [])
-                work.append((group, param, arrays))
-        for param, state in fresh:
-            self.state[param] = state
+    def _row(self, param: Tensor, grad: Tensor, *rest: Any) -> list[Any]:
+        if param.is_complex():
+            raise RuntimeError("Muon does not support complex parameters")
+        if grad.ndim != 2:
+            raise ValueError("Param gradient must be a 2D matrix")
+        return super()._row(param, grad, *rest)
+
+    def _plan(self, group: dict[str, Any], rows: list[Any]) -> list[tuple[Any, ...]]:
+        return [(arrays, group) for arrays, *_ in rows]
+
+    def _run(self, plans: list[list[tuple[Any, ...]]], written: list[Tensor]) -> None:
         with np.errstate(all="ignore"):
-            for group, _, arrays in work:
-                values, grad, buffer = arrays
-                _update(values, grad, buffer, group)
-        if work:
-            touch([param for _, param, _ in work])
+            for plan in plans:
+                for (values, grad, buffer), group in plan:
+                    _update(values, grad, buffer, group)
+        touch(written)
 
 
 def _check_iteration(group: dict[str, Any]) -> None:

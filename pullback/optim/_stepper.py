@@ -41,8 +41,12 @@ class ArrayOptimizer(Optimizer):
         raise NotImplementedError
 
     def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        """The state of a parameter before its first step."""
-        raise NotImplementedError
+        """The state of a parameter before its first step: a counter, where steps are counted, and zero buffers."""
+        state = {"step": step_counter(param, group)} if self._counts_steps else {}
+        for name in self._buffers(group):
+            if name is not None:
+                state[name] = zeros_like(param)
+        return state
 
     def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
         """The kernel's constants: Python floats, None and booleans."""

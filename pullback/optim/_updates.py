@@ -235,7 +235,7 @@ def adadelta(p: Array, g: Array, square: Array, moved: Array, values: tuple[Any,
 
 
 def rmsprop(
-    p: Array, g: Array, square: Array, mean: Array | None, buffer: Array | None, values: tuple[Any, ...]
+    p: Array, g: Array, square: Array, buffer: Array | None, mean: Array | None, values: tuple[Any, ...]
 ) -> None:
     keep, gain, weight, near, epsilon, rate, momentum, decay, maximize = values
     g = effective_gradient(p, g, decay, maximize)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
-from pullback.optim._checks import check_lr, check_nonnegative
+from pullback.optim._checks import check_hyperparameters
+from pullback.optim._decay import added_decay, decayed
 from pullback.optim._functional import functional_step
-from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
+from pullback.optim._stepper import ArrayOptimizer
 from pullback.optim.optimizer import ParamsT
 
 if TYPE_CHECKING:
@@ -35,11 +36,7 @@ class Adadelta(ArrayOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr(lr)
-        if not 0.0 <= rho <= 1.0:
-            raise ValueError(f"Invalid rho value: {rho}")
-        check_nonnegative(eps, "Invalid epsilon value: {}")
-        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
+        check_hyperparameters(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay)
         defaults = {
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
             "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
@@ -49,24 +46,20 @@ class Adadelta(ArrayOptimizer):
     def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
         return ("square_avg", "acc_delta")
 
-    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        return {"step": step_counter(param, group), "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}
-
     def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
-        decay, rho = group["weight_decay"], group["rho"]
+        rho = group["rho"]
         return (
             float(rho),
             float(1 - rho),
             float(group["eps"]),
             float(-scalar_of(group["lr"])),
-            float(decay) if decay != 0 else None,
+            added_decay(group),
             bool(group["maximize"]),
         )
 
     def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
         rho, eps = group["rho"], group["eps"]
-        if group["weight_decay"] != 0:
-            grad = grad + param * group["weight_decay"]
+        param, grad = decayed(param, grad, group)
         square = state["square_avg"] = state["square_avg"] * rho + grad * grad * (1 - rho)
         delta = (state["acc_delta"] + eps).sqrt() / (square + eps).sqrt() * grad
         state["acc_delta"] = state["acc_delta"] * rho + delta * delta * (1 - rho)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
-from pullback.optim._checks import check_fused, check_fused_params, check_lr, check_nonnegative
+from pullback.optim._checks import check_fused, check_fused_params, check_hyperparameters
+from pullback.optim._decay import added_decay, decayed
 from pullback.optim._functional import functional_step
 from pullback.optim._stepper import ArrayOptimizer, step_counter
 from pullback.optim.optimizer import ParamsT
@@ -38,11 +39,10 @@ class Adagrad(ArrayOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_lr(lr)
-        check_nonnegative(lr_decay, "Invalid lr_decay value: {}")
-        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
-        check_nonnegative(initial_accumulator_value, "Invalid initial_accumulator_value value: {}")
-        check_nonnegative(eps, "Invalid epsilon value: {}")
+        check_hyperparameters(
+            lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value,
+            eps=eps,
+        )  # fmt: skip
         defaults = {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
             "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
@@ -70,17 +70,15 @@ class Adagrad(ArrayOptimizer):
         return {"step": step_counter(param, group), "sum": total}
 
     def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
-        decay = group["weight_decay"]
         return (
             float(group["eps"]),
             float(-scalar_of(group["lr"]) / (1 + (step - 1) * group["lr_decay"])),
-            float(decay) if decay != 0 else None,
+            added_decay(group),
             bool(group["maximize"]),
         )
 
     def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
-        if group["weight_decay"] != 0:
-            grad = grad + param * group["weight_decay"]
+        param, grad = decayed(param, grad, group)
         total = state["sum"] = state["sum"] + grad * grad
         rate = as_scalar_tensor(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
         return param - rate * (grad / (total.sqrt() + group["eps"]))

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
-from pullback.optim._checks import check_betas, check_fused, check_fused_params, check_nonnegative
+from pullback.optim._checks import check_fused, check_fused_params, check_hyperparameters
+from pullback.optim._decay import added_decay, decay_factor, decayed
 from pullback.optim._functional import functional_step
-from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
+from pullback.optim._stepper import ArrayOptimizer
 from pullback.optim.optimizer import ParamsT
 
 if TYPE_CHECKING:
@@ -43,10 +44,7 @@ class Adam(ArrayOptimizer):
         decoupled_weight_decay: bool = False,
     ) -> None:
         _check_tensor("lr", lr, foreach, capturable)
-        check_nonnegative(lr, "Invalid learning rate: {}")
-        check_nonnegative(eps, "Invalid epsilon value: {}")
-        check_betas(betas)
-        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
+        check_hyperparameters(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
         are_tensors = [isinstance(beta, pullback.Tensor) for beta in betas[:2]]
         if not all(are_tensors) and not all(isinstance(beta, float) for beta in betas[:2]):
             raise ValueError("betas must be either both floats or both Tensors")
@@ -67,20 +65,9 @@ class Adam(ArrayOptimizer):
             raise RuntimeError("lr as a Tensor is not supported for capturable=False and foreach=True")
         return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq" if group["amsgrad"] else None)
 
-    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        state = {
-            "step": step_counter(param, group),
-            "exp_avg": zeros_like(param),
-            "exp_avg_sq": zeros_like(param),
-        }
-        if group["amsgrad"]:
-            state["max_exp_avg_sq"] = zeros_like(param)
-        return state
-
     def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
         beta1, beta2 = (scalar_of(beta) for beta in group["betas"])
-        lr, decay = scalar_of(group["lr"]), group["weight_decay"]
-        decoupled = group["decoupled_weight_decay"]
+        lr = scalar_of(group["lr"])
         root = (1 - beta2**step) ** 0.5
         return (
             *_updates.lerp_weight(1 - beta1),
@@ -89,19 +76,15 @@ class Adam(ArrayOptimizer):
             # The root of the second bias correction is multiplied through, which saves a pass over the array.
             float(group["eps"] * root),
             float(-lr / (1 - beta1**step)) * float(root),
-            float(scalar_of(decay)) if decay != 0 and not decoupled else None,
-            float(1 - lr * scalar_of(decay)) if decay != 0 and decoupled else None,
+            added_decay(group),
+            decay_factor(group),
             bool(group["maximize"]),
         )
 
     def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
         beta1, beta2 = group["betas"]
-        lr, decay = as_scalar_tensor(group["lr"]), group["weight_decay"]
-        if decay != 0:
-            if group["decoupled_weight_decay"]:
-                param = param * (1 - lr * decay)
-            else:
-                grad = grad + param * decay
+        lr = as_scalar_tensor(group["lr"])
+        param, grad = decayed(param, grad, group)
         mean = state["exp_avg"] = state["exp_avg"] + (grad - state["exp_avg"]) * (1 - beta1)
         square = state["exp_avg_sq"] = state["exp_avg_sq"] * beta2 + grad * grad * (1 - beta2)
         if group["amsgrad"]:

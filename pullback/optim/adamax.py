@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
-from pullback.optim._checks import check_betas, check_lr, check_nonnegative
+from pullback.optim._checks import check_hyperparameters
+from pullback.optim._decay import added_decay, decayed
 from pullback.optim._functional import functional_step
-from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
+from pullback.optim._stepper import ArrayOptimizer
 from pullback.optim.optimizer import ParamsT
 
 if TYPE_CHECKING:
@@ -36,10 +37,7 @@ class Adamax(ArrayOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check_nonnegative(eps, "Invalid epsilon value: {}")
-        check_betas(betas)
-        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
+        check_hyperparameters(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
@@ -49,25 +47,20 @@ class Adamax(ArrayOptimizer):
     def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
         return ("exp_avg", "exp_inf")
 
-    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        return {"step": step_counter(param, group), "exp_avg": zeros_like(param), "exp_inf": zeros_like(param)}
-
     def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
         beta1, beta2 = (scalar_of(beta) for beta in group["betas"])
-        decay = group["weight_decay"]
         return (
             *_updates.lerp_weight(1 - beta1),
             float(beta2),
             float(group["eps"]),
             float(-scalar_of(group["lr"]) / (1 - beta1**step)),
-            float(decay) if decay != 0 else None,
+            added_decay(group),
             bool(group["maximize"]),
         )
 
     def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
         beta1, beta2 = group["betas"]
-        if group["weight_decay"] != 0:
-            grad = grad + param * group["weight_decay"]
+        param, grad = decayed(param, grad, group)
         mean = state["exp_avg"] = state["exp_avg"] + (grad - state["exp_avg"]) * (1 - beta1)
         largest = pullback.maximum(state["exp_inf"] * beta2, grad.abs() + group["eps"])
         state["exp_inf"] = largest

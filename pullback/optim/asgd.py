@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import array_of, as_scalar_tensor, counter_dtype, scalar_of
-from pullback.optim._checks import check_lr, check_nonnegative
+from pullback.optim._checks import check_hyperparameters
+from pullback.optim._decay import added_decay, decayed
 from pullback.optim._functional import functional_step
 from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
 from pullback.optim.optimizer import ParamsT
@@ -37,8 +38,7 @@ class ASGD(ArrayOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
+        check_hyperparameters(lr=lr, weight_decay=weight_decay)
         defaults = {
             "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
@@ -59,7 +59,6 @@ class ASGD(ArrayOptimizer):
     def _plan(self, group: dict[str, Any], rows: list[Any]) -> list[tuple[Any, ...]]:
         # The rate and the weight of the average are state of each parameter, and so are the constants.
         plan: list[tuple[Any, ...]] = []
-        decay = group["weight_decay"]
         for arrays, counter, state, _ in rows:
             step = counter.item() + 1.0
             eta, mu = array_of(state["eta"]), array_of(state["mu"])
@@ -68,7 +67,7 @@ class ASGD(ArrayOptimizer):
                 float(1 - group["lambd"] * rate),
                 -rate,
                 weight if weight != 1 else None,
-                float(decay) if decay != 0 else None,
+                added_decay(group),
                 bool(group["maximize"]),
             )
             next_rate, next_weight = _schedule(group, step, scalar_of(group["lr"]))
@@ -76,8 +75,7 @@ class ASGD(ArrayOptimizer):
         return plan
 
     def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
-        if group["weight_decay"] != 0:
-            grad = grad + param * group["weight_decay"]
+        param, grad = decayed(param, grad, group)
         rate, weight = state["eta"].item(), state["mu"].item()
         param = param * (1 - group["lambd"] * rate) - grad * rate
         state["ax"] = param if weight == 1 else state["ax"] + (param - state["ax"]) * weight

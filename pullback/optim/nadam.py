@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import array_of, as_scalar_tensor, counter_dtype, scalar_of
-from pullback.optim._checks import check_betas, check_lr, check_nonnegative
+from pullback.optim._checks import check_hyperparameters
+from pullback.optim._decay import added_decay, decay_factor, decayed
 from pullback.optim._functional import functional_step
 from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
 from pullback.optim.optimizer import ParamsT
@@ -42,11 +43,9 @@ class NAdam(ArrayOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check_nonnegative(eps, "Invalid epsilon value: {}")
-        check_betas(betas)
-        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
-        check_nonnegative(momentum_decay, "Invalid momentum_decay value: {}")
+        check_hyperparameters(
+            lr=lr, eps=eps, betas=betas, weight_decay=weight_decay, momentum_decay=momentum_decay
+        )
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
             "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
@@ -81,8 +80,7 @@ class NAdam(ArrayOptimizer):
         self, group: dict[str, Any], step: float, mu: float, mu_next: float, product: float
     ) -> tuple[Any, ...]:
         beta1, beta2 = (scalar_of(beta) for beta in group["betas"])
-        lr, decay = scalar_of(group["lr"]), group["weight_decay"]
-        decoupled = group["decoupled_weight_decay"]
+        lr = scalar_of(group["lr"])
         root = (1 - beta2**step) ** 0.5
         return (
             *_updates.lerp_weight(1 - beta1),
@@ -91,19 +89,15 @@ class NAdam(ArrayOptimizer):
             float(group["eps"] * root),
             float(-lr * (1.0 - mu) / (1.0 - product)) * root,
             float(-lr * mu_next / (1.0 - product * mu_next)) * root,
-            float(decay) if decay != 0 and not decoupled else None,
-            float(1 - lr * decay) if decay != 0 and decoupled else None,
+            added_decay(group),
+            decay_factor(group),
             bool(group["maximize"]),
         )
 
     def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
         beta1, beta2 = group["betas"]
-        lr, decay = as_scalar_tensor(group["lr"]), group["weight_decay"]
-        if decay != 0:
-            if group["decoupled_weight_decay"]:
-                param = param * (1 - lr * decay)
-            else:
-                grad = grad + param * decay
+        lr = as_scalar_tensor(group["lr"])
+        param, grad = decayed(param, grad, group)
         mu, mu_next = _momenta(group, step)
         product = state["mu_product"] = state["mu_product"] * mu
         mean = state["exp_avg"] = state["exp_avg"] + (grad - state["exp_avg"]) * (1 - beta1)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
-from pullback.optim._checks import check_betas, check_lr, check_nonnegative
+from pullback.optim._checks import check_hyperparameters
+from pullback.optim._decay import added_decay, decay_factor, decayed
 from pullback.optim._functional import functional_step
-from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
+from pullback.optim._stepper import ArrayOptimizer
 from pullback.optim.optimizer import ParamsT
 
 if TYPE_CHECKING:
@@ -39,10 +40,7 @@ class RAdam(ArrayOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check_nonnegative(eps, "Invalid epsilon value: {}")
-        check_betas(betas)
-        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
+        check_hyperparameters(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
             "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
@@ -53,17 +51,9 @@ class RAdam(ArrayOptimizer):
     def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
         return ("exp_avg", "exp_avg_sq")
 
-    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "step": step_counter(param, group),
-            "exp_avg": zeros_like(param),
-            "exp_avg_sq": zeros_like(param),
-        }
-
     def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
         beta1, beta2 = (scalar_of(beta) for beta in group["betas"])
-        lr, decay = scalar_of(group["lr"]), group["weight_decay"]
-        decoupled = group["decoupled_weight_decay"]
+        lr = scalar_of(group["lr"])
         rectification = _rectification(beta2, step)
         rate = -lr / (1 - beta1**step)
         if rectification is not None:
@@ -74,19 +64,15 @@ class RAdam(ArrayOptimizer):
             float(1 - beta2),
             float(group["eps"]) if rectification is not None else None,
             float(rate),
-            float(decay) if decay != 0 and not decoupled else None,
-            float(1 - lr * decay) if decay != 0 and decoupled else None,
+            added_decay(group),
+            decay_factor(group),
             bool(group["maximize"]),
         )
 
     def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
         beta1, beta2 = group["betas"]
-        lr, decay = as_scalar_tensor(group["lr"]), group["weight_decay"]
-        if decay != 0:
-            if group["decoupled_weight_decay"]:
-                param = param * (1 - lr * decay)
-            else:
-                grad = grad + param * decay
+        lr = as_scalar_tensor(group["lr"])
+        param, grad = decayed(param, grad, group)
         mean = state["exp_avg"] = state["exp_avg"] + (grad - state["exp_avg"]) * (1 - beta1)
         square = state["exp_avg_sq"] = state["exp_avg_sq"] * beta2 + grad * grad * (1 - beta2)
         move = mean / (1 - beta1**step) * lr

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
-from pullback.optim._checks import check_lr, check_nonnegative
+from pullback.optim._checks import check_hyperparameters
+from pullback.optim._decay import added_decay, decayed
 from pullback.optim._functional import functional_step
-from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
+from pullback.optim._stepper import ArrayOptimizer
 from pullback.optim.optimizer import ParamsT
 
 if TYPE_CHECKING:
@@ -39,11 +40,7 @@ class RMSprop(ArrayOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check_nonnegative(eps, "Invalid epsilon value: {}")
-        check_nonnegative(momentum, "Invalid momentum value: {}")
-        check_nonnegative(weight_decay, "Invalid weight_decay value: {}")
-        check_nonnegative(alpha, "Invalid alpha value: {}")
+        check_hyperparameters(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         defaults = {
             "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
             "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach, "maximize": maximize,
@@ -54,20 +51,12 @@ class RMSprop(ArrayOptimizer):
     def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
         return (
             "square_avg",
-            "grad_avg" if group["centered"] else None,
             "momentum_buffer" if group["momentum"] > 0 else None,
+            "grad_avg" if group["centered"] else None,
         )
 
-    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        state = {"step": step_counter(param, group), "square_avg": zeros_like(param)}
-        if group["momentum"] > 0:
-            state["momentum_buffer"] = zeros_like(param)
-        if group["centered"]:
-            state["grad_avg"] = zeros_like(param)
-        return state
-
     def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
-        decay, alpha = group["weight_decay"], group["alpha"]
+        alpha = group["alpha"]
         return (
             float(alpha),
             float(1 - alpha),
@@ -75,14 +64,13 @@ class RMSprop(ArrayOptimizer):
             float(group["eps"]),
             float(-scalar_of(group["lr"])),
             float(group["momentum"]),
-            float(decay) if decay != 0 else None,
+            added_decay(group),
             bool(group["maximize"]),
         )
 
     def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
         alpha, lr = group["alpha"], as_scalar_tensor(group["lr"])
-        if group["weight_decay"] != 0:
-            grad = grad + param * group["weight_decay"]
+        param, grad = decayed(param, grad, group)
         square = state["square_avg"] = state["square_avg"] * alpha + grad * grad * (1 - alpha)
         if group["centered"]:
             mean = state["grad_avg"] = state["grad_avg"] + (grad - state["grad_avg"]) * (1 - alpha)

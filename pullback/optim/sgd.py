@@ -9,6 +9,7 @@ import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
 from pullback.optim._checks import check_fused, check_fused_params
+from pullback.optim._decay import added_decay, decayed
 from pullback.optim._functional import functional_step
 from pullback.optim._stepper import ArrayOptimizer, zeros_like
 from pullback.optim.optimizer import ParamsT
@@ -70,15 +71,11 @@ class SGD(ArrayOptimizer):
     def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
         return ("momentum_buffer" if group["momentum"] != 0 else None,)
 
-    def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        return {"momentum_buffer": zeros_like(param)} if group["momentum"] != 0 else {}
-
     def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
-        decay = float(scalar_of(group["weight_decay"]))
         dampening = float(group["dampening"])
         return (
             -float(scalar_of(group["lr"])),
-            decay if decay != 0 else None,
+            added_decay(group),
             bool(group["maximize"]),
             float(group["momentum"]),
             1 - dampening if dampening != 0 else None,
@@ -87,9 +84,8 @@ class SGD(ArrayOptimizer):
         )
 
     def _trace(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float) -> Tensor:
-        momentum, decay = group["momentum"], group["weight_decay"]
-        if decay != 0:
-            grad = grad + param * decay
+        momentum = group["momentum"]
+        param, grad = decayed(param, grad, group)
         if momentum != 0:
             if step == 1.0:
                 buffer = grad.detach().clone()

@@ -1,0 +1,35 @@
+"""Weight decay, which the optimizers treat alike: as a part of the gradient, or decoupled from it.
+
+Kernels take it as constants (`added_decay`, `decay_factor`); on the tape `decayed` applies it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pullback.optim._arrays import as_scalar_tensor, scalar_of
+
+if TYPE_CHECKING:
+    from pullback import Tensor
+
+
+def added_decay(group: dict[str, Any]) -> float | None:
+    """How much of the parameter joins its gradient; None for nothing."""
+    decay = scalar_of(group["weight_decay"])
+    return float(decay) if decay != 0 and not group.get("decoupled_weight_decay") else None
+
+
+def decay_factor(group: dict[str, Any]) -> float | None:
+    """What decoupled decay leaves of the parameter; None for all of it."""
+    decay = scalar_of(group["weight_decay"])
+    return float(1 - scalar_of(group["lr"]) * decay) if decay != 0 and group["decoupled_weight_decay"] else None
+
+
+def decayed(param: Tensor, grad: Tensor, group: dict[str, Any]) -> tuple[Tensor, Tensor]:
+    """Parameter and gradient after weight decay, from tensor operations."""
+    decay = group["weight_decay"]
+    if decay == 0:
+        return param, grad
+    if group.get("decoupled_weight_decay"):
+        return param * (1 - as_scalar_tensor(group["lr"]) * decay), grad
+    return param, grad + param * decay

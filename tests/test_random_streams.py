@@ -326,6 +326,19 @@ def test_rejection_samplers(dtype: str, count: int) -> None:
             assert_same(theirs, rejection.binomial(generator, our_trials, our_chance), generator)
 
 
+@pytest.mark.parametrize("words", [0, 1, 600, 622, 623, 624, 625, 1245, 2500])
+@pytest.mark.parametrize("count", [64, 200, 3000])
+def test_what_rejection_reads_ahead_is_put_back(words: int, count: int) -> None:
+    """The stream goes on, and its state is torch's, right after the last draw that was used, wherever that is."""
+    for rate in (0.01, 0.5, 30.0):
+        generator = start(words)
+        torch.rand(words), streams.uniform(generator, words, DTYPES["float32"])
+        for _ in range(3):
+            rates = torch.full((count,), rate)
+            assert_same(torch.poisson(rates), rejection.poisson(generator, rates.numpy()), generator)
+        assert_same(torch.rand(700), streams.uniform(generator, 700, DTYPES["float32"]), generator)
+
+
 @pytest.mark.parametrize("dtype", HALF)
 def test_poisson_of_half_precision(dtype: str) -> None:
     rate = torch.linspace(0, 40, 300).to(getattr(torch, dtype))

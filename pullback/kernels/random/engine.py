@@ -174,8 +174,10 @@ class Generator:
             missing = start + count - self.words.size
             whole = max(-(-missing // _WORDS), self._ahead) * _WORDS
             self._ahead = min(4 * self._ahead, _MOST_AHEAD)
-            self._keep(np.concatenate((self.words[start:], self._many32(whole))), 0)
-            start = 0
+            waiting = self.words.size - start
+            held = min(start, _WORDS - waiting % _WORDS)  # of the block that the stream stands in, or at the end of
+            self._keep(np.concatenate((self.words[start - held :], self._many32(whole))), held)
+            start = held
         self._next = start + count
         return start
 
@@ -266,13 +268,14 @@ class Generator:
     def _next_double(self) -> float:
         return self.few(1, uniform_doubles, True).item()
 
-    def _position(self) -> tuple[Any, np.ndarray, int]:
-        """Where the stream stands, for ``_return_to``."""
-        return self._started()[0].state, self.words, self._next
+    def read_ahead(self, count: int) -> list[float]:
+        """The next doubles, to be used from the end of the list."""
+        start = self.take(2 * count)
+        return uniform_doubles(_draws(self.words[start : self._next], True))[::-1].tolist()
 
-    def _return_to(self, position: tuple[Any, np.ndarray, int]) -> None:
-        self._started()[0].state, words, start = position
-        self._keep(words, start)
+    def put_back(self, count: int) -> None:
+        """Return the last doubles of those read ahead; at least one of them must have been used."""
+        self._next -= 2 * count
 
     def _started(self) -> tuple[MT19937, RandomState]:
         """The bit generator, which has the state, and the RandomState on top of it, which draws many words faster."""
@@ -286,24 +289,20 @@ class Generator:
 
 
 class _ReadAhead:
-    """Doubles drawn in chunks; ``put_back`` rewinds the generator to the last one that was taken."""
+    """Doubles drawn in chunks; ``put_back`` returns those that were not taken."""
 
     def __init__(self, generator: Generator, chunk: int) -> None:
         self._generator: Generator = generator
         self._chunk: int = chunk
         self._waiting: list[float] = []
-        self._before: Any = None
 
     def next(self) -> float:
         if not self._waiting:
-            self._before = self._generator._position()
-            self._waiting = self._generator.doubles(self._chunk)[::-1].tolist()
+            self._waiting = self._generator.read_ahead(self._chunk)
         return self._waiting.pop()
 
     def put_back(self) -> None:
-        if self._waiting:
-            self._generator._return_to(self._before)
-            self._generator.bits64(self._chunk - len(self._waiting))
+        self._generator.put_back(len(self._waiting))
 
 
 def _halves_swapped(pairs: np.ndarray) -> np.ndarray:

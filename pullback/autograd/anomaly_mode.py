@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.batched import all_values
 from ..tensor import Tensor
 from .grad_mode import ModeSwitch
 from .mode import current_mode, set_mode
@@ -122,9 +123,9 @@ def check_forward(name: str, inputs: tuple[Any, ...], results: tuple[Any, ...], 
 
 
 def first_bad(array: Any) -> tuple[tuple[Any, ...], float] | None:
-    """Index and value of the first NaN or Inf, None if all is finite."""
-    array = np.asarray(array) if isinstance(array, (np.ndarray, np.generic)) else None
-    if array is None or array.dtype.kind not in "fc":
+    """Index (among all examples, in a batch) and value of the first NaN or Inf, None if all is finite."""
+    array = all_values(array)
+    if array.dtype.kind not in "fc":
         return None
     finite = np.isfinite(array)
     if finite.all():

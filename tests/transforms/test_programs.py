@@ -206,3 +206,11 @@ def test_program_under_no_grad(name):
     with pullback.no_grad():
         ours = _flat(PROGRAMS[name](pullback))
     _same(ours, _flat(PROGRAMS[name](torch)))
+
+
+def test_anomaly_mode_looks_into_batches():
+    x = pullback.zeros(3) - 1
+    with pullback.autograd.set_detect_anomaly(True), pytest.warns(RuntimeWarning, match="made nan"):
+        np.testing.assert_array_equal(pullback.func.vmap(pullback.func.grad(lambda x: x.sum()))(x).numpy(), 1)
+        with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output"):
+            pullback.func.vmap(pullback.func.grad(lambda x: x.sqrt().sum()))(x)

@@ -185,6 +185,23 @@ def test_products_leave_the_blas_setting_as_it_was():
     assert set(during) == {1} and functions[0]() == before
 
 
+def test_blas_may_use_threads_of_its_own_only_while_ours_rest(monkeypatch):
+    blas = threads.single_threaded_blas
+    monkeypatch.setattr(blas, "functions", (lambda: 2, lambda count: None))
+    monkeypatch.setattr(threads, "_last_shared", -1e9)
+    monkeypatch.setattr(threads, "_thread_count", 2)
+    assert blas.is_not_needed()
+    with blas:
+        assert not blas.is_not_needed()
+    threads.set_num_threads(3)  # not what BLAS would use
+    assert not blas.is_not_needed()
+    threads.set_num_threads(2)
+    threads.parallel_tasks(lambda number: None, [(0,), (1,)])
+    assert not blas.is_not_needed()
+    monkeypatch.setattr(threads, "REST_SECONDS", 0.0)
+    assert blas.is_not_needed()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_child_of_a_fork_has_its_own_threads():
     program = (

@@ -24,11 +24,14 @@ FEW = 1 << 12
 FEW_FOR_A_VECTOR = 1 << 16
 """The same where a factor is a vector: the product takes less time than holding BLAS to one thread."""
 
-NARROW = 16
+NARROW = 20
 """Columns of a product that is long and narrow."""
 
 LARGE_NARROW_PRODUCT = 1 << 22
 """Multiply-adds from which a narrow product is cut for several threads."""
+
+SHARED_NARROW_PRODUCT = 1 << 21
+"""Multiply-adds from which a smaller one is quicker on BLAS's threads than on one, if they are in nobody's way."""
 
 SMALL_PRODUCT = 1_000_000
 """Multiply-adds up to which OpenBLAS multiplies operands as they lie, without packing them."""
@@ -58,11 +61,14 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.size + b.size <= few or a.dtype != b.dtype or a.dtype.kind not in "fc" or a.shape[-1] != b.shape[0]:
         return a.dot(b)
     keep_freed_memory()
-    if a.ndim == b.ndim == 2 and (a.shape[0] <= NARROW or b.shape[1] <= NARROW):
+    if a.ndim < 2 or b.ndim < 2:
+        with single_threaded_blas:
+            return a.dot(b)
+    if a.shape[0] <= NARROW or b.shape[1] <= NARROW:
         out = _narrow_product(a, b)
         if out is not None:
             return out
-    if a.ndim < 2 or b.ndim < 2 or not _is_large(a, b):
+    if not _is_large(a, b):
         with single_threaded_blas:
             return a.dot(b)
     # One piece for each thread: BLAS packs its operands anew for each, and twice as many cost a tenth more.
@@ -105,7 +111,10 @@ def _narrow_product(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     work = rows * inner * columns
     if work <= SMALL_PRODUCT:
         return None
-    threads = get_num_threads() if work >= LARGE_NARROW_PRODUCT else 1
+    large = work >= LARGE_NARROW_PRODUCT
+    if not large and work >= SHARED_NARROW_PRODUCT and single_threaded_blas.is_not_needed():
+        return a.dot(b)
+    threads = get_num_threads() if large else 1
     step = SMALL_PRODUCT // (inner * columns)
     if columns <= NARROW and step >= 32 and a.flags.c_contiguous:
         out = np.empty((rows, columns), a.dtype)
@@ -117,7 +126,7 @@ def _narrow_product(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
         _shared(fill, rows, threads)
         return out
     step = SMALL_PRODUCT // (rows * columns)
-    if step < 32 or not a.flags.f_contiguous or not b.flags.c_contiguous:
+    if not large or step < 32 or not a.flags.f_contiguous or not b.flags.c_contiguous:
         return None
     sums: dict[int, np.ndarray] = {}
 

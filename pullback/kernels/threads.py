@@ -13,6 +13,7 @@ import itertools
 import os
 import threading
 from contextlib import nullcontext
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,14 @@ INLINE_BYTES = 1 << 20
 INLINE_ROW_BYTES = 5 << 19
 """The same for functions of rows, which do less to each element and hand the interpreter over more often."""
 
+MOST_BLAS_THREADS = 4
+"""More threads of BLAS than these get in each other's way in products of moderate size."""
+
+REST_SECONDS = 1.0
+"""After this time without work our threads are taken to be out of use."""
+
 _thread_count: int | None = None
+_last_shared = -REST_SECONDS
 _pool: _Pool | None = None
 _pool_lock = threading.Lock()
 _local = threading.local()
@@ -203,6 +211,15 @@ class _SingleThreadedBlas:
             self.functions = self.find()
         return bool(self.functions)
 
+    def is_not_needed(self) -> bool:
+        """Whether the library may use a few threads of its own: as many as we would, while ours have nothing to do.
+
+        They spin for some milliseconds after each product, ready for the next, but in the way of everybody else.
+        """
+        if monotonic() - _last_shared < REST_SECONDS or not self.known() or self.depth:
+            return False
+        return 1 < self.functions[0]() == get_num_threads() <= MOST_BLAS_THREADS  # type: ignore[index]
+
     def __enter__(self) -> None:
         with self.lock:
             self.known()
@@ -242,6 +259,8 @@ def parallel_tasks(
 
 
 def _share(function: Callable[..., object], arguments: Sequence[tuple], helpers: int) -> None:
+    global _last_shared
+    _last_shared = monotonic()
     pool = _helpers(helpers)
     job = _Job(function, arguments)
     try:

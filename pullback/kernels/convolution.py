@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import columns as unrolling
+from . import few_columns
 from .columns import multiply, padded_samples, per_thread, pieces_of, run_pieces, spread_gradient, unrolled
 from .threads import get_num_threads
 from .windows import Windows, windows_of
@@ -109,6 +110,8 @@ def convolution(
     x, weight = x.astype(wide_type, copy=False), weight.astype(wide_type, copy=False)
     n, outputs = x.shape[0], weight.shape[0]
     windows = windows_of(x.shape[2:], weight.shape[2:], stride, padding, dilation)
+    if outputs and few_columns.suits(n, x.shape[1], groups, windows, wide_type):
+        return few_columns.convolution(x, weight, bias, windows)[0].astype(dtype, copy=False)
     out = np.empty((n, outputs, *windows.output), wide_type)
     if out.size == 0:
         return out.astype(dtype, copy=False)
@@ -234,6 +237,8 @@ def convolution_input(
     windows = windows_of(spatial, weight.shape[2:], stride, padding, dilation, gradient.shape[2:])
     if gradient.size == 0 or channels == 0:
         out = np.zeros((n, channels, *spatial), wide_type)
+    elif few_columns.suits(n, channels, groups, windows, wide_type):
+        out = few_columns.input_gradient(gradient, weight, windows)
     elif _pointwise(windows):
         matrix = weight.reshape(groups, outputs // groups, -1)
         out = np.matmul(np.swapaxes(matrix, 1, 2), gradient.reshape(n, groups, outputs // groups, -1))
@@ -411,9 +416,11 @@ def worth_keeping(
 def convolution_keeping(
     x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, *, stride: Ints, padding: Ints, dilation: Ints
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(`convolution`, its columns); with a bias the columns end with a row of ones."""
+    """(`convolution`, its columns); if they are many and there is a bias, they end with a row of ones."""
     n, outputs = x.shape[0], weight.shape[0]
     windows = windows_of(x.shape[2:], weight.shape[2:], stride, padding, dilation)
+    if few_columns.suits(n, x.shape[1], 1, windows, x.dtype):
+        return few_columns.convolution(x, weight, bias, windows)
     rows = x.shape[1] * windows.taps + (bias is not None)
     kept = np.empty((n, rows, math.prod(windows.positions)), x.dtype)
     out = np.empty((n, outputs, *windows.output), x.dtype)
@@ -427,6 +434,8 @@ def gradients_from_columns(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Cotangents of weight and bias (None without one) from what `convolution_keeping` kept."""
     windows = windows_of(x_shape[2:], weight_shape[2:], stride, padding, dilation)
+    if few_columns.suits(x_shape[0], x_shape[1], 1, windows, columns.dtype):
+        return few_columns.parameter_gradients(gradient, columns, weight_shape)
     rows = math.prod(weight_shape[1:])
     inner = math.prod(windows.positions[1:])
     pieces = pieces_of(len(columns), windows.positions[0], columns.shape[1] * inner * columns.itemsize)

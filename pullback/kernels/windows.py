@@ -83,7 +83,8 @@ class Windows:
         """`x` (n, channels, *spatial) as a contiguous (n, channels, padded elements); copied only where needed."""
         if not self.bordered:
             return np.ascontiguousarray(x).reshape(*x.shape[:2], -1)
-        buffer = np.full((*x.shape[:2], math.prod(self.padded)), fill, x.dtype)
+        shape = (*x.shape[:2], math.prod(self.padded))
+        buffer = np.full(shape, fill, x.dtype) if fill else np.zeros(shape, x.dtype)
         self.interior(buffer)[...] = x
         return buffer
 

@@ -1,0 +1,75 @@
+"""Convolutions of few elements: a table of indices picks all columns at once, one product does the rest.
+
+What `convolution.py` does to make large ones fast (pieces, threads, scratch memory) takes longer here than the work
+itself. Arrays are float32 or float64 and there is one group.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+
+from .windows import Windows
+
+FEW = 1 << 14
+"""Elements of the columns up to which this is quicker."""
+
+
+def suits(samples: int, channels: int, groups: int, windows: Windows, dtype: np.dtype) -> bool:
+    """Whether a convolution is one for this module."""
+    elements = samples * channels * windows.taps * math.prod(windows.output)
+    return groups == 1 and 0 < elements <= FEW and dtype.char in "fd"
+
+
+@functools.lru_cache(maxsize=64)
+def _table(windows: Windows) -> np.ndarray:
+    """Where in the padded sample each tap reads for each position: (taps, positions)."""
+    starts = np.zeros(1, np.intp)
+    for count, stride, step in zip(windows.output, windows.stride, windows.steps):
+        starts = (starts[:, None] + np.arange(count) * stride * step).reshape(-1)
+    return np.array(windows.offsets)[:, None] + starts
+
+
+@functools.lru_cache(maxsize=64)
+def _places(planes: int, windows: Windows) -> np.ndarray:
+    """`_table` for several planes laid end to end."""
+    starts = np.arange(planes) * math.prod(windows.padded)
+    return (starts[:, None] + _table(windows).reshape(-1)).reshape(-1)
+
+
+def convolution(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, windows: Windows
+) -> tuple[np.ndarray, np.ndarray]:
+    """(result, columns (n, channels * taps, positions))."""
+    n, outputs = x.shape[0], weight.shape[0]
+    columns = windows.padded_samples(x).take(_table(windows), 2).reshape(n, x.shape[1] * windows.taps, -1)
+    matrix = weight.reshape(outputs, -1)
+    out = matrix.dot(columns[0])[None] if n == 1 else np.matmul(matrix, columns)
+    if bias is not None:
+        np.add(out, bias[:, None], out)
+    return out.reshape(n, outputs, *windows.output), columns
+
+
+def input_gradient(gradient: np.ndarray, weight: np.ndarray, windows: Windows) -> np.ndarray:
+    """The transpose in the input."""
+    n, outputs = gradient.shape[:2]
+    channels = weight.shape[1]
+    slopes, matrix = gradient.reshape(n, outputs, -1), weight.reshape(outputs, -1)
+    columns = matrix.T.dot(slopes[0]) if n == 1 else np.matmul(matrix.T, slopes)
+    out = np.zeros(n * channels * math.prod(windows.padded), gradient.dtype)
+    np.add.at(out, _places(n * channels, windows), columns.reshape(-1))
+    return np.ascontiguousarray(windows.interior(out.reshape(n, channels, -1)))
+
+
+def parameter_gradients(
+    gradient: np.ndarray, columns: np.ndarray, weight_shape: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The cotangents of weight and bias."""
+    n, outputs = gradient.shape[:2]
+    slopes = gradient.reshape(n, outputs, -1)
+    if n == 1:
+        return slopes[0].dot(columns[0].T).reshape(weight_shape), np.add.reduce(slopes[0], axis=1)
+    products = np.matmul(slopes, columns.swapaxes(1, 2))
+    return np.add.reduce(products, axis=0).reshape(weight_shape), np.add.reduce(slopes, axis=(0, 2))

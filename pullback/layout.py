@@ -1,7 +1,8 @@
-"""Memory layouts and memory formats: names programs pass around, of which one of each is real here.
+"""Memory layouts and memory formats: names that programs pass around.
 
-Every tensor is strided. `channels_last` is accepted where torch accepts it as a hint (`to`, `contiguous`, `clone`) and
-changes nothing a program can compute with.
+Tensors are strided, but for the COO and CSR tensors of `sparse_tensor`; functions that make tensors make strided ones.
+`channels_last` is accepted where torch accepts it as a hint (`to`, `contiguous`, `clone`) and changes nothing a program
+can compute with.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 
-class layout:
-    """How a tensor keeps its elements: `torch.strided`, or one of the sparse layouts this library does not have."""
+class _Name:
+    """A name in torch's namespace, which it prints and pickles as."""
 
     __slots__ = ("name",)
 
@@ -24,19 +25,16 @@ class layout:
         return self.name
 
 
-class memory_format:
+class layout(_Name):
+    """How a tensor keeps its elements: `torch.strided`, or one of the sparse layouts."""
+
+    __slots__ = ()
+
+
+class memory_format(_Name):
     """The order of dims in memory that a program wishes for."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name: str = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-    def __reduce__(self) -> str:
-        return self.name
+    __slots__ = ()
 
 
 strided: layout = layout("strided")
@@ -55,12 +53,12 @@ channels_last_3d: memory_format = memory_format("channels_last_3d")
 
 
 def require_strided(value: Any) -> None:
-    """Refuse to make a tensor in a layout that does not exist here."""
+    """Refuse to make a tensor of zeros, random numbers or the like in another layout."""
     if value is None or value is strided:
         return
     if not isinstance(value, layout):
         raise TypeError(f"argument 'layout' must be torch.layout, not {type(value).__name__}")
     raise RuntimeError(
-        f"Pullback has strided (dense) tensors only, not layout {value!r}. Leave layout out, or keep the indices and "
-        "values as two dense tensors."
+        f"Pullback makes strided (dense) tensors here, not layout {value!r}. Leave layout out and call to_sparse(), or "
+        "use torch.sparse_coo_tensor(indices, values, size)."
     )

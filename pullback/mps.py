@@ -1,23 +1,7 @@
-"""`torch.mps` where there is none."""
+"""`torch.mps`, which is not there either: what programs ask of it gets the answers of `torch.xpu`."""
 
 from __future__ import annotations
 
+from .xpu import device_count, empty_cache, is_available, manual_seed, synchronize
 
-def is_available() -> bool:
-    return False
-
-
-def device_count() -> int:
-    return 0
-
-
-def empty_cache() -> None:
-    """There is no cache to empty."""
-
-
-def synchronize() -> None:
-    """Nothing runs in the background."""
-
-
-def manual_seed(seed: int) -> None:
-    """Accepted: there is no GPU generator to seed."""
+__all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "synchronize"]

@@ -6,7 +6,7 @@ Rules, and code that works on bare arrays, call these. Functions without an entr
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -89,33 +89,9 @@ def matmul(a: Any, b: Any) -> Any:
 
 def loop(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
     """Call a function of arrays example by example."""
-    level, size = 0, None
-
-    def look(value: Any) -> None:
-        nonlocal level
-        if isinstance(value, (tuple, list)):
-            for item in value:
-                look(item)
-        elif isinstance(value, dict):
-            look(list(value.values()))
-        else:
-            level = max(level, level_of(value))
-
-    look(args)
-    look(kwargs)
-
-    def find_size(value: Any) -> None:
-        nonlocal size
-        if isinstance(value, (tuple, list)):
-            for item in value:
-                find_size(item)
-        elif isinstance(value, dict):
-            find_size(list(value.values()))
-        elif level_of(value) == level and level and value.batched:
-            size = raw(value.array).shape[0]
-
-    find_size(args)
-    find_size(kwargs)
+    leaves = list(_leaves((args, kwargs)))
+    level = max(map(level_of, leaves), default=0)
+    batches = [value for value in leaves if level and level_of(value) == level and value.batched]
 
     def one(value: Any, number: int) -> Any:
         if type(value) in (tuple, list):
@@ -126,10 +102,22 @@ def loop(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, 
             return value.array[number] if value.batched else value.array
         return value
 
-    if size is None:
+    if not batches:
         return _rewrap(function(*one(args, 0), **one(kwargs, 0)), level, False)
+    size = raw(batches[0].array).shape[0]
     results = [function(*one(args, number), **one(kwargs, number)) for number in range(size)]
     return _stack(results, level)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """What is inside tuples, lists and dicts."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
 
 
 def _rewrap(result: Any, level: int, batched: bool) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+
+from ._switches import switched
 
 enabled: bool = True
 deterministic: bool = False
@@ -25,20 +26,12 @@ def is_acceptable(tensor: object) -> bool:
     return False
 
 
-@contextmanager
 def flags(
     enabled: bool = False, benchmark: bool = False, benchmark_limit: int = 10, deterministic: bool = False,
     allow_tf32: bool = True, **others: object,
-) -> Iterator[None]:  # fmt: skip
+) -> AbstractContextManager[None]:  # fmt: skip
     """The switches set for the length of a `with` block."""
-    here = globals()
-    wanted = {
-        "enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit, "deterministic": deterministic,
-        "allow_tf32": allow_tf32,
-    }  # fmt: skip
-    before = {name: here[name] for name in wanted}
-    here.update(wanted)
-    try:
-        yield
-    finally:
-        here.update(before)
+    return switched(
+        globals(), enabled=enabled, benchmark=benchmark, benchmark_limit=benchmark_limit, deterministic=deterministic,
+        allow_tf32=allow_tf32,
+    )  # fmt: skip

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+
+from ._switches import switched
 
 enabled: bool = True
 deterministic: bool = False
@@ -14,16 +15,8 @@ def is_available() -> bool:
     return False
 
 
-@contextmanager
 def flags(
     enabled: bool = False, deterministic: bool = False, allow_tf32: bool = True, **others: object
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """The switches set for the length of a `with` block."""
-    here = globals()
-    wanted = {"enabled": enabled, "deterministic": deterministic, "allow_tf32": allow_tf32}
-    before = {name: here[name] for name in wanted}
-    here.update(wanted)
-    try:
-        yield
-    finally:
-        here.update(before)
+    return switched(globals(), enabled=enabled, deterministic=deterministic, allow_tf32=allow_tf32)

@@ -212,12 +212,9 @@ def clamp_min(input: Any, min: Any) -> Tensor:
     """Elements not below `min`."""
     if type(min) in _PLAIN and isinstance(input, Tensor) and input._array.dtype.kind == "f":
         return apply_unary(pointwise.clamp_min_scalar, input, {"minimum": min, "maximum": None})
-    need_first_tensor("clamp_min", input, min)
-    if as_tensor(input)._array.dtype.kind == "c":
-        raise not_implemented_for("clamp_min", input)
-    if isinstance(min, Tensor):
-        return apply_to_both(pointwise.clamp_min, input, min)
-    x, bound = promote(as_tensor(input), as_operand(min))
+    x, bound = _clamp_operands("clamp_min", input, min)
+    if isinstance(bound, Tensor):
+        return apply_to_both(pointwise.clamp_min, x, bound)
     return apply(pointwise.clamp_min_scalar, (x,), {"minimum": bound, "maximum": None})
 
 
@@ -226,13 +223,18 @@ def clamp_max(input: Any, max: Any) -> Tensor:
     """Elements not above `max`."""
     if type(max) in _PLAIN and isinstance(input, Tensor) and input._array.dtype.kind == "f":
         return apply_unary(pointwise.clamp_max_scalar, input, {"minimum": None, "maximum": max})
-    need_first_tensor("clamp_max", input, max)
-    if as_tensor(input)._array.dtype.kind == "c":
-        raise not_implemented_for("clamp_max", input)
-    if isinstance(max, Tensor):
-        return apply_to_both(pointwise.clamp_max, input, max)
-    x, bound = promote(as_tensor(input), as_operand(max))
+    x, bound = _clamp_operands("clamp_max", input, max)
+    if isinstance(bound, Tensor):
+        return apply_to_both(pointwise.clamp_max, x, bound)
     return apply(pointwise.clamp_max_scalar, (x,), {"minimum": None, "maximum": bound})
+
+
+def _clamp_operands(name: str, input: Any, bound: Any) -> tuple[Any, Any]:
+    """A tensor and its bound, checked; promoted where the bound is a number."""
+    need_first_tensor(name, input, bound)
+    if as_tensor(input)._array.dtype.kind == "c":
+        raise not_implemented_for(name, input)
+    return (input, bound) if isinstance(bound, Tensor) else promote(as_tensor(input), as_operand(bound))
 
 
 # --- three operands ---

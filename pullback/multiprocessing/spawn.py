@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import traceback
+import warnings
 from collections.abc import Callable
 from multiprocessing import connection
 from typing import Any
@@ -111,5 +112,12 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Run `fn(i, *args)` in `nprocs` processes."""
-    return start_processes(fn, args, nprocs, join, daemon, start_method)
+    """`start_processes` by the start method "spawn", which is the only one here."""
+    if start_method != "spawn":
+        warnings.warn(
+            f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method use:"
+            "\n\t\t torch.multiprocessing.start_processes(...)",
+            FutureWarning,
+            stacklevel=2,
+        )
+    return start_processes(fn, args, nprocs, join, daemon)

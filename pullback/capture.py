@@ -25,6 +25,8 @@ def _message(message: Any) -> str:
 def _checker(error: type[Exception]) -> Callable[..., None]:
     def check(cond: Any, message: Callable[[], str] | None = None) -> None:
         """Raise the error unless the condition holds; the message is only made then."""
+        if type(cond) is not bool:
+            raise TypeError(f"cond must be a bool, but got {type(cond)}")
         if not cond:
             raise error(_message(message))
 

@@ -31,7 +31,8 @@ def _operand(input: Any, function: str, real: bool = False, complex_: bool = Fal
     x = as_tensor(input)
     kind = x._array.dtype.kind
     if real and kind == "c":
-        raise RuntimeError(f"{function} expects a real input tensor, but got {x.dtype.type_name}")
+        what = "real-valued" if function == "rfftn" else "real"  # torch's words differ
+        raise RuntimeError(f"{function} expects a {what} input tensor, but got {x.dtype.type_name}")
     if kind in "fV" and x._array.dtype.itemsize < 4:
         raise RuntimeError(f"Unsupported dtype {x.dtype.type_name}. Convert first, as in x.float().")
     if kind in "biu":

@@ -71,7 +71,20 @@ def from_dlpack(ext_tensor: Any, /, *, device: Any = None, copy: bool | None = N
         require_cpu(device)
     if isinstance(ext_tensor, Tensor):
         return ext_tensor.clone() if copy else ext_tensor
-    return wrap(np.from_dlpack(ext_tensor, copy=copy))
+    return wrap(np.from_dlpack(ext_tensor if hasattr(ext_tensor, "__dlpack__") else _Packed(ext_tensor), copy=copy))
+
+
+class _Packed:
+    """The object that a DLPack capsule was taken from, as NumPy wants to see it."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule: Any = capsule
+
+    def __dlpack__(self, **ignored: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
 
 
 def to_dlpack(tensor: Tensor) -> Any:

@@ -58,6 +58,16 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
             f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element size "
             f"({kind.itemsize})"
         )
+    if view.readonly:
+        import warnings
+
+        warnings.warn(
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can "
+            "write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer "
+            "to protect its data or make it writable before converting it to a tensor.",
+            UserWarning,
+            stacklevel=2,
+        )
     result = wrap(np.frombuffer(buffer, kind, count, offset))
     if requires_grad:
         result.requires_grad_()

@@ -78,9 +78,13 @@ def square(input: Any) -> Tensor:
 
 
 
+_ROUNDING = ("ceil", "floor", "trunc", "round", "frac")
+
+
 def _not_complex(name: str, x: Tensor) -> None:
     if x._array.dtype.kind == "c":
-        raise RuntimeError(f"{name} is not implemented for complex tensors: take .real, .imag or .abs() first")
+        words = "not supported for complex inputs" if name in _ROUNDING else "not implemented for complex tensors"
+        raise NotImplementedError(f"{name} is {words}: take .real, .imag or .abs() first")
 
 
 def _not_boolean(kernel: str, x: Tensor) -> None:

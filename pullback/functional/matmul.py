@@ -372,6 +372,8 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
     for name, value in (("beta", beta), ("alpha", alpha)):
         if isinstance(value, float) and input._array.dtype.kind in "iub":
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+        if isinstance(value, bool) and input._array.dtype.kind != "b":
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
     return apply(ops.addr, (input, vec1, vec2), _factors(input, beta, alpha))
 
 

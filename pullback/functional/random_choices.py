@@ -12,10 +12,11 @@ import numpy as np
 from ..arrays.randomness import drawn, drawn_by, drawn_from, refuse_same
 from ..autograd.op import op
 from ..autograd.tape import apply, wrap
+from ..creation import into
 from ..kernels.random import discrete, rejection, streams
 from ..tensor import Tensor
 from .checks import certainly
-from .operands import NUMBERS, as_tensor, sizes_of
+from .operands import NUMBERS, as_tensor, broadcast_error, sizes_of
 from .random_sampling import _check_chances, _finish, _from, _kind, normal_array, replacement
 from .registry import public
 
@@ -27,8 +28,8 @@ _poisson_from = op(
 )
 
 
-@public(out=True)
-def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
+@public()
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, out: Tensor | None = None) -> Tensor:
     """Ones and zeros: ones with the probabilities in `input` (or all with probability p)."""
     array, stream = input._array, _from(generator)
     kind = array.dtype
@@ -39,7 +40,8 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
         _check_chances(array)
         work = kind if kind == np.float64 else np.dtype(np.float32)
         values = (drawn_by(streams.uniform, stream, array.shape, work) < array).astype(kind)
-    return apply(_bernoulli_from, (input, wrap(values)))
+    result = apply(_bernoulli_from, (input, wrap(values)))
+    return result if out is None else into(out, result.detach().to(out.dtype))  # ones and zeros fit into any dtype
 
 
 @public(method=False)
@@ -116,7 +118,12 @@ def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    shape = np.broadcast_shapes(*(np.shape(value._array) for value in (mean, std) if isinstance(value, Tensor)))
+    shape = given._array.shape
+    if isinstance(mean, Tensor) and isinstance(std, Tensor):
+        try:
+            shape = np.broadcast_shapes(shape, std._array.shape)
+        except ValueError:
+            raise broadcast_error(shape, std._array.shape) from None
     kind = given._array.dtype
     refuse_same(*(value._array for value in (mean, std) if isinstance(value, Tensor)))
     if not isinstance(std, Tensor):

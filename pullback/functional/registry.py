@@ -208,7 +208,10 @@ def write_out(name: str, target: Any, value: Tensor) -> None:
     if not isinstance(target, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
     if value.dtype is not target.dtype and name.rstrip("_") in SAME_DTYPE_OUT:
-        raise _other_dtype(value.dtype, target.dtype)
+        if name.startswith("is"):
+            raise RuntimeError(f"{name} does not support non-boolean outputs.")
+        if not (name == "abs" and target.dtype.is_complex):
+            raise _other_dtype(value.dtype, target.dtype)
     if name in ("all", "any") and target.dtype.name not in ("bool", "uint8"):
         raise RuntimeError(f"{name} only supports bool tensor for result, got: {target.dtype.type_name}")
     if not can_cast(value.dtype, target.dtype):

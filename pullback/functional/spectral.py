@@ -146,6 +146,13 @@ def istft(
     _check_istft(input, n_fft, hop, width, call)
     half = not return_complex and input._array.shape[-2] != n_fft if onesided is None else onesided
     _check_frequencies(input, n_fft, half, onesided, return_complex, window, call)
+    if window is None:
+        warnings.warn(
+            "A window was not provided. A rectangular window will be applied. Please provide the same window used by stft "
+            "to make the inversion lossless, or window=torch.ones(win_length) to have a rectangular one in silence.",
+            UserWarning,
+            stacklevel=3,
+        )
     x = input.unsqueeze(0) if input._array.ndim == 2 else input
     weights = _window(window, width, n_fft, x._array.real.dtype, call)
     frames = _signals(x.transpose(-1, -2), n_fft, half, return_complex, normalized) * weights

@@ -177,7 +177,19 @@ log: Op = elementwise("LogBackward0", np.log, x=lambda x: 1 / x)
 exp.real_rules, log.real_rules = {"x": operator.mul}, {"x": operator.truediv}
 log2: Op = elementwise("Log2Backward0", np.log2, x=lambda x: 1 / (x * math.log(2)))
 log10: Op = elementwise("Log10Backward0", np.log10, x=lambda x: 1 / (x * math.log(10)))
-log1p: Op = elementwise("Log1PBackward0", np.log1p, x=lambda x: 1 / (x + 1))
+
+
+def _log1p(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.log1p(x)
+    real, imaginary = x.real, x.imag  # NumPy adds 1 first, and what is small is gone
+    out = np.log(1 + x)
+    near = np.abs(x) < 0.5
+    out.real[near] = 0.5 * np.log1p(real * (2 + real) + imaginary * imaginary)[near]
+    return out
+
+
+log1p: Op = elementwise("Log1PBackward0", _log1p, x=lambda x: 1 / (x + 1))
 
 # --- trigonometric and hyperbolic ---
 

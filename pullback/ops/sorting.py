@@ -202,7 +202,7 @@ def _distinct(x: Any) -> tuple:
 
 
 def _distinct_slices(x: Any, axis: int) -> tuple:
-    slices, inverse, counts = np.unique(x, axis=axis, return_inverse=True, return_counts=True)
+    slices, inverse, counts = np.unique(x, axis=axis, return_inverse=True, return_counts=True, equal_nan=False)
     return slices, inverse.reshape(-1), counts
 
 

@@ -36,7 +36,7 @@ def make_tensor(
             lower, upper = max(lower, iinfo(dtype).min), min(upper, iinfo(dtype).max)
         if lower >= upper:
             raise ValueError(f"make_tensor: low must be weakly less than high, but got {lower} >= {upper}")
-        result = randint(lower, upper, sizes, dtype=dtype)
+        result = randint(lower, upper, sizes).bool() if is_bool else randint(lower, upper, sizes, dtype=dtype)
     if exclude_zero:
         result = where(result == 0, ones_like(result), result)
     if noncontiguous and result.numel() > 1:

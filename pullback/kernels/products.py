@@ -51,8 +51,8 @@ RUN = 1 << 10
 THREADED_PRODUCTS = 1 << 22
 """Multiply-adds from which waking a thread pays."""
 
-WHOLE_PRODUCT = 1 << 23
-"""Multiply-adds of one product that BLAS shares well among its own threads."""
+UNSHARED_PRODUCT = 1 << 18
+"""Multiply-adds up to which BLAS leaves its own threads alone."""
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -187,23 +187,33 @@ def total(x: np.ndarray) -> np.generic:
 
 def batched_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """`a @ b` for arrays of three or more axes."""
-    lead = a.shape[:-2]
     one = a.shape[-2] * a.shape[-1] * b.shape[-1]
+    if one <= UNSHARED_PRODUCT and a.size * b.shape[-1] < THREADED_PRODUCTS and b.size * a.shape[-2] < THREADED_PRODUCTS:
+        return np.matmul(a, b)
+    lead = a.shape[:-2]
+    if lead != b.shape[:-2]:
+        lead = np.broadcast_shapes(lead, b.shape[:-2])
+        a, b = np.broadcast_to(a, (*lead, *a.shape[-2:])), np.broadcast_to(b, (*lead, *b.shape[-2:]))
     count = math.prod(lead)
     threads = get_num_threads()
-    if lead != b.shape[:-2] or threads < 2 or count < 2 or one >= WHOLE_PRODUCT or one * count < THREADED_PRODUCTS:
-        return np.matmul(a, b)
-    # The first axis that has work for all threads; slices of it are views.
-    axis = next((axis for axis, size in enumerate(lead) if size >= threads), None)
-    if axis is None:
-        return np.matmul(a, b)
-    out = np.empty((*lead, a.shape[-2], b.shape[-1]), np.result_type(a, b))
-    before = (slice(None),) * axis
-    step = -(-lead[axis] // threads)
+    if threads < 2 or one * count < THREADED_PRODUCTS or not single_threaded_blas.known():
+        with single_threaded_blas:
+            return np.matmul(a, b)
+    out = empty((*lead, a.shape[-2], b.shape[-1]), np.result_type(a, b))
 
-    def piece(start: int) -> None:
-        part = (*before, slice(start, start + step))
-        np.matmul(a[part], b[part], out=out[part])
+    def piece(*part: Any) -> None:
+        np.matmul(a[part], b[part[: len(lead)]], out[part])
 
-    parallel_tasks(piece, [(start,) for start in range(0, lead[axis], step)], products=True)
+    parallel_tasks(piece, _batch_pieces(lead, a.shape[-2], threads), products=True)
     return out
+
+
+def _batch_pieces(lead: tuple[int, ...], rows: int, threads: int) -> list[tuple[Any, ...]]:
+    """Slices of a batch of matrices, one for each thread; of single matrices by rows, where they cannot be dealt out evenly."""
+    # The first axis that has work for all threads; slices of it are views.
+    axis = next((axis for axis, size in enumerate(lead) if size % threads == 0 or size >= 4 * threads), None)
+    if axis is not None:
+        before, step = (slice(None),) * axis, -(-lead[axis] // threads)
+        return [(*before, slice(start, start + step)) for start in range(0, lead[axis], step)]
+    step = -(-rows // threads)
+    return [(*index, slice(start, start + step)) for index in np.ndindex(*lead) for start in range(0, rows, step)]

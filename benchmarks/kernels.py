@@ -99,7 +99,7 @@ def convolutions() -> Iterator[Row]:
             yield (
                 f"{name} weight gradient from kept columns",
                 lambda g=g, w=w, x=x, kept=kept, geometry=geometry: convolution.gradients_from_columns(
-                    g, kept, w.shape, x.shape, **geometry
+                    g, kept, w.shape, x.shape, biased=False, **geometry
                 ),
                 lambda theirs=theirs: theirs([False, True]),
             )

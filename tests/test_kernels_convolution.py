@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pullback.kernels import columns
+from pullback.kernels import columns, few_columns
 from pullback.kernels import convolution as kernels
 
 torch = pytest.importorskip("torch")
@@ -28,6 +28,14 @@ CASES = [
     ((2, 4, 5, 6, 7), (4, 2, 2, 3, 1), (2, 1, 3), (1, 0, 0), (1, 2, 1), 2),
     ((0, 2, 6, 7), (3, 2, 3, 3), (1, 1), (1, 1), (1, 1), 1),
 ]
+
+
+@pytest.fixture(autouse=True, params=[few_columns.FEW, 0], ids=["few", "pieces"])
+def both_ways(request, monkeypatch):
+    """Few elements have a way of their own; the cases here are small, and shall test both."""
+    monkeypatch.setattr(few_columns, "FEW", request.param)
+
+
 TOLERANCE = {"float16": 2e-2, "float32": 2e-5, "float64": 1e-12, "complex128": 1e-12}
 
 
@@ -81,7 +89,7 @@ def test_columns_kept_for_the_gradient(case, biased, column_bytes, monkeypatch):
     out, kept = kernels.convolution_keeping(x, w, bias, **geometry)
     np.testing.assert_allclose(out, kernels.convolution(x, w, bias=bias, **geometry), atol=1e-12)
     g = generator.standard_normal(out.shape)
-    for_weight, for_bias = kernels.gradients_from_columns(g, kept, w_shape, x_shape, **geometry)
+    for_weight, for_bias = kernels.gradients_from_columns(g, kept, w_shape, x_shape, biased=biased, **geometry)
     np.testing.assert_allclose(for_weight, kernels.convolution_weight(g, x, kernel=w_shape[2:], **geometry), atol=1e-11)
     assert (for_bias is None) is not biased
     if biased:

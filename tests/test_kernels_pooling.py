@@ -11,6 +11,12 @@ torch = pytest.importorskip("torch")
 functional = torch.nn.functional
 
 
+@pytest.fixture(params=[pooling.SMALL, 0], ids=["few", "blocks"])
+def both_ways(request, monkeypatch):
+    """Few elements have a way of their own; the cases here are small, and shall test both."""
+    monkeypatch.setattr(pooling, "SMALL", request.param)
+
+
 def values(shape, dtype="float64", seed=0):
     return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
 
@@ -32,7 +38,7 @@ MAX_CASES = [
 
 @pytest.mark.parametrize("case", MAX_CASES, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_max_pool(case, dtype):
+def test_max_pool(case, dtype, both_ways):
     axes, *rest, ceil = case
     kernel, stride, padding, dilation = ((value,) * axes for value in rest)
     x = np.round(values(SHAPES[axes], dtype) * 2) / 2
@@ -54,7 +60,7 @@ def test_max_pool(case, dtype):
                                                                    (3, 2, 1, True), (2, 3, 1, True)])
 @pytest.mark.parametrize("share", [0.1, 0.6, 1.0])
 @pytest.mark.parametrize("special", [np.nan, -np.inf, np.inf])
-def test_max_pool_of_nan_and_infinity(kernel, stride, padding, ceil, share, special):
+def test_max_pool_of_nan_and_infinity(kernel, stride, padding, ceil, share, special, both_ways):
     x = values((2, 3, 8, 9))
     x[np.random.default_rng(1).random(x.shape) < share] = special
     x[0, 0, :3, :3] = -np.inf

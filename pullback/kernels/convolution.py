@@ -430,12 +430,20 @@ def convolution_keeping(
 
 
 def gradients_from_columns(
-    gradient: np.ndarray, columns: np.ndarray, weight_shape: Ints, x_shape: Ints, *, stride: Ints, padding: Ints, dilation: Ints
+    gradient: np.ndarray,
+    columns: np.ndarray,
+    weight_shape: Ints,
+    x_shape: Ints,
+    *,
+    biased: bool,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Cotangents of weight and bias (None without one) from what `convolution_keeping` kept."""
     windows = windows_of(x_shape[2:], weight_shape[2:], stride, padding, dilation)
     if few_columns.suits(x_shape[0], x_shape[1], 1, windows, columns.dtype):
-        return few_columns.parameter_gradients(gradient, columns, weight_shape)
+        return few_columns.parameter_gradients(gradient, columns, weight_shape, biased)
     rows = math.prod(weight_shape[1:])
     inner = math.prod(windows.positions[1:])
     pieces = pieces_of(len(columns), windows.positions[0], columns.shape[1] * inner * columns.itemsize)
@@ -444,4 +452,4 @@ def gradients_from_columns(
         return columns[first:last, :, start * inner : stop * inner]
 
     total = _products_of_columns(part, gradient, windows, pieces, 1, columns.shape[1])[0]
-    return np.ascontiguousarray(total[:rows].T).reshape(weight_shape), total[rows] if len(total) > rows else None
+    return np.ascontiguousarray(total[:rows].T).reshape(weight_shape), total[rows] if biased else None

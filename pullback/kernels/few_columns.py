@@ -64,12 +64,13 @@ def input_gradient(gradient: np.ndarray, weight: np.ndarray, windows: Windows) -
 
 
 def parameter_gradients(
-    gradient: np.ndarray, columns: np.ndarray, weight_shape: tuple[int, ...]
-) -> tuple[np.ndarray, np.ndarray]:
+    gradient: np.ndarray, columns: np.ndarray, weight_shape: tuple[int, ...], biased: bool
+) -> tuple[np.ndarray, np.ndarray | None]:
     """The cotangents of weight and bias."""
     n, outputs = gradient.shape[:2]
     slopes = gradient.reshape(n, outputs, -1)
+    for_bias = np.add.reduce(slopes, axis=(0, 2)) if biased else None
     if n == 1:
-        return slopes[0].dot(columns[0].T).reshape(weight_shape), np.add.reduce(slopes[0], axis=1)
+        return slopes[0].dot(columns[0].T).reshape(weight_shape), for_bias
     products = np.matmul(slopes, columns.swapaxes(1, 2))
-    return np.add.reduce(products, axis=0).reshape(weight_shape), np.add.reduce(slopes, axis=(0, 2))
+    return np.add.reduce(products, axis=0).reshape(weight_shape), for_bias

@@ -96,7 +96,9 @@ def _keeping_rule(
     x_shape, weight_shape = tuple(x.shape), tuple(weight.shape)
     for_input = _input_rule(g, weight, x_shape, groups=groups, **geometry) if needs[0] else None
     if plain(g, x, weight, bias):
-        return for_input, *kernels.gradients_from_columns(g, extras[0], weight_shape, x_shape, **geometry)
+        kept = extras[0]
+        biased = bias is not None
+        return for_input, *kernels.gradients_from_columns(g, kept, weight_shape, x_shape, biased=biased, **geometry)
     for_weight = _weight_rule(g, x, weight_shape, groups=groups, **geometry)
     return for_input, for_weight, None if bias is None else _bias_rule(g)
 

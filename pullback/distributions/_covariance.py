@@ -33,7 +33,7 @@ def only_matrix(error: type[Exception], **matrices: Tensor | None) -> tuple[str,
 class CovarianceParameter:
     """`covariance_matrix`, `precision_matrix` and `scale_tril`, by the Cholesky factor."""
 
-    _unbroadcasted_scale_tril: Tensor
+    _unbroadcasted_scale_tril: Any  # a Tensor; programs look annotations of classes up
     _batch_shape: Any
     _event_shape: Any
 

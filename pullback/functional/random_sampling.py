@@ -327,7 +327,14 @@ def _by_chances_of_examples(x: Tensor, p: Tensor, stream: Any) -> Tensor:
     if type(p._array) is np.ndarray:
         refuse_different(x._array)
     kind, chances = x._array.dtype, p.expand(x._array.shape)._array
-    values = drawn_from(lambda given: discrete.bernoulli(stream, given.shape, kind, given), chances)
+    whole = memory_of_examples(x._array)
+
+    def along_memory(given: np.ndarray) -> np.ndarray:
+        order = tuple(range(given.ndim)) if whole is None else _memory_order(whole)
+        turned = given.transpose(order)
+        return discrete.bernoulli(stream, turned.shape, kind, turned).transpose(tuple(np.argsort(order)))
+
+    values = drawn_from(along_memory, chances)
     return in_place(x, lambda old: apply(_bernoulli, (old, wrap(values))))
 
 

@@ -118,6 +118,7 @@ def test_an_ensemble_drops_other_elements_in_each_member():
         ("randn_like of a result", lambda library, x: library.randn_like(x.sin() * x)),
         ("normal_", lambda library, x: x.clone().normal_()),
         ("bernoulli_", lambda library, x: x.clone().bernoulli_(0.5)),
+        ("bernoulli_ with chances", lambda library, x: x.clone().bernoulli_(x / 24)),
         ("randint_like", lambda library, x: library.randint_like(x, 0, 100)),
     ],
 )

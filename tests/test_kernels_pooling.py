@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pullback.kernels import averages, pooling, unfold
+from pullback.kernels import averages, few_columns, pooling, unfold
 
 torch = pytest.importorskip("torch")
 functional = torch.nn.functional
@@ -15,6 +15,7 @@ functional = torch.nn.functional
 def both_ways(request, monkeypatch):
     """Few elements have a way of their own; the cases here are small, and shall test both."""
     monkeypatch.setattr(pooling, "SMALL", request.param)
+    monkeypatch.setattr(few_columns, "FEW", request.param)
 
 
 def values(shape, dtype="float64", seed=0):
@@ -89,7 +90,7 @@ AVERAGE_CASES = list(itertools.product([1, 2, 3], [2, 3], [1, 2, 3], [0, 1], [Fa
 
 
 @pytest.mark.parametrize("case", AVERAGE_CASES, ids=str)
-def test_avg_pool_and_its_transpose(case):
+def test_avg_pool_and_its_transpose(case, both_ways):
     axes, kernel, stride, padding, ceil, include, override = case
     if axes == 1 and override is not None:
         pytest.skip("torch has no divisor for one axis")
@@ -108,7 +109,7 @@ def test_avg_pool_and_its_transpose(case):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_avg_pool_in_lower_precision(dtype):
+def test_avg_pool_in_lower_precision(dtype, both_ways):
     x = values((64, 16, 24, 24), dtype)
     pair = {"kernel": (3, 3), "stride": (2, 2), "padding": (1, 1)}
     tolerance = {"float16": 1e-3, "float32": 1e-6}[dtype]

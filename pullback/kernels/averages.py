@@ -13,8 +13,10 @@ import math
 import numpy as np
 
 from ..constants import FLOAT32, FLOAT64, ones
+from . import few_columns
 from .pooling import adaptive_bounds, pooled_shape
 from .threads import parallel_rows
+from .windows import windows_of
 
 Ints = tuple[int, ...]
 
@@ -58,7 +60,9 @@ class _Plan:
         dtype: np.dtype,
     ) -> None:
         axes = list(zip(spatial, output, kernel, stride, padding))
+        self.dtype = dtype
         self.ranges = [_tap_ranges(*sizes) for sizes in axes]
+        self.windows = windows_of(spatial, kernel, stride, padding, (1,) * len(kernel), output)
         if override is not None:
             if override == 0:
                 raise RuntimeError("divisor must be not zero")
@@ -72,6 +76,11 @@ class _Plan:
             total = total * counts.reshape(shape)
         same = total.size > 0 and bool((total == total.flat[0]).all())
         self.divisor = int(total.flat[0]) if same else total.astype(dtype)
+
+    def suits_few(self, planes: int) -> bool:
+        """Whether `few_columns` is quicker for so many planes."""
+        windows = self.windows
+        return not windows.bordered and few_columns.suits(planes, 1, 1, windows, self.dtype)
 
 
 _plan = functools.lru_cache(maxsize=128)(_Plan)
@@ -102,6 +111,9 @@ def avg_pool(
     dtype = _compute_type(x.dtype)
     plan = _plan(spatial, output, kernel, stride, padding, count_include_pad, divisor_override, dtype)
     planes = x.reshape(math.prod(lead), *spatial).astype(dtype, copy=False)
+    if plan.suits_few(len(planes)):
+        out = few_columns.window_sums(planes, plan.windows) / plan.divisor
+        return out.reshape(*lead, *output).astype(x.dtype, copy=False)
     out = np.empty((len(planes), *output), dtype)
 
     def block(start: int, stop: int) -> None:
@@ -148,6 +160,9 @@ def avg_pool_transpose(
     dtype = _compute_type(gradient.dtype)
     plan = _plan(spatial, output, kernel, stride, padding, count_include_pad, divisor_override, dtype)
     planes = gradient.reshape(math.prod(lead), *output).astype(dtype, copy=False)
+    if plan.suits_few(len(planes)):
+        out = few_columns.window_sums_transpose(planes / plan.divisor, plan.windows)
+        return out.reshape(*lead, *spatial).astype(gradient.dtype, copy=False)
     out = np.empty((len(planes), *spatial), dtype)
 
     def block(start: int, stop: int) -> None:

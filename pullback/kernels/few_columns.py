@@ -1,4 +1,4 @@
-"""Convolutions of few elements: a table of indices picks all columns at once, one product does the rest.
+"""Convolutions and averages of few elements: a table of indices picks all columns at once, one product does the rest.
 
 What `convolution.py` does to make large ones fast (pieces, threads, scratch memory) takes longer here than the work
 itself. Arrays are float32 or float64 and there is one group.
@@ -24,7 +24,7 @@ def suits(samples: int, channels: int, groups: int, windows: Windows, dtype: np.
 
 
 @functools.lru_cache(maxsize=64)
-def _table(windows: Windows) -> np.ndarray:
+def tap_table(windows: Windows) -> np.ndarray:
     """Where in the padded sample each tap reads for each position: (taps, positions)."""
     starts = np.zeros(1, np.intp)
     for count, stride, step in zip(windows.output, windows.stride, windows.steps):
@@ -33,10 +33,25 @@ def _table(windows: Windows) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=64)
-def _places(planes: int, windows: Windows) -> np.ndarray:
-    """`_table` for several planes laid end to end."""
+def tap_places(planes: int, windows: Windows) -> np.ndarray:
+    """`tap_table` for several planes laid end to end."""
     starts = np.arange(planes) * math.prod(windows.padded)
-    return (starts[:, None] + _table(windows).reshape(-1)).reshape(-1)
+    return (starts[:, None] + tap_table(windows).reshape(-1)).reshape(-1)
+
+
+def window_sums(planes: np.ndarray, windows: Windows) -> np.ndarray:
+    """The sum of each window of planes (planes, *spatial), where there is no padding: (planes, *output)."""
+    picked = planes.reshape(len(planes), -1).take(tap_table(windows), 1)
+    return np.add.reduce(picked, axis=1).reshape(len(planes), *windows.output)
+
+
+def window_sums_transpose(gradient: np.ndarray, windows: Windows) -> np.ndarray:
+    """The transpose of `window_sums`."""
+    planes = len(gradient)
+    out = np.zeros(planes * math.prod(windows.spatial), gradient.dtype)
+    values = np.repeat(gradient.reshape(planes, 1, -1), windows.taps, axis=1)
+    np.add.at(out, tap_places(planes, windows), values.reshape(-1))
+    return out.reshape(planes, *windows.spatial)
 
 
 def convolution(
@@ -44,7 +59,7 @@ def convolution(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(result, columns (n, channels * taps, positions))."""
     n, outputs = x.shape[0], weight.shape[0]
-    columns = windows.padded_samples(x).take(_table(windows), 2).reshape(n, x.shape[1] * windows.taps, -1)
+    columns = windows.padded_samples(x).take(tap_table(windows), 2).reshape(n, x.shape[1] * windows.taps, -1)
     matrix = weight.reshape(outputs, -1)
     out = matrix.dot(columns[0])[None] if n == 1 else np.matmul(matrix, columns)
     if bias is not None:
@@ -59,7 +74,7 @@ def input_gradient(gradient: np.ndarray, weight: np.ndarray, windows: Windows) -
     slopes, matrix = gradient.reshape(n, outputs, -1), weight.reshape(outputs, -1)
     columns = matrix.T.dot(slopes[0]) if n == 1 else np.matmul(matrix.T, slopes)
     out = np.zeros(n * channels * math.prod(windows.padded), gradient.dtype)
-    np.add.at(out, _places(n * channels, windows), columns.reshape(-1))
+    np.add.at(out, tap_places(n * channels, windows), columns.reshape(-1))
     return np.ascontiguousarray(windows.interior(out.reshape(n, channels, -1)))
 
 

@@ -288,7 +288,8 @@ def legacy_tensor(cls: type[Any], *args: Any, **kwargs: Any) -> Tensor:
     """`Tensor(2, 3)` (sizes), `Tensor([1, 2])` (data) or `Tensor()`."""
     kwargs.pop("device", None)
     args = tuple(kwargs.pop("size")) if "size" in kwargs else args
-    kind = numpy_dtype(kwargs.pop("dtype", None))
+    wanted = kwargs.pop("dtype", None) or default_dtype()
+    kind = numpy_dtype(wanted)
     if not args or all(isinstance(a, int) and not isinstance(a, bool) for a in args):
         array = np.empty(args or (0,), kind)
     elif len(args) == 1 and type(args[0]).__name__ == "Size":
@@ -298,7 +299,7 @@ def legacy_tensor(cls: type[Any], *args: Any, **kwargs: Any) -> Tensor:
     elif len(args) == 1:
         if isinstance(args[0], (float, str)) or args[0] is None:
             raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
-        array = array_from(args[0]).astype(kind)
+        array = array_from(args[0], wanted)
     else:
         raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})")
     result = object.__new__(cls)

@@ -26,6 +26,8 @@ class device:
         name, colon, number = type.partition(":")
         if not type:
             raise RuntimeError("Device string must not be empty")
+        if not name.replace("_", "").isalpha():
+            raise RuntimeError(f"Invalid device string: '{type}'")
         if name not in _KNOWN:
             raise RuntimeError(
                 f"Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, "

@@ -319,8 +319,9 @@ def test_rejection_samplers(dtype: str, count: int) -> None:
             assert_same(torch.poisson(theirs), rejection.poisson(generator, ours), generator)
             theirs, ours = both(alpha)
             assert_same(torch._standard_gamma(theirs), rejection.standard_gamma(generator, ours), generator)
-            theirs, ours = both(simplex)
-            assert_same(torch._sample_dirichlet(theirs), rejection.dirichlet(generator, ours), generator)
+            for points in (simplex, simplex * 1e-3, simplex * 1e-30):  # small ones come close to the corners
+                theirs, ours = both(points)
+                assert_same(torch._sample_dirichlet(theirs), rejection.dirichlet(generator, ours), generator)
             (their_trials, our_trials), (their_chance, our_chance) = both(trials), both(chance)
             theirs = torch.binomial(their_trials, their_chance)
             assert_same(theirs, rejection.binomial(generator, our_trials, our_chance), generator)

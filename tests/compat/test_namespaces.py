@@ -259,3 +259,12 @@ def test_functions_of_lists(name):
     for a, b in zip([*ours[0], *(ours[1] or [])], [*theirs[0], *(theirs[1] or [])], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6)
     assert (ours[1] is None) == (theirs[1] is None)
+
+
+def test_legacy_types_keep_every_digit_of_numbers():
+    for name, data in (
+        ("DoubleTensor", [0.1, 1e308]), ("DoubleTensor", [[0.1], [1 / 3]]),
+        ("LongTensor", [2**40 + 1]), ("IntTensor", [3.7]), ("FloatTensor", [0.1]), ("BoolTensor", [0, 2]),
+    ):  # fmt: skip
+        ours, theirs = (getattr(library, name)(data) for library in (pullback, torch))
+        assert ours.tolist() == theirs.tolist() and str(ours.dtype) == str(theirs.dtype)

@@ -118,6 +118,16 @@ def test_gradients_of_draws_densities_and_entropies(name):
     np.testing.assert_allclose(results[0], results[1], rtol=1e-3 if is_rough else 1e-7)
 
 
+@pytest.mark.parametrize("concentration", [1e-2, 0.3, 1.0, 7.0, 100.0, 1e3, 1e4, 1e5])
+def test_gamma_draws_keep_their_place(concentration):
+    draws = np.random.default_rng(0).gamma(concentration, size=300).clip(1e-30)
+    results = []
+    for library in (pullback, torch):
+        arguments = (library.tensor(values) for values in (np.full(300, concentration), draws))
+        results.append(library._standard_gamma_grad(*arguments).numpy())
+    np.testing.assert_allclose(*results, rtol=1e-3)
+
+
 def test_dirichlet_draws_keep_their_place():
     """The derivative of a draw against differences of the distribution function's inverse, for a closed form."""
     # Beta(a, 1) has F(x) = x**a, so a draw is u**(1/a) and moves by -x log(x) / a.

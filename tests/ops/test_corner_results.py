@@ -69,6 +69,7 @@ reversed(t.arange(6).reshape(2, 3))
 reversed(t.tensor(3))
 t.device("cuda:")  ## Invalid device string: 'cuda:'
 t.device("cuda:01")  ## Invalid device string: 'cuda:01'
+t.device("not a device")  ## Invalid device string: 'not a device'
 t.device("")  ## Device string must not be empty
 x.new(size=(3, 4)).shape
 x.int().type(t.Tensor).dtype

@@ -82,11 +82,13 @@ def standard_gamma(generator: Generator, concentration: np.ndarray) -> np.ndarra
 
 
 def dirichlet(generator: Generator, concentration: np.ndarray) -> np.ndarray:
-    """Points of the simplex along the last axis, in the dtype of ``concentration``."""
+    """Points inside the simplex along the last axis, in the dtype of ``concentration``: no element is 0 or 1."""
     dtype = concentration.dtype
     gammas = _gammas(generator, concentration.astype(_FLOAT64), _FLOAT64).reshape(concentration.shape)
+    gammas = np.maximum(gammas, np.finfo(_FLOAT64).tiny)
     total = gammas.sum(axis=-1, keepdims=True)
-    return cast(gammas / total, dtype)
+    points = cast(gammas / total, dtype)
+    return np.clip(points, np.finfo(dtype).tiny, np.nextafter(dtype.type(1), dtype.type(0)), dtype=dtype)
 
 
 def _gammas(generator: Generator, concentration: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -55,6 +55,22 @@ class Buffer(Tensor):
         pass
 
 
+class _Unshaped:
+    """Stands for the array of a tensor whose shape is not known yet: it has a dtype and nothing else."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype: np.dtype[Any] = dtype
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise ValueError(
+            "Attempted to use an uninitialized parameter. This error happens when you are using a `LazyModule` or "
+            "explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using LazyModules call "
+            "`forward` with a dummy batch to initialize the parameters before calling torch functions"
+        )
+
+
 class UninitializedTensorMixin:
     """A tensor whose shape is not known yet (lazy modules); it has none of a tensor's uses until `materialize`."""
 
@@ -66,7 +82,7 @@ class UninitializedTensorMixin:
         from ..dtypes import as_dtype
 
         wanted = self._array.dtype if dtype is None else as_dtype(dtype).numpy
-        self._array = np.empty(tuple(shape), wanted)
+        self._array = np.empty(shape, wanted)
         self.__class__ = self.cls_to_become
 
     @property
@@ -79,10 +95,27 @@ class UninitializedTensorMixin:
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Another dtype or device, still without a shape."""
-        result = object.__new__(type(self))
+        result, empty = object.__new__(type(self)), object.__new__(Tensor)
         result.__dict__.update(self.__dict__)
-        result._array = Tensor.to(self, *args, **kwargs)._array  # type: ignore[arg-type]
+        empty._array = np.empty(0, self._array.dtype)
+        result._array = _Unshaped(empty.to(*args, **kwargs)._array.dtype)
         return result
+
+    def memory(self) -> Any:
+        return self._array
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        state = {name: value for name, value in self.__dict__.items() if name not in ("_array", "_anchor")}
+        return _unshaped, (type(self), state, self._array.dtype)
+
+    def cpu(self, memory_format: Any = None) -> Any:
+        return self
+
+    def share_memory_(self) -> Any:
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+            "before calling `module.share_memory()`."
+        )
 
     def half(self, memory_format: Any = None) -> Any:
         return self.to(float16)
@@ -100,6 +133,13 @@ class UninitializedTensorMixin:
         return f"<{type(self).__name__}>"
 
 
+def _unshaped(kind: type[Any], state: dict[str, Any], dtype: np.dtype[Any]) -> Any:
+    """A tensor without a shape, out of a pickle."""
+    result = object.__new__(kind)
+    result.__dict__.update(state, _array=_Unshaped(dtype))
+    return result
+
+
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A Parameter whose shape is not known yet."""
 
@@ -109,7 +149,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         from ..creation import numpy_dtype
 
         result = object.__new__(cls)
-        result._array = np.empty(0, numpy_dtype(dtype))
+        result._array = _Unshaped(numpy_dtype(dtype))
         result._requires_grad = requires_grad
         return result
 
@@ -135,7 +175,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
         from ..creation import numpy_dtype
 
         result = object.__new__(cls)
-        result._array = np.empty(0, numpy_dtype(dtype))
+        result._array = _Unshaped(numpy_dtype(dtype))
         result.persistent = persistent
         return result
 

@@ -362,3 +362,39 @@ def test_a_buffer_does_not_take_the_name_of_a_plain_attribute():
         module.rows = library.nn.Buffer(library.ones(2))
         module.rows = library.nn.Buffer(library.zeros(2), persistent=False)
         assert module.table == 5 and not module.state_dict()
+
+
+UNINITIALIZED = """
+p.numel()
+p.shape
+p + p
+p.clone()
+p.norm()
+p.dim()
+len(p)
+p.share_memory_()
+T.empty_like(p)
+T.nn.init.ones_(p)
+T.nn.functional.linear(T.ones(1, 2), p)
+T.optim.Adagrad([p])
+sum(x.numel() for x in T.nn.LazyLinear(3).parameters())
+T.nn.LazyConv2d(3, 2).share_memory()
+"""
+
+
+@pytest.mark.parametrize("line", UNINITIALIZED.strip().splitlines())
+def test_a_parameter_without_a_shape_is_not_taken_for_an_empty_one(line):
+    for library in (pullback, pytest.importorskip("torch")):
+        with pytest.raises((ValueError, RuntimeError), match="uninitialized parameter"):
+            eval(line, {"p": library.nn.UninitializedParameter(), "T": library})
+
+
+def test_a_parameter_without_a_shape_has_a_dtype():
+    for library in (pullback, pytest.importorskip("torch")):
+        lazy = library.nn.LazyLinear(3).half()
+        lazy.cpu().weight.materialize(4)
+        assert lazy.weight.shape == (4,) and lazy.weight.dtype is library.float16
+        assert type(lazy.weight) is library.nn.Parameter
+        stepper = library.optim.SGD(lazy.parameters(), lr=0.1)
+        stepper.step()
+        assert not list(stepper.state)

@@ -200,6 +200,8 @@ class StateDictMixin:
             return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
                     f"checkpoint but received {type(value)}")
         lazy = is_lazy(tensor)
+        if lazy and is_lazy(value):
+            return None  # there is nothing to copy yet
         if not lazy:
             if len(tensor.shape) == 0 and tuple(value.shape) == (1,):  # scalars were saved with one dimension once
                 value = value[0]

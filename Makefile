@@ -83,6 +83,7 @@ types: $(DEV_STAMP)
 
 bench: $(ORACLE_STAMP)
 	$(BIN)/python -m benchmarks --write benchmarks/results.md $(BENCH_FLAGS)
+	$(BIN)/python -m benchmarks.calls --write benchmarks/calls.md
 
 docs: $(DOCS_STAMP)
 	$(BIN)/python -m sphinx -W --keep-going --quiet docs docs/_build/html

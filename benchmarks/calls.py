@@ -49,6 +49,15 @@ Arithmetic
     torch.addmm(n[0], m, n)
     torch.einsum("ij,jk->ik", m, n)
     torch.bmm(batch, batch)
+Matrices of 32 x 32
+    M + N
+    M @ N
+    torch.tanh(M)
+    M.sum(dim=1)
+    F.gelu(M)
+    F.softmax(M, dim=-1)
+    F.layer_norm(M, (32,))
+    F.linear(M, N)
 Reductions
     v.sum()
     m.sum(dim=1)

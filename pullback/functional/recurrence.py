@@ -46,10 +46,10 @@ def run_cell(mode: str, input: Tensor, state: State, weights: Weights) -> State:
     if not _fusible(inputs):
         return ops.composed_cell(*inputs, mode=mode)[: len(state)]
     if mode == "LSTM":
-        hidden, _, _, cell, _ = apply(ops.cell, inputs, {"mode": mode})
+        hidden, _, _, cell, _ = apply(ops.lstm_cell, inputs)
         # Programs write to cell states between steps (`c[done] = 0`): a node of its own keeps that apart from the step.
         return hidden, apply_unary(clone_contiguous, cell)
-    return (apply(ops.cell, inputs, {"mode": mode})[0] if mode == "GRU" else apply(ops.rnn_cell, inputs, {"mode": mode}),)
+    return (apply(ops.gru_cell, inputs)[0] if mode == "GRU" else apply(ops.rnn_cell, inputs, {"mode": mode}),)
 
 
 def run_layer(

@@ -75,7 +75,10 @@ def rnn_backward(g: Any, inputs: tuple[Any, ...], out: Any, needs: tuple[bool, .
 
 
 @quiet
-def _gru(x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, mode: str) -> tuple:
+def gru(
+    x: Any, hidden: Any, cell: None, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any
+) -> tuple[np.ndarray, ...]:
+    """The next hidden state of a GRU, and what `gru_backward` needs."""
     units = hidden.shape[1]
     gates, own = _share(x, weight_ih, bias_ih), _share(hidden, weight_hh, bias_hh)
     switches, new, own_new = gates[: 2 * units], gates[2 * units :], own[2 * units :]
@@ -89,13 +92,14 @@ def _gru(x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih
     return np.add(out, new, out).T.copy(), gates, own_new, ahead
 
 
-def _gru_backward(g: Any, inputs: tuple, kept: tuple, needs: tuple, mode: str) -> tuple[Any, ...]:
+def gru_backward(g: Any, inputs: tuple[Any, ...], kept: tuple[Any, ...], needs: tuple[bool, ...]) -> tuple[Any, ...]:
+    """The gradients of all inputs of `gru`."""
     gates, own_new, ahead = kept
     units = len(own_new)
     reset, update, new = gates[:units], gates[units : 2 * units], gates[2 * units :]
     into, through = np.empty_like(gates), np.empty_like(gates)
     into_reset, into_update, into_own = into[:units], into[units : 2 * units], into[2 * units :]
-    into_new, one, slope = through[2 * units :], CONSTANTS[gates.dtype.char].one, g[0].T.copy()
+    into_new, one, slope = through[2 * units :], CONSTANTS[gates.dtype.char].one, g.T.copy()
     stays = slope * update
     np.subtract(slope, stays, into_own)
     np.multiply(into_own, one - new * new, into_new)
@@ -110,7 +114,10 @@ def _gru_backward(g: Any, inputs: tuple, kept: tuple, needs: tuple, mode: str) -
 
 
 @quiet
-def _lstm(x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, mode: str) -> tuple:
+def lstm(
+    x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any
+) -> tuple[np.ndarray, ...]:
+    """The next hidden and (fourth) cell state of an LSTM, and what `lstm_backward` needs."""
     units = hidden.shape[1]
     gates = _share(x, weight_ih, None if bias_ih is None else bias_ih + bias_hh)
     np.add(gates, weight_hh.dot(hidden.T), gates)
@@ -123,7 +130,10 @@ def _lstm(x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_i
     return (gates[3 * units :] * squashed).T.copy(), gates, squashed, new_cell, candidate
 
 
-def _lstm_backward(g: Any, inputs: tuple, kept: tuple, needs: tuple, mode: str) -> tuple[Any, ...]:
+def lstm_backward(
+    g: tuple[Any, ...], inputs: tuple[Any, ...], kept: tuple[Any, ...], needs: tuple[bool, ...]
+) -> tuple[Any, ...]:
+    """The gradients of all inputs of `lstm`."""
     gates, squashed, _, candidate = kept
     cell = inputs[2]
     units = cell.shape[1]
@@ -155,7 +165,3 @@ def _lstm_backward(g: Any, inputs: tuple, kept: tuple, needs: tuple, mode: str) 
     np.multiply(into_forget, cell_slope, into_forget)
     np.multiply(cell_slope, gates[units : 2 * units], cell_slope)
     return _gradients(into, into, inputs, cell_slope.T.copy() if needs[2] else None, needs)
-
-
-FORWARD: dict[str, Any] = {"GRU": _gru, "LSTM": _lstm}
-BACKWARD: dict[str, Any] = {"GRU": _gru_backward, "LSTM": _lstm_backward}

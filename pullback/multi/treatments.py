@@ -333,7 +333,7 @@ _BY_TREATMENT: dict[Treatment, str] = {
     "convolution.convolution_input_biased",
     planes_kept: "convolution.convolution_keeping",
     grouped: "normalization.group_norm",
-    one_step: "recurrence.cell recurrence.rnn_cell",
+    one_step: "recurrence.rnn_cell recurrence.gru_cell recurrence.lstm_cell",
     looked_up: "embedding.lookup",
     bagged: "embedding.sum_bags embedding.max_bags",
     layer: "matmul.linear_layer matmul.linear_map",

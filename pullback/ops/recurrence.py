@@ -13,7 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op, op
 from ..kernels import recurrence, recurrent_cells
-from .fusing import Several, example_by_example, plain, recorded_pullback
+from .fusing import Several, example_by_example, fused, plain, recorded_pullback
 from .matmul import linear_layer, linear_map
 from .pointwise import relu, sigmoid, tanh
 
@@ -140,20 +140,29 @@ def _rnn_pullback(
 rnn_cell: Op = op("ThnnFusedCellBackward0", recurrent_cells.rnn, inputs=_STEP, joint=_rnn_pullback)
 
 
-def _cell(*arrays: Any, mode: str) -> tuple[Any, ...]:
-    return recurrent_cells.FORWARD[mode](*arrays, mode)
-
-
-def _cell_pullback(
+def _gru_pullback(
     g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, extras: Any,
-    needs: tuple, mode: str
+    needs: tuple
 ) -> tuple[Any, ...]:  # fmt: skip
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
-    slopes = (g[0], g[3] if mode == "LSTM" else None)
+    if type(g) is np.ndarray:
+        return recurrent_cells.gru_backward(g, arrays, extras, needs)
+    return recorded_pullback(composed_cell, (g,), arrays, {"mode": "GRU"}, needs)
+
+
+gru_cell: Op = fused("ThnnFusedCellBackward0", recurrent_cells.gru, inputs=_STEP, joint=_gru_pullback)
+
+
+def _lstm_pullback(
+    g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, extras: Any,
+    needs: tuple
+) -> tuple[Any, ...]:  # fmt: skip
+    arrays, slopes = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh), (g[0], g[3])
     if plain(*slopes):
-        return recurrent_cells.BACKWARD[mode](g, arrays, extras, needs, mode)
-    return recorded_pullback(composed_cell, slopes, arrays, {"mode": mode}, needs)
+        return recurrent_cells.lstm_backward(g, arrays, extras, needs)
+    return recorded_pullback(composed_cell, slopes, arrays, {"mode": "LSTM"}, needs)
 
 
-# of a GRU or an LSTM
-cell: Op = Several("ThnnFusedCellBackward0", _cell, inputs=_STEP, rules={}, joint=_cell_pullback, outputs=0)
+lstm_cell: Op = Several(
+    "ThnnFusedCellBackward0", recurrent_cells.lstm, inputs=_STEP, rules={}, joint=_lstm_pullback, outputs=0
+)

@@ -128,7 +128,8 @@ def _cast(result: Tensor, dtype: Any) -> Tensor:
 
 def _count(input: Tensor, dim: Any, keepdim: Any, mask: Tensor | None) -> Tensor:
     selected = np.ones(input._array.shape, bool) if mask is None else _mask_for(input, mask)._array
-    return wrap(np.asarray(np.add.reduce(selected, axis=_axes(dim, input.ndim), keepdims=keepdim, dtype=np.int64)))
+    axes = _axes(dim, input.ndim)
+    return _torch["sum"](wrap(selected), axes, keepdim) if axes else wrap(selected).long()
 
 
 def _axes(dim: Any, ndim: int) -> tuple:
@@ -201,7 +202,7 @@ def _variance(
     deviation = x - sum(x, dim, keepdim=True, mask=mask) / count
     square = (deviation * deviation.conj()).real if wanted.is_complex else deviation * deviation
     total = sum(square, dim, keepdim=keepdim, mask=mask)
-    divisor = wrap(np.maximum(count._array - correction, 0).astype(total._array.dtype).reshape(total._array.shape))
+    divisor = (count - correction).clamp(min=0).to(total.dtype).reshape(total.shape)
     return (total / divisor).to(wanted) if wanted.is_complex else total / divisor
 
 

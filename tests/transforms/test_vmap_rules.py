@@ -77,6 +77,13 @@ CASES = {
     "batch norm, evaluated": (
         lambda x, m, v, w: F.batch_norm(x, m, v.exp(), w), floats(5, 3, 2), floats(3), floats(3), floats(3),
     ),
+    **{
+        f"masked {name}": (
+            lambda x, m, name=name: getattr(P.masked, name)(x, 1, mask=m > 0, **({} if name == "mean" else {"unbiased": True})),
+            floats(3, 5), floats(3, 5) + 1,
+        )
+        for name in ("mean", "var", "std")
+    },
     "cov": (lambda x, w: P.cov(x, aweights=w.abs()), X, floats(4)),
 }  # fmt: skip
 

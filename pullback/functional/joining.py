@@ -276,6 +276,7 @@ def _record_join(op: Op, tensors: Any, params: dict, result: Tensor) -> None:
     plan = op.plan(mask, len(edges), out.dtype.kind == "c")
     saved = (tuple([x._array.shape for x in tensors]),) if plan.saves else ()
     node = Node().prepare(tuple(edges), saved, params, plan, out.shape, out.dtype)
+    node.arrays = saved  # shapes are as good as arrays: the engine need not ask
     if slots:
         node.slots = tuple([x._output_nr for x in tensors])
     result._node = node

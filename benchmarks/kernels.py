@@ -29,10 +29,10 @@ from pullback.kernels import (  # noqa: E402
     rectifier,
     softmax,
     threads,
-    updates,
 )
 from pullback.kernels.random import discrete, engine, streams  # noqa: E402
 from pullback.ops import normalization as norms  # noqa: E402
+from pullback.optim import _updates  # noqa: E402
 
 try:
     import torch
@@ -276,6 +276,7 @@ def embeddings_and_updates() -> Iterator[Row]:
     )
     p, g = normal(4096, 1024), normal(4096, 1024)
     state = [np.zeros_like(p), np.zeros_like(p)]
+    rates = (0.1, True, 0.999, 0.001, 1e-8, -1e-3, None, None, False)
     adam = sgd = None
     if torch is not None:
         parameter = torch.nn.Parameter(torch.from_numpy(p.copy()))
@@ -283,12 +284,12 @@ def embeddings_and_updates() -> Iterator[Row]:
         adam, sgd = torch.optim.Adam([parameter]), torch.optim.SGD([parameter], lr=1e-3, momentum=0.9)
     yield (
         "Adam step, 4M parameters",
-        lambda: updates.adam_update(p, g, *state, step=3, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8),
+        lambda: _updates.update(_updates.adam, [p, g, *state, None], rates, {}),
         lambda: adam.step(),
     )
     yield (
         "SGD momentum step, 4M parameters",
-        lambda: updates.sgd_update(p, g, state[0], lr=1e-3, momentum=0.9),
+        lambda: _updates.update(_updates.sgd, [p, g, state[0]], (-1e-3, None, False, 0.9, None, False, False), {}),
         lambda: sgd.step(),
     )
 

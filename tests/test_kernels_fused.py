@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pullback.kernels import activations, attention, embedding, large, normalization, rectifier, softmax, updates
+from pullback.kernels import activations, attention, embedding, large, normalization, rectifier, softmax
 
 torch = pytest.importorskip("torch")
 functional = torch.nn.functional
@@ -308,44 +308,6 @@ def test_attention_dropout_multiplies_probabilities():
     ours = attention.attention_backward(g, q, k, v, out, logsumexp, None, kept, scale=0.5)
     for a, b in zip(ours, torch.autograd.grad(expected, tensors, torch.from_numpy(g))):
         close(a, b, "float64", 10)
-
-
-@pytest.mark.parametrize("options", [{}, {"momentum": 0.9}, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
-                                     {"momentum": 0.5, "dampening": 0.3, "maximize": True}], ids=str)
-@pytest.mark.parametrize("size", [7, 300_000])
-def test_sgd_follows_torch(options, size):
-    start = values(size, "float32")
-    parameter = torch.nn.Parameter(torch.from_numpy(start.copy()))
-    optimizer = torch.optim.SGD([parameter], lr=0.1, foreach=False, **options)
-    ours, buffer = start.copy(), np.zeros_like(start) if "momentum" in options else None
-    for step in range(4):
-        g = values(size, "float32", step + 1)
-        parameter.grad = torch.from_numpy(g)
-        optimizer.step()
-        updates.sgd_update(ours, g, buffer, lr=0.1, first=step == 0, **options)
-    close(ours, parameter, "float32", 0.2)
-
-
-@pytest.mark.parametrize("options", [{}, {"weight_decay": 0.1}, {"betas": (0.3, 0.8)}, {"amsgrad": True},
-                                     {"maximize": True}], ids=str)
-@pytest.mark.parametrize("name", ["Adam", "AdamW"])
-@pytest.mark.parametrize("size", [7, 300_000])
-def test_adam_follows_torch(options, name, size):
-    start = values(size, "float32")
-    parameter = torch.nn.Parameter(torch.from_numpy(start.copy()))
-    optimizer = getattr(torch.optim, name)([parameter], lr=0.1, foreach=False, **options)
-    defaults = optimizer.defaults
-    ours, state = start.copy(), [np.zeros_like(start) for _ in range(3 if "amsgrad" in options else 2)]
-    for step in range(1, 5):
-        g = values(size, "float32", step)
-        parameter.grad = torch.from_numpy(g)
-        optimizer.step()
-        updates.adam_update(
-            ours, g, *state, step=step, lr=0.1, beta1=defaults["betas"][0], beta2=defaults["betas"][1],
-            eps=defaults["eps"], weight_decay=defaults["weight_decay"], decoupled=name == "AdamW",
-            maximize=defaults["maximize"],
-        )
-    close(ours, parameter, "float32", 0.2)
 
 
 def test_what_comes_later_is_not_looked_at():

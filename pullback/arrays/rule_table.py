@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .batched import Batched, level_of, multiply, params_level, raw
+from .batched import level_of, multiply, params_level, raw
 from .batching_rules import (
     Rule,
     example_by_example,
@@ -194,6 +194,7 @@ def batch_added(op: Any, values: list[Any], flags: list[Any], params: dict[Any, 
     result = result if params["alpha"] == 1 else result * params["alpha"]
     if params["beta"] == 0:
         return result
+    x = lined_up(x, True, 2)
     return result + (x if params["beta"] == 1 else x * params["beta"])
 
 
@@ -311,10 +312,6 @@ def picked_by_batch(op: Any, values: list[Any], flags: list[Any], params: dict[A
     return op(*values, **changed)
 
 
-def written_region(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    return example_by_example(op, values, flags, params, size)
-
-
 _same: Callable[..., Any] = moved()
 _shape = moved(shape="shape")
 _axes = moved(axes="axis", axis="axis")
@@ -394,7 +391,3 @@ RULES: dict[str, Rule] = {
 }  # fmt: skip
 
 INDEX_RULES: dict[str, Rule] = {"Index": picked_by_batch, "IndexPut": picked_by_batch}
-
-
-def is_batched(value: Any) -> bool:
-    return type(value) is Batched

@@ -141,7 +141,6 @@ SEVERAL: dict[str, dict[str, str]] = {
     "Xlogy": {"x": "g · log y", "y": "g · x / y"},
 }  # fmt: skip
 
-_ELEMENTWISE = ("elementwise", "elementwise_pull", "linear", "real_pull")
 _BROADCASTING = frozenset(
     {"Add", "Sub", "Rsub", "Mul", "Div", "Pow", "Maximum", "Minimum", "Fmax", "Fmin", "Where", "Atan2", "Hypot", "Lerp",
      "Addcmul", "Addcdiv", "Xlogy", "Logaddexp", "Remainder", "Fmod", "MaskedFill", "PreluKernel"}

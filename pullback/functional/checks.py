@@ -55,12 +55,6 @@ def not_implemented_for(kernel: str, x: Tensor) -> NotImplementedError:
     return NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.type_name}'. Convert it first: x.float().")
 
 
-def need_real(x: Tensor, function: str) -> None:
-    """Refuse complex tensors."""
-    if x._array.dtype.kind == "c":
-        raise RuntimeError(f"{function} does not support complex inputs. Take .real, .imag or .abs() first.")
-
-
 def certainly(condition: Any) -> bool:
     """Whether a condition on elements holds for sure; of a batch nothing is known, so checks let it pass."""
     return isinstance(condition, (bool, np.bool_)) and bool(condition)

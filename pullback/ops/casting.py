@@ -68,18 +68,6 @@ view_as_complex: Op = op(
 # The same for cotangents, which need not be views.
 complex_pairs: Op = op("ViewAsComplexBackward0", _as_complex, kind="real_linear", x=lambda g: real_pairs(g))
 real_pairs: Op = op("ViewAsRealBackward0", _as_real, kind="real_linear", x=lambda g: complex_pairs(g))
-
-
-def _to_complex(real: Any, imag: Any) -> Any:
-    kind = np.dtype(np.complex128 if real.dtype.itemsize == 8 else np.complex64)
-    out = np.empty(np.broadcast_shapes(real.shape, imag.shape), kind)
-    out.real, out.imag = real, imag
-    return out
-
-
-complex_from_parts: Op = op(
-    "ComplexBackward0", _to_complex, kind="real_linear", real=lambda g: np.real(g), imag=lambda g: np.imag(g)
-)
 real: Op = op("SelectBackward0", lambda x: x.real, kind="real_linear", view=True, x=lambda g: g)
 imag: Op = op("SelectBackward0", lambda x: x.imag, kind="real_linear", view=True, x=lambda g: g * 1j)
 conj: Op = op("ConjBackward0", np.conj, kind="real_linear", x=lambda g: np.conj(g))

@@ -58,6 +58,8 @@ CASES = {
     "bucketize": (P.bucketize, X, SORTED),
     "addbmm": (lambda x, a, b: P.addbmm(x, a, b, beta=0.5, alpha=2), X, floats(2, 3, 5), floats(2, 5, 4)),
     "addbmm, second": (lambda a, b, x: P.addbmm(x, a, b), floats(2, 3, 5), floats(2, 5, 4), X),
+    "addbmm, row": (lambda x, a, b: P.addbmm(x, a, b), floats(4), floats(2, 3, 5), floats(2, 5, 4)),
+    "addr, number": (lambda x, a, b: P.addr(x, a, b), floats(), floats(3), floats(4)),
     "addr": (lambda x, a, b: P.addr(x, a, b, beta=0.5, alpha=2), X, floats(3), floats(4)),
     "addr, second": (lambda a, b, x: P.addr(x, a, b, beta=0), floats(3), floats(4), X),
     "cross": (lambda a, b: P.linalg.cross(a, b, dim=0), X, Y),

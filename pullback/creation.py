@@ -18,6 +18,7 @@ from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in, promot
 from .dtypes import dtype as dtype_type
 from .functional.operands import sizes_of
 from .functional.registry import FUNCTIONS, METHODS
+from .quiet import quiet
 from .tensor import Tensor
 
 
@@ -81,7 +82,7 @@ def tensor(
 def array_from(data: Any, dtype: Any = None) -> np.ndarray:
     """A fresh array in torch's idea of the data's dtype."""
     if type(data) is float:
-        return np.array(data, default_dtype().numpy if dtype is None else as_dtype(dtype).numpy)
+        return _number(data, (default_dtype() if dtype is None else as_dtype(dtype)).numpy)
     if isinstance(data, Tensor):
         array = np.array(data._array)
     elif isinstance(data, (np.ndarray, np.generic)):
@@ -96,16 +97,24 @@ def array_from(data: Any, dtype: Any = None) -> np.ndarray:
     if dtype is not None:
         wanted = as_dtype(dtype).numpy
         if array.dtype.kind == "c" and wanted.kind not in "cb":
-            raise RuntimeError("value cannot be converted to type without overflow: complex numbers have an imaginary part")
+            raise TypeError("must be real number, not complex: take .real or .imag first")
         if array.dtype.kind == "O":
             return _checked_integers(array, wanted)
         if wanted.kind in "iu" and array.dtype.kind in "iu" and array.size and array.dtype != wanted:
             for bound in (array.min(), array.max()):
                 number_in(int(bound), wanted)
-        array = array.astype(wanted, copy=False)
+        with np.errstate(all="ignore"):
+            array = array.astype(wanted, copy=False)
     elif array.dtype.kind == "O":
         raise RuntimeError("Overflow when unpacking long long: the number does not fit in int64")
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+@quiet
+def _number(value: float, kind: np.dtype) -> np.ndarray:
+    if kind.kind in "iu" and not np.isfinite(value):
+        raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
+    return np.array(value, kind)
 
 
 def _checked_integers(array: np.ndarray, wanted: np.dtype) -> np.ndarray:
@@ -119,7 +128,7 @@ def _from_python(data: Any) -> tuple[np.ndarray, bool]:
     """An array of a number or of nested sequences, and whether it was made of Python numbers (which have no dtype)."""
     if isinstance(data, (bool, int, float, complex)):
         return np.array(data), True
-    if isinstance(data, str) or data is None or not hasattr(data, "__len__"):
+    if isinstance(data, (str, dict, set, frozenset)) or data is None or not hasattr(data, "__len__"):
         if hasattr(data, "__array__") or hasattr(data, "__dlpack__") or hasattr(data, "__array_interface__"):
             return np.array(np.asarray(data)), False
         if isinstance(data, str):

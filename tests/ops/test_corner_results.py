@@ -129,6 +129,13 @@ t.addr(t.ones(2, 2), t.ones(2), t.ones(2), beta=True)  ## Boolean beta only supp
 t.linalg.svd(t.tensor([[n]]))  ## the input matrix contained non-finite values
 t._check(1)  ## cond must be a bool
 t.utils.dlpack.from_dlpack(t.utils.dlpack.to_dlpack(x))
+t.tensor({})  ## Could not infer dtype of dict
+t.tensor(set())  ## Could not infer dtype of set
+t.tensor(n, dtype=t.int64)  ## value cannot be converted to type int64 without overflow
+t.tensor([1j], dtype=t.float32)  ## must be real number, not complex
+t.tensor(1j, dtype=t.float32)  ## must be real number, not complex
+t.tensor(1e39)
+t.tensor(1e6, dtype=t.float16)
 t.set_num_interop_threads(-1)  ## set_num_interop_threads expects a positive integer
 """.strip().splitlines()
 

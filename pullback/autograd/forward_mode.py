@@ -70,8 +70,8 @@ def set_tangent(tensor: Tensor, level: int, tangent: Tensor) -> None:
         carriers.append(weakref.ref(tensor))
 
 
-# For levels that are entered by hand: the tensors that got a tangent there. When the level ends they lose it, for its
-# number will be used again.
+# For levels that are entered by hand, and those in which something was written: the tensors that got a tangent there.
+# When the level ends they lose it, for its number will be used again.
 CARRIERS: dict[int, list[Any]] = {}
 
 
@@ -374,6 +374,7 @@ def write_tangents(tensor: Tensor, result: Tensor) -> None:
     for level in {*tangents, *present}:
         new = tangents.get(level)
         old = present.get(level)
+        CARRIERS.setdefault(level, [])  # the tensor, or its base, may outlive the level
         if old is None and new is not None:
             old = _tangent_in_base(tensor, level, new)
         if old is None:

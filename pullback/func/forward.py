@@ -12,7 +12,7 @@ from ..arrays.batched import Batched
 from ..arrays.randomness import randomness_of_level
 from ..autograd.batched_grad import batch_level, unbatched
 from ..autograd.forward_ad import dual_at, next_level
-from ..autograd.forward_mode import below_level, tangents_of
+from ..autograd.forward_mode import below_level, forget_level, tangents_of
 from ..autograd.mode import current_mode, set_mode
 from ..autograd.tape import wrap
 from ..tensor import Tensor
@@ -84,6 +84,7 @@ def push(
             aux = tree_map(lambda value: below_level(value, level), aux)
     finally:
         set_mode(mode)
+        forget_level(level)
         _depth.reset(token)
     return results, found, out_spec, aux
 

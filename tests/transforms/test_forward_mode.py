@@ -147,3 +147,19 @@ def test_jacobians_of_both_modes_agree(name):
         "amax": lambda x: x.amax(1),
     }[name]  # fmt: skip
     np.testing.assert_allclose(pullback.func.jacrev(f)(x).numpy(), pullback.func.jacfwd(f)(x).numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("write", ["copy_", "part", "add_"])
+def test_a_captured_tensor_keeps_no_tangent_of_a_level_that_is_over(write):
+    x, captured = pullback.ones(3), pullback.zeros(3)
+
+    def function(x):
+        if write == "part":
+            captured[1:] = x[1:]
+        else:
+            getattr(captured, write)(x)
+        return (captured * x).sum()
+
+    pullback.func.jvp(function, (x,), (x,))
+    value, tangent = pullback.func.jvp(lambda x: (captured * x).sum(), (x,), (x,))
+    np.testing.assert_allclose(tangent.item(), captured.sum().item())

@@ -31,6 +31,7 @@ ITEM: str = (
 
 
 ndarray = np.ndarray
+_PLAIN = frozenset((ndarray, float, int, bool, complex))
 
 
 class NotBatchable(RuntimeError):
@@ -299,7 +300,13 @@ def complete_shape(shape: tuple[Any, ...], size: int) -> tuple[Any, ...]:
 
 def outer_product(a: Any, b: Any) -> Any:
     """(N, n, 1) * (N, 1, m): NumPy's inner loop would be as short as m."""
-    return np.einsum("ni,nj->nij", a[..., 0], b[:, 0, :])
+    left, right = a[..., 0], b[:, 0, :]
+    if right.shape[1] > 4 or left.shape[1] < 8:
+        return np.einsum("ni,nj->nij", left, right)
+    out = np.empty((*left.shape, right.shape[1]), a.dtype)
+    for column in range(right.shape[1]):
+        np.multiply(left, right[:, column : column + 1], out[:, :, column])
+    return out
 
 
 def multiply(a: Any, b: Any) -> Any:
@@ -337,7 +344,7 @@ def elementwise(function: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
         if type(value) is Batched and value.level == level:
             batched = batched or value.batched
             value = aligned(value, ndim)
-        plain = plain and type(value) is ndarray
+        plain = plain and type(value) in _PLAIN
         arrays.append(value)
     if not plain:
         from .batching_rules import uniform

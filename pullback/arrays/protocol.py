@@ -26,9 +26,9 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
             array, batch = inputs
             if type(batch.array) is ndarray and (array.ndim <= len(batch.shape) or not batch.batched):
                 return Batched(ufunc(array, batch.array), batch.level, batch.batched)
-        if not any(is_tensor(value) for value in inputs):
+        if not any([is_tensor(value) for value in inputs]):
             return elementwise(ufunc, inputs)
-    if any(is_tensor(value) for value in inputs):
+    if any([is_tensor(value) for value in inputs]):
         return NotImplemented
     out = kwargs.pop("out", None)
     if method == "reduce":
@@ -189,7 +189,7 @@ def _array_function(self: Batched, function: Any, types: Any, args: tuple, kwarg
 
 
 def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
-    if any(is_tensor(value) for value in args):
+    if any([is_tensor(value) for value in args]):
         return NotImplemented
     implementation = FUNCTIONS.get(function)
     if implementation is not None:

@@ -12,6 +12,7 @@ from typing import Any
 from numpy import ndarray
 
 from ..arrays.batched import Batched, params_level
+from ..quiet import quiet
 from ..tensor import Tensor
 from . import tape, views
 from .mode import IN_RULES, Mode
@@ -67,7 +68,7 @@ def _apply_in_batch(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> A
         arrays.append(array)
         bit += bit
     inputs = tuple(given)
-    out = apply_batched(op, arrays, params, level, held) if level else op.forward(*arrays, **(params or {}))
+    out = _run(apply_batched, op, arrays, params, level, held) if level else _run(op.forward, *arrays, **(params or {}))
     mask = mask & op.differentiable_inputs if mode.grad else 0
     if op.outputs != 1:
         return tape.finish_many(op, inputs, params, out, mask)
@@ -77,6 +78,13 @@ def _apply_in_batch(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> A
     if mask:
         tape.record(op, inputs, params, mask, result, out)
     return result
+
+
+def _run(function: Any, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return function(*args, **kwargs)
+    except RuntimeWarning:  # as in `tape.apply`
+        return quiet(function)(*args, **kwargs)
 
 
 def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float = math.inf) -> Any:
@@ -92,9 +100,9 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
         inputs[0].memory()
     arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
     if batch:
-        out = apply_batched(op, arrays, params)
+        out = _run(apply_batched, op, arrays, params)
     else:
-        out = op.forward(*arrays, **(params or {}))
+        out = _run(op.forward, *arrays, **(params or {}))
     several = op.outputs != 1
     results = tuple(tape.wrap(part) for part in (out if several else (out,)))
     mask = tape.needs_gradient(op, inputs) if mode.grad else 0

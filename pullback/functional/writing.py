@@ -55,11 +55,13 @@ def direct(name: str, function: Callable[..., Any], write: Callable[..., Any]) -
         if arrays is not None:
             try:
                 write(*arrays, **kwargs)
+            except RuntimeWarning:
+                pass  # all is written: somebody made errors of warnings (pytest can) where torch would not have warned
             except (TypeError, ValueError):
-                pass  # nothing is written yet; the general form says in torch's words what is wrong
-            else:
-                views.bump(self._storage or storage_of(self))
-                return self
+                # nothing is written yet; the general form says in torch's words what is wrong
+                return views.in_place(self, function, *args, **kwargs)
+            views.bump(self._storage or storage_of(self))
+            return self
         return views.in_place(self, function, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
@@ -109,6 +111,8 @@ def operator(ufunc: Any, method: Callable[..., Any]) -> Callable[[Tensor, Any], 
             if y.dtype is kind and (kind is FLOAT32 or kind is FLOAT64) and type(x) is ndarray and x.base is None:
                 try:
                     ufunc(x, y, x)
+                except RuntimeWarning:
+                    pass  # all is written, as above
                 except ValueError:
                     return method(self, other)  # says in torch's words why the operands do not go together
                 (self._storage or storage_of(self)).bump()

@@ -1,0 +1,46 @@
+"""Where torch is silent about overflow and division by zero we are too, even when a program makes errors of warnings."""
+
+import warnings
+
+import pytest
+
+import pullback
+
+LINES = """
+t.exp(x * 1000)
+t.log(x * 0)
+x / (x * 0)
+x / 0
+x * 1e38 * 1e38
+t.sqrt(-x)
+(x * 1e38).half()
+t.log((x * 0).requires_grad_()).sum().backward()
+t.pow(x * 0, -1)
+(x.half() * 60000).sum()
+x // (x * 0)
+(x * float("nan")).int()
+t.logsumexp(x - float("inf"), 0)
+t.softmax(x - float("inf"), 0)
+x.clone().div_(0)
+x.clone().mul_(1e38).mul_(1e38)
+x.pow(1000)
+t.func.vmap(t.log)(x * 0)
+t.func.jvp(t.log, (x * 0,), (x,))
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_nothing_is_raised(line):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        eval(line, {"t": pullback, "x": pullback.tensor([1.0, 2.0])})  # noqa: S307
+
+
+def test_a_write_happens_once():
+    x = pullback.tensor([3.0, 1e38])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x.mul_(10)
+        with pullback.no_grad():
+            x *= pullback.tensor([2.0, 2.0])
+    assert x.tolist() == [60.0, float("inf")]

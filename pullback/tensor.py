@@ -398,9 +398,7 @@ class Tensor:
         _run_backward(self, gradient, retain_graph, create_graph, inputs)
 
     def _pullback_apply(self, op: Any, inputs: tuple, params: dict) -> Any:
-        from .autograd.tape import apply
-
-        return apply(op, inputs, params)
+        return _apply(op, inputs, params)
 
 
 class Anchor(Tensor):
@@ -455,5 +453,6 @@ def leaf_hooks(leaf: Tensor) -> Any:
 
 
 # Set by the tape when it is imported, which needs this module first.
+_apply: Callable[..., Any]
 _refresh: Callable[[Tensor], None]
 _run_backward: Callable[..., None]

@@ -442,7 +442,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                     sweep.skip(target)
                     continue
             if target.order:
-                if gradient.shape != target.shape or gradient.dtype is not target.dtype:
+                if record or gradient.shape != target.shape or gradient.dtype is not target.dtype:
                     if target.outputs is not None:
                         sweep = sweep or adopt(heap, waiting, leaves, owned, executed)
                         sweep.deliver_slot(target, 0 if node.slots is None else node.slots[position], gradient)

@@ -148,6 +148,12 @@ class Op:
         )
         # one input, one output, and always a gradient: what the tape's short path for one tensor takes
         self.single: bool = len(inputs) == 1 == outputs and not view and not variadic and self.always_differentiable
+        # the same of two inputs: products and functions of elements, which the tape gives a function of their own
+        self.double: bool = (
+            len(inputs) == 2 and outputs == 1 and not view and not variadic and self.always_differentiable
+            and kind in ("bilinear", "elementwise", "elementwise_pull")
+        )  # fmt: skip
+        self.pair: Callable[[Any, Any], Any] | None = None
         for rule in (*rules.values(), joint):
             if rule is not None:
                 self._check_names(rule)

@@ -10,6 +10,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from .. import tensor as _tensor
 from ..dtypes import from_numpy_dtype
@@ -85,10 +86,10 @@ def grad(
     materialize_grads: bool = False,
 ) -> Any:
     """The gradients of `outputs`, weighted by `grad_outputs`, with respect to `inputs`; `.grad` is not touched."""
-    if grad_outputs is None and type(outputs) is Tensor and not (
+    if type(outputs) is Tensor and not (
         create_graph or is_grads_batched or materialize_grads or outputs._view is not None or not only_inputs
     ):
-        found = _gradients_of_leaves(outputs, inputs, bool(retain_graph))
+        found = _gradients_of_leaves(outputs, inputs, grad_outputs, bool(retain_graph))
         if found is not None:
             return found
     if materialize_grads and allow_unused is False:
@@ -126,7 +127,7 @@ def grad(
     return answers if names is None else dict(zip(names, answers, strict=True))
 
 
-def _gradients_of_leaves(root: Tensor, inputs: Any, retain: bool) -> tuple[Tensor, ...] | None:
+def _gradients_of_leaves(root: Tensor, inputs: Any, weight: Any, retain: bool) -> tuple[Tensor, ...] | None:
     """`grad` without detours, for leaves that are all there is to reach; None if it takes more than that."""
     target = root._node
     if target is None:
@@ -140,7 +141,14 @@ def _gradients_of_leaves(root: Tensor, inputs: Any, retain: bool) -> tuple[Tenso
     if not anchors:
         return None
     array = root._array
-    return passes.gradients_of_leaves(target, root._output_nr, _implicit_one(root, array.shape, array.dtype), anchors, retain)
+    if weight is None:
+        cotangent = _implicit_one(root, array.shape, array.dtype)
+    else:
+        given = weight._array if type(weight) is Tensor else None
+        if type(given) is not ndarray or given.dtype is not array.dtype or given.shape != array.shape:
+            return None
+        cotangent = given
+    return passes.gradients_of_leaves(target, root._output_nr, cotangent, anchors, retain)
 
 
 # --- roots and weights -----------------------------------------------------------------------------------------------

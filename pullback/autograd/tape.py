@@ -13,6 +13,7 @@ from typing import Any
 
 from numpy import ndarray
 
+from .. import tensor as _tensor
 from ..constants import FLOAT32, FLOAT64
 from ..constants import number as constant
 from ..quiet import quiet
@@ -48,6 +49,15 @@ def apply(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None = None)
         return apply_special(op, inputs, params, mode)
     if op.single and isinstance(inputs[0], Tensor):
         return apply_unary(op, inputs[0], params)
+    if op.double and not params and isinstance(inputs[0], Tensor) and isinstance(inputs[1], Tensor):
+        if op.pair is None:
+            op.pair = binary(op, lambda a, b: apply_any(op, (a, b), None, current_mode()))
+        return op.pair(*inputs)
+    return apply_any(op, inputs, params, mode)
+
+
+def apply_any(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mode: Any) -> Any:
+    """`apply` for any number of inputs, views and several results."""
     if op.view:
         inputs[0].memory()  # a view needs memory to look at, not a NumPy scalar
     arrays = []
@@ -442,3 +452,6 @@ def record_many(
                 node.output_storages = {}
             result._storage = node.output_storages[number] = Storage()
     return node
+
+
+_tensor._apply = apply

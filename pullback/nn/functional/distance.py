@@ -39,6 +39,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 def _unit(x: Tensor, dim: int, eps: float) -> Tensor:
     """Vectors divided by their length; the floor of the length takes no part in the gradient."""
     length = x.norm(2, dim, True)
+    sizes = length._array
+    if type(sizes) is np.ndarray and sizes.size and sizes.item(sizes.argmin()) >= eps:  # no floor is needed
+        return x / length
     missing = clamp_min_scalar(length.detach(), minimum=eps, maximum=None) - length.detach()
     return x / (length + missing)
 

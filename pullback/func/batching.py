@@ -81,6 +81,7 @@ def chunk_vmap(
 
 
 def _inputs(func: Callable, in_dims: Any, args: tuple) -> tuple:
+    """The size of the batch, the arguments as a list, the dim of each that is mapped over, and their structure."""
     if not isinstance(in_dims, (int, tuple)):
         raise _misuse(
             func, in_dims,
@@ -102,27 +103,12 @@ def _inputs(func: Callable, in_dims: Any, args: tuple) -> tuple:
         )  # fmt: skip
     sizes = []
     for position, (value, dim) in enumerate(zip(flat, dims, strict=True)):
-        if dim is None:
-            continue
-        if not isinstance(dim, int):
-            raise _misuse(
-                func, in_dims, f"Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
-            )
-        if not isinstance(value, Tensor):
-            raise _misuse(
-                func, in_dims,
-                f"Got in_dim={dim} for an input but the input is of type {type(value)}. We cannot vmap over "
-                "non-Tensor arguments, please use None as the respective in_dim",
-            )  # fmt: skip
-        ndim = value._array.ndim
-        if not -ndim <= dim < ndim:
-            raise _misuse(
-                func, in_dims,
-                f"Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {ndim} so expected "
-                f"in_dim to satisfy -{ndim} <= in_dim < {ndim}.",
-            )  # fmt: skip
-        dims[position] = dim % ndim
-        sizes.append(value._array.shape[dim])
+        if dim is not None:
+            complaint = _unfit(value, dim)
+            if complaint:
+                raise _misuse(func, in_dims, complaint)
+            dims[position] = dim % value._array.ndim
+            sizes.append(value._array.shape[dim])
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if sizes.count(sizes[0]) != len(sizes):
@@ -131,6 +117,24 @@ def _inputs(func: Callable, in_dims: Any, args: tuple) -> tuple:
             "mapped dimension"
         )
     return sizes[0], flat, dims, spec
+
+
+def _unfit(value: Any, dim: Any) -> str:
+    """Why a value cannot be mapped over this dim; empty if it can."""
+    if not isinstance(dim, int):
+        return f"Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
+    if not isinstance(value, Tensor):
+        return (
+            f"Got in_dim={dim} for an input but the input is of type {type(value)}. We cannot vmap over non-Tensor "
+            "arguments, please use None as the respective in_dim"
+        )
+    ndim = value._array.ndim
+    if -ndim <= dim < ndim:
+        return ""
+    return (
+        f"Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {ndim} so expected in_dim to "
+        f"satisfy -{ndim} <= in_dim < {ndim}."
+    )
 
 
 def _misuse(func: Callable, in_dims: Any, what: str) -> ValueError:

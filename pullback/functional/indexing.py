@@ -113,33 +113,35 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         if array.dtype in _REAL and not (mode.grad and x.requires_grad):  # a number that fits: it need not become a tensor
             _write_number(x, basic, advanced, value, mode)
             return
-    if not isinstance(value, Tensor):
-        value = _value(value, x)
-        if advanced and value._array.dtype != x._array.dtype:
-            value = value.to(x.dtype)
-    elif advanced and value._array.dtype != x._array.dtype:
-        if value._array.size != 1 or not _has_mask(index):  # one value for a mask is cast, anything else is not
+    given = value if isinstance(value, Tensor) else _value(value, x)
+    if advanced and given._array.dtype != x._array.dtype:
+        # Numbers and arrays are cast, and one value for a mask is; anything else is not.
+        if given is value and (value._array.size != 1 or not _has_mask(index)):
             check_fits(value._array.shape, x._array[(*basic, ...)].shape, advanced)
             raise RuntimeError(
                 f"Index put requires the source and destination dtypes match, got {x.dtype.type_name} for the "
                 f"destination and {value.dtype.type_name} for the source. Convert it: .to(x.dtype)."
             )
-        value = value.to(x.dtype)
-    if advanced and value._array.shape[:1] == (1,):
-        value = _drop_ones(value)
+        given = given.to(x.dtype)
+    value = _drop_ones(given) if advanced and given._array.shape[:1] == (1,) else given
     if not mode.special and not (mode.grad and (x.requires_grad or value.requires_grad)):
         _write(x, basic, advanced, value)
         return
     target = x if all(part is FULL for part in basic) else view(x, basic)
-    if not advanced:
-        from .copying import copy_, fill_
+    if advanced:
+        put_in_place(target, value, advanced, False)
+    else:
+        _overwrite(target, value)
 
-        if value._array.ndim or not target._array.ndim:
-            copy_(target, _drop_ones(value))
-        else:
-            fill_(target, value)
-        return
-    put_in_place(target, value, advanced, False)
+
+def _overwrite(target: Tensor, value: Tensor) -> None:
+    """All of a view, recorded."""
+    from .copying import copy_, fill_
+
+    if value._array.ndim or not target._array.ndim:
+        copy_(target, _drop_ones(value))
+    else:
+        fill_(target, value)
 
 
 def _has_mask(index: Any) -> bool:

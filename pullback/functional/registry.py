@@ -173,7 +173,10 @@ def store(name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
             "of the "
             "arguments requires grad."
         )
-    if kwargs.get("dtype") is not None and isinstance(out, Tensor) and out.dtype is not kwargs["dtype"]:
+    if (
+        kwargs.get("dtype") is not None and isinstance(out, Tensor) and out.dtype is not kwargs["dtype"]
+        and not kwargs["dtype"].is_complex  # norms of complex numbers are real
+    ):  # fmt: skip
         raise _other_dtype(kwargs["dtype"], out.dtype)
     with no_grad():
         result = f(*args, **kwargs)
@@ -203,36 +206,13 @@ def write_out(name: str, target: Any, value: Tensor) -> None:
     import numpy as np
 
     from ..autograd.views import bump, check_no_overlap, check_writable, current_mode, storage_of
-    from ..dtypes import can_cast
 
     if not isinstance(target, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
-    if value.dtype is not target.dtype and name.rstrip("_") in SAME_DTYPE_OUT:
-        if name.startswith("is"):
-            raise RuntimeError(f"{name} does not support non-boolean outputs.")
-        if not (name == "abs" and target.dtype.is_complex):
-            raise _other_dtype(value.dtype, target.dtype)
-    if name in ("all", "any") and target.dtype.name not in ("bool", "uint8"):
-        raise RuntimeError(f"{name} only supports bool tensor for result, got: {target.dtype.type_name}")
-    if not can_cast(value.dtype, target.dtype):
-        raise RuntimeError(
-            f"result type {value.dtype.type_name} can't be cast to the desired output type {target.dtype.type_name}"
-        )
+    _check_out_dtype(name, target, value)
     if target._array.shape != value._array.shape:
         if target._array.size != 0:
-            import warnings
-
-            warnings.warn(
-                f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does "
-                "not "
-                f"match the required output shape {list(value.shape)}. This behavior is deprecated, and in a future "
-                "PyTorch "
-                "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
-                "tensor t "
-                "by resizing it, inplace, to zero elements with t.resize_(0).",
-                UserWarning,
-                stacklevel=4,
-            )
+            _warn_of_resize(target, value)
         target._array = np.empty(value._array.shape, target._array.dtype)
     else:
         check_no_overlap(target._array)
@@ -245,6 +225,35 @@ def write_out(name: str, target: Any, value: Tensor) -> None:
         check_writable(target, mode, False)
     np.copyto(target.memory(), value._array, casting="unsafe")
     bump(storage_of(target))
+
+
+def _check_out_dtype(name: str, target: Tensor, value: Tensor) -> None:
+    from ..dtypes import can_cast
+
+    if value.dtype is not target.dtype and name.rstrip("_") in SAME_DTYPE_OUT:
+        if name.startswith("is"):
+            raise RuntimeError(f"{name} does not support non-boolean outputs.")
+        if not (name == "abs" and target.dtype.is_complex):
+            raise _other_dtype(value.dtype, target.dtype)
+    if name in ("all", "any") and target.dtype.name not in ("bool", "uint8"):
+        raise RuntimeError(f"{name} only supports bool tensor for result, got: {target.dtype.type_name}")
+    if not can_cast(value.dtype, target.dtype):
+        raise RuntimeError(
+            f"result type {value.dtype.type_name} can't be cast to the desired output type {target.dtype.type_name}"
+        )
+
+
+def _warn_of_resize(target: Tensor, value: Tensor) -> None:
+    import warnings
+
+    warnings.warn(
+        f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does not match "
+        f"the required output shape {list(value.shape)}. This behavior is deprecated, and in a future PyTorch release "
+        "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
+        "resizing it, inplace, to zero elements with t.resize_(0).",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 def alias(function: Callable[..., Any], *names: str, method: bool = True, in_place: bool = False) -> None:

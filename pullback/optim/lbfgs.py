@@ -107,28 +107,22 @@ class LBFGS(Optimizer):
             state["n_iter"] += 1
             direction = self._direction(gradient, state, group["history_size"])
             state["d"], state["prev_flat_grad"], state["prev_loss"] = direction, gradient, loss
-            step = lr
-            if state["n_iter"] == 1:
-                step = min(1.0, 1.0 / _positive(gradient.abs().sum().item())) * lr
-            state["t"] = step
+            is_first = state["n_iter"] == 1
+            step = state["t"] = (min(1.0, 1.0 / _positive(gradient.abs().sum().item())) if is_first else 1.0) * lr
             slope = gradient.dot(direction).item()
             if slope > -tolerance_change:
                 break
             used = 0
             is_last = iteration == group["max_iter"]
             if group["line_search_fn"] is not None:
-                if group["line_search_fn"] != "strong_wolfe":
-                    raise RuntimeError("only 'strong_wolfe' is supported")
                 start = Point(0.0, loss, gradient, slope)
                 point, used = self._search(closure, direction, start, step, group["max_eval"] - evaluations)
                 step, loss, gradient = point.step, point.value, point.gradient
                 state["t"] = step
-                self._move(step, direction)
-            else:
-                self._move(step, direction)
-                if not is_last:
-                    _, loss, gradient = self._evaluate(closure)
-                    used = 1
+            self._move(step, direction)
+            if group["line_search_fn"] is None and not is_last:
+                _, loss, gradient = self._evaluate(closure)
+                used = 1
             evaluations += used
             state["func_evals"] += used
             if (
@@ -173,6 +167,9 @@ class LBFGS(Optimizer):
     def _search(
         self, closure: Callable[[], Any], direction: Tensor, start: Point, step: float, limit: int
     ) -> tuple[Point, int]:
+        """A step that is long enough, and how often the closure was called to find it; parameters stay in place."""
+        if self.param_groups[0]["line_search_fn"] != "strong_wolfe":
+            raise RuntimeError("only 'strong_wolfe' is supported")
         origin = [param.clone() for param in self._params]
 
         def probe(length: float) -> Point:

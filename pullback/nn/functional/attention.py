@@ -184,8 +184,17 @@ def additive_mask(mask: Tensor | None, name: str, other: Tensor | None, other_na
     return constant(np.where(mask._array, -np.inf, 0.0).astype(dtype))
 
 
-def _project_packed(query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Tensor | None) -> tuple:
+def _with_batch(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Operands of one example as a batch of one; what is the same tensor stays the same."""
+    batched_query = query.unsqueeze(1)
+    batched_key = batched_query if key is query else key.unsqueeze(1)
+    return batched_query, batched_key, batched_key if value is key else value.unsqueeze(1)
+
+
+def _project_packed(query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None) -> tuple:
     """Query, key and value through one weight of three parts; equal operands share a product."""
+    if weight is None:
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
     width = query.shape[-1]
     if key is value and query is key:
         joint = linear(query, weight, bias)
@@ -213,6 +222,11 @@ def _score_mask(mask: Tensor | None, length: int, source: int, batch: int, heads
             f"The shape of the {mask.ndim}D attn_mask is {tuple(mask.shape)}, but should be {wanted}."
         )
     return mask.unsqueeze(0) if mask.ndim == 2 else mask
+
+
+def _with_bias(x: Tensor, bias: Tensor) -> Tensor:
+    """Keys or values (length, batch, width) with one more that is the same for the whole batch."""
+    return FUNCTIONS["cat"]([x, bias.expand((1, x.shape[1], bias.shape[-1]))])
 
 
 def _longer(mask: Tensor | None) -> Tensor | None:
@@ -244,10 +258,7 @@ def multi_head_attention_forward(
     """(output, attention weights or None) of attention with several heads, for operands (length, batch, width)."""
     batched = _check_ranks(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
-        same_key, same_value = key is query, value is key
-        query = query.unsqueeze(1)
-        key = query if same_key else key.unsqueeze(1)
-        value = key if same_value else value.unsqueeze(1)
+        query, key, value = _with_batch(query, key, value)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     length, batch, width = query.shape
     kind = query._array.dtype
@@ -257,28 +268,23 @@ def multi_head_attention_forward(
             "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
             "`generate_square_subsequent_mask` to create this mask."
         )
-    if is_causal and key_padding_mask is None and not need_weights:
-        attn_mask = None
-    else:
-        attn_mask = additive_mask(attn_mask, "attn_mask", None, "", kind)
-        is_causal = is_causal and key_padding_mask is None
+    is_causal = is_causal and key_padding_mask is None
+    # Where the hint says all that the mask says, the mask is not looked at.
+    attn_mask = None if is_causal and not need_weights else additive_mask(attn_mask, "attn_mask", None, "", kind)
     head_width = _check_widths(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     if use_separate_proj_weight:
-        parts = _project_apart((query, key, value), (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias, width)
+        weights_apart = (q_proj_weight, k_proj_weight, v_proj_weight)
+        q, k, v = _project_apart((query, key, value), weights_apart, in_proj_bias, width)
     else:
-        if in_proj_weight is None:
-            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
-        parts = _project_packed(query, key, value, in_proj_weight, in_proj_bias)
-    q, k, v = parts
+        q, k, v = _project_packed(query, key, value, in_proj_weight, in_proj_bias)
     attn_mask = _score_mask(attn_mask, length, key.shape[0], batch, num_heads)
-    if bias_k is not None and bias_v is not None:
+    if bias_k is not None or bias_v is not None:
+        if bias_k is None or bias_v is None:
+            raise AssertionError("bias_k and bias_v must be given together")
         if static_k is not None or static_v is not None:
             raise AssertionError("bias cannot be added to static key or value")
-        k = FUNCTIONS["cat"]([k, bias_k.expand((1, batch, bias_k.shape[-1]))])
-        v = FUNCTIONS["cat"]([v, bias_v.expand((1, batch, bias_v.shape[-1]))])
+        k, v = _with_bias(k, bias_k), _with_bias(v, bias_v)
         attn_mask, padding = _longer(attn_mask), _longer(padding)
-    elif bias_k is not None or bias_v is not None:
-        raise AssertionError("bias_k and bias_v must be given together")
     q = _split_heads(q, batch, num_heads, head_width)
     k = _split_heads(k, batch, num_heads, head_width, static_k)
     v = _split_heads(v, batch, num_heads, head_width, static_v)

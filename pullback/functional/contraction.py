@@ -35,7 +35,10 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         notation, tensors = _sublists((equation, *operands))
     tensors = [as_tensor(x, "operands", "einsum") for x in tensors]
     if not tensors:
-        raise RuntimeError("einsum(): must provide at least one operand")
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
     labels, out = _parse(notation, tuple(x._array.ndim for x in tensors))
     _check_dtypes(tensors)
     sizes = _sizes(tensors, labels)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..autograd.tape import apply, wrap
+from ..functional.checks import certainly
 from ..ops import linalg as ops
 from ..ops import linalg_kernels as kernels
 from ..return_types import returned_by
@@ -142,6 +143,11 @@ def unpack(
     factors: Tensor, pivots: Tensor, data: bool = True, permutation: bool = True
 ) -> tuple[Tensor, Tensor, Tensor]:
     """P, L and U from the compact form; empty tensors for what is not asked for."""
+    if permutation and certainly(np.any((pivots._array < 1) | (pivots._array > factors._array.shape[-2]))):
+        raise RuntimeError(
+            "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive. Did you properly pass the result of "
+            "lu_factor?"
+        )
     empty = np.zeros((0,), factors._array.dtype)
     P = apply(ops.permutation, (pivots, factors.detach())) if permutation else wrap(empty)
     if not data:

@@ -187,7 +187,8 @@ addmv: Op = op(
 
 def _addbmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     """The batch is one more summed index: a single product of (n, batch * k) with (batch * k, p)."""
-    return _addmm(x, np.swapaxes(a, 0, 1).reshape(a.shape[1], -1), b.reshape(-1, b.shape[2]), beta, alpha)
+    summed = a.shape[0] * a.shape[2]
+    return _addmm(x, np.swapaxes(a, 0, 1).reshape(a.shape[1], summed), b.reshape(summed, b.shape[2]), beta, alpha)
 
 
 addbmm: Op = op(

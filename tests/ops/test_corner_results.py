@@ -136,6 +136,12 @@ t.tensor([1j], dtype=t.float32)  ## must be real number, not complex
 t.tensor(1j, dtype=t.float32)  ## must be real number, not complex
 t.tensor(1e39)
 t.tensor(1e6, dtype=t.float16)
+t.linalg.norm(t.ones(2, dtype=t.complex64), dtype=t.complex128, out=t.empty((), dtype=t.float64))
+t.addbmm(t.ones(0, 2), t.ones(3, 0, 4), t.ones(3, 4, 2))
+t.addbmm(t.ones(2, 2), t.ones(0, 2, 4), t.ones(0, 4, 2))
+t.addbmm(t.ones(2, 2), t.ones(3, 2, 0), t.ones(3, 0, 2))
+t.einsum("a")  ## must specify the equation string and at least one operand
+t.lu_unpack(t.eye(2), t.tensor([0, 3], dtype=t.int32))  ## must be between 1 and LU.size(-2) inclusive
 t.set_num_interop_threads(-1)  ## set_num_interop_threads expects a positive integer
 """.strip().splitlines()
 

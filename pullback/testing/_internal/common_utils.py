@@ -431,6 +431,7 @@ def make_fullrank_matrices_with_distinct_singular_values(
     """Matrices whose singular values lie apart, so that decompositions have gradients."""
     torch = _torch()
     u, _, vh = torch.linalg.svd(torch.randn(*shape, dtype=dtype), full_matrices=False)
-    s = torch.arange(2, min(shape[-2:]) + 2, dtype=u.real.dtype)
+    number = torch.arange(2, min(shape[-2:]) + 2, dtype=u.real.dtype)
+    s = 1 + (-1) ** number / number  # 3/2, 2/3, 5/4, ...
     matrix = (u * s.to(dtype)) @ vh
     return matrix.requires_grad_(requires_grad)

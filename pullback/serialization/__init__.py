@@ -74,6 +74,8 @@ def save(
         replace_file(f, lambda file: write_checkpoint(obj, file.write))
     elif hasattr(f, "write"):
         write_checkpoint(obj, f.write)
+        if hasattr(f, "flush"):
+            f.flush()  # the file may be read by its name before it is closed
     else:
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
 

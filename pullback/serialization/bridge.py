@@ -18,7 +18,7 @@ from .dtypes import dtype_name
 class TensorParts:
     """What a checkpoint stores of a tensor: its whole storage as bytes, and the view of it."""
 
-    __slots__ = ("storage", "dtype", "offset", "size", "stride", "requires_grad", "is_parameter")
+    __slots__ = ("storage", "dtype", "offset", "size", "stride", "requires_grad", "is_parameter", "attributes")
 
     def __init__(
         self,
@@ -29,6 +29,7 @@ class TensorParts:
         stride: tuple[int, ...],
         requires_grad: bool,
         is_parameter: bool,
+        attributes: dict[str, Any] | None = None,
     ) -> None:
         self.storage: np.ndarray = storage
         self.dtype: str = dtype
@@ -37,6 +38,7 @@ class TensorParts:
         self.stride: tuple[int, ...] = stride
         self.requires_grad: bool = requires_grad
         self.is_parameter: bool = is_parameter
+        self.attributes: dict[str, Any] | None = attributes
 
 
 def storage_from_array(array: np.ndarray, location: str) -> Any:
@@ -106,8 +108,18 @@ def parts_of_tensor(tensor: Any) -> TensorParts:
     stride = tensor.stride() if array.flags.c_contiguous else [step // array.itemsize for step in array.strides]
     return TensorParts(
         storage, dtype_name(array.dtype), offset, tuple(array.shape), tuple(stride), bool(tensor.requires_grad),
-        _is_parameter(tensor),
+        _is_parameter(tensor), attributes_of_tensor(tensor),
     )  # fmt: skip
+
+
+def attributes_of_tensor(tensor: Any) -> dict[str, Any]:
+    """What a program has attached to a tensor."""
+    return {name: value for name, value in vars(tensor).items() if is_attachable(tensor, name)}
+
+
+def is_attachable(tensor: Any, name: Any) -> bool:
+    """Whether an attribute of this name is nothing of the tensor's own."""
+    return type(name) is str and name not in ("_array", "persistent") and not hasattr(type(tensor), name)
 
 
 def _is_parameter(tensor: Any) -> bool:

@@ -107,7 +107,7 @@ class Resolver:
             raise CheckpointError(f"The checkpoint holds {_UNSUPPORTED[path]} ({path}), which are not supported here.")
         shown = path.removeprefix("builtins.")
         raise CheckpointError(
-            f"Unsupported global: GLOBAL {shown} was not an allowed global by default. Please use "
+            f"Unsupported global: GLOBAL {path} was not an allowed global by default. Please use "
             f"`torch.serialization.add_safe_globals([{shown}])` or the `torch.serialization.safe_globals([{shown}])` "
             "context manager to allowlist this global if you trust this class/function. If you trust whoever made the "
             "file with everything on this machine, weights_only=False loads it, running whatever code it contains."

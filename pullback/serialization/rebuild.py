@@ -168,14 +168,12 @@ def _from_type(function: Any, kind: Any, arguments: Any, state: Any) -> Any:
 
 
 def _with_state(tensor: Any, state: Any) -> Any:
-    """Python attributes of a tensor are dropped, with a warning unless they only mark it as a buffer."""
+    """Give a tensor the attributes a program had attached; what would change the tensor itself is left out."""
     if type(state) is tuple and len(state) == 2:
         state = {**(state[0] or {}), **(state[1] or {})}
-    dropped = sorted(set(state or ()) - {"persistent", "_is_buffer"})
-    if dropped:
-        import warnings
-
-        warnings.warn(f"Attributes {dropped!r:.200} of a tensor in the checkpoint were not restored.", stacklevel=2)
+    for name, value in (state or {}).items():
+        if bridge.is_attachable(tensor, name):
+            tensor.__dict__[name] = value
     return tensor
 
 

@@ -68,8 +68,13 @@ class Storages:
             rebuild = Call(
                 Global("torch._utils _rebuild_tensor_v3"), (*view, OrderedDict(), Global(f"torch {parts.dtype}"))
             )
+        attached = parts.attributes
         if parts.is_parameter:
-            return Global("torch._utils _rebuild_parameter"), (rebuild, parts.requires_grad, OrderedDict())
+            name, state = ("_rebuild_parameter_with_state", (attached,)) if attached else ("_rebuild_parameter", ())
+            return Global(f"torch._utils {name}"), (rebuild, parts.requires_grad, OrderedDict(), *state)
+        if attached:
+            arguments = (rebuild.function, Global("torch Tensor"), rebuild.arguments, attached)
+            return Global("torch._tensor _rebuild_from_type_v2"), arguments
         return rebuild.function, rebuild.arguments
 
     def _register(self, parts: bridge.TensorParts) -> tuple[str, bool]:

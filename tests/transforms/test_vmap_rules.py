@@ -181,3 +181,25 @@ def test_an_ensemble_with_batch_norm():
     found = vmap(lambda p, b: P.func.functional_call(models[0], (p, b), (x,)))(parameters, buffers)
     for model, out in zip(models, found, strict=True):
         np.testing.assert_allclose(out.detach().numpy(), model(x).detach().numpy(), atol=1e-12)
+
+
+NESTED = ("gather", "index_select", "index_add", "index_fill, value", "scatter_add", "scatter_reduce, amax", "take", "put",
+          "addbmm", "addr", "trace", "dist", "pinv", "solve", "batch norm", "masked var")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_nested_maps_and_forward_mode(name):
+    function, *arguments = CASES[name]
+
+    def loss(*values):
+        return function(*values).sin().sum()
+
+    twice = [P.stack([value, value.flip(0)]) for value in arguments]
+    found = vmap(vmap(function))(*twice)
+    for row, values in enumerate((arguments, [value.flip(0) for value in arguments])):
+        np.testing.assert_allclose(found[row].numpy(), vmap(function)(*values).numpy(), atol=1e-10)
+    slopes = vmap(P.func.jacfwd(loss))(*arguments)
+    np.testing.assert_allclose(slopes.numpy(), vmap(grad(loss))(*arguments).numpy(), atol=1e-8)
+    bends = vmap(P.func.hessian(loss))(*arguments)
+    single = P.func.hessian(loss)(*[value[1] for value in arguments])
+    np.testing.assert_allclose(bends[1].numpy(), single.numpy(), atol=1e-8)

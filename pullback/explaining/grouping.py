@@ -255,8 +255,23 @@ def _view(explanation: Explanation, name: str, title: str, parts: list[Part]) ->
             _link(links, root.key, home.get(root.target, root.target), root.flow)
     leaves = {leaf.key: leaf for leaf in explanation.leaves}
     drawn_leaves = {root.target for root in explanation.roots if root.target in leaves}
-    outside: dict[str, Box] = {}
     internal = _internal_leaves(explanation, parts)
+    boxes += _connect(explanation, home, links, leaves, internal, drawn_leaves)
+    users = Counter(target for _, target in links)
+    for key, leaf in leaves.items():
+        if key in drawn_leaves and users[key] <= SHARED:
+            boxes.append(Box(key, "leaf", leaf.name, warned=bool(leaf.warnings)))
+        elif key in drawn_leaves:
+            boxes += _beside_users(links, key, leaf.name)
+    return View(name, title, boxes, list(links.values()))
+
+
+def _connect(
+    explanation: Explanation, home: dict[str, str], links: dict[tuple[str, str], Link], leaves: dict[str, Any],
+    internal: dict[str, str], drawn_leaves: set[str],
+) -> list[Box]:  # fmt: skip
+    """Links along the arrows of operations, to boxes and leaves; returns boxes for what is outside of the picture."""
+    outside: dict[str, Box] = {}
     for operation in explanation.operations:
         here = home.get(operation.key)
         for arrow in operation.arrows:
@@ -273,14 +288,7 @@ def _view(explanation: Explanation, name: str, title: str, parts: list[Part]) ->
             elif arrow.target in home:  # comes into this picture
                 box = outside.setdefault(f"from {operation.key}", _outside(explanation, operation.key, "from"))
                 _link(links, box.key, home[arrow.target], arrow.flow)
-    boxes += outside.values()
-    users = Counter(target for _, target in links)
-    for key, leaf in leaves.items():
-        if key in drawn_leaves and users[key] <= SHARED:
-            boxes.append(Box(key, "leaf", leaf.name, warned=bool(leaf.warnings)))
-        elif key in drawn_leaves:
-            boxes += _beside_users(links, key, leaf.name)
-    return View(name, title, boxes, list(links.values()))
+    return list(outside.values())
 
 
 def _beside_users(links: dict[tuple[str, str], Link], leaf: str, name: str) -> list[Box]:

@@ -104,28 +104,23 @@ def memory(loss: Any, *, model: Any = None) -> MemoryReport:
                 continue
             owner = _owner(array)
             entry = found.get(id(owner))
-            if entry is not None:
+            if entry is None:
+                found[id(owner)] = _entry(node, name, value, array, owner, names)
+            else:
                 entry.holders += last_holder[id(owner)] is not node
-                last_holder[id(owner)] = node
                 entry.leaf = entry.leaf or isinstance(value, Anchor)
-                continue
             last_holder[id(owner)] = node
-            leaf = isinstance(value, Anchor)
-            shown = (names.leaf(value) if leaf else _result_name(names, value)) or name
-            module = (node.notes or {}).get("metadata", {}).get("module", "")
-            found[id(owner)] = Entry(
-                title_of(node),
-                shown,
-                tuple(array.shape),
-                str(array.dtype),
-                int(owner.nbytes),
-                line_of(node),
-                leaf,
-                1,
-                module,
-            )
     entries = sorted(found.values(), key=lambda entry: -entry.bytes)
     return MemoryReport(entries, len(collection.nodes), freed)
+
+
+def _entry(node: Any, name: str, value: Any, array: Any, owner: Any, names: Any) -> Entry:
+    """What a node saved as `name`, in memory that no other node was seen to keep yet."""
+    leaf = isinstance(value, Anchor)
+    shown = (names.leaf(value) if leaf else _result_name(names, value)) or name
+    module = (node.notes or {}).get("metadata", {}).get("module", "")
+    size = int(owner.nbytes)
+    return Entry(title_of(node), shown, tuple(array.shape), str(array.dtype), size, line_of(node), leaf, 1, module)
 
 
 def _result_name(names: Any, value: Any) -> str | None:

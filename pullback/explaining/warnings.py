@@ -37,6 +37,7 @@ def find_warnings(collection: Collection, roots: list[Root]) -> list[Warning_]:
     found += _growth(collection, roots)
     found += _cut_branches(collection)
     found += _leaves(collection)
+    found += _unreached(collection)
     found += _hooks(collection)
     by_key: dict[str, Any] = {operation.key: operation for operation in collection.operations}
     by_key.update({leaf.key: leaf for leaf in collection.leaves})
@@ -238,7 +239,7 @@ def _is_float_memory(array: Any) -> bool:
 
 
 def _leaves(collection: Collection) -> Iterator[Warning_]:
-    reached = {id(anchor) for anchor in collection.anchors}
+    """Leaves whose gradient is missing or zero."""
     for leaf in collection.leaves:
         if leaf.total is None:
             yield Warning_(
@@ -246,6 +247,11 @@ def _leaves(collection: Collection) -> Iterator[Warning_]:
             )
         elif leaf.flow is not None and leaf.flow.size and leaf.flow.all_zero:
             yield Warning_("zero", f"The gradient of {leaf.name} is exactly 0 in all elements.", leaf.key)
+
+
+def _unreached(collection: Collection) -> Iterator[Warning_]:
+    """Tensors that require grad and that this graph does not lead to."""
+    reached = {id(anchor) for anchor in collection.anchors}
     elsewhere = []  # variables nobody asked about
     first = min((node.order for node in collection.nodes), default=0)
     for name, tensor, asked in collection.names.expected:

@@ -8,7 +8,7 @@ inside of a group, or everything.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -267,7 +267,7 @@ def _view(explanation: Explanation, name: str, title: str, parts: list[Part]) ->
 
 
 def _connect(
-    explanation: Explanation, home: dict[str, str], links: dict[tuple[str, str], Link], leaves: dict[str, Any],
+    explanation: Explanation, home: dict[str, str], links: dict[tuple[str, str], Link], leaves: Container[str],
     internal: dict[str, str], drawn_leaves: set[str],
 ) -> list[Box]:  # fmt: skip
     """Links along the arrows of operations, to boxes and leaves; returns boxes for what is outside of the picture."""

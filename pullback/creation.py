@@ -36,9 +36,8 @@ def finish(
     if requires_grad:
         if array.dtype.kind not in "fcV":
             raise RuntimeError(
-                "Only Tensors of floating point and complex dtype can require gradients. "
-                f"This one would have dtype {from_numpy_dtype(array.dtype)!r}: pass dtype=torch.float32, "
-                "or write 1. instead of 1."
+                "Only Tensors of floating point and complex dtype can require gradients. This one would have dtype "
+                f"{from_numpy_dtype(array.dtype)!r}: pass dtype=torch.float32, or write 1. instead of 1."
             )
         result._requires_grad = True
     if current_mode().inference:

@@ -149,8 +149,7 @@ def _exists(module: str) -> bool:
 def _dynamic(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
     raise DynamicShape(
         "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-        "aten::nonzero. Please file "
-        "an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+        "aten::nonzero. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
     )
 
 
@@ -239,8 +238,7 @@ def example_by_example(
         _warned.add(op.name)
         warnings.warn(
             f"There is a performance drop because we have not yet implemented the batching rule for {op.name}: it "
-            "runs example "
-            f"by example, {size} times in each call.",
+            f"runs example by example, {size} times in each call.",
             UserWarning,
             stacklevel=2,
         )

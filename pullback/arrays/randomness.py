@@ -126,8 +126,7 @@ def _check_allowed(levels: tuple) -> None:
         if randomness == "error":
             raise RuntimeError(
                 "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-                "'different' randomness "
-                "flags on vmap or perform the randomness operation out of vmap"
+                "'different' randomness flags on vmap or perform the randomness operation out of vmap"
             )
 
 

@@ -86,8 +86,7 @@ def _divide(collection: Collection, roots: list[Root], cotangents: list, limit: 
             seeds.append([_only(other, n == number, slice(start, stop), None) for n, other in enumerate(cotangents)])
     elements.note = (
         f"The loss has {count} elements; they are shown in {len(seeds)} groups. The factor of a group multiplies the "
-        "weights "
-        "of all its elements."
+        "weights of all its elements."
     )
     return elements, seeds
 

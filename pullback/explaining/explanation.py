@@ -41,8 +41,7 @@ class Explanation:
         if leaf.rows is None:
             raise RuntimeError(
                 f"the contributions to {name!r} were too large to keep ({len(self.elements.labels)} of shape "
-                f"{leaf.shape}); their norms "
-                "are in leaf.shares. Ask for fewer with explain(..., elements=...)."
+                f"{leaf.shape}); their norms are in leaf.shares. Ask for fewer with explain(..., elements=...)."
             )
         return {
             label: np.asarray(weight, leaf.rows.dtype) * row

@@ -44,8 +44,7 @@ def page(explanation: Explanation) -> str:
             _weights(explanation),
             _tables(),
             "<footer>Made by pullback.explain. Nothing on this page is loaded from elsewhere. Keys: Tab and Enter "
-            "choose a box, "
-            "arrows move, + − 0 zoom, Backspace goes back, / searches.</footer>",
+            "choose a box, arrows move, + − 0 zoom, Backspace goes back, / searches.</footer>",
             f'<script type="application/json" id="data">{_json(_data(explanation))}</script>',
             f"<script>{(here / 'page.js').read_text('utf-8')}</script>",
             "</body></html>",

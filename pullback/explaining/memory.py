@@ -56,8 +56,7 @@ class MemoryReport:
         """The largest entries as text."""
         lines = [
             f"The graph keeps {bytes_text(self.total)} for its backward pass ({self.operations} operations), and "
-            "refers to "
-            f"{bytes_text(self.leaves)} of leaves."
+            f"refers to {bytes_text(self.leaves)} of leaves."
         ]
         if self.freed:
             lines.append(f"{self.freed} operations have been freed by a backward pass already.")

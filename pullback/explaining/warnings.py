@@ -58,8 +58,7 @@ def _about_root(root: Root) -> Iterator[Warning_]:
         yield Warning_(
             "no weights",
             f"{root.name} has {root.seed.size} elements and no gradient= was given: backward() refuses that. Shown "
-            "here as if every "
-            "element had the weight 1, which is what .sum().backward() computes.",
+            "here as if every element had the weight 1, which is what .sum().backward() computes.",
             root.key,
         )
     elif root.seed.size and not np.any(plain(root.seed)):
@@ -77,10 +76,8 @@ def _not_finite(operation: Operation) -> Iterator[Warning_]:
             yield Warning_(
                 "nan",
                 f"{what} is born here: {_where(operation)} got finite cotangents and sent {count} {what} of "
-                f"{arrow.flow.size} to "
-                f"{arrow.input} (rule: {arrow.rule}). Keep its input away from the point where the derivative is "
-                "unbounded, or "
-                "choose a safe input with where() before the operation.",
+                f"{arrow.flow.size} to {arrow.input} (rule: {arrow.rule}). Keep its input away from the point where "
+                "the derivative is unbounded, or choose a safe input with where() before the operation.",
                 operation.key,
             )
             return
@@ -119,8 +116,7 @@ def _activations(operation: Operation, node: Any) -> Iterator[Warning_]:
             yield Warning_(
                 "saturated",
                 f"Saturated {_where(operation)}: {100 * share:.0f} % of its elements are where the curve is flat, so "
-                "almost no "
-                "gradient passes. Scale its input down, or use a loss that takes logits.",
+                "almost no gradient passes. Scale its input down, or use a loss that takes logits.",
                 operation.key,
             )
 
@@ -132,8 +128,7 @@ def _dead(operation: Operation, out: np.ndarray | None) -> Iterator[Warning_]:
         yield Warning_(
             "dead relu",
             f"Dead {_where(operation)}: all {out.size} outputs are 0, so no gradient passes. Its input is negative "
-            "everywhere: "
-            "look at the bias, the learning rate and the initialisation, or use leaky_relu or gelu.",
+            "everywhere: look at the bias, the learning rate and the initialisation, or use leaky_relu or gelu.",
             operation.key,
         )
         return
@@ -168,9 +163,8 @@ def _steps(operation: Operation) -> Iterator[Warning_]:
         if arrow.flow.root_mean_square > STEP * came_in:
             yield Warning_(
                 "exploding",
-                f"{_where(operation)} makes the cotangent {number(arrow.flow.root_mean_square / came_in)} times larger "
-                "on its way to "
-                f"{arrow.input} (rule: {arrow.rule}).",
+                f"{_where(operation)} makes the cotangent {number(arrow.flow.root_mean_square / came_in)} times "
+                f"larger on its way to {arrow.input} (rule: {arrow.rule}).",
                 operation.key,
             )
 
@@ -188,8 +182,7 @@ def _growth(collection: Collection, roots: list[Root]) -> Iterator[Warning_]:
         yield Warning_(
             "exploding",
             f"The gradient of {leaf.name} is {number(largest / start)} times the seed (root mean square): exploding. "
-            "Clip gradients, "
-            "normalise, or lower the scale of the weights on its path.",
+            "Clip gradients, normalise, or lower the scale of the weights on its path.",
             leaf.key,
         )
     small = [(size, leaf) for size, leaf in sizes if 0 < size < VANISHING * start]
@@ -199,8 +192,7 @@ def _growth(collection: Collection, roots: list[Root]) -> Iterator[Warning_]:
         yield Warning_(
             "vanishing",
             f"The gradient of {leaf.name}{others} is only {number(size / start)} times the seed (root mean square): "
-            "vanishing. Look for "
-            "saturated activations and long chains of small factors on its path.",
+            "vanishing. Look for saturated activations and long chains of small factors on its path.",
             leaf.key,
         )
 
@@ -226,9 +218,8 @@ def _cut_branches(collection: Collection) -> Iterator[Warning_]:
                 if isinstance(array, np.ndarray) and np.may_share_memory(value._array, array):
                     yield Warning_(
                         "detached",
-                        f"A branch is cut: {_where(operation)} uses the value of {name} without its history (detach(), "
-                        ".data or a view "
-                        "taken under no_grad()). No gradient flows along that branch.",
+                        f"A branch is cut: {_where(operation)} uses the value of {name} without its history "
+                        "(detach(), .data or a view taken under no_grad()). No gradient flows along that branch.",
                         operation.key,
                     )
                     break
@@ -298,8 +289,7 @@ def _hooks(collection: Collection) -> Iterator[Warning_]:
         yield Warning_(
             "hooks",
             f"{count} place{'s' * (count > 1)} in this graph ha{'ve' if count > 1 else 's'} hooks. They may change "
-            "gradients in "
-            "backward() and are not run here.",
+            "gradients in backward() and are not run here.",
             None,
             "note",
         )

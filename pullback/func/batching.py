@@ -191,8 +191,7 @@ def _left(func: Callable, value: Any, dim: Any, level: int, size: int, inputs: l
         name = name_of(func)
         raise ValueError(
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set "
-            "out_dims= to None "
-            "for output?"
+            "out_dims= to None for output?"
         )
     if value._view is not None:
         look_at_base(value)

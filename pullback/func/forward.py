@@ -34,9 +34,8 @@ def jvp(
     if spec != tangent_spec:
         raise RuntimeError(
             "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, "
-            "if primals is a "
-            "tuple of 3 tensors, tangents also must be. Got primals with structure "
-            f"{spec} and tangents with structure {tangent_spec}"
+            f"if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and "
+            f"tangents with structure {tangent_spec}"
         )
     _check(flat, "jvp(f, primals, tangents)", "primals")
     _check(flat_tangents, "jvp(f, primals, tangents)", "tangents")

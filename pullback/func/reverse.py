@@ -90,8 +90,7 @@ def _check_scalar(output: Any) -> None:
     if output.ndim != 0:
         raise RuntimeError(
             f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} "
-            "dims. Maybe you "
-            "wanted to use the vjp or jacrev APIs instead?"
+            "dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
         )
 
 
@@ -179,8 +178,7 @@ def _check_structure(given: TreeSpec, wanted: TreeSpec) -> None:
     if given != wanted:
         raise RuntimeError(
             "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-            "cotangents: "
-            f"{treespec_pprint(given)}, primal output: {treespec_pprint(wanted)}"
+            f"cotangents: {treespec_pprint(given)}, primal output: {treespec_pprint(wanted)}"
         )
 
 
@@ -189,8 +187,7 @@ def _check_shapes(weights: list, outputs: list) -> None:
         if weight._array.shape != output._array.shape:
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{position}] has a shape of torch.Size({list(weight.shape)}) and "
-                f"output[{position}] "
-                f"has a shape of torch.Size({list(output.shape)})."
+                f"output[{position}] has a shape of torch.Size({list(output.shape)})."
             )
 
 

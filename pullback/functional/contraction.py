@@ -51,8 +51,7 @@ def _check_dtypes(tensors: list[Tensor]) -> None:
         if x._array.dtype != tensors[0]._array.dtype and not autocast.is_active():
             raise RuntimeError(
                 f"expected scalar type {tensors[0].dtype.type_name} but found {x.dtype.type_name}. einsum() takes "
-                "operands of one "
-                "dtype."
+                "operands of one dtype."
             )
 
 
@@ -133,15 +132,13 @@ def _spread(side: tuple, rank: int, operand: int) -> tuple[int, ...]:
     named = len(side) - side.count("...")
     if "..." not in side and named != rank:
         raise RuntimeError(
-            f"einsum(): the number of subscripts in the equation ({named}) does not match the number of "
-            f"dimensions ({rank}) for "
-            f"operand {operand} and no ellipsis was given"
+            f"einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions "
+            f"({rank}) for operand {operand} and no ellipsis was given"
         )
     if named > rank:
         raise RuntimeError(
             f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions "
-            f"({rank}) for "
-            f"operand {operand}"
+            f"({rank}) for operand {operand}"
         )
     numbers: list[int] = []
     for label in side:
@@ -160,17 +157,15 @@ def _sizes(tensors: list[Tensor], labels: tuple) -> dict[int, int]:
             if own.setdefault(label, size) != size:
                 raise RuntimeError(
                     f"einsum(): subscript {_LETTERS[label]} is repeated for operand {number} but the sizes don't "
-                    "match, "
-                    f"{size} != {own[label]}"
+                    f"match, {size} != {own[label]}"
                 )
             if sizes.get(label, 1) == 1:
                 sizes[label] = size
             elif size not in (1, sizes[label]):
                 name = _LETTERS[label] if label < _ELLIPSIS else "..."
                 raise RuntimeError(
-                    f"einsum(): subscript {name} has size {size} for operand {number} which does not broadcast "
-                    "with previously "
-                    f"seen size {sizes[label]}"
+                    f"einsum(): subscript {name} has size {size} for operand {number} which does not broadcast with "
+                    f"previously seen size {sizes[label]}"
                 )
     return sizes
 

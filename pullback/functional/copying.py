@@ -67,8 +67,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         elif value is not None and not isinstance(value, bool):
             raise TypeError(
                 "to() received an invalid combination of arguments - got "
-                f"({', '.join(type(a).__name__ for a in args)}). "
-                "Pass a dtype, a device, or a tensor."
+                f"({', '.join(type(a).__name__ for a in args)}). Pass a dtype, a device, or a tensor."
             )
     if dtype is None:
         return apply_unary(ops.clone, input) if copy else input

@@ -178,8 +178,8 @@ def _spacings(input: Tensor, spacing: Any, dims: list[int]) -> list:
     if len(spacings) != len(dims):
         raise RuntimeError(
             "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have "
-            "the same "
-            f"length, but got a spacing argument of length {len(spacings)} and a dim argument of length {len(dims)}."
+            f"the same length, but got a spacing argument of length {len(spacings)} and a dim argument of length "
+            f"{len(dims)}."
         )
     return spacings
 

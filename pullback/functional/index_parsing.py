@@ -23,9 +23,8 @@ def out_of_bounds(index: int, shape: tuple[Any, ...], dim: int = 0) -> IndexErro
     """Torch's complaint about an integer that is no place in a dim."""
     if not shape:
         return IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-            "convert a 0-dim "
-            "tensor to a number"
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+            "0-dim tensor to a number"
         )
     return IndexError(f"index {index} is out of bounds for dimension {dim} with size {shape[dim]}")
 
@@ -171,9 +170,8 @@ def _sequence(index: list | str) -> tuple:
         isinstance(item, _NOT_NUMBERS) or item is None or item is Ellipsis for item in index
     ):
         warnings.warn(
-            "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in "
-            "pytorch 2.9; use "
-            "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+            "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
+            "2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
             "x[torch.tensor(seq)], which will result either in an error or a different result",
             UserWarning,
             stacklevel=5,
@@ -271,9 +269,8 @@ def _check_mask(mask: np.ndarray, dim: int, shape: tuple) -> None:
     for offset, size in enumerate(mask.shape):
         if size != shape[dim + offset]:
             raise IndexError(
-                f"The shape of the mask {list(mask.shape)} at index {offset} does not match the shape of the "
-                "indexed tensor "
-                f"{list(shape)} at index {dim + offset}"
+                f"The shape of the mask {list(mask.shape)} at index {offset} does not match the shape of the indexed "
+                f"tensor {list(shape)} at index {dim + offset}"
             )
 
 

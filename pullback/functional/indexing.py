@@ -203,8 +203,7 @@ def _check_broadcast(have: tuple, want: tuple) -> None:
                 )
         raise RuntimeError(
             f"expand(torch.FloatTensor{{{list(have)}}}, size={list(want)}): the number of sizes provided "
-            f"({len(want)}) must "
-            f"be greater or equal to the number of dimensions in the tensor ({len(have)})"
+            f"({len(want)}) must be greater or equal to the number of dimensions in the tensor ({len(have)})"
         )
 
 

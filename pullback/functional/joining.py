@@ -68,8 +68,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     if sum(sizes) != size:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension "
-            f"{axis}), but "
-            f"got split_sizes={sizes}"
+            f"{axis}), but got split_sizes={sizes}"
         )
     bounds = tuple((stop - n, stop) for n, stop in zip(sizes, accumulate(sizes), strict=True))
     return views_of(ops.split_sizes, input, {"axis": axis, "bounds": bounds})
@@ -143,16 +142,14 @@ def _split_along(name: str, least: int, axis: int) -> None:
         shape = input._array.shape
         if len(shape) < least:
             raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a "
-                "tensor with "
-                f"{len(shape)} dimensions!"
+                f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor "
+                f"with {len(shape)} dimensions!"
             )
         along = 0 if len(shape) == 1 else axis
         if isinstance(where, int) and (where == 0 or shape[along] % where):
             raise RuntimeError(
                 f"torch.{name} attempted to split along dimension {along}, but the size of the dimension "
-                f"{shape[along]} is "
-                f"not divisible by the split_size {where}!"
+                f"{shape[along]} is not divisible by the split_size {where}!"
             )
         return tensor_split(input, where, along)
 
@@ -315,8 +312,7 @@ def _check_joinable(first: tuple, shape: tuple, axis: int, number: int) -> None:
         if i != axis and a != b:
             raise RuntimeError(
                 f"Sizes of tensors must match except in dimension {axis}. Expected size {a} but got size {b} for "
-                "tensor "
-                f"number {number} in the list."
+                f"tensor number {number} in the list."
             )
 
 

@@ -151,8 +151,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     if unpack_pivots and LU_pivots._array.dtype != np.int32:
         raise RuntimeError(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this "
-            "function is "
-            "intended to be used with the output produced by torch.linalg.lu_factor"
+            "function is intended to be used with the output produced by torch.linalg.lu_factor"
         )
     return UnpackedLU(*unpack(LU_data, LU_pivots, unpack_data, unpack_pivots))
 

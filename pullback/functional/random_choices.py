@@ -95,8 +95,7 @@ def normal(
         if size is None:
             raise TypeError(
                 f"normal() received an invalid combination of arguments - got ({type(mean).__name__}, "
-                f"{type(std).__name__}). "
-                "Two numbers need a size: torch.normal(0.0, 1.0, (2, 3))."
+                f"{type(std).__name__}). Two numbers need a size: torch.normal(0.0, 1.0, (2, 3))."
             )
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")

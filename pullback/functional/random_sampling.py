@@ -352,8 +352,7 @@ def _continuous(x: Tensor, name: str) -> None:
     if x._array.dtype.kind not in "fV":
         raise RuntimeError(
             f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
-            "specified "
-            f"{x.dtype.type_name}"
+            f"specified {x.dtype.type_name}"
         )
 
 

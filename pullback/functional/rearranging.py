@@ -170,8 +170,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
     if len(pad) // 2 > len(sizes):
         raise RuntimeError(
             "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
-            f"{len(pad)} "
-            f"while the input has {len(sizes)} dimensions."
+            f"{len(pad)} while the input has {len(sizes)} dimensions."
         )
     missing = len(sizes) - len(pad) // 2
     before = (0,) * missing + tuple([int(n) for n in pad[-2::-2]])

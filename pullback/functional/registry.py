@@ -170,8 +170,7 @@ def store(name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     if mode.grad and any(value.requires_grad for value in involved):
         raise RuntimeError(
             f"{name.rstrip('_')}(): functions with out=... arguments don't support automatic differentiation, but one "
-            "of the "
-            "arguments requires grad."
+            "of the arguments requires grad."
         )
     if (
         kwargs.get("dtype") is not None and isinstance(out, Tensor) and out.dtype is not kwargs["dtype"]

@@ -153,8 +153,7 @@ def _slices(input: Tensor, dim: int, index: Tensor, source: Tensor | None, funct
             error = IndexError if function == "index_copy" and len(have) != len(shape) and have else RuntimeError
             raise error(
                 f"{function}(): source/destination slices do not have the same shape (destination {list(shape)}, "
-                "source "
-                f"{list(have)}, dim {axis}); the source must have shape {list(wanted)}"
+                f"source {list(have)}, dim {axis}); the source must have shape {list(wanted)}"
             )
     return axis
 
@@ -196,9 +195,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     check_index(index, "index_copy", ("int64",))
     if input._array.dtype != source._array.dtype:
         raise RuntimeError(
-            "index_copy_(): self and source expected to have the same dtype, but got (self) "
-            f"{input.dtype.type_name} and "
-            f"(source) {source.dtype.type_name}"
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {input.dtype.type_name} "
+            f"and (source) {source.dtype.type_name}"
         )
     axis = _slices(input, dim, index, source, "index_copy")
     in_bounds(index, input._array.shape[axis] if input._array.ndim else 1, axis, IndexError)

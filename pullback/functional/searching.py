@@ -180,9 +180,8 @@ def searchsorted(
     if len(have) != 1 and have[:-1] != want[:-1]:
         raise RuntimeError(
             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
-            "tensor and "
-            f"input value tensor must match, but we got boundaries tensor {list(have)} and input value tensor "
-            f"{list(want)}"
+            f"tensor and input value tensor must match, but we got boundaries tensor {list(have)} and input value "
+            f"tensor {list(want)}"
         )
     return apply(counting.searchsorted, (rows, values), {"side": _side(right, side), "kind": kind})
 

@@ -124,8 +124,7 @@ def view_dtype(x: Tensor, dtype: dtype_type) -> Tensor:
         if array.shape[-1] > 1 and array.strides[-1] != have and array.size:
             raise RuntimeError(
                 f"self.stride(-1) must be 1 to view {x.dtype.type_name} as {dtype.type_name} (different element "
-                "sizes), "
-                f"but got {array.strides[-1] // have}"
+                f"sizes), but got {array.strides[-1] // have}"
             )
         if want > have and array.shape[-1] * have % want:
             raise RuntimeError(
@@ -212,9 +211,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     known = infer_shape(tuple(sizes), shape[axis]) if -1 in sizes else tuple(sizes)
     if math.prod(known) != shape[axis]:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {axis} ({shape[axis]}) "
-            "in the "
-            "input tensor"
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {axis} ({shape[axis]}) in "
+            "the input tensor"
         )
     return view(input, (*shape[:axis], *known, *shape[axis + 1 :]))
 
@@ -307,8 +305,7 @@ def _moved(ndim: int, source: Any, destination: Any) -> tuple:
     if len(sources) != len(targets):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same "
-            "number of "
-            f"dims as destination ({list(targets)} dims)"
+            f"number of dims as destination ({list(targets)} dims)"
         )
     sources = [wrap_dim(d, ndim) for d in sources]
     targets = [wrap_dim(d, ndim) for d in targets]
@@ -340,9 +337,8 @@ def expand(input: Tensor, *sizes: Any, implicit: bool = False, size: Any = None)
     extra = len(wanted) - len(shape)
     if extra < 0:
         raise RuntimeError(
-            f"expand({{{list(shape)}}}, size={list(wanted)}): the number of sizes provided ({len(wanted)}) must "
-            "be greater "
-            f"or equal to the number of dimensions in the tensor ({len(shape)})"
+            f"expand({{{list(shape)}}}, size={list(wanted)}): the number of sizes provided ({len(wanted)}) must be "
+            f"greater or equal to the number of dimensions in the tensor ({len(shape)})"
         )
     if shape == wanted[extra:] and (not extra or min(wanted[:extra]) >= 0):
         return _expanded(input, wanted)

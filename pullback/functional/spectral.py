@@ -125,9 +125,8 @@ def _as_pairs(x: Tensor) -> Tensor:
     from ..ops.casting import view_as_real
 
     warnings.warn(
-        "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex "
-        "tensors for all "
-        "inputs, and return_complex=False will raise an error.",
+        "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors "
+        "for all inputs, and return_complex=False will raise an error.",
         UserWarning,
         stacklevel=4,
     )
@@ -169,8 +168,7 @@ def istft(
     if length is not None and length > result._array.shape[-1]:
         warnings.warn(
             "The length of signal is shorter than the length parameter. Result is being padded with zeros in the "
-            "tail. Please "
-            "check your center and hop_length settings.",
+            "tail. Please check your center and hop_length settings.",
             UserWarning,
             stacklevel=3,
         )

@@ -46,8 +46,7 @@ def _spread(op: Any, name: str, args: tuple, dim: Any, unbiased: Any, correction
 
         warnings.warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-            "(input numel "
-            "divided by output numel).",
+            "(input numel divided by output numel).",
             UserWarning,
             stacklevel=4,
         )

@@ -73,9 +73,8 @@ class LDLEx(NamedTuple):
 def not_positive(number: int) -> str:
     """torch's words about a matrix that is not positive definite."""
     return (
-        "The factorization could not be completed because the input is not positive-definite (the leading minor "
-        "of order "
-        f"{number} is not positive-definite)."
+        "The factorization could not be completed because the input is not positive-definite (the leading minor of "
+        f"order {number} is not positive-definite)."
     )
 
 
@@ -118,9 +117,8 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 
 def _zero_pivot(number: int) -> str:
     return (
-        f"U[{number},{number}] is zero and using it on lu_solve would result in a division by zero. If you still "
-        "want to perform "
-        "the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        f"U[{number},{number}] is zero and using it on lu_solve would result in a division by zero. If you still want "
+        "to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
     )
 
 
@@ -195,8 +193,7 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
 def _zero_diagonal(number: int) -> str:
     return (
         f"D[{number},{number}] is zero, and division by zero will occur if it is used to solve a system: the "
-        "factorization was "
-        "completed, but the input matrix is singular."
+        "factorization was completed, but the input matrix is singular."
     )
 
 

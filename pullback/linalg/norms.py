@@ -26,9 +26,8 @@ def _in_norm_dtype(x: Tensor, dtype: Any, function: str) -> Tensor:
         raise RuntimeError(f"{function}: dtype should be {kind} for {kind} inputs, but got {wanted.type_name}")
     if wanted.numpy.itemsize < x._array.dtype.itemsize:
         raise RuntimeError(
-            f"{function}: the dtype of the input ({x.dtype.type_name}) should be convertible without narrowing to "
-            "the specified "
-            f"dtype ({wanted.type_name})"
+            f"{function}: the dtype of the input ({x.dtype.type_name}) should be convertible without narrowing to the "
+            f"specified dtype ({wanted.type_name})"
         )
     return in_dtype(x, dtype)
 

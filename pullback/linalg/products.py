@@ -167,9 +167,8 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     rows, columns = math.prod(A._array.shape[: B._array.ndim]), math.prod(shape)
     if columns != B._array.size or rows != columns:
         raise RuntimeError(
-            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
-            "prod(self.shape[:other.ndim]), but got "
-            f"{columns} != {B._array.size}"
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+            f"but got {columns} != {B._array.size}"
         )
     return solve(A.reshape(columns, columns), B.reshape(-1)).reshape(shape)
 
@@ -195,8 +194,7 @@ def _check_reflectors(A: Tensor, tau: Tensor, function: str) -> None:
     if A._array.ndim - tau._array.ndim != 1:
         raise RuntimeError(
             f"{function}: Expected tau to have one dimension less than input, but got tau.ndim equal to "
-            f"{tau._array.ndim} and "
-            f"input.ndim is equal to {A._array.ndim}"
+            f"{tau._array.ndim} and input.ndim is equal to {A._array.ndim}"
         )
     if A._array.shape[:-2] != tau._array.shape[:-1]:
         raise RuntimeError(

@@ -158,8 +158,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     if A._array.dtype != B._array.dtype:
         raise RuntimeError(
             "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
-            f"{A.dtype.type_name} and "
-            f"other's dtype {B.dtype.type_name}"
+            f"{A.dtype.type_name} and other's dtype {B.dtype.type_name}"
         )
     vector = A._array.ndim - 1 == B._array.ndim and A._array.shape[:-1] == B._array.shape
     if not vector and (B._array.ndim < 2 or B._array.shape[-2] != A._array.shape[-2]):

@@ -28,10 +28,8 @@ def _check_phase(diagonal: Any, function: str, what: str) -> None:
     if isinstance(values, np.ndarray) and values.dtype.kind == "c" and np.any(np.abs(values.imag) > 1e-2):
         raise RuntimeError(
             f"{function}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. The "
-            "specified loss "
-            "function depends on this quantity, so it is ill-defined. Use a loss that is the same for all of "
-            "them, such as one "
-            "of absolute values."
+            "specified loss function depends on this quantity, so it is ill-defined. Use a loss that is the same for "
+            "all of them, such as one of absolute values."
         )
 
 

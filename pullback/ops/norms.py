@@ -12,14 +12,14 @@ import numpy as np
 
 from ..autograd.op import Op, op
 from .matmul import adjoint, matmul
-from .reductions import unkeep
+from .reductions import sum_of_squares, unkeep
 
 
 def _vector_norm(x: Any, order: float, axis: Any, keepdims: Any) -> Any:
     if x.dtype.itemsize == 2:  # half precision: add up in float32
         return _vector_norm(x.astype(np.float32), order, axis, keepdims).astype(x.dtype)
     if order == 2 and x.dtype.kind != "c":
-        return np.sqrt(np.add.reduce(x * x, axis=axis, keepdims=keepdims))
+        return np.sqrt(sum_of_squares(x, axis, keepdims))
     size = np.abs(x)
     if order == 0:
         return np.add.reduce(size != 0, axis=axis, keepdims=keepdims, dtype=size.dtype)

@@ -65,6 +65,15 @@ def _sum(x: Any, axis: tuple, keepdims: Any) -> Any:
     return in_order(np.add.reduce(x, axis=axis, dtype=kind if kind.kind in "iu" else None, keepdims=keepdims))
 
 
+def sum_of_squares(x: Any, axis: tuple[Any, ...], keepdims: Any) -> Any:
+    """The sum of the squares of real numbers over axes."""
+    kind = x.dtype
+    if not keepdims and len(axis) == x.ndim and x.size <= _SHORT and (kind is FLOAT32 or kind is FLOAT64):
+        flat = x.ravel()
+        return flat.dot(flat)
+    return _sum(x * x, axis, keepdims)
+
+
 def _sum_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
     return spread(g, x_shape, axis, keepdims)
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..autograd.op import Op, conjugate, op
 from .cumulative import has_zeros, products_before
 from .pointwise import fill, sgn
-from .reductions import count_of, spread, sum_axes, unkeep
+from .reductions import count_of, spread, sum_axes, sum_of_squares, unkeep
 from .shape import permute, reshape
 from .striding import in_order
 
@@ -103,7 +103,7 @@ def _vector_norm(x: Any, order: float, axis: tuple, keepdims: Any) -> Any:
     elif order == 1:
         out = np.add.reduce(size, axis=axis, keepdims=keepdims)
     elif order == 2:
-        out = np.sqrt(np.add.reduce(size * size, axis=axis, keepdims=keepdims))
+        out = np.sqrt(sum_of_squares(size, axis, keepdims))
     else:
         out = np.add.reduce(size**order, axis=axis, keepdims=keepdims) ** (1 / order)
     return in_order(out if out.dtype is kind else out.astype(kind))

@@ -93,9 +93,8 @@ class LRScheduler:
         elif not getattr(self.optimizer, "_opt_called", False):
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
-                "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure "
-                "to do this will result in PyTorch skipping the first value of the learning rate schedule. "
-                f"{_ORDER_HELP}",
+                "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to "
+                f"do this will result in PyTorch skipping the first value of the learning rate schedule. {_ORDER_HELP}",
                 UserWarning,
                 stacklevel=3,
             )

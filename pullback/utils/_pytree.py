@@ -198,8 +198,7 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
     if len(values) != treespec.num_leaves:
         raise ValueError(
             f"tree_unflatten(leaves, treespec): `leaves` has length {len(values)} but the spec refers to a pytree "
-            "that holds "
-            f"{treespec.num_leaves} items ({treespec})."
+            f"that holds {treespec.num_leaves} items ({treespec})."
         )
     return _unflatten(iter(values), treespec)
 

@@ -111,9 +111,8 @@ def create_selective_checkpoint_contexts(
     elif not callable(policy_fn_or_list):
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
     raise NotImplementedError(
-        "Selective checkpointing is not supported. Checkpoint smaller parts of the function instead: what lies outside "
-        "of "
-        "checkpoint() is kept, what lies inside is computed again."
+        "Selective checkpointing is not supported. Checkpoint smaller parts of the function instead: what lies "
+        "outside of checkpoint() is kept, what lies inside is computed again."
     )
 
 
@@ -144,12 +143,9 @@ def checkpoint(
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch "
-            "2.9, calling "
-            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you "
-            "need to preserve "
-            "the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
-            "differences between "
-            "the two variants.",
+            "2.9, calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is "
+            "recommended, but if you need to preserve the current default behavior, you can pass use_reentrant=True. "
+            "Refer to docs for more details on the differences between the two variants.",
             UserWarning,
             stacklevel=2,
         )
@@ -329,8 +325,7 @@ _TWICE = (
 )
 _OVERLAP = (
     "torch.utils.checkpoint: Performing two backward calls that overlap (i.e. require the same saved activations) "
-    "inside one "
-    "GraphExecGroup is not supported: the group runs a checkpointed function again only once."
+    "inside one GraphExecGroup is not supported: the group runs a checkpointed function again only once."
 )
 _DEBUG = (
     "\n\nYou are seeing this error because you passed `debug=True` to checkpoint and some tensors to be saved during "
@@ -376,10 +371,8 @@ class CheckpointFunction(Function):
         if sweep is not None and sweep.reach is not None:
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
-                "parameter to "
-                ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() "
-                "without passing the "
-                "`inputs` argument."
+                "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
+                ".backward() without passing the `inputs` argument."
             )
         inputs = list(ctx.args)
         for number, value in zip(ctx.places, ctx.saved_tensors, strict=True):
@@ -405,12 +398,9 @@ def checkpoint_sequential(
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. "
-            "In version 2.9 we "
-            "will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you "
-            "need to preserve the "
-            "current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
-            "differences between the "
-            "two variants.",
+            "In version 2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is "
+            "recommended, but if you need to preserve the current default behavior, you can pass use_reentrant=True. "
+            "Refer to docs for more details on the differences between the two variants.",
             UserWarning,
             stacklevel=2,
         )

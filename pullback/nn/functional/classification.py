@@ -65,9 +65,9 @@ def _refuse_target_shape(input: Tensor, target: Tensor) -> None:
 
 def _class_target(input: Tensor, target: Tensor) -> Tensor:
     """int64 class numbers; a single sample may come with a target of shape (1,)."""
-    if target._array.dtype == np.uint8:
+    if target._array.dtype.char == "B":
         target = target.long()
-    return target.reshape(()) if input.ndim == 1 and target.ndim == 1 else target
+    return target.reshape(()) if input._array.ndim == 1 and target._array.ndim == 1 else target
 
 
 def nll_loss(
@@ -78,8 +78,9 @@ def nll_loss(
     name = reduction_name(reduction, size_average, reduce)
     _check_classes(input, target, weight)
     params = {"ignore_index": ignore_index, "reduction": name, "smoothing": 0.0}
-    op = ops.pick_classes if input.ndim <= 2 else ops.pick_classes_2d
-    one_sample = input.ndim == 1 and target.ndim == 1
+    ndim = input._array.ndim
+    op = ops.pick_classes if ndim <= 2 else ops.pick_classes_2d
+    one_sample = ndim == 1 and target._array.ndim == 1
     losses = apply(op, (input, _class_target(input, target), weight), params)
     return losses.reshape((1,)) if one_sample and name == "none" else losses
 
@@ -96,13 +97,14 @@ def cross_entropy(
         return _probability_cross_entropy(input, target, weight, ignore_index, name, label_smoothing)
     _check_classes(input, target, weight)
     params = {"ignore_index": ignore_index, "reduction": name, "smoothing": float(label_smoothing)}
-    one_sample = input.ndim == 1 and target.ndim == 1
+    ndim = input._array.ndim
+    one_sample = ndim == 1 and target._array.ndim == 1
     inputs = (input, _class_target(input, target), weight)
     if input._array.dtype.kind == "V" or input._array.dtype.itemsize == 2:
-        scores = log_softmax(input, 1 if input.ndim > 1 else 0)
+        scores = log_softmax(input, 1 if ndim > 1 else 0)
         losses = apply(ops.pick_classes, (scores, *inputs[1:]), params)
     else:
-        losses = apply(ops.cross_entropy if input.ndim <= 2 else ops.cross_entropy_2d, inputs, params)[0]
+        losses = apply(ops.cross_entropy if ndim <= 2 else ops.cross_entropy_2d, inputs, params)[0]
     return losses.reshape((1,)) if one_sample and name == "none" else losses
 
 

@@ -330,7 +330,7 @@ class finfo:
         self.min: float = float(numbers.min)
         self.tiny: float = float(numbers.tiny)
         self.smallest_normal: float = self.tiny
-        self.resolution: float = float(numbers.resolution)
+        self.resolution: float = float(f"1e-{numbers.precision}")
         self.dtype: str = real.name
 
     def __repr__(self) -> str:

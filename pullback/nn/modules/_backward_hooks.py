@@ -16,19 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-class _Tap(pullback.autograd.Function):
-    """Identity on tensors whose backward passes the gradients through `on_gradients`."""
+class BackwardHookFunction(pullback.autograd.Function):
+    """Identity on tensors whose backward passes the gradients through its node's `on_gradients`."""
 
     @staticmethod
-    def forward(ctx: Any, on_gradients: Callable[[tuple[Any, ...]], tuple[Any, ...]], *tensors: Any) -> tuple[Any, ...]:
+    def forward(ctx: Any, *tensors: Any) -> tuple[Any, ...]:
         ctx.set_materialize_grads(False)
-        ctx.on_gradients = on_gradients
         ctx.mark_non_differentiable(*[tensor for tensor in tensors if not tensor.requires_grad])
         return tensors
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
-        return None, *ctx.on_gradients(gradients)
+        return ctx.on_gradients(gradients)
 
 
 class BackwardProbe:
@@ -109,7 +108,9 @@ def _tap(values: tuple, on_gradients: Callable[[tuple], tuple]) -> tuple[tuple, 
     if not (pullback.is_grad_enabled() and any(values[index].requires_grad for index in positions)):
         return values, None
     tapped = list(values)
-    for index, tensor in zip(positions, _Tap.apply(on_gradients, *[values[index] for index in positions])):
+    tensors = BackwardHookFunction.apply(*[values[index] for index in positions])
+    next(tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None).on_gradients = on_gradients
+    for index, tensor in zip(positions, tensors):
         tapped[index] = tensor
     return (tuple(tapped) if type(values) is tuple else type(values)(*tapped)), positions
 

@@ -154,7 +154,7 @@ class _Check:
                     stacklevel=5,
                 )
             array = value.memory()
-            if any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
+            if array.size and any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
                 raise RuntimeError(
                     f"The {position}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                     "non-overlapping to be "

@@ -163,3 +163,8 @@ def test_transposes_of_sparse_tensors():
     assert torch.equal(stack.transpose(0, 2).to_dense(), stack.to_dense().transpose(0, 2))
     vector = torch.ones(3).to_sparse()
     assert vector.t() is vector and torch.tensor(2.0).to_sparse().t().to_dense().item() == 2.0
+
+
+def test_an_empty_input_overlaps_with_nothing():
+    x = torch.testing.make_tensor((0, 5), dtype=torch.float64, device="cpu", requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: x * 2, (x,))

@@ -398,3 +398,10 @@ def test_a_parameter_without_a_shape_has_a_dtype():
         stepper = library.optim.SGD(lazy.parameters(), lr=0.1)
         stepper.step()
         assert not list(stepper.state)
+
+
+def test_complex_modules_come_with_a_warning():
+    for library in (pullback, pytest.importorskip("torch")):
+        with pytest.warns(UserWarning, match="Complex modules are a new feature"):
+            module = library.nn.Linear(2, 2).to(library.complex64)
+        assert module.weight.dtype is library.complex64

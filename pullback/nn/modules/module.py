@@ -7,6 +7,7 @@ conversion of dtype and device. State dicts, traversal and hooks live in the mix
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -330,6 +331,10 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError("nn.Module.to only accepts floating point or complex dtypes, "
                             f"but got desired dtype={dtype}")
+        if dtype is not None and dtype.is_complex:
+            warnings.warn("Complex modules are a new feature under active development whose design may change, and some "
+                          "modules might not work as expected when using complex tensors as parameters or buffers.",
+                          stacklevel=2)
 
         def convert(tensor: Any) -> Any:
             cast = dtype if tensor.is_floating_point() or tensor.is_complex() else None

@@ -14,6 +14,7 @@ import numpy as np
 from .autograd import views
 from .autograd.tape import apply
 from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape, writing
+from .functional.operands import wrap_dim
 from .functional.registry import IN_PLACE, METHODS, load, on_load
 from .ops import casting, pointwise
 from .size import Size, SizeAttribute, element_count
@@ -83,7 +84,7 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     strides = tuple(step // array.itemsize for step in array.strides)
     if array.size == 0 or any(n == 1 for n in array.shape):
         strides = _plain_strides(array, strides)
-    return strides if dim is None else strides[dim]
+    return strides if dim is None else strides[wrap_dim(dim, len(strides), scalar_ok=False)]
 
 
 def _plain_strides(array: np.ndarray, strides: tuple) -> tuple:

@@ -18,6 +18,7 @@ from ..kernels import normalization as kernels
 from ..quiet import quiet
 from .batching import _fold, _full, _unfold, channels_normalized, normalized
 from .fusing import fused, in_single, is_half, narrowed, plain
+from .striding import in_order
 
 
 def _trailing(x: Any, axes: int) -> tuple:
@@ -46,7 +47,7 @@ def _widened(*values: Any) -> list:
 
 
 def _layer_norm(x: Any, weight: Any, bias: Any, axes: int, eps: float) -> tuple:
-    return kernels.layer_norm(x, weight, bias, axes=axes, eps=eps)
+    return kernels.layer_norm(in_order(x), weight, bias, axes=axes, eps=eps)
 
 
 def _layer_norm_pullback(

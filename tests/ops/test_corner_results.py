@@ -143,6 +143,7 @@ t.addbmm(t.ones(2, 2), t.ones(3, 2, 0), t.ones(3, 0, 2))
 t.einsum("a")  ## must specify the equation string and at least one operand
 t.lu_unpack(t.eye(2), t.tensor([0, 3], dtype=t.int32))  ## must be between 1 and LU.size(-2) inclusive
 [t.finfo(kind).resolution for kind in (t.float16, t.bfloat16, t.float32, t.float64)]
+x.stride(2)  ## Dimension out of range (expected to be in range of [-2, 1], but got 2)
 t.set_num_interop_threads(-1)  ## set_num_interop_threads expects a positive integer
 """.strip().splitlines()
 

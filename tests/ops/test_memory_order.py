@@ -55,6 +55,7 @@ t.empty_like(x)
 t.fft.fft(x)
 t.fft.rfft(x)
 t.nn.functional.one_hot(x.long())
+t.nn.functional.layer_norm(x, x.shape[-1:])
 """.strip().splitlines()
 
 

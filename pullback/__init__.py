@@ -17,7 +17,6 @@ _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"pullback\."
 from . import creation as _creation  # noqa: E402
 from . import dtypes as _dtypes  # noqa: E402
 from . import interop as _interop  # noqa: E402
-from . import interop_einops as _interop_einops  # noqa: E402
 from . import lazy_names as _lazy_names  # noqa: E402
 from . import methods as _methods  # noqa: E402
 from . import ranges as _ranges  # noqa: E402
@@ -60,6 +59,7 @@ from .dtypes import (  # noqa: E402
     uint64,
 )
 from .functional import registry as _registry  # noqa: E402
+from .interop import einops as _interop_einops  # noqa: E402
 from .interop import from_dlpack, from_numpy, to_dlpack  # noqa: E402
 from .printing import set_printoptions  # noqa: E402
 from .size import Size  # noqa: E402

@@ -1,6 +1,6 @@
 """Making tensors: `tensor`, `zeros`, `*_like`, `new_*`, and conversion from data.
 
-Evenly spaced numbers are in `ranges.py`, random ones in `random.py`; sharing memory with other libraries in `interop.py`.
+Evenly spaced numbers are in `ranges.py`, random ones in `random.py`; sharing memory with other libraries in `interop/`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Memory layouts and memory formats: names that programs pass around.
 
-Tensors are strided, but for the COO and CSR tensors of `sparse_tensor`; functions that make tensors make strided ones.
+Tensors are strided, but for the COO and CSR tensors of `sparse`; functions that make tensors make strided ones.
 `channels_last` is accepted where torch accepts it as a hint (`to`, `contiguous`, `clone`) and changes nothing a program
 can compute with.
 """

@@ -101,7 +101,7 @@ def _only_sparse(name: str) -> Any:
 
 def to_sparse(self: Tensor, sparse_dim: int | None = None, **options: Any) -> Any:
     """A sparse tensor of the elements that are not zero; the last dims stay dense if `sparse_dim` says so."""
-    from .sparse_tensor import from_dense
+    from .sparse.tensor import from_dense
 
     return from_dense(self, sparse_dim)
 
@@ -113,7 +113,7 @@ def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Any:
 
 def sparse_mask(self: Tensor, mask: Any) -> Any:
     """The elements of this tensor at the places of a sparse one."""
-    from .sparse_tensor import make
+    from .sparse.tensor import make
 
     places = mask.coalesce()._indices()
     return make(places, self[tuple(places)], self.shape, True)

@@ -18,8 +18,8 @@ from ..device import require_cpu
 from ..dtypes import dtype as dtype_type
 from ..dtypes import from_numpy_dtype, int64
 from ..functional import indexing
+from ..interop.numpy_functions import tracked
 from ..methods import alias_of, matrix_transposed, transposed
-from ..numpy_functions import tracked
 from ..quiet import restore, silence
 from ..tensor import Tensor, disabled_torch_function
 

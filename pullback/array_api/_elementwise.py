@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numpy_functions import tracked
+from ..interop.numpy_functions import tracked
 from ..tensor import Tensor
 from . import _special_cases
 from ._array import Array, computed, dispatched, plain, run, run_discrete, same_dtype

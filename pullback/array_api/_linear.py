@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..numpy_functions import tracked
+from ..interop.numpy_functions import tracked
 from ..tensor import Tensor
 from ._array import Array, dispatched, run, same_dtype
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .autograd.tape import wrap
-from .functional import registry
-from .functional.operands import NUMBERS, as_operand, promote
-from .tensor import Tensor
+from ..autograd.tape import wrap
+from ..functional import registry
+from ..functional.operands import NUMBERS, as_operand, promote
+from ..tensor import Tensor
 
 _F = registry.FUNCTIONS
 
@@ -115,7 +115,7 @@ def _find(ufunc: np.ufunc) -> Callable | None:
     name = _UFUNC_NAMES.get(ufunc.__name__, ufunc.__name__)
     function = _F.find(name)
     if function is None:
-        from .special import special_functions_of
+        from ..special import special_functions_of
 
         function = special_functions_of(ufunc) or _COMPOSITES.get(name)
     if function is not None:

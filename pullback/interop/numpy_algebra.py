@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from .autograd.tape import wrap
-from .dtypes import as_dtype
-from .functional import registry
+from ..autograd.tape import wrap
+from ..dtypes import as_dtype
+from ..functional import registry
+from ..tensor import Tensor
 from .numpy_functions import _tensor, implements
-from .tensor import Tensor
 
 _F = registry.FUNCTIONS
 
 
 def _linalg() -> Any:
-    from . import linalg
+    from .. import linalg
 
     return linalg
 
@@ -39,7 +39,7 @@ def _dot(a: Any, b: Any, out: Any = None) -> Tensor:
 
 def _same(*values: Any) -> tuple[Tensor, ...]:
     """Operands as tensors of one dtype: NumPy promotes where torch's products insist."""
-    from .dtypes import promote_types
+    from ..dtypes import promote_types
 
     tensors = [_tensor(value) for value in values]
     kinds = [each.dtype for each in tensors if isinstance(each, Tensor)]
@@ -285,7 +285,7 @@ def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
 
 def _one_axis(name: str) -> Any:
     def transform(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
-        from . import fft
+        from .. import fft
 
         return getattr(fft, name)(a, n, axis, norm)
 
@@ -294,7 +294,7 @@ def _one_axis(name: str) -> Any:
 
 def _some_axes(name: str, default: tuple | None) -> Any:
     def transform(a: Any, s: Any = None, axes: Any = default, norm: str | None = None, out: Any = None) -> Tensor:
-        from . import fft
+        from .. import fft
 
         return getattr(fft, name)(a, s, axes, norm)
 
@@ -311,13 +311,13 @@ for _name in ("fftn", "ifftn", "rfftn", "irfftn"):
 
 @implements(np.fft.fftshift)
 def _fftshift(x: Any, axes: Any = None) -> Tensor:
-    from . import fft
+    from .. import fft
 
     return fft.fftshift(x, axes)
 
 
 @implements(np.fft.ifftshift)
 def _ifftshift(x: Any, axes: Any = None) -> Tensor:
-    from . import fft
+    from .. import fft
 
     return fft.ifftshift(x, axes)

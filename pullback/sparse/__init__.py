@@ -1,4 +1,4 @@
-"""`torch.sparse`: sparse matrices for graphs and networks of few connections. What they are is in `sparse_tensor`.
+"""`torch.sparse`: sparse matrices for graphs and networks of few connections. What they are is in `tensor.py`.
 
 Places and values (COO) are what is kept; CSR is shown and read, and is the same inside. Blocked layouts are not here.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .tensor import Tensor
+from ..tensor import Tensor
 
 if TYPE_CHECKING:
-    from .sparse_tensor import SparseTensor
+    from .tensor import SparseTensor
 
 __all__ = ["addmm", "mm", "softmax", "log_softmax", "sum", "check_sparse_tensor_invariants"]
 
@@ -21,8 +21,8 @@ def sparse_coo_tensor(
     is_coalesced: bool | None = None,
 ) -> SparseTensor:  # fmt: skip
     """A tensor with the given values at the given places: `indices` has a row for each dim and a column for each value."""
-    from . import sparse_tensor
-    from .creation import as_tensor, zeros
+    from ..creation import as_tensor, zeros
+    from . import tensor as sparse_tensor
 
     if values is None:  # sparse_coo_tensor(size): nothing in it
         shape = tuple(size if size is not None else indices if not isinstance(indices, int) else (indices,))
@@ -43,8 +43,8 @@ def sparse_csr_tensor(
     pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
 ) -> SparseTensor:  # fmt: skip
     """A matrix by rows: where each row begins among the columns and values."""
-    from .creation import as_tensor
-    from .functional.registry import FUNCTIONS
+    from ..creation import as_tensor
+    from ..functional.registry import FUNCTIONS
 
     starts, columns = as_tensor(crow_indices).long(), as_tensor(col_indices).long()
     rows = FUNCTIONS["repeat_interleave"](FUNCTIONS["arange"](len(starts) - 1), starts.diff())
@@ -55,14 +55,14 @@ def sparse_csr_tensor(
 
 def mm(mat1: Any, mat2: Any) -> Tensor:
     """The product of a sparse and a dense matrix; gradients reach both."""
-    from .sparse_tensor import product
+    from .tensor import product
 
     return product(mat1, mat2)
 
 
 def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * mat + alpha * (mat1 @ mat2)`."""
-    from .sparse_tensor import sum_with_product
+    from .tensor import sum_with_product
 
     return sum_with_product(mat, mat1, mat2, beta=beta, alpha=alpha)
 
@@ -73,14 +73,14 @@ saddmm = addmm
 
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     """The sum of a sparse tensor: of everything, or over some dims, and then sparse in the others."""
-    from .sparse_tensor import sparse_sum, total
+    from .tensor import sparse_sum, total
 
     return total(input, dtype=dtype) if dim is None else sparse_sum(input, dim, dtype)
 
 
 def _over_places(input: Any, dim: int, name: str) -> Any:
-    from .functional.registry import FUNCTIONS
-    from .sparse_tensor import make
+    from ..functional.registry import FUNCTIONS
+    from .tensor import make
 
     ordered = input.coalesce()
     hollow = FUNCTIONS["full"](tuple(input.shape), -float("inf"), dtype=ordered._entries.dtype)
@@ -125,7 +125,7 @@ class check_sparse_tensor_invariants:
 
 def __getattr__(name: str) -> Any:
     if name.endswith("Tensor"):  # the constructors of old: FloatTensor(indices, values, size)
-        from . import dtypes
+        from .. import dtypes
 
         kinds = {"Float": dtypes.float32, "Double": dtypes.float64, "Half": dtypes.float16, "Long": dtypes.int64,
                  "Int": dtypes.int32}  # fmt: skip

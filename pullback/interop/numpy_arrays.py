@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .autograd.tape import wrap
-from .functional import registry
+from ..autograd.tape import wrap
+from ..functional import registry
+from ..tensor import Tensor
 from .numpy_algebra import _same
 from .numpy_functions import FUNCTIONS, _tensor, implements, tracked
-from .tensor import Tensor
 
 _F = registry.FUNCTIONS
 
@@ -149,7 +149,7 @@ def _rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
 def _pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, **_: Any) -> Tensor:
     widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
     if mode == "constant":
-        from .nn.functional import pad
+        from ..nn.functional import pad
 
         values = np.unique(constant_values)
         if values.size != 1:
@@ -302,7 +302,7 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> A
 
 @implements(np.convolve)
 def _convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
-    from .nn.functional import conv1d
+    from ..nn.functional import conv1d
 
     a, v = _same(a, v)
     if len(v) > len(a):
@@ -478,6 +478,6 @@ def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Ten
 
 @implements(np.astype)
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
-    from .dtypes import as_dtype
+    from ..dtypes import as_dtype
 
     return x.to(as_dtype(dtype))

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from .arrays.batched import Batched
-from .autograd.batched_grad import batch_level
-from .autograd.engine import Sweep, metadata_of, nodes_leading_to
-from .autograd.fit import fit_array
-from .autograd.saved import arrays_of
-from .multi import treatments
+from ..arrays.batched import Batched
+from ..autograd.batched_grad import batch_level
+from ..autograd.engine import Sweep, metadata_of, nodes_leading_to
+from ..autograd.fit import fit_array
+from ..autograd.saved import arrays_of
+from ..multi import treatments
 
 Pairs = tuple[np.ndarray, np.ndarray]  # (positions in the output, positions in the input)
 LARGEST_PROBE: int = 20_000_000  # elements of a local Jacobian that is looked at entry by entry

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .autograd.mode import is_grad_enabled
-from .autograd.tape import wrap
-from .dtypes import from_numpy_dtype
-from .tensor import Tensor
+from ..autograd.mode import is_grad_enabled
+from ..autograd.tape import wrap
+from ..dtypes import from_numpy_dtype
+from ..tensor import Tensor
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
@@ -49,7 +49,7 @@ def to_numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     if not force and self.requires_grad and is_grad_enabled():
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if self._storage is None:
-        from .autograd.views import storage_of
+        from ..autograd.views import storage_of
 
         storage_of(self)
     return self.memory()
@@ -66,7 +66,7 @@ def array_protocol(self: Tensor, dtype: Any = None, copy: bool | None = None) ->
 def from_dlpack(ext_tensor: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor that shares the memory of any object that speaks DLPack, or a copy of it if asked for."""
     if device is not None:
-        from .device import require_cpu
+        from ..device import require_cpu
 
         require_cpu(device)
     if isinstance(ext_tensor, Tensor):
@@ -120,7 +120,7 @@ def function_protocol(self: Tensor, function: Any, types: Any, args: tuple[Any, 
 
 def array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
     """The Array API standard's functions for tensors."""
-    from . import array_api
+    from .. import array_api
 
     if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
         raise ValueError(f"the Array API of {api_version} is not known here: 2024.12 is the newest")
@@ -129,7 +129,7 @@ def array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
 
 def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     """This tensor, which is on the only device there is."""
-    from .device import require_cpu
+    from ..device import require_cpu
 
     require_cpu(device)
     return self

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .functional.registry import FUNCTIONS
-from .layout import layout as layout_type
-from .layout import sparse_coo
-from .size import Size
-from .tensor import Tensor
-from .torch_function import DisableTorchFunctionSubclass
+from ..functional.registry import FUNCTIONS
+from ..layout import layout as layout_type
+from ..layout import sparse_coo
+from ..size import Size
+from ..tensor import Tensor
+from ..torch_function import DisableTorchFunctionSubclass
 
 Shape = tuple[int, ...]
 _FORMS: dict[str, Callable[..., Any]] = {}  # by the name of the torch function
@@ -130,7 +130,7 @@ class SparseTensor(Tensor):
         return self
 
     def to_sparse_csr(self, *args: Any, **kwargs: Any) -> SparseTensor:
-        from .layout import sparse_csr
+        from ..layout import sparse_csr
 
         ordered = self.coalesce()
         return make(ordered._places, ordered._entries, self.shape, True, sparse_csr)

@@ -1,6 +1,6 @@
 """Sparse Jacobians and Hessians: as many sweeps as the pattern needs, not as many as there are unknowns.
 
-The pattern comes from the graph (`sparsity.py`). Rows that have no column in common get the same colour and share one
+The pattern comes from the graph (`pattern.py`). Rows that have no column in common get the same colour and share one
 backward sweep; columns that have no row in common, one forward sweep. Full rows may go backward and the others forward.
 All colours of a kind are one batched sweep. A tridiagonal Jacobian takes three colours at any size, and so does an
 arrow.
@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import roots
-from .autograd.grad_mode import enable_grad
-from .autograd.tape import wrap
-from .sparsity import dependence
-from .tensor import Tensor, anchor_of
+from ..autograd import roots
+from ..autograd.grad_mode import enable_grad
+from ..autograd.tape import wrap
+from ..tensor import Tensor, anchor_of
+from .pattern import dependence
 
 
 class Pattern:
@@ -174,7 +174,7 @@ def _along_rows(result: Tensor, leaf: Tensor, pattern: Pattern) -> np.ndarray:
 
 
 def _along_columns(f: Callable, x: Tensor, pattern: Pattern) -> np.ndarray:
-    from .func import jvp, vmap
+    from ..func import jvp, vmap
 
     seeds = _seeds(pattern.column_colours, x)
     if not len(seeds._array):

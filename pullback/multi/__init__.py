@@ -5,6 +5,8 @@ rows = pullback.jacobian(losses, parameters)            # one batched pass over 
 pullback.multi.backward(losses, aggregator=UPGrad())    # fills .grad with an aggregate of the rows
 """
 
+from typing import Any
+
 from .accumulation import backward_to_jac, jac_to_grad, mtl_backward
 from .aggregation import (
     IMTLG,
@@ -43,3 +45,11 @@ __all__ = [
     "backward", "backward_batched", "backward_to_jac", "gramian", "jac_to_grad", "jacobian", "jacobian_matrix", "leaves_of",
     "mtl_backward", "per_sample_gradients", "per_sample_norms",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "scalarization":  # needs `nn`, which few who need the rest need
+        from importlib import import_module
+
+        return import_module(".scalarization", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -202,8 +202,8 @@ class DWA(Scalarizer):
             self._total, self._batches = None, 0
 
     def forward(self, values: Tensor) -> Tensor:  # type: ignore[override]
-        known = {"those of this epoch": self._total, "those of earlier epochs": (self._averages or [None])[0]}
-        _check_shape(values, **known)
+        earlier = self._averages[0] if self._averages else None
+        _check_shape(values, **{"those of this epoch": self._total, "those of earlier epochs": earlier})
         weighted = values
         if len(self._averages) == 2:
             rates = (self._averages[1] / self._averages[0]).flatten() / self.temperature

@@ -244,11 +244,7 @@ class Sweep:
 
     def fill_missing(self, node: Node, parts: list[Any]) -> tuple[Any, ...]:
         """Zeros for the outputs of a node that nothing was computed from."""
-        if node.plan.undefined_allowed:
-            return tuple(parts)
-        return tuple(
-            self.zeros(*metadata) if part is None else part for part, metadata in zip(parts, node.outputs, strict=True)
-        )
+        return filled(node, parts, self.zeros)
 
     def capture(self, node: Node, cotangent: Any) -> None:
         """Keep the cotangents that somebody asked for by name."""
@@ -487,10 +483,19 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                 leaves[target] = owned[target] = leaves[target] + gradient
 
 
+def filled(node: Node, parts: list[Any], zeros: Any) -> tuple[Any, ...]:
+    """The cotangents of several outputs, with zeros for those that got none unless the rule takes None."""
+    if node.plan.undefined_allowed:
+        return tuple(parts)
+    return tuple([zeros(*metadata) if part is None else part for part, metadata in zip(parts, node.outputs, strict=True)])
+
+
 def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -> list[Any]:
     """What a rule for all inputs sends to each of them; no array to two."""
     edges = node.edges
     (rule, sources), params, needs = node.plan.joint, node.params, node.plan.needs
+    if type(cotangent) is list:  # of several outputs, some of which nothing may have been computed from
+        cotangent = filled(node, cotangent, zeros_array)
     if reach is not None:
         needs = tuple([target is not None and target in reach for target in edges])
     arguments = [values[s] if type(s) is int else needs if s == "needs" else params[s] for s in sources]

@@ -438,8 +438,9 @@ def record_many(
         node.shape, node.dtype = outs[0].shape, outs[0].dtype
     else:
         node.outputs = tuple([(out.shape, out.dtype) for out in outs])
-        node.arrays = None
         node.general = True
+        if node.plan.joint is None:
+            node.arrays = None
     for number, result in enumerate(results):
         if outs[number].dtype.kind in "fcV":
             if number and op.first_only:

@@ -86,6 +86,7 @@ def views_of(op: Op, x: Tensor, params: dict[Any, Any]) -> tuple[Any, ...]:
             (base if x._node is None else x._node,), (), params, op.plan(1, 1), None, None
         )
         node.general = True
+        node.arrays = ()
         node.outputs = tuple([(out.shape, out.dtype) for out in outs])
         if x._output_nr:
             node.slots = (x._output_nr,)

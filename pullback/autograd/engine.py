@@ -112,7 +112,7 @@ class Sweep:
             cotangent = parts if node.outputs is not None else parts[0]
         observed = hooks is not None and bool(hooks.post)
         if node.outputs is not None:
-            nothing = node.op is not None and all(part is None for part in cotangent)
+            nothing = node.op is not None and all([part is None for part in cotangent])
             cotangent = None if nothing else self.fill_missing(node, cotangent)
         results = [None] * len(node.edges) if cotangent is None else self.gradients(node, cotangent)
         if node.hooks is not None and node.hooks.post:
@@ -124,11 +124,13 @@ class Sweep:
             if target is None or self.reach is not None and target not in self.reach:
                 continue
             gradient = results[position]
-            if gradient is not None:
-                ours = not target.order and target not in self.leaves and self.is_fresh(node, gradient, results, cotangent)
-                self.deliver(target, 0 if slots is None else slots[position], gradient, ours)
-            else:
+            if gradient is None:
                 self.skip(target)
+            elif target.order:
+                self.deliver(target, 0 if slots is None else slots[position], gradient, False)
+            else:
+                ours = target not in self.leaves and self.is_fresh(node, gradient, results, cotangent)
+                self.deliver_leaf(target, gradient, ours)
         return True
 
     def skip(self, target: Any) -> None:
@@ -142,9 +144,9 @@ class Sweep:
         """Whether an operation's rule made this array for one input alone: then it can become a `.grad` as it is."""
         if node.op is None or self.record or gradient is cotangent or node.hooks is not None:
             return False  # custom functions and hooks may keep what they return
-        if isinstance(cotangent, tuple) and any(gradient is part for part in cotangent):
+        if type(cotangent) is tuple and any([gradient is part for part in cotangent]):
             return False
-        return sum(other is gradient for other in results) == 1
+        return sum([other is gradient for other in results]) == 1
 
     def gradients(self, node: Node, cotangent: Any) -> list[Any]:
         """The gradients for all inputs of a node, aligned with its edges."""
@@ -502,9 +504,12 @@ def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -
     results = list(rule(cotangent, *arguments))
     if len(results) < len(edges):
         results += [None] * (len(edges) - len(results))
-    for position in range(1, len(results)):
-        if type(results[position]) is ndarray and any([results[position] is earlier for earlier in results[:position]]):
-            results[position] = results[position].copy()
+    known = set()
+    for position, result in enumerate(results):
+        if type(result) is ndarray:
+            if id(result) in known:
+                results[position] = result.copy()
+            known.add(id(result))
     return results
 
 

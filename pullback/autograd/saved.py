@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy import ndarray
+
 from ..storage import Storage
 from ..tensor import Anchor, Tensor
 from .mode import current_mode
@@ -69,7 +71,7 @@ def arrays_of(node: Node) -> Any:
                 raise RuntimeError(DETACHED)
             values.append(value._array)
         elif type(value) is SavedList:
-            values.append(tuple(_array(node, item) for item in value))
+            values.append(tuple([item if type(item) is ndarray else _array(node, item) for item in value]))
         elif type(value) is SavedTensor:
             values.append(value.value()._array)
         else:

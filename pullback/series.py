@@ -357,7 +357,8 @@ def _by_chain_rule(node: Any, inputs: Slots, saved: list, varying: list, known: 
 
     def stand_in(value: Any, series: Any, code: Any) -> Any:
         if isinstance(value, (tuple, list)):
-            numbers = range(len(value)) if code != "extras" else range(1, len(value) + 1)
+            first = node.op.extras_from if code == "extras" else 0
+            numbers = range(first, first + len(value))
             own = code in ("outs", "extras")
             parts = series if isinstance(series, tuple) else (None,) * len(value)
             return tuple(

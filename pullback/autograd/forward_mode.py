@@ -174,7 +174,7 @@ def _named_values(names: tuple, op: Op, primals: tuple, params: dict, outs: tupl
         elif name == "outs":
             values.append(outs)
         elif name == "extras":
-            values.append(outs[1:])
+            values.append(outs[op.extras_from :])
         elif name == "arrays":
             values.append(primals)
         elif name == "shapes":

@@ -99,6 +99,7 @@ class Op:
     """One differentiable operation on arrays."""
 
     shown_constants: dict[str, Any] = {}  # what nodes show as saved under torch's name, where it is always the same
+    extras_from: int = 1  # the output from which on rules know them as `extras`; those before are not saved
     first_only: bool = False  # of several outputs only the first carries a gradient: rules are given that one's cotangent
 
     def __init__(

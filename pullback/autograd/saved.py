@@ -114,7 +114,8 @@ def _with_history(node: Node, position: int, value: Any) -> Any:
         return unpacked
     if type(value) is SavedList:
         if code != "arrays":
-            return tuple(_as_output(node, number, item) for number, item in enumerate(value, int(code == "extras")))
+            first = node.op.extras_from if code == "extras" else 0
+            return tuple(_as_output(node, number, item) for number, item in enumerate(value, first))
         return tuple(value)
     if type(code) is int and code < 0:
         return _as_output(node, -1 - code, value)
@@ -162,11 +163,11 @@ def check_outputs(node: Node) -> None:
     """Complain about outputs a node has saved and somebody has written to since."""
     saves = node.plan.saves
     for number, storage in node.output_storages.items():
-        kept = -1 - number in saves or "outs" in saves or number and "extras" in saves
+        kept = -1 - number in saves or "outs" in saves or number >= node.op.extras_from and "extras" in saves
         if kept and storage.written > node.order:
             shape, dtype = node.outputs[number] if node.outputs else (node.shape, node.dtype)
             if number and not node.outputs:
-                extra = node.saved[saves.index("extras")][number - 1]
+                extra = node.saved[saves.index("extras")][number - node.op.extras_from]
                 shape, dtype = extra.shape, extra.dtype
             expected = storage.version_at(node.order)
             raise RuntimeError(describe_write(_Meta(shape, dtype), node, number, storage, expected, None, node))

@@ -346,7 +346,7 @@ def edges_of(inputs: tuple[Any, ...], wanted: tuple[int, ...]) -> tuple[tuple[An
 
 
 class SavedList(tuple):
-    """Several saved values under one name (`arrays`, `outs`, or `extras`: all outputs but the first)."""
+    """Several saved values under one name (`arrays`, `outs`, or `extras`: all outputs but the first, or first few)."""
 
 
 def save(plan: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -366,7 +366,7 @@ def save(plan: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[tup
                     saved.append(value if value._node is not None or not value._requires_grad else anchor_of(value))
                     continue
         else:
-            value = saved_under_name(code, inputs, outs)
+            value = saved_under_name(code, inputs, outs, plan.op.extras_from)
             if code == "arrays":
                 arrays.append(tuple([getattr(item, "_array", item) for item in value]))
                 saved.append(value)
@@ -376,7 +376,7 @@ def save(plan: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[tup
     return tuple(saved), tuple(arrays)
 
 
-def saved_under_name(code: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> Any:
+def saved_under_name(code: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...], extras_from: int) -> Any:
     """What a code of a plan that is no number stands for."""
     if type(code) is tuple:
         return shape_of(inputs[code[1]])
@@ -385,7 +385,7 @@ def saved_under_name(code: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) 
     if code == "dtypes":
         return tuple(getattr(getattr(value, "_array", value), "dtype", None) for value in inputs)
     if code == "extras":
-        return SavedList(outs[1:])
+        return SavedList(outs[extras_from:])
     return SavedList(map(kept, inputs) if code == "arrays" else outs)
 
 

@@ -12,10 +12,9 @@ from typing import Any
 from numpy import ndarray
 
 from ..autograd.mode import current_mode
-from ..autograd.tape import apply, apply_unary
+from ..autograd.tape import apply
 from ..constants import FLOAT32, FLOAT64
 from ..ops import recurrence as ops
-from ..ops.casting import clone_contiguous
 from ..tensor import Tensor
 from .joining import cat, stack
 from .registry import public
@@ -46,9 +45,7 @@ def run_cell(mode: str, input: Tensor, state: State, weights: Weights) -> State:
     if not _fusible(inputs):
         return ops.composed_cell(*inputs, mode=mode)[: len(state)]
     if mode == "LSTM":
-        hidden, _, _, cell, _ = apply(ops.lstm_cell, inputs)
-        # Programs write to cell states between steps (`c[done] = 0`): a node of its own keeps that apart from the step.
-        return hidden, apply_unary(clone_contiguous, cell)
+        return apply(ops.lstm_cell, inputs)[:2]
     return (apply(ops.gru_cell, inputs)[0] if mode == "GRU" else apply(ops.rnn_cell, inputs, {"mode": mode}),)
 
 

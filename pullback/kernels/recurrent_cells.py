@@ -117,7 +117,7 @@ def gru_backward(g: Any, inputs: tuple[Any, ...], kept: tuple[Any, ...], needs: 
 def lstm(
     x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any
 ) -> tuple[np.ndarray, ...]:
-    """The next hidden and (fourth) cell state of an LSTM, and what `lstm_backward` needs."""
+    """The next hidden and cell state of an LSTM, and what `lstm_backward` needs."""
     units = hidden.shape[1]
     gates = _share(x, weight_ih, None if bias_ih is None else bias_ih + bias_hh)
     np.add(gates, weight_hh.dot(hidden.T), gates)
@@ -127,14 +127,14 @@ def lstm(
     np.add(squashed, gates[:units] * candidate, squashed)
     new_cell = squashed.T.copy()
     np.tanh(squashed, squashed)
-    return (gates[3 * units :] * squashed).T.copy(), gates, squashed, new_cell, candidate
+    return (gates[3 * units :] * squashed).T.copy(), new_cell, gates, squashed, candidate
 
 
 def lstm_backward(
     g: tuple[Any, ...], inputs: tuple[Any, ...], kept: tuple[Any, ...], needs: tuple[bool, ...]
 ) -> tuple[Any, ...]:
     """The gradients of all inputs of `lstm`."""
-    gates, squashed, _, candidate = kept
+    gates, squashed, candidate = kept
     cell = inputs[2]
     units = cell.shape[1]
     one = CONSTANTS[gates.dtype.char].one
@@ -143,7 +143,7 @@ def lstm_backward(
     into_enter, into_forget = into[:units], into[units : 2 * units]
     into_candidate, into_leave = into[2 * units : 3 * units], into[3 * units :]
     if g[0] is None:
-        cell_slope = g[3].T.copy()
+        cell_slope = g[1].T.copy()
         into_leave[:] = 0
     else:
         slope = g[0].T
@@ -151,8 +151,8 @@ def lstm_backward(
         np.subtract(one, cell_slope, cell_slope)
         np.multiply(cell_slope, gates[3 * units :], cell_slope)
         np.multiply(cell_slope, slope, cell_slope)
-        if g[3] is not None:
-            np.add(cell_slope, g[3].T, cell_slope)
+        if g[1] is not None:
+            np.add(cell_slope, g[1].T, cell_slope)
         np.multiply(into_leave, squashed, into_leave)
         np.multiply(into_leave, slope, into_leave)
     np.multiply(candidate, candidate, into_candidate)

@@ -157,12 +157,13 @@ def _lstm_pullback(
     g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, extras: Any,
     needs: tuple
 ) -> tuple[Any, ...]:  # fmt: skip
-    arrays, slopes = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh), (g[0], g[3])
+    arrays, slopes = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh), g[:2]
     if plain(*slopes):
-        return recurrent_cells.lstm_backward(g, arrays, extras, needs)
+        return recurrent_cells.lstm_backward(slopes, arrays, extras, needs)
     return recorded_pullback(composed_cell, slopes, arrays, {"mode": "LSTM"}, needs)
 
 
 lstm_cell: Op = Several(
     "ThnnFusedCellBackward0", recurrent_cells.lstm, inputs=_STEP, rules={}, joint=_lstm_pullback, outputs=0
 )
+lstm_cell.extras_from = 2  # programs write to states between steps (`c[done] = 0`), so neither of them is saved

@@ -29,6 +29,7 @@ from .large_cotangents import run_by_blocks, sum_by_blocks
 from .mode import IN_RULES, NO_GRAD, RECORD, current_mode, set_mode
 from .node import FREED, Node
 from .op import NOTHING, TWO, passed_on
+from .reach import nodes_leading_to
 from .saved import arrays_of, tensors_of
 from .tape import LARGE, by_blocks, wrap
 
@@ -570,32 +571,6 @@ def free(executed: list[Node]) -> None:
 def as_tensor(value: Any) -> Tensor:
     """A tensor as it is, an array wrapped."""
     return value if isinstance(value, Tensor) else wrap(value)
-
-
-def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[Any]]:
-    """What lies on a path to the wanted targets: (everything a cotangent may be sent to, the nodes that must run)."""
-    seen: set = set()
-    stack = [target for target, _ in roots]
-    leaves_only = True
-    while stack:
-        node = stack.pop()
-        if node in seen or not node.is_node:
-            leaves_only = leaves_only and (node.is_node or node in wanted)
-            continue
-        seen.add(node)
-        leaves_only = leaves_only and node not in wanted
-        for target in node.edges:
-            if target is not None:
-                stack.append(target)
-    if leaves_only:  # all that can be reached is wanted
-        return seen | wanted, seen
-    run: set = set()
-    for node in sorted(seen, key=lambda node: node.order):
-        for target in node.edges:
-            if target is not None and (target in wanted or target in run):
-                run.add(node)
-                break
-    return run | wanted, run
 
 
 def metadata_of(target: Any, slot: int) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ from .accumulate import commit
 from .engine import Hooks, Sweep, free, metadata_of, sweep_back, walk
 from .mode import RECORD, current_mode, set_mode, transform_depth
 from .node import Node
+from .reach import leads_only_to
 from .tape import wrap
 
 
@@ -64,7 +65,7 @@ def gradients_of_leaves(
     target: Any, slot: int, cotangent: Any, anchors: list[Anchor], retain: bool
 ) -> tuple[Tensor, ...] | None:
     """The gradients of leaves, if these are all the leaves there are, each is reached, and the pass is an ordinary one."""
-    if not _is_ordinary(target, slot) or not _leads_only_to(target, set(anchors)):
+    if not _is_ordinary(target, slot) or not leads_only_to(target, set(anchors)):
         return None
     leaves, owned, executed, sweep = _ordinary_pass(target, cotangent)
     answers = []
@@ -79,22 +80,6 @@ def gradients_of_leaves(
     if sweep is not None and sweep.callbacks is not None:
         sweep.call_back()
     return tuple(answers)
-
-
-def _leads_only_to(node: Any, wanted: set[Any]) -> bool:
-    """Whether a pass from this node ends at these leaves, all of them, and at no others."""
-    seen = {node}
-    stack = [node]
-    while stack:
-        for target in stack.pop().edges:
-            if target is None or target in seen:
-                continue
-            if target.order:
-                stack.append(target)
-            elif target not in wanted:
-                return False
-            seen.add(target)
-    return wanted <= seen
 
 
 def backward_to_leaves(

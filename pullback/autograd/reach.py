@@ -1,0 +1,47 @@
+"""Where a graph leads: which nodes lie on the way from the roots of a pass to what is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[Any]]:
+    """What lies on a path to the wanted targets: (everything a cotangent may be sent to, the nodes that must run)."""
+    seen: set = set()
+    stack = [target for target, _ in roots]
+    leaves_only = True
+    while stack:
+        node = stack.pop()
+        if node in seen or not node.is_node:
+            leaves_only = leaves_only and (node.is_node or node in wanted)
+            continue
+        seen.add(node)
+        leaves_only = leaves_only and node not in wanted
+        for target in node.edges:
+            if target is not None:
+                stack.append(target)
+    if leaves_only:  # all that can be reached is wanted
+        return seen | wanted, seen
+    run: set = set()
+    for node in sorted(seen, key=lambda node: node.order):
+        for target in node.edges:
+            if target is not None and (target in wanted or target in run):
+                run.add(node)
+                break
+    return run | wanted, run
+
+
+def leads_only_to(node: Any, wanted: set[Any]) -> bool:
+    """Whether a pass from this node ends at these leaves, all of them, and at no others."""
+    seen = {node}
+    stack = [node]
+    while stack:
+        for target in stack.pop().edges:
+            if target is None or target in seen:
+                continue
+            if target.order:
+                stack.append(target)
+            elif target not in wanted:
+                return False
+            seen.add(target)
+    return wanted <= seen

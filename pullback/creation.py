@@ -81,7 +81,8 @@ def tensor(
 def array_from(data: Any, dtype: Any = None) -> np.ndarray:
     """A fresh array in torch's idea of the data's dtype."""
     if type(data) is float:
-        return _number(data, (default_dtype() if dtype is None else as_dtype(dtype)).numpy)
+        kind = (default_dtype() if dtype is None else as_dtype(dtype)).numpy
+        return np.array(data, kind) if kind.kind == "f" and -65504 < data < 65504 else _number(data, kind)
     if isinstance(data, Tensor):
         array = np.array(data._array)
     elif isinstance(data, (np.ndarray, np.generic)):

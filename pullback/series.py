@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from .autograd import roots
-from .autograd.engine import metadata_of, nodes_leading_to
+from .autograd.engine import metadata_of
 from .autograd.fit import fit_tensor
 from .autograd.grad_mode import enable_grad
+from .autograd.reach import nodes_leading_to
 from .autograd.saved import tensors_of
 from .autograd.tape import wrap
 from .tensor import Tensor, anchor_of

@@ -325,3 +325,29 @@ def test_complex_numbers_as_operands() -> None:
     ):
         compare(call, sample("complex"))
     compare(lambda t, x: x * (1 + 2j), sample("real"))
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_lerp_rounds_its_weight_as_torch_does(weight: float) -> None:
+    from against_torch import torch
+
+    import pullback
+
+    start, end = (sample("real", (2000,)).astype(np.float32) for _ in range(2))
+    results = []
+    for library in (torch, pullback):
+        x, y = library.tensor(start), library.tensor(end)
+        apart = library.lerp(x, y, weight)
+        assert library.equal(apart, x.clone().lerp_(y, weight))
+        results.append(apart.numpy())
+    np.testing.assert_allclose(*results, rtol=0, atol=3e-7)
+    assert np.mean(results[0] == results[1]) > 0.7  # not all: torch may multiply and add at once
+
+
+def test_writing_in_place_is_silent(recwarn: pytest.WarningsRecorder) -> None:
+    import pullback
+
+    x = pullback.tensor([-3.0, 0.5, 3.0])
+    assert x.clamp_(-1, 1).tolist() == [-1, 0.5, 1]
+    assert x.clamp_(min=0).lerp_(pullback.ones(3), 0.5).fill_(2).tolist() == [2, 2, 2]
+    assert not recwarn.list

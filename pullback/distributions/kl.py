@@ -1,6 +1,6 @@
 """Kullback-Leibler divergences: the table of pairs, and how a pair is found for subclasses.
 
-The formulas are in `_kl_pairs`, which registers them when this module is imported.
+The formulas are in `_kl_same`, `_kl_cross` and `_kl_multivariate`, which the package imports.
 """
 
 from __future__ import annotations

@@ -252,34 +252,6 @@ def convolution_input(
     return out.astype(dtype, copy=False)
 
 
-def transposed_convolution(
-    x: np.ndarray,
-    weight: np.ndarray,
-    *,
-    stride: Ints,
-    padding: Ints,
-    output_padding: Ints,
-    dilation: Ints,
-    groups: int = 1,
-    bias: np.ndarray | None = None,
-) -> np.ndarray:
-    """Transposed convolution of `x` (n, channels, *spatial) with `weight` (channels, out / groups, *kernel)."""
-    if x.shape[1] != weight.shape[0]:
-        raise RuntimeError(
-            f"Given transposed=1, weight of size {list(weight.shape)}, expected input{list(x.shape)} to have "
-            f"{weight.shape[0]} channels, but got {x.shape[1]} channels instead"
-        )
-    spatial = transposed_shape(x.shape[2:], weight.shape[2:], stride, padding, output_padding, dilation)
-    if any(size < 1 for size in spatial):
-        raise RuntimeError(
-            f"Given input size per channel: ({' x '.join(map(str, x.shape[2:]))}). Calculated output size per channel: "
-            f"({' x '.join(map(str, spatial))}). Output size is too small"
-        )
-    return convolution_input(
-        x, weight, spatial=spatial, stride=stride, padding=padding, dilation=dilation, groups=groups, bias=bias
-    )
-
-
 def _mirrored_padding(windows: Windows) -> Ints | None:
     """Padding under which a stride-1 convolution of the output gives the input back, where there is one."""
     padding = tuple(d * (k - 1) - p for d, k, p in zip(windows.dilation, windows.kernel, windows.padding))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 def window_count(size: int, kernel: int, stride: int, padding: int, dilation: int) -> int:
@@ -130,16 +130,5 @@ class Windows:
             yield np.ndarray(shape, buffer.dtype, buffer, offset * size, strides)
 
 
-@functools.lru_cache(maxsize=256)
-def windows_of(
-    spatial: tuple[int, ...],
-    kernel: tuple[int, ...],
-    stride: tuple[int, ...],
-    padding: tuple[int, ...],
-    dilation: tuple[int, ...],
-    output: tuple[int, ...] | None = None,
-    *,
-    flat: bool = True,
-) -> Windows:
-    """A `Windows`, kept for the next call: a model asks for the same few geometries at every step."""
-    return Windows(spatial, kernel, stride, padding, dilation, output, flat=flat)
+windows_of: Callable[..., Windows] = functools.lru_cache(maxsize=256)(Windows)
+"""A `Windows`, kept for the next call: a model asks for the same few geometries at every step."""

@@ -58,21 +58,26 @@ def gather(model: Any, inputs: Any) -> Names:
             names.add(name, parameter, True)
     module_type = _module_type()
     for name, value in _variables(_caller()):
-        if isinstance(value, Tensor):
-            if value._requires_grad:
-                names.add(name, value, False)
-        elif module_type is not None and isinstance(value, module_type) and value is not model:
-            for inner, parameter in value.named_parameters():
+        if module_type is not None and isinstance(value, module_type):
+            for inner, parameter in value.named_parameters() if value is not model else ():
                 names.add(f"{name}.{inner}", parameter, False)
-        elif isinstance(value, (list, tuple)) and len(value) <= 64:
-            for position, item in enumerate(value):
+        else:
+            for inner, item in _members(name, value):
                 if isinstance(item, Tensor) and item._requires_grad:
-                    names.add(f"{name}[{position}]", item, False)
-        elif isinstance(value, dict) and len(value) <= 64:
-            for key, item in value.items():
-                if isinstance(item, Tensor) and item._requires_grad:
-                    names.add(str(key), item, False)
+                    names.add(inner, item, False)
     return names
+
+
+def _members(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """A variable, or what is in it if it is a small list, tuple or dict, with names."""
+    if isinstance(value, (list, tuple)) and len(value) <= 64:
+        for position, item in enumerate(value):
+            yield f"{name}[{position}]", item
+    elif isinstance(value, dict) and len(value) <= 64:
+        for key, item in value.items():
+            yield str(key), item
+    else:
+        yield name, value
 
 
 def _numbered(inputs: Any) -> Iterator[tuple[str, Tensor]]:

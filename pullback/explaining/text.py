@@ -148,13 +148,25 @@ def show(explanation: Explanation) -> None:
 
 def rich_parts(explanation: Explanation) -> Iterator[Any]:
     """The same as tables in colour."""
-    from rich.table import Table
     from rich.text import Text
 
     yield Text(safe(explanation.title), style="bold")
     for root in explanation.roots:
         for line in _root(root):
             yield Text(line, style="yellow")
+    yield _operations_table(explanation)
+    yield _leaves_table(explanation)
+    for warning in explanation.warnings:
+        yield Text(
+            ("! " if warning.severity == "warning" else "i ") + safe(warning.text),
+            style="red" if warning.severity == "warning" else "dim",
+        )
+
+
+def _operations_table(explanation: Explanation) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(title="Operations, in the order of the backward pass", title_justify="left")
     for name in ("#", "operation", "shape", "norm in", "rule", "norm out"):
         table.add_column(name, justify="right" if name in ("#", "norm in", "norm out") else "left")
@@ -168,16 +180,17 @@ def rich_parts(explanation: Explanation) -> Iterator[Any]:
         style = "red" if operation.warnings else ""
         cells = (str(operation.number), label, shape_text(operation.shape), ", ".join(came_in) or "–", rules, sent)
         table.add_row(*(Text("\n".join(safe(part) for part in cell.split("\n"))) for cell in cells), style=style)
-    yield table
+    return table
+
+
+def _leaves_table(explanation: Explanation) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
     leaves = Table(title="Leaves", title_justify="left")
     for name in ("leaf", "shape", "gradient"):
         leaves.add_column(name)
     for leaf in explanation.leaves:
         shown = "none" if leaf.flow is None else leaf.flow.short() if leaf.flow.values else leaf.flow.long()
         leaves.add_row(Text(safe(leaf.name)), shape_text(leaf.shape), Text(shown))
-    yield leaves
-    for warning in explanation.warnings:
-        yield Text(
-            ("! " if warning.severity == "warning" else "i ") + safe(warning.text),
-            style="red" if warning.severity == "warning" else "dim",
-        )
+    return leaves

@@ -109,17 +109,7 @@ def parse(index: Any, array: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     single mask stands for as many dims as it has).
     """
     given = index if isinstance(index, tuple) else _sequence(index) if isinstance(index, (list, str)) else (index,)
-    items = [_item(item) for item in given]
-    ndim = array.ndim
-    used = sum(_dims_used(item) for item in items)
-    if used > ndim:
-        if ndim == 0 and len(items) == 1 and type(items[0]) is int:
-            raise out_of_bounds(items[0], ())
-        raise IndexError(f"too many indices for tensor of dimension {ndim}")
-    dots = [position for position, item in enumerate(items) if item is Ellipsis]
-    position = dots[0] if dots else len(items)
-    items[position : position + 1] = [FULL] * (ndim - used)
-    items = [item for item in items if item is not Ellipsis]  # the first one has taken all the dims there are
+    items = _for_all_dims([_item(item) for item in given], array.ndim)
     arrays = [item for item in items if isinstance(item, np.ndarray)]
     single_mask = len(arrays) == 1 and arrays[0].dtype.kind == "b" and arrays[0].ndim > 0
     basic: list[Any] = []
@@ -156,6 +146,18 @@ def parse(index: Any, array: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     while basic and basic[-1] is FULL:
         basic.pop()
     return tuple(basic), ()
+
+
+def _for_all_dims(items: list, ndim: int) -> list:
+    """The items with whole slices for the dims that none of them is about, and without an Ellipsis."""
+    used = sum(_dims_used(item) for item in items)
+    if used > ndim:
+        if ndim == 0 and len(items) == 1 and type(items[0]) is int:
+            raise out_of_bounds(items[0], ())
+        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+    position = next((position for position, item in enumerate(items) if item is Ellipsis), len(items))
+    items[position : position + 1] = [FULL] * (ndim - used)
+    return [item for item in items if item is not Ellipsis]  # the first one has taken all the dims there are
 
 
 def _dims_used(item: Any) -> int:

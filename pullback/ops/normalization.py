@@ -43,6 +43,11 @@ def _widened(*values: Any) -> list:
     return [value.astype(np.float32) if value is not None and is_half(value.dtype) else value for value in values]
 
 
+def _narrowed_first(gradients: tuple, kind: np.dtype) -> tuple:
+    """The input's gradient in its dtype; those of weight and bias, which may be wider, are cast at the tape's edge."""
+    return (None if gradients[0] is None else narrowed(gradients[0], kind), *gradients[1:])
+
+
 # --- layer norm ---
 
 
@@ -60,7 +65,7 @@ def _layer_norm_pullback(
         gradients = kernels.layer_norm_backward(
             *_widened(np.asarray(g), x, extras[0], extras[1], weight), axes=axes, wanted=needs
         )
-        return tuple(narrowed(gradient, kind) for gradient in gradients)
+        return _narrowed_first(gradients, kind)
     axis = _trailing(x, axes)
     centred = x - _moment(x, axis)
     scale = (_moment(centred * centred, axis) + eps) ** -0.5
@@ -92,7 +97,7 @@ def _rms_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, a
         gradients = kernels.rms_norm_backward(
             *_widened(np.asarray(g), x, extras[0], weight), axes=axes, wanted=(*needs, False)[:2]
         )
-        return tuple(narrowed(gradient, kind) if is_half(kind) else gradient for gradient in gradients)
+        return _narrowed_first(gradients, kind) if is_half(kind) else gradients
     axis = _trailing(x, axes)
     if eps is None:
         eps = float(np.finfo(np.float32 if x.dtype.itemsize <= 4 else np.float64).eps)
@@ -226,16 +231,14 @@ def _large_batch_norm_pullback(
 
 
 def _batch_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, eps: float) -> tuple:
-    if plain(g, x, weight) and not is_half(x.dtype):
-        return _plain_batch_norm_pullback(g, x, weight, extras[0], extras[1], needs, eps)
-    axis = _channels(x)
     if plain(g, x, weight):
-        mean, variance = _beside(extras[0], x), _beside(extras[1], x)
-        centred = x - mean
-    else:
-        centred = x - _moment(x, axis)
-        variance = _moment(centred * centred, axis)
-    scale = (variance + eps) ** -0.5
+        if not is_half(x.dtype):
+            return _plain_batch_norm_pullback(g, x, weight, extras[0], extras[1], needs, eps)
+        wide = _widened(np.asarray(g), x, weight, extras[0], extras[1])
+        return _narrowed_first(_plain_batch_norm_pullback(*wide, needs, eps), x.dtype)
+    axis = _channels(x)
+    centred = x - _moment(x, axis)
+    scale = (_moment(centred * centred, axis) + eps) ** -0.5
     normal = centred * scale
     total = np.sum(g, axis=axis)
     projected = np.sum(g * normal, axis=axis)
@@ -345,8 +348,11 @@ def _large_group_norm_pullback(
 def _group_norm_pullback(
     g: Any, x: Any, weight: Any, extras: Any, needs: tuple, groups: int, eps: float
 ) -> tuple:
-    if plain(g, x, weight) and not is_half(x.dtype) and x.size:
-        return _plain_group_norm_pullback(g, x, weight, extras[0], extras[1], needs, groups)
+    if plain(g, x, weight) and x.size:
+        if not is_half(x.dtype):
+            return _plain_group_norm_pullback(g, x, weight, extras[0], extras[1], needs, groups)
+        wide = _widened(np.asarray(g), x, weight, extras[0], extras[1])
+        return _narrowed_first(_plain_group_norm_pullback(*wide, needs, groups), x.dtype)
     shape = tuple(x.shape)
     rows = (shape[0], groups, math.prod(shape[1:]) // groups)
     values = np.reshape(x, rows)
@@ -409,8 +415,12 @@ def _fixed_norm(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: f
 def _fixed_norm_pullback(
     g: Any, x: Any, mean: Any, variance: Any, weight: Any, needs: tuple, eps: float
 ) -> tuple:
-    if plain(g, x, weight, mean, variance) and not is_half(x.dtype) and channels.suits(x):
-        return _large_fixed_norm_pullback(g, x, mean, variance, weight, needs, eps)
+    if plain(g, x, weight, mean, variance):
+        if is_half(x.dtype):
+            wide = _widened(np.asarray(g), x, mean, variance, weight)
+            return _narrowed_first(_fixed_norm_pullback(*wide, needs, eps), x.dtype)
+        if channels.suits(x):
+            return _large_fixed_norm_pullback(g, x, mean, variance, weight, needs, eps)
     scale = (_beside(variance, x) + eps) ** -0.5
     axis = _channels(x)
     return (

@@ -18,7 +18,7 @@ from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .operands import as_operand, as_tensor, wrap_dim, wrap_dims
 from .reductions import SortResult, TopkResult
-from .registry import public
+from .registry import public, store
 
 # --- order ---
 
@@ -146,11 +146,17 @@ def argwhere(input: Any) -> Tensor:
     return apply(counting.argwhere, (as_tensor(input),))
 
 
-@public(out=True)
-def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Tensor:
+@public()
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
     """The first `size` rows of `nonzero`, filled up with `fill_value`."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    if out is not None:
+        if out._array.dtype != np.int64:
+            raise RuntimeError(
+                f"nonzero_static: Expected out tensor to have scalar type Long but got scalar type{out.dtype.type_name}"
+            )
+        return store("nonzero_static", nonzero_static, (input,), {"size": size, "fill_value": fill_value}, out)
     return apply(counting.nonzero_static, (as_tensor(input),), {"count": size, "fill_value": fill_value})
 
 

@@ -71,11 +71,21 @@ def from_dlpack(ext_tensor: Any, /, *, device: Any = None, copy: bool | None = N
         require_cpu(device)
     if isinstance(ext_tensor, Tensor):
         return ext_tensor.clone() if copy else ext_tensor
-    return wrap(np.from_dlpack(ext_tensor if hasattr(ext_tensor, "__dlpack__") else _Packed(ext_tensor), copy=copy))
+    if hasattr(ext_tensor, "__dlpack__"):
+        return wrap(np.from_dlpack(ext_tensor, copy=copy))
+    packed = _Packed(ext_tensor)
+    array = packed.array = np.from_dlpack(packed, copy=copy)
+    if not array.flags.writeable:  # an older capsule does not say whether it may be written; torch writes
+        packed.__array_interface__ = {**array.__array_interface__, "data": (array.__array_interface__["data"][0], False)}
+        array = np.asarray(packed)
+    return wrap(array)
 
 
 class _Packed:
-    """The object that a DLPack capsule was taken from, as NumPy wants to see it."""
+    """The object that a DLPack capsule was taken from, as NumPy wants to see it. It keeps the memory alive."""
+
+    array: np.ndarray
+    __array_interface__: dict[str, Any]
 
     def __init__(self, capsule: Any) -> None:
         self.capsule: Any = capsule

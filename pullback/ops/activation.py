@@ -162,7 +162,7 @@ hardswish: Op = op(
 )
 hardshrink: Op = op(
     "HardshrinkBackward0",
-    lambda x, lambd: np.where((x >= -lambd) & (x <= lambd), 0, x),
+    lambda x, lambd: np.where((x >= x.dtype.type(-lambd)) & (x <= x.dtype.type(lambd)), x.dtype.type(0), x),
     kind="elementwise_pull",
     x=lambda g, x, lambd: keep(~((x >= -lambd) & (x <= lambd)), g),
 )

@@ -183,9 +183,8 @@ def _log1p(x: Any) -> Any:
     if x.dtype.kind != "c":
         return np.log1p(x)
     real, imaginary = x.real, x.imag  # NumPy adds 1 first, and what is small is gone
-    out = np.log(1 + x)
-    near = np.abs(x) < 0.5
-    out.real[near] = 0.5 * np.log1p(real * (2 + real) + imaginary * imaginary)[near]
+    out = np.asarray(np.log(1 + x))
+    out.real = np.where(np.abs(x) < 0.5, 0.5 * np.log1p(real * (2 + real) + imaginary * imaginary), out.real)
     return out
 
 

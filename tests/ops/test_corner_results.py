@@ -144,6 +144,11 @@ t.einsum("a")  ## must specify the equation string and at least one operand
 t.lu_unpack(t.eye(2), t.tensor([0, 3], dtype=t.int32))  ## must be between 1 and LU.size(-2) inclusive
 [t.finfo(kind).resolution for kind in (t.float16, t.bfloat16, t.float32, t.float64)]
 x.stride(2)  ## Dimension out of range (expected to be in range of [-2, 1], but got 2)
+t.log1p(t.tensor(1e-10 + 1e-5j, dtype=t.complex128))
+t.nn.functional.hardshrink(t.tensor([1, 0.5, 0.3, 0, -0.3, -1], dtype=t.bfloat16), 0.3)
+t.nonzero_static(x, size=2)
+t.nonzero_static(x, size=2, out=t.empty(0, 2, dtype=t.int64))
+t.nonzero_static(x, size=2, out=t.empty(2, 2))  ## nonzero_static: Expected out tensor to have scalar type Long
 t.set_num_interop_threads(-1)  ## set_num_interop_threads expects a positive integer
 """.strip().splitlines()
 
@@ -278,3 +283,14 @@ def test_gradients_of_half_precision_times_a_number(dtype):
         (x * 0.3 + x / 0.7).sum().backward()
         found.append(x.grad.tolist())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("strided", [False, True])
+def test_a_capsule_shares_memory_that_can_be_written(strided):
+    x = pullback.arange(12.0).reshape(3, 4)
+    x = x[:, ::2] if strided else x
+    y = pullback.from_dlpack(pullback.utils.dlpack.to_dlpack(x))
+    y[0, 0] = 7
+    assert x[0, 0] == 7 and y.stride() == x.stride()
+    del x
+    assert y.tolist()[2][-1] == (10.0 if strided else 11.0)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.distributions import constraints
-from pullback.distributions.distribution import EMPTY, Distribution
+from pullback.distributions._location_scale import Centered
+from pullback.distributions.distribution import EMPTY
 from pullback.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv, _half_log_det
 from pullback.distributions.utils import _standard_normal, lazy_property
 
@@ -31,7 +32,7 @@ def _batch_lowrank_mahalanobis(factor: Tensor, diagonal: Tensor, x: Tensor, capa
     return (x.pow(2) / diagonal).sum(-1) - _batch_mahalanobis(capacitance, projected)
 
 
-class LowRankMultivariateNormal(Distribution):
+class LowRankMultivariateNormal(Centered):
     """Gaussian vectors with covariance `cov_factor @ cov_factor.T + diag(cov_diag)`."""
 
     arg_constraints: dict[Any, Any] = {
@@ -58,7 +59,7 @@ class LowRankMultivariateNormal(Distribution):
             raise ValueError(
                 f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag {cov_diag.shape}"
             ) from error
-        self.loc: Tensor = loc.expand((*batch_shape, -1))
+        self.loc = loc.expand((*batch_shape, -1))
         self.cov_diag: Tensor = cov_diag.expand((*batch_shape, -1))
         self.cov_factor: Tensor = cov_factor.expand((*batch_shape, -1, -1))
         self._unbroadcasted_cov_factor: Tensor = cov_factor
@@ -74,14 +75,6 @@ class LowRankMultivariateNormal(Distribution):
 
     def _as_batch(self, matrix: Tensor) -> Tensor:
         return matrix.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @lazy_property
     def variance(self) -> Tensor:

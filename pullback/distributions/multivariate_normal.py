@@ -13,7 +13,8 @@ from pullback.distributions._covariance import (
     _precision_to_scale_tril,  # noqa: F401  # others import it from here
     only_matrix,
 )
-from pullback.distributions.distribution import EMPTY, Distribution
+from pullback.distributions._location_scale import Centered
+from pullback.distributions.distribution import EMPTY
 from pullback.distributions.utils import _standard_normal
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def _half_log_det(factor: Tensor) -> Tensor:
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
-class MultivariateNormal(CovarianceParameter, Distribution):
+class MultivariateNormal(CovarianceParameter, Centered):
     """Gaussian vectors, by a covariance matrix, its inverse, or its Cholesky factor."""
 
     arg_constraints: dict[Any, Any] = {
@@ -65,20 +66,12 @@ class MultivariateNormal(CovarianceParameter, Distribution):
             raise ValueError(f"{what} must be at least two-dimensional, with optional leading batch dimensions")
         batch_shape = pullback.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         self.__dict__[name] = matrix.expand((*batch_shape, -1, -1))
-        self.loc: Tensor = loc.expand((*batch_shape, -1))
+        self.loc = loc.expand((*batch_shape, -1))
         super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
         self._set_factor(name, matrix)
 
     def _expand_members(self, new: Any, batch_shape: Sequence[int]) -> None:
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

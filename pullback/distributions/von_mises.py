@@ -8,32 +8,23 @@ from typing import Any
 
 import pullback
 from pullback.distributions import constraints
-from pullback.distributions.distribution import EMPTY, Distribution
+from pullback.distributions._location_scale import Centered
+from pullback.distributions.distribution import EMPTY
 from pullback.distributions.utils import broadcast_all, lazy_property
 from pullback.tensor import Tensor
 
 
-class VonMises(Distribution):
+class VonMises(Centered):
     """Angles around `loc`: the circular analogue of a normal with precision `concentration`."""
 
     arg_constraints: dict[Any, Any] = {"loc": constraints.real, "concentration": constraints.positive}
     support: Any = constraints.real
     _parameters: dict[Any, Any] = {"loc": 0, "concentration": 0}
-    loc: Tensor
     concentration: Tensor
 
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.loc, self.concentration = broadcast_all(loc, concentration)
         super().__init__(self.loc.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        """The circular mean."""
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @lazy_property
     def variance(self) -> Tensor:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
@@ -71,23 +71,22 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+def _set(variable: ContextVar[Any], value: Any) -> Iterator[None]:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
     """Whether errors say which values differ (overrides `checkpoint(debug=)`)."""
-    token = _debug.set(enabled)
-    try:
-        yield
-    finally:
-        _debug.reset(token)
+    return _set(_debug, enabled)
 
 
-@contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
     """Whether second runs stop when all values have been seen (overrides `checkpoint(early_stop=)`)."""
-    token = _early_stop.set(enable)
-    try:
-        yield
-    finally:
-        _early_stop.reset(token)
+    return _set(_early_stop, enable)
 
 
 class CheckpointPolicy(enum.Enum):

@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from .arrays.batched import Batched, level_of
-from .autograd import roots
-from .autograd.forward_mode import unknown
-from .autograd.function import Function
-from .autograd.general import payload_of
-from .autograd.grad_mode import enable_grad, no_grad
-from .autograd.mode import is_grad_enabled
-from .autograd.tape import wrap
-from .functional.registry import FUNCTIONS
+from ..arrays.batched import Batched, level_of
+from ..autograd import roots
+from ..autograd.forward_mode import unknown
+from ..autograd.function import Function
+from ..autograd.general import payload_of
+from ..autograd.grad_mode import enable_grad, no_grad
+from ..autograd.mode import is_grad_enabled
+from ..autograd.tape import wrap
+from ..functional.registry import FUNCTIONS
+from ..tensor import Tensor
+from ..utils._pytree import tree_flatten, tree_unflatten
 from .krylov import solve as krylov_solve
-from .tensor import Tensor
-from .utils._pytree import tree_flatten, tree_unflatten
 
 __all__ = ["fixed_point", "linear_solve", "root"]
 
@@ -245,7 +245,7 @@ def _save(ctx: Any, x: Tensor, params: tuple) -> None:
 
 def _push_params(function: Callable, x: Tensor, params: tuple, tangents: tuple) -> Any:
     """The derivative of `function(x, *params)` along the tangents of the parameters; None if there are none."""
-    from .func import jvp
+    from ..func import jvp
 
     moved = [number for number, tangent in enumerate(tangents) if tangent is not None]
     if not moved:
@@ -275,7 +275,7 @@ class _Equation:
         """v -> the derivative of x -> f(x, *params) along v, as an operator with the parameters (x, *params)."""
 
         def product(v: Tensor, x: Tensor, *params: Any) -> Tensor:
-            from .func import jvp
+            from ..func import jvp
 
             return jvp(lambda point: self.function(point, *params), (x,), (v,))[1]
 
@@ -370,7 +370,7 @@ def _newton(f: Callable, x: Tensor, params: tuple, tol: float | None, max_iters:
 
 
 def _newton_step(f: Callable, x: Tensor, params: tuple, residual: Tensor, method: str) -> Tensor:
-    from .func import jacfwd, jvp
+    from ..func import jacfwd, jvp
 
     if method == "dense":
         size = x._array.size

@@ -26,6 +26,7 @@ __all__ = [
 
 _LAZY = {
     "CheckpointError": "errors",
+    "SourceChangeWarning": "errors",
     "TruncatedCheckpointError": "errors",
     "add_safe_globals": "constructors",
     "clear_safe_globals": "constructors",

@@ -17,3 +17,7 @@ class CheckpointError(UnpicklingError, RuntimeError):
 
 class TruncatedCheckpointError(CheckpointError, EOFError):
     """The file ends before its content does."""
+
+
+class SourceChangeWarning(Warning):
+    """torch's warning about classes whose code has changed since they were saved; here for programs that filter it."""

@@ -268,3 +268,10 @@ def test_legacy_types_keep_every_digit_of_numbers():
     ):  # fmt: skip
         ours, theirs = (getattr(library, name)(data) for library in (pullback, torch))
         assert ours.tolist() == theirs.tolist() and str(ours.dtype) == str(theirs.dtype)
+
+
+def test_names_that_programs_import_in_passing():
+    from pullback.serialization import SourceChangeWarning
+
+    assert issubclass(SourceChangeWarning, Warning)
+    assert pullback.nn.functional.grad is pullback.nn.grad

@@ -3,7 +3,7 @@
 Not imported by `import pullback`. Functions that torch also has at its top are announced in `functional/layers.py`.
 """
 
-from typing import NoReturn
+from typing import Any
 
 from ...autograd.autocast import in_float32, run_in_float32
 from ...functional.matmul import linear
@@ -176,7 +176,11 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> NoReturn:
+def __getattr__(name: str) -> Any:
+    if name == "grad":  # the module, which is made of what is here
+        from .. import grad
+
+        return grad
     from ...torch_names import missing_attribute
 
     raise missing_attribute("torch.nn.functional", name)

@@ -392,6 +392,10 @@ def _fractional(
     samples: Tensor | None
 ) -> Any:
     function = f"fractional_max_pool{axes}d"
+    for name, given in (("kernel_size", kernel_size), ("output_size", output_size)):
+        if isinstance(given, (tuple, list)) and len(given) != axes:
+            many = "" if axes == 2 else "three "
+            raise RuntimeError(f"{function}: {name} must either be a single Int or tuple of {many}Ints")
     kernel = _sizes(kernel_size, axes, "kernel_size", function)
     if output_size is None:
         if output_ratio is None:
@@ -402,11 +406,16 @@ def _fractional(
         output = tuple(int(size * ratio) for size, ratio in zip(input.shape[-axes:], ratios, strict=True))
     else:
         output = _sizes(output_size, axes, "output_size", function)
-    if input.ndim not in (axes + 1, axes + 2) or 0 in input.shape[-axes - 1 :]:
+    if input.ndim not in (axes + 1, axes + 2):
         raise RuntimeError(
-            f"{function}(): Expected {axes + 1}D or {axes + 2}D tensor with non-zero sizes, but got input of sizes "
-            f"{list(input.shape)}"
+            f"{function}(): Expected {axes + 1}D or {axes + 2}D tensor, but got input of sizes {list(input.shape)}"
         )
+    for dim in range(input.ndim - axes - 1, input.ndim):
+        if input.shape[dim] == 0:
+            raise RuntimeError(
+                f"{function}{'' if axes == 2 else '_out'}(): Expected input to have non-zero size for non-batch dimensions, "
+                f"but got {list(input.shape)} with dimension {dim} being empty."
+            )
     batch, channels = (1 if input.ndim == axes + 1 else input.shape[0]), input.shape[-axes - 1]
     if samples is None:
         kind = input._array.dtype

@@ -171,6 +171,7 @@ def tensor_stub() -> str:
         "def leaf_hooks(leaf: Tensor) -> Any: ...",
         "def disabled_torch_function(func: Any, types: Any, args: Any = ..., kwargs: Any = ...) -> Any: ...",
         "", "_refresh: Callable[[Tensor], None]",
+        "_apply: Callable[..., Any]",
         "_run_backward: Callable[..., None]",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"

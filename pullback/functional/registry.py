@@ -174,7 +174,7 @@ def store(name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         )
     if (
         kwargs.get("dtype") is not None and isinstance(out, Tensor) and out.dtype is not kwargs["dtype"]
-        and not kwargs["dtype"].is_complex  # norms of complex numbers are real
+        and not ("norm" in name and kwargs["dtype"].is_complex)  # which is real all the same
     ):  # fmt: skip
         raise _other_dtype(kwargs["dtype"], out.dtype)
     with no_grad():

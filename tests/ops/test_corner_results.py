@@ -149,6 +149,7 @@ t.nn.functional.hardshrink(t.tensor([1, 0.5, 0.3, 0, -0.3, -1], dtype=t.bfloat16
 t.nonzero_static(x, size=2)
 t.nonzero_static(x, size=2, out=t.empty(0, 2, dtype=t.int64))
 t.nonzero_static(x, size=2, out=t.empty(2, 2))  ## nonzero_static: Expected out tensor to have scalar type Long
+t.sum(x, 0, out=t.empty(3), dtype=t.complex64)  ## Expected out tensor to have dtype c10::complex<float>, but got float
 t.set_num_interop_threads(-1)  ## set_num_interop_threads expects a positive integer
 """.strip().splitlines()
 

@@ -39,7 +39,7 @@ def _over_lead(x: Any, axes: int) -> Any:
     return np.sum(x, axis=lead) if lead else x
 
 
-def _widened(*values: Any) -> Any:
+def _widened(*values: Any) -> list:
     return [value.astype(np.float32) if value is not None and is_half(value.dtype) else value for value in values]
 
 
@@ -234,8 +234,8 @@ def _batch_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple,
     if plain(g, x, weight):
         if not is_half(x.dtype):
             return _plain_batch_norm_pullback(g, x, weight, extras[0], extras[1], needs, eps)
-        wide = _widened(np.asarray(g), x, weight, extras[0], extras[1])
-        return _narrowed_first(_plain_batch_norm_pullback(*wide, needs, eps), x.dtype)
+        wide = (*_widened(np.asarray(g), x, weight, extras[0], extras[1]), needs, eps)
+        return _narrowed_first(_plain_batch_norm_pullback(*wide), x.dtype)
     axis = _channels(x)
     centred = x - _moment(x, axis)
     scale = (_moment(centred * centred, axis) + eps) ** -0.5
@@ -351,8 +351,8 @@ def _group_norm_pullback(
     if plain(g, x, weight) and x.size:
         if not is_half(x.dtype):
             return _plain_group_norm_pullback(g, x, weight, extras[0], extras[1], needs, groups)
-        wide = _widened(np.asarray(g), x, weight, extras[0], extras[1])
-        return _narrowed_first(_plain_group_norm_pullback(*wide, needs, groups), x.dtype)
+        wide = (*_widened(np.asarray(g), x, weight, extras[0], extras[1]), needs, groups)
+        return _narrowed_first(_plain_group_norm_pullback(*wide), x.dtype)
     shape = tuple(x.shape)
     rows = (shape[0], groups, math.prod(shape[1:]) // groups)
     values = np.reshape(x, rows)
@@ -417,8 +417,8 @@ def _fixed_norm_pullback(
 ) -> tuple:
     if plain(g, x, weight, mean, variance):
         if is_half(x.dtype):
-            wide = _widened(np.asarray(g), x, mean, variance, weight)
-            return _narrowed_first(_fixed_norm_pullback(*wide, needs, eps), x.dtype)
+            wide = (*_widened(np.asarray(g), x, mean, variance, weight), needs, eps)
+            return _narrowed_first(_fixed_norm_pullback(*wide), x.dtype)
         if channels.suits(x):
             return _large_fixed_norm_pullback(g, x, mean, variance, weight, needs, eps)
     scale = (_beside(variance, x) + eps) ** -0.5

@@ -78,3 +78,19 @@ def test_comparing_with_numpy_and_type_strings():
     case.assertEqualTypeString(pullback.ones(2), pullback.zeros(3))
     with pytest.raises(AssertionError):
         case.assertEqualTypeString(pullback.ones(2), pullback.ones(2, dtype=pullback.int64))
+
+
+def test_layers_are_run_by_their_test_case():
+    from pullback.testing._internal import common_nn
+
+    case, layer = common_nn.NNTestCase(), pullback.nn.Linear(2, 3)
+    x = pullback.ones(4, 2, requires_grad=True)
+    out = case._forward(layer, x)
+    assert case._backward(layer, x, out, pullback.ones(4, 3)).shape == (4, 2)
+    parameters, gradients = case._get_parameters(layer)
+    assert case._flatten_tensors(gradients).shape == (9,) and len(parameters) == 2
+    case._zero_grad_input((x,))
+    case._zero_grad_parameters(layer)
+    assert x.grad is None and layer.weight.grad is None
+    common_nn._test_module_empty_input(case, layer, pullback.zeros(0, 2), check_size=False)
+    assert len(list(common_nn._create_basic_net()[2].parameters())) == 2

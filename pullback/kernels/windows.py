@@ -82,7 +82,7 @@ class Windows:
     def padded_samples(self, x: np.ndarray, fill: object = 0) -> np.ndarray:
         """`x` (n, channels, *spatial) as a contiguous (n, channels, padded elements); copied only where needed."""
         if not self.bordered:
-            return np.ascontiguousarray(x).reshape(*x.shape[:2], -1)
+            return np.ascontiguousarray(x).reshape(*x.shape[:2], math.prod(x.shape[2:]))
         shape = (*x.shape[:2], math.prod(self.padded))
         buffer = np.full(shape, fill, x.dtype) if fill else np.zeros(shape, x.dtype)
         self.interior(buffer)[...] = x

@@ -332,3 +332,14 @@ def test_pinned_memory_is_accepted():
         assert len(list(pullback.utils.data.DataLoader(table(pullback), pin_memory=True))) == 10
     with pytest.raises(NotImplementedError, match="cannot be pickled"):
         iter(pullback.utils.data.DataLoader(table(pullback))).__getstate__()
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_batches_of_a_batch_sampler_may_be_tuples(kind):
+    rows = pullback.arange(12.0).reshape(6, 2)
+    dataset = pullback.utils.data.TensorDataset(rows, pullback.arange(6))
+    batches = [kind(range(start, start + 2)) for start in (0, 2, 4)]
+    for part in (dataset, pullback.utils.data.Subset(dataset, range(6))):
+        loaded = list(pullback.utils.data.DataLoader(part, batch_sampler=batches))
+        assert [x.tolist() for x, _ in loaded] == rows.reshape(3, 2, 2).tolist()
+        assert [y.tolist() for _, y in loaded] == [[0, 1], [2, 3], [4, 5]]

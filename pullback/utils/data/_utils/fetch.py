@@ -21,6 +21,7 @@ def _rows(dataset: Any, index: list[Any]) -> list[Any] | None:
         dataset = dataset.dataset
     if type(dataset) is not TensorDataset or not all(type(i) is int for i in index):
         return None
+    index = list(index)  # a tuple would be a place, not several rows
     return [tensor[index] for tensor in dataset.tensors]
 
 

@@ -1,7 +1,7 @@
 """`Tensor`: an array with a place in the graph. The fields, and how they behave as torch's attributes do.
 
 Operations are not here: the functions of `functional/` become methods in `methods.py`, conversion to other libraries
-is in `interop.py`. The array inside may be a NumPy scalar while nobody looks (0-d arithmetic is several times
+is in `interop/`. The array inside may be a NumPy scalar while nobody looks (0-d arithmetic is several times
 faster on scalars); `memory()` turns it into a real 0-d array, and everything that shows or shares memory calls it.
 """
 

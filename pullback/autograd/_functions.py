@@ -18,10 +18,9 @@ class Resize(Function):
         if math.prod(sizes) != tensor.numel():
             raise RuntimeError(
                 f"requested resize to {'x'.join(map(str, sizes))} ({math.prod(sizes)} elements in total), but the "
-                "given tensor "
-                f"has a size of {'x'.join(map(str, tensor.size()))} ({tensor.numel()} elements). autograd's resize can "
-                "only "
-                "change the shape of a given tensor, while preserving the number of elements."
+                f"given tensor has a size of {'x'.join(map(str, tensor.size()))} ({tensor.numel()} elements). "
+                "autograd's resize can only change the shape of a given tensor, while preserving the number of "
+                "elements."
             )
         ctx.input_sizes = tensor.size()
         return tensor.contiguous().view(*sizes).clone()

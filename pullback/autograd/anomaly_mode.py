@@ -194,17 +194,15 @@ def check_gradients(node: Node, results: list[Any], cotangent: Any) -> None:
             report(node)
             raise RuntimeError(
                 f"Function '{node.name()}' returned nan values in its {position}th output. The first is at index "
-                f"{index}. "
-                "A common cause is a branch of where() that is not taken: make its input safe before the operation."
+                f"{index}. A common cause is a branch of where() that is not taken: make its input safe before the "
+                "operation."
             )
         if _all_finite(cotangent):
             report(node)
             raise RuntimeError(
                 f"Function '{node.name()}' returned inf values in its {position}th output ({value} at index {index}) "
-                "from "
-                "finite cotangents. The derivative is unbounded there (sqrt or log at 0, division by 0): keep the "
-                "input "
-                "away from that point."
+                "from finite cotangents. The derivative is unbounded there (sqrt or log at 0, division by 0): keep "
+                "the input away from that point."
             )
 
 
@@ -241,7 +239,6 @@ def check_fingerprints(node: Node) -> None:
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation: "
                 f"[torch.{value.dtype.type_name}Tensor {list(value.shape)}] was changed through memory it shares with "
-                "NumPy "
-                f"(from_numpy, numpy(), DLPack or .data) after {node.name()} saved it. Change a copy instead: "
+                f"NumPy (from_numpy, numpy(), DLPack or .data) after {node.name()} saved it. Change a copy instead: "
                 "tensor.clone()."
             )

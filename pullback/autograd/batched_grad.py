@@ -74,12 +74,10 @@ def _check_weight(weight: Any, shape: tuple, dtype: Any, position: int) -> None:
     if given[1:] != tuple(shape):
         raise RuntimeError(
             "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
-            "The sizes of "
-            "the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
-            "detected: "
-            f"grad_output[{position}] has a shape of torch.Size({list(given)}) and output[{position}] has a shape of "
-            f"torch.Size({list(shape)}). If you only want some tensors in `grad_output` to be considered batched, "
-            "consider using vmap."
+            "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+            f"mismatch was detected: grad_output[{position}] has a shape of torch.Size({list(given)}) and "
+            f"output[{position}] has a shape of torch.Size({list(shape)}). If you only want some tensors in "
+            "`grad_output` to be considered batched, consider using vmap."
         )
 
 

@@ -96,8 +96,7 @@ def check_tangent(ctx: Any, out: Tensor, tangent: Any, sources: list[Any]) -> No
     if id(out) in ctx.constant_outputs or out._array.dtype.kind not in "fcV":
         raise RuntimeError(
             "A custom Function's jvp returned a tangent for an output that is not differentiable. You should return "
-            "None at "
-            "that position instead."
+            "None at that position instead."
         )
     for value, given, version in sources:
         if given is None:
@@ -105,9 +104,9 @@ def check_tangent(ctx: Any, out: Tensor, tangent: Any, sources: list[Any]) -> No
         if value is out:
             if tangent is not given or given._version == version:
                 raise RuntimeError(
-                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
-                    "modifying "
-                    "an input inplace, then the jvp function must modify the corresponding gradient inplace."
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward "
+                    "is modifying an input inplace, then the jvp function must modify the corresponding gradient "
+                    "inplace."
                 )
         elif out._view is not None and out._base is (value._base if value._is_view() else value):
             if not tangent._is_view():
@@ -127,8 +126,7 @@ def _with_tangent(out: Any, tangent: Any, level: int) -> Any:
         if out._array.shape != tangent._array.shape:
             raise RuntimeError(
                 f"The tangent that jvp returned has shape {list(tangent.shape)} and the output has shape "
-                f"{list(out.shape)}: "
-                "they must be the same."
+                f"{list(out.shape)}: they must be the same."
             )
         set_tangent(out, level, tangent)
     return out
@@ -194,17 +192,15 @@ def _apply_batched(cls: type[Function], args: tuple, level: int) -> Any:
     if cls.setup_context is Function.setup_context:
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-            "override the "
-            f"setup_context staticmethod. {_NOTES}"
+            f"override the setup_context staticmethod. {_NOTES}"
         )
     own_rule = cls.vmap is not Function.vmap
     if cls.generate_vmap_rule:
         if own_rule:
             raise RuntimeError(
                 f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overriden "
-                "vmap staticmethod. "
-                "Please set generate_vmap_rule=False or delete the overriden vmap staticmethod to avoid ambiguity. "
-                f"{_NOTES}"
+                "vmap staticmethod. Please set generate_vmap_rule=False or delete the overriden vmap staticmethod to "
+                f"avoid ambiguity. {_NOTES}"
             )
         if not any(_followed(value, level) for value in args):
             return run_function(cls, args)  # its code runs on batches as it is
@@ -215,8 +211,7 @@ def _apply_batched(cls: type[Function], args: tuple, level: int) -> Any:
     if not own_rule:
         raise RuntimeError(
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
-            "the vmap "
-            f"staticmethod or set generate_vmap_rule=True. {_NOTES}"
+            f"the vmap staticmethod or set generate_vmap_rule=True. {_NOTES}"
         )
     leaves, structure = tree_flatten(args)
     leaves = [_lifted(value, level) for value in leaves]

@@ -140,8 +140,7 @@ def pushforward(
     except NotImplementedError as error:
         raise NotImplementedError(
             f"Trying to use forward AD with {op.name.lower()} that does not support it because it has not been "
-            "implemented "
-            "yet."
+            "implemented yet."
         ) from error
 
 

@@ -221,8 +221,7 @@ class CustomNode(Node, FunctionCtx):
         if own_backward and own_vjp:
             raise RuntimeError(
                 "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
-                "implement one of "
-                "them."
+                "implement one of them."
             )
         return cls.vjp if own_vjp else cls.backward
 
@@ -241,8 +240,7 @@ class CustomNode(Node, FunctionCtx):
                 if not self.is_tensor_input[position]:
                     raise RuntimeError(
                         f"function {self.name()} returned a gradient different than None at position {position + 1}, "
-                        "but the "
-                        "corresponding forward input was not a Variable"
+                        "but the corresponding forward input was not a Variable"
                     )
                 result = None
             if result is not None:
@@ -334,8 +332,8 @@ class Function(metaclass=FunctionMeta):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
-            "function with "
-            "static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+            "function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
     @staticmethod
@@ -353,8 +351,7 @@ class Function(metaclass=FunctionMeta):
         """The gradients of the inputs, given those of the outputs."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
-            "backward "
-            "mode AD."
+            "backward mode AD."
         )
 
     vjp = backward

@@ -27,8 +27,7 @@ def connect_outputs(
     if not {id(tensor) for tensor in ctx.dirty_tensors} <= returned:
         raise RuntimeError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
-            "modified "
-            "inplace must all be outputs of the Function."
+            "modified inplace must all be outputs of the Function."
         )
     connection = _Connection(ctx, args, raw, recording)
     if recording:
@@ -70,8 +69,7 @@ class _Connection:
             if self.count != 1 or len(self.inputs) != 1:
                 raise RuntimeError(
                     "Pure view custom Function can only have one input Tensor and one output Tensor. Open an issue if "
-                    "you need "
-                    "to support more."
+                    "you need to support more."
                 )
             self.origin = "default"
 
@@ -115,11 +113,9 @@ class _Connection:
             views.check_writable(value, self.mode, True)
             if self.count > 1:
                 raise RuntimeError(
-                    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
-                    "return "
-                    "more than one Tensor. Make sure the input is not a view (with .clone()), or split the Function in "
-                    "two: one "
-                    "that works in place and returns a single Tensor, and one for the rest."
+                    "If your Function modifies inplace an input that is a view of another Tensor, your Function "
+                    "cannot return more than one Tensor. Make sure the input is not a view (with .clone()), or split "
+                    "the Function in two: one that works in place and returns a single Tensor, and one for the rest."
                 )
         if id(value) in self.inputs:
             views.bump(views.storage_of(value))
@@ -134,8 +130,7 @@ class _Connection:
     def complain_about(value: Tensor) -> None:
         message = (
             "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
-            "should be "
-            "passed to ctx.mark_dirty()."
+            "should be passed to ctx.mark_dirty()."
         )
         if value._view is not None:
             raise RuntimeError(message)

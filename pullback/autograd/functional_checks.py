@@ -80,23 +80,18 @@ def check_requires_grad(values: tuple[Any, ...], kind: str, strict: bool) -> Non
         if kind == "jacobian":
             raise RuntimeError(
                 "While computing the hessian, found that the jacobian of the user-provided function with respect to "
-                "input "
-                f"{position} is independent of the input. This is not allowed in strict mode. You should ensure that "
-                "your function is "
-                "twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear "
-                "function for "
-                "example)."
+                f"input {position} is independent of the input. This is not allowed in strict mode. You should ensure "
+                "that your function is twice differentiable and that the jacobian depends on the inputs (this would "
+                "be violated by a linear function for example)."
             )
         if kind == "grad_inputs":
             raise RuntimeError(
                 f"The gradient with respect to input {position} is independent of the inputs of the user-provided "
-                "function. This is "
-                "not allowed in strict mode."
+                "function. This is not allowed in strict mode."
             )
         raise RuntimeError(
             f"Output {position} of the user-provided function does not require gradients. The outputs must be "
-            "computed in a "
-            "differentiable manner from the input when running in strict mode."
+            "computed in a differentiable manner from the input when running in strict mode."
         )
 
 
@@ -113,8 +108,7 @@ def zeros_for(gradients: tuple[Any, ...], like: tuple[Any, ...], create_graph: b
         elif strict and create_graph and not gradient.requires_grad:
             raise RuntimeError(
                 f"The {'hessian' if stage.startswith('double') else 'jacobian'} of the user-provided function is "
-                "independent of input "
-                f"{position}. This is not allowed in strict mode when create_graph=True."
+                f"independent of input {position}. This is not allowed in strict mode when create_graph=True."
             )
         results.append(gradient)
     return tuple(results)
@@ -129,8 +123,7 @@ def _independent(stage: str, position: int) -> str:
     if stage == "back_trick":
         return (
             f"The gradient with respect to the input is independent of entry {position} in the grad_outputs when "
-            "using the double "
-            "backward trick to compute forward mode gradients. This is not allowed in strict mode."
+            "using the double backward trick to compute forward mode gradients. This is not allowed in strict mode."
         )
     return (
         f"The jacobian of the user-provided function is independent of input {position}. This is not allowed in "
@@ -168,8 +161,7 @@ def check_strategy(strategy: str, create_graph: bool, strict: bool, vectorize: b
     elif vectorize and strict:
         raise RuntimeError(
             f"{name}: `strict=True` and `vectorized=True` are not supported together. Please either set "
-            "`strict=False` or "
-            "`vectorize=False`."
+            "`strict=False` or `vectorize=False`."
         )
 
 

@@ -54,9 +54,8 @@ def _decorate(make_context: Callable[[], Any], function: Any) -> Any:
 
         warnings.warn(
             "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
-            "functions "
-            f"or methods. What happens now is that {function.__name__}.__init__ runs in this mode: decorate that "
-            "method.",
+            f"functions or methods. What happens now is that {function.__name__}.__init__ runs in this mode: decorate "
+            "that method.",
             FutureWarning,
             stacklevel=3,
         )

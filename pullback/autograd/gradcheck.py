@@ -157,10 +157,8 @@ class _Check:
             if array.size and any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
                 raise RuntimeError(
                     f"The {position}th input has a dimension with stride 0. gradcheck only supports inputs that are "
-                    "non-overlapping to be "
-                    "able to compute the numerical gradients correctly. You should call .contiguous on the input "
-                    "before passing it to "
-                    "gradcheck."
+                    "non-overlapping to be able to compute the numerical gradients correctly. You should call "
+                    ".contiguous on the input before passing it to gradcheck."
                 )
 
     def check_no_dependence(self, outputs: tuple[Any, ...]) -> None:

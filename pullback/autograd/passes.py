@@ -89,8 +89,7 @@ def backward_to_leaves(
     if transform_depth.get():
         raise RuntimeError(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
-            "functorch.vjp "
-            "instead or call backward() outside of functorch transforms."
+            "functorch.vjp instead or call backward() outside of functorch transforms."
         )
     sweep = Sweep(roots)
     if inputs is not None:

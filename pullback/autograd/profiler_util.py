@@ -106,8 +106,7 @@ class FunctionEvent(_Times):
     def __repr__(self) -> str:
         return (
             f"<FunctionEvent id={self.id} name={self.name} thread={self.thread} "
-            f"cpu_time={_format_time(self.cpu_time_total)} "
-            f"input_shapes={self.input_shapes}>"
+            f"cpu_time={_format_time(self.cpu_time_total)} input_shapes={self.input_shapes}>"
         )
 
 

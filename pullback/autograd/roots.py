@@ -101,8 +101,7 @@ def grad(
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
-            "other "
-            "parts of the graph, please use torch.autograd.backward.",
+            "other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
             stacklevel=2,
         )
@@ -236,8 +235,7 @@ def needs_weights(output: Any, shape: tuple[Any, ...]) -> RuntimeError:
     named = f" named {output._name!r}" if isinstance(output, Tensor) and output._name else ""
     error.add_note(
         f"This tensor{named} has shape {shape}{made_by}. Weight its elements with backward(gradient=<tensor of shape "
-        f"{shape}>), "
-        "or reduce it first: .sum(), .mean()."
+        f"{shape}>), or reduce it first: .sum(), .mean()."
     )
     return error
 
@@ -254,8 +252,7 @@ def _weight_array(weight: Any, shape: tuple, dtype: Any, position: int) -> Any:
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{position}] has a dtype of {from_numpy_dtype(array.dtype)!r} and output[{position}] has a "
-            "dtype of "
-            f"{from_numpy_dtype(dtype)!r}."
+            f"dtype of {from_numpy_dtype(dtype)!r}."
         )
     return tensor if array.dtype == dtype else cast(tensor, dtype=dtype)
 
@@ -273,8 +270,7 @@ def _foreign_weight(weight: Any, dtype: Any) -> Tensor:
 def _shape_mismatch(given: tuple, wanted: tuple, position: int) -> None:
     error = RuntimeError(
         f"Mismatch in shape: grad_output[{position}] has a shape of torch.Size({list(given)}) and output[{position}] "
-        "has a "
-        f"shape of torch.Size({list(wanted)})."
+        f"has a shape of torch.Size({list(wanted)})."
     )
     error.add_note(
         "The weights need exactly the output's shape, without broadcasting: expand them first, as in "
@@ -286,10 +282,9 @@ def _shape_mismatch(given: tuple, wanted: tuple, position: int) -> None:
 def _warn_cycle() -> None:
     warnings.warn(
         "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
-        "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
-        "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
-        "the "
-        "cycle and avoid the leak.",
+        "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If "
+        "you have to use this function, make sure to reset the .grad fields of your parameters to None after use to "
+        "break the cycle and avoid the leak.",
         UserWarning,
         stacklevel=4,
     )
@@ -334,9 +329,8 @@ def _grad_inputs(inputs: Any) -> tuple[list | None, list]:
 def _plain_dict(inputs: Any, function: str) -> dict:
     if type(inputs) is not dict:
         raise TypeError(
-            f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are "
-            "not "
-            "supported."
+            f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types "
+            "are not supported."
         )
     return inputs
 

@@ -75,8 +75,7 @@ def will_run(node: Any) -> bool:
         if not sweep.accumulating:
             raise RuntimeError(
                 "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
-                "This is "
-                "currently not supported. Ask about nodes that are not leaves, or run backward(inputs=...)."
+                "This is currently not supported. Ask about nodes that are not leaves, or run backward(inputs=...)."
             )
         return node.anchor in sweep.reachable()
     return node in (sweep.reachable() if sweep.run_only is None else sweep.run_only)

@@ -25,9 +25,8 @@ SECOND_TIME: str = (
 
 
 DETACHED: str = (
-    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, please "
-    "use "
-    "out-of-place `.detach()` instead"
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, "
+    "please use out-of-place `.detach()` instead"
 )
 
 
@@ -292,8 +291,7 @@ class RawSaved:
         if len(hooks) != 2 or not all(map(callable, hooks)):
             raise TypeError(
                 "register_hooks(): incompatible function arguments. It takes two functions: one that packs a tensor "
-                "and one "
-                "that gets it back."
+                "and one that gets it back."
             )
         value = self._entry()
         if value is None:
@@ -316,10 +314,8 @@ class RawSaved:
 
 FREED_BEFORE_HOOKS: str = (
     "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
-    "freed when "
-    "you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a "
-    "second "
-    "time or if you need to access saved variables after calling backward."
+    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through "
+    "the graph a second time or if you need to access saved variables after calling backward."
 )
 
 
@@ -348,9 +344,8 @@ def pack(pack_hook: Any, tensor: Tensor) -> Any:
     if after != before:
         raise RuntimeError(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
-            "be "
-            "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
-            "need to perform in-place operations on the input to a pack hook."
+            "be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if "
+            "you need to perform in-place operations on the input to a pack hook."
         )
     return packed
 

@@ -108,8 +108,7 @@ def refresh(tensor: Tensor) -> None:
             return
         raise RuntimeError(
             "A view was created in inference mode and its base or another view of its base has been modified inplace "
-            "in normal "
-            f"mode. {_AMBIGUOUS}inside the inference_mode block or both outside."
+            f"in normal mode. {_AMBIGUOUS}inside the inference_mode block or both outside."
         )
     if view.origin in _FINAL and (base._requires_grad or tensor._node is not None):
         if not current_mode().grad:
@@ -137,24 +136,20 @@ def look(tensor: Tensor) -> None:
 
 
 SEVERAL: str = (
-    "This view is the output of a function that returns multiple views. Such functions do not allow the output "
-    "views to be "
-    "modified inplace. You should replace the inplace operation by an out-of-place one."
+    "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+    "to be modified inplace. You should replace the inplace operation by an out-of-place one."
 )
 CUSTOM: str = (
-    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
-    "handle "
-    "view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
-    "gradients. This "
-    "behavior is forbidden. You can fix this by cloning the output of the custom Function."
+    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic "
+    "to handle view+inplace would override the custom backward associated with the custom Function, leading to "
+    "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
 )
 _FINAL = {"several": SEVERAL, "custom": CUSTOM}  # views whose way from the base cannot be replayed
 
 
 _AMBIGUOUS = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
-    "the view "
-    "and the inplace either both "
+    "the view and the inplace either both "
 )
 
 
@@ -257,9 +252,8 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
     """RuntimeError, with torch's words, where a write in place is not allowed."""
     if tensor._inference and not mode.inference:
         raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed."
-            "You can make a clone to get a normal tensor before doing inplace update."
-            "See https://github.com/pytorch/rfcs/pull/17 for more details."
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+            "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
         )
     view = tensor._view
     if view is not None:
@@ -272,19 +266,15 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
         base = base_of(view)
         if view.origin == "no_grad" and (base._requires_grad or tensor._requires_grad):
             raise RuntimeError(
-                f"{_view_of(tensor)} was created in no_grad mode and is being modified inplace with grad mode enabled. "
-                f"{_AMBIGUOUS}"
-                "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
-                "the "
-                "inplace to be tracked)."
+                f"{_view_of(tensor)} was created in no_grad mode and is being modified inplace with grad mode "
+                f"enabled. {_AMBIGUOUS}inside the no_grad block (if you don't want the inplace to be tracked) or both "
+                "outside (if you want the inplace to be tracked)."
             )
         if view.origin == "inference":
             raise RuntimeError(
                 f"{_view_of(tensor)} was created in inference mode and is being modified inplace in normal mode. "
-                f"{_AMBIGUOUS}"
-                "inside the inference_mode block (if you don't want the inplace to be tracked) or both outside (if you "
-                "want the "
-                "inplace to be tracked)."
+                f"{_AMBIGUOUS}inside the inference_mode block (if you don't want the inplace to be tracked) or both "
+                "outside (if you want the inplace to be tracked)."
             )
         if view.origin in _FINAL:
             raise RuntimeError(f"{_made_by(tensor)} and is being modified inplace. {_FINAL[view.origin]}")

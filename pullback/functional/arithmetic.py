@@ -64,14 +64,12 @@ def _boolean_subtraction(a: Any, b: Any) -> None:
     if all(booleans):
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-            "operator "
-            "instead."
+            "operator instead."
         )
     if any(booleans):
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-            "use the "
-            "`~` or `logical_not()` operator instead."
+            "use the `~` or `logical_not()` operator instead."
         )
 
 
@@ -202,8 +200,7 @@ def neg(input: Any) -> Tensor:
     if x._array.dtype.kind == "b":
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
-            "the "
-            "`~` or `logical_not()` operator instead."
+            "the `~` or `logical_not()` operator instead."
         )
     return apply(ops.negative, (x,))
 

@@ -191,9 +191,8 @@ def _vectors(a: Tensor, b: Tensor, function: str) -> None:
         )
     if x.shape != y.shape:
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{x.shape[0]}] and src [{y.shape[0]}] to have the same "
-            "number of "
-            f"elements, but got {x.shape[0]} and {y.shape[0]} elements respectively"
+            f"inconsistent tensor size, expected tensor [{x.shape[0]}] and src [{y.shape[0]}] to have the same number "
+            f"of elements, but got {x.shape[0]} and {y.shape[0]} elements respectively"
         )
     _no_bool(a, function)
 
@@ -268,15 +267,13 @@ def _expandable(x: Tensor, shape: tuple) -> None:
     if extra < 0:
         raise RuntimeError(
             f"expand({{{list(have)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be "
-            "greater or equal "
-            f"to the number of dimensions in the tensor ({len(have)})"
+            f"greater or equal to the number of dimensions in the tensor ({len(have)})"
         )
     for i, size in enumerate(have):
         if size not in (1, shape[i + extra]):
             raise RuntimeError(
                 f"The expanded size of the tensor ({shape[i + extra]}) must match the existing size ({size}) at "
-                "non-singleton "
-                f"dimension {i + extra}.  Target sizes: {list(shape)}.  Tensor sizes: {list(have)}"
+                f"non-singleton dimension {i + extra}.  Target sizes: {list(shape)}.  Tensor sizes: {list(have)}"
             )
 
 
@@ -284,8 +281,7 @@ def _added(x: Tensor, a: Tensor) -> None:
     if x._array.dtype != a._array.dtype and not autocast.is_active():
         raise RuntimeError(
             f"self and mat2 must have the same dtype, but got {x.dtype.type_name} and {a.dtype.type_name}. Input "
-            "dtypes must be "
-            "the same: convert one of them, as in b.to(a.dtype)."
+            "dtypes must be the same: convert one of them, as in b.to(a.dtype)."
         )
 
 
@@ -404,9 +400,8 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     from ..linalg import multi_dot
 
     warnings.warn(
-        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
-        "torch.linalg.multi_dot instead, "
-        "which accepts a list of two or more tensors rather than multiple parameters.",
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+        "instead, which accepts a list of two or more tensors rather than multiple parameters.",
         UserWarning,
         stacklevel=2,
     )

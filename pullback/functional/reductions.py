@@ -62,8 +62,7 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_typ
         which = "Input" if dtype is None else "Optional"
         raise RuntimeError(
             f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
-            "Got: "
-            f"{x.dtype.type_name}. Convert first, as in x.float().mean()."
+            f"Got: {x.dtype.type_name}. Convert first, as in x.float().mean()."
         )
     if dim is None and not keepdim:
         return apply_unary(ops.mean_all, x)
@@ -208,9 +207,8 @@ def _need_order(x: Tensor, name: str) -> None:
 def _need_dim_if_empty(x: Tensor, name: str, error: type[Exception] = RuntimeError) -> None:
     if x._array.size == 0:
         raise error(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
-            "with the "
-            "'dim' argument."
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
         )
 
 

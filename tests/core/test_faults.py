@@ -100,12 +100,16 @@ small = min(chain(1000)[1] for _ in range(5))
 y, large = chain(1_000_000)
 peak = rss()
 del y
-print(small, large, before, peak, rss())
+after = rss()
+y, large = chain(1_000_000)
+print(small, large, before, peak, after, rss())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    small, large, before, peak, after = map(float, done.stdout.split())
+    small, large, before, peak, after, again = map(float, done.stdout.split())
     assert peak - before > 100e6
-    assert after - before < 0.1 * (peak - before)
+    assert again - before < 1.1 * (peak - before)
+    if getattr(sys, "_is_gil_enabled", lambda: True)():  # the allocator of free-threaded Python keeps what it has
+        assert after - before < 0.1 * (peak - before)
 
 
 def test_graphs_die_with_their_last_tensor():

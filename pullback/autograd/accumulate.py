@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from ..arrays.rows import Rows
 from ..storage import storage_of
 from ..tensor import Anchor, Tensor
 from .tape import wrap
@@ -32,7 +33,7 @@ def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) ->
             if leaf is None or not leaf._requires_grad:
                 continue
             present = leaf._grad
-            if present is not None and type(present) is not Tensor and present.is_sparse:
+            if present is not None and type(present) is not Tensor and present.is_sparse and type(gradient) is not Rows:
                 present = leaf._grad = present.to_dense()  # as what is added to it is
             if record:
                 value = recorded_sum(present, gradient, leaf)
@@ -44,14 +45,17 @@ def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) ->
             else:
                 if leaf._grad_dtype is not False:
                     gradient = cast_to_grad_dtype(gradient, leaf)
-                if present is not None:
+                if present is not None and (type(gradient) is not Rows or not present.is_sparse):
                     if not sums:
                         sums, additions = [], []
                     sums.append(present.memory())
-                    additions.append(gradient)
+                    additions.append(gradient.dense() if type(gradient) is Rows else gradient)
                     storage_of(present).bump()
                     continue
-                value = wrap(fresh_copy(gradient, leaf))
+                if type(gradient) is Rows:
+                    value = gradient.sparse() if present is None else present + gradient.sparse()
+                else:
+                    value = wrap(fresh_copy(gradient, leaf))
             if len(gradients) == 1:
                 leaf._grad = value
                 return

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.rows import Rows
 from ..tensor import Tensor
 from .fit import dense
 from .node import Node, NodeHooks
@@ -27,7 +28,8 @@ def run_tensor_hooks(sweep: Any, hooks: dict[Any, Any] | None, gradient: Any) ->
         return gradient
     tensor = gradient
     if gradient is not None and not sweep.record:
-        tensor = wrap(np.array(gradient) if _is_plain(gradient) else gradient)
+        tensor = _tensor(np.array(gradient) if _is_plain(gradient) else gradient)
+    given = tensor
     for hook in list(hooks.values()):
         result = hook(tensor)
         if result is not None:
@@ -35,7 +37,7 @@ def run_tensor_hooks(sweep: Any, hooks: dict[Any, Any] | None, gradient: Any) ->
                 raise RuntimeError("can't replace a None gradient with a non-None value")
             check_replacement(hook, tensor, result)
             tensor = result
-    return _inside(sweep, tensor)
+    return gradient if type(gradient) is Rows and tensor is given else _inside(sweep, tensor)
 
 
 def _is_plain(value: Any) -> bool:
@@ -154,6 +156,8 @@ def _checked_tuple(hook: Callable, result: Any, expected: tuple) -> tuple:
 
 
 def _tensor(part: Any) -> Any:
+    if type(part) is Rows:
+        return part.sparse()
     return part if part is None or isinstance(part, Tensor) else wrap(part)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.rows import Rows
 from ..quiet import restore, silence
 from ..tensor import Anchor, Tensor
 from .accumulate import commit
@@ -73,7 +74,7 @@ def gradients_of_leaves(
         found = leaves.get(anchor)
         if found is None:
             return None  # asking again in the general way says which it was
-        answers.append(wrap(found if anchor in owned else _copy(found)))
+        answers.append(_answer(found, anchor in owned))
         owned.pop(anchor, None)
     if not retain:
         free(executed)
@@ -116,7 +117,7 @@ def backward_to_inputs(roots: list[Any], cotangents: list[Any], inputs: list[Any
         if found is None or record:
             answers.append(found)
         else:
-            answers.append(wrap(found if target in sweep.owned else _copy(found)))
+            answers.append(_answer(found, target in sweep.owned))
             sweep.owned.pop(target, None)
     if not retain:
         sweep.free()
@@ -125,8 +126,11 @@ def backward_to_inputs(roots: list[Any], cotangents: list[Any], inputs: list[Any
     return answers
 
 
-def _copy(array: Any) -> Any:
-    return np.array(array) if isinstance(array, (np.ndarray, np.generic)) else array
+def _answer(found: Any, own: bool) -> Tensor:
+    """A gradient as a tensor that shares memory with nobody."""
+    if type(found) is Rows:
+        return found.sparse()
+    return wrap(found if own or not isinstance(found, (np.ndarray, np.generic)) else np.array(found))
 
 
 def call_node(node: Node, grads: tuple[Any, ...]) -> Any:

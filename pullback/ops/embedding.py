@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.rows import Rows
 from ..autograd.op import Op, linear
 from ..kernels.embedding import embedding_backward, scatter_add_rows
 from .batching import collected, looked_up
@@ -69,7 +70,18 @@ def _lookup_transpose(g: Any, weight_shape: tuple, indices: Any, padding: int | 
     return collect(g, indices, size=weight_shape[0], padding=padding, by_frequency=by_frequency)
 
 
+def _lookup_rows_transpose(g: Any, weight_shape: tuple, indices: Any, padding: int | None, by_frequency: bool) -> Any:
+    """The gradient as the rows that were used, where it is on its way to a leaf; dense in passes that are recorded."""
+    if type(g) is not np.ndarray:
+        return _lookup_transpose(g, weight_shape, indices, padding, by_frequency)
+    numbers, values = np.asarray(indices, np.int64).reshape(-1), g.reshape(np.size(indices), weight_shape[1])
+    if padding is not None:
+        numbers, values = numbers[numbers != padding], values[numbers != padding]
+    return Rows(numbers, values, weight_shape)
+
+
 lookup: Op = linear("EmbeddingBackward0", _lookup, batch=looked_up, weight=_lookup_transpose, indices=None)
+lookup_rows: Op = linear("EmbeddingBackward0", _lookup, batch=looked_up, weight=_lookup_rows_transpose, indices=None)
 collect: Op = linear("EmbeddingDenseBackwardBackward0", _collect, batch=collected, x=_collect_transpose, indices=None)
 
 # --- bags: `bags` numbers the bag of each row, in ascending order ---

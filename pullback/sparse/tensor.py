@@ -275,7 +275,8 @@ def _plus(a: Any, b: Any, *, alpha: Any = 1) -> Any:
     if not (isinstance(a, SparseTensor) and isinstance(b, SparseTensor)) or a.sparse_dim() != b.sparse_dim():
         return FUNCTIONS["add"](_dense(a), _dense(b), alpha=alpha)
     places = FUNCTIONS["cat"]([a._places, b._places], 1)
-    return make(places, FUNCTIONS["cat"]([a._entries, alpha * b._entries]), a.shape).coalesce()
+    total = make(places, FUNCTIONS["cat"]([a._entries, alpha * b._entries]), a.shape)
+    return total.coalesce() if a._ordered and b._ordered else total
 
 
 @_form("sub", "subtract", "__sub__")

@@ -47,7 +47,7 @@ def embedding(
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Rows of `weight`. The row `padding_idx` gets no gradient; gradients are dense whatever `sparse` says."""
+    """Rows of `weight`. The row `padding_idx` gets no gradient; with `sparse`, a leaf's gradient is a sparse tensor."""
     if weight._array.ndim != 2:
         if padding_idx is not None:
             _positive_index(padding_idx, weight.shape[0])
@@ -56,7 +56,8 @@ def embedding(
     _check_indices(input, "embedding")
     if max_norm is not None:
         shorten_rows(weight, input._array, max_norm, norm_type)
-    return apply(ops.lookup, (weight, input), {"padding": padding, "by_frequency": bool(scale_grad_by_freq)})
+    op = ops.lookup_rows if sparse and weight._node is None and not scale_grad_by_freq else ops.lookup
+    return apply(op, (weight, input), {"padding": padding, "by_frequency": bool(scale_grad_by_freq)})
 
 
 def _check_bags(input: Tensor, weight: Tensor, offsets: Tensor | None, mode: str, weights: Tensor | None) -> None:
@@ -161,13 +162,12 @@ def embedding_bag(
         kept = np.flatnonzero(indices != padding_idx % rows)
         indices, bags = indices[kept], bags[kept]
         weights = None if weights is None else weights[constant(kept)]
-    return _bagged(weight, indices, bags, count, mode, weights, bool(scale_grad_by_freq))
+    op = ops.lookup_rows if sparse and weight._node is None and not scale_grad_by_freq else ops.lookup
+    looked_up = apply(op, (weight, constant(indices)), {"padding": None, "by_frequency": bool(scale_grad_by_freq)})
+    return _bagged(looked_up, bags, count, mode, weights)
 
 
-def _bagged(
-    weight: Tensor, indices: np.ndarray, bags: np.ndarray, count: int, mode: str, weights: Any, by_frequency: bool
-) -> Tensor:
-    looked_up = apply(ops.lookup, (weight, constant(indices)), {"padding": None, "by_frequency": by_frequency})
+def _bagged(looked_up: Tensor, bags: np.ndarray, count: int, mode: str, weights: Any) -> Tensor:
     if mode == "max":
         return apply(ops.max_bags, (looked_up, constant(bags)), {"count": count})[0]
     if weights is not None:

@@ -19,7 +19,7 @@ def blocks(page: Path) -> list[tuple[int, str]]:
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda page: page.name)
 def test_the_code_blocks_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
+    for name in [n for n in sys.modules if n.split(".")[0] in ("torch", "functorch")]:
         monkeypatch.delitem(sys.modules, name)  # a page starts as a reader does: torch, the oracle, is not there yet
     namespace = {"__name__": "__main__"}
     for line, source in blocks(page):

@@ -41,10 +41,11 @@ def wants_to_be_asked(kind: type) -> bool:
     return method is not None and method is not disabled_torch_function and kind is not Tensor
 
 
-def takers_among(values: Iterable[Any], found: list[Any] | None = None) -> list[Any]:
+def takers_among(values: Iterable[Any], found: list[Any] | None = None, depth: int = 3) -> list[Any]:
     """One object of each class that wants to be asked, subclasses before their bases, otherwise in order.
 
-    Lists and tuples are looked into: `torch.stack` takes its tensors in one.
+    Lists and tuples are looked into, as deep as functions take tensors: `torch.stack` takes them in a list, an index
+    may have lists in its tuple. No deeper, for a list may hold itself.
     """
     takers = [] if found is None else found
     for value in values:
@@ -52,7 +53,8 @@ def takers_among(values: Iterable[Any], found: list[Any] | None = None) -> list[
         if kind in _SILENT:
             continue
         if isinstance(value, (list, tuple)) and not wants_to_be_asked(kind):
-            takers_among(value, takers)
+            if depth:
+                takers_among(value, takers, depth - 1)
         elif wants_to_be_asked(kind) and not any(type(taker) is kind for taker in takers):
             place = next((i for i, taker in enumerate(takers) if isinstance(value, type(taker))), len(takers))
             takers.insert(place, value)

@@ -93,3 +93,23 @@ def test_modes_can_be_listed():
             assert overrides._get_current_function_mode_stack() == [outer, inner]
     """
     output(code)
+
+
+def test_arguments_that_hold_themselves_are_looked_at_once():
+    """In a process of its own: once a class wants to be asked, every function looks at its arguments."""
+    code = """
+import io
+import pullback as torch
+class Asked(torch.Tensor):
+    pass
+loop = [1]
+loop.append((loop,))
+asked = torch.ones(2).as_subclass(Asked)
+assert type(torch.stack([asked, asked])) is Asked
+file = io.BytesIO()
+torch.save(loop, file)
+file.seek(0)
+again = torch.load(file)
+assert again[1][0] is again
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

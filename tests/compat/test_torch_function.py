@@ -100,12 +100,13 @@ def test_arguments_that_hold_themselves_are_looked_at_once():
     code = """
 import io
 import pullback as torch
-class Asked(torch.Tensor):
-    pass
+class Asked:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return "asked"
 loop = [1]
 loop.append((loop,))
-asked = torch.ones(2).as_subclass(Asked)
-assert type(torch.stack([asked, asked])) is Asked
+assert torch.stack([Asked()]) == "asked"
 file = io.BytesIO()
 torch.save(loop, file)
 file.seek(0)

@@ -18,7 +18,7 @@ from ..return_types import returned_by
 from ..tensor import Tensor
 from .checks import not_implemented_for
 from .operands import as_tensor, float_operand
-from .registry import FUNCTIONS, IN_PLACE, METHODS, _claimed, public, store
+from .registry import FUNCTIONS, IN_PLACE, METHODS, claimed, public, store
 
 
 def unary(name: str, op: Op, *aliases: str, floating: bool = True, in_place: bool = True, doc: str) -> Callable[..., Any]:
@@ -27,7 +27,7 @@ def unary(name: str, op: Op, *aliases: str, floating: bool = True, in_place: boo
         if out is not None:
             return store(name, function, (input,), {}, out)
         if not isinstance(input, Tensor) or floating and input._array.dtype.kind in "biu":
-            if not isinstance(input, Tensor) and _claimed((input,), {}):  # an object with a `__torch_function__`
+            if not isinstance(input, Tensor) and claimed((input,), {}):  # an object with a `__torch_function__`
                 return function(input, out=out)
             input = float_operand(input, "input", name) if floating else as_tensor(input, "input", name)
         return apply_unary(op, input)

@@ -21,7 +21,7 @@ from ..ops import shape as ops
 from ..tensor import Tensor, anchor_of
 from . import shape as shapes
 from .operands import promote, wrap_dim
-from .registry import public, store
+from .registry import claimed, public, store
 
 ndarray = np.ndarray
 
@@ -289,7 +289,12 @@ def cat(tensors: Sequence[Tensor], dim: Any = 0, *, axis: Any = None, out: Tenso
     quick = _joined(rearranging.concatenate, tensors, dim, 0)
     if quick is not None:
         return quick
-    items = tensor_list(tensors, "cat")
+    try:
+        items = tensor_list(tensors, "cat")
+    except TypeError:
+        if not claimed((tensors,), {}):
+            raise
+        return cat(tensors, dim)  # which asks a foreign object among the tensors now
     shapes_given = [x._array.shape for x in items]
     if (0,) in shapes_given:  # torch skips such tensors whatever the others' dims are
         items = [x for x in items if x._array.shape != (0,)] or items[:1]
@@ -325,7 +330,12 @@ def stack(tensors: Sequence[Tensor], dim: Any = 0, *, axis: Any = None, out: Ten
     quick = _joined(rearranging.stack, tensors, dim, 1)
     if quick is not None:
         return quick
-    items = tensor_list(tensors, "stack")
+    try:
+        items = tensor_list(tensors, "stack")
+    except TypeError:
+        if not claimed((tensors,), {}):
+            raise
+        return stack(tensors, dim)
     first = items[0]._array.shape
     for number, x in enumerate(items):
         if x._array.shape != first:

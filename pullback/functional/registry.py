@@ -100,7 +100,7 @@ def with_numpy_names(f: Callable[..., Any]) -> Callable[..., Any]:
         except NotBatchable as error:
             return looped(f, args, kwargs, error)
         except (TypeError, AttributeError):
-            if not _claimed(args, kwargs):
+            if not claimed(args, kwargs):
                 raise
             return function(*args, **kwargs)
 
@@ -114,11 +114,11 @@ def looped(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any],
     return call_example_by_example(f, args, kwargs, error)
 
 
-def _claimed(args: tuple[Any, ...], kwargs: dict[Any, Any]) -> bool:
+def claimed(args: tuple[Any, ...], kwargs: dict[Any, Any]) -> bool:
     """Whether a function failed because of an object with a `__torch_function__`, which is asked from now on."""
-    from ..torch_function import claimed
+    from .. import torch_function
 
-    return claimed(args, kwargs)
+    return torch_function.claimed(args, kwargs)
 
 
 def renamed(f: Callable[..., Any], kwargs: dict[Any, Any]) -> dict[Any, Any]:
@@ -146,7 +146,7 @@ def with_out(f: Callable[..., Any]) -> Callable[..., Any]:
             except NotBatchable as error:
                 return looped(f, args, kwargs, error)
             except (TypeError, AttributeError):
-                if not _claimed(args, kwargs):
+                if not claimed(args, kwargs):
                     raise
                 return function(*args, **kwargs)
         return store(f.__name__, f, args, kwargs, out)

@@ -98,7 +98,6 @@ def test_modes_can_be_listed():
 def test_arguments_that_hold_themselves_are_looked_at_once():
     """In a process of its own: once a class wants to be asked, every function looks at its arguments."""
     code = """
-import io
 import pullback as torch
 class Asked:
     @classmethod
@@ -107,10 +106,10 @@ class Asked:
 loop = [1]
 loop.append((loop,))
 assert torch.stack([Asked()]) == "asked"
-file = io.BytesIO()
-torch.save(loop, file)
-file.seek(0)
-again = torch.load(file)
-assert again[1][0] is again
+try:
+    torch.stack(loop)
+except TypeError as error:
+    print(error)
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.startswith("expected Tensor as element 0"), result.stderr

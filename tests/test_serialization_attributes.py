@@ -42,3 +42,16 @@ def test_a_saved_file_can_be_read_by_its_name_before_it_is_closed(tmp_path):
     with open(tmp_path / "weights.pt", "wb") as file:
         pullback.save(pullback.ones(2), file)
         assert pullback.load(file.name).tolist() == [1, 1]
+
+
+def test_what_belongs_to_a_pass_is_not_saved():
+    """Neither a `.grad` nor a `.jac`, nor hooks that wait for a gradient: these cannot be written at all."""
+    weight = pullback.ones(2, requires_grad=True)
+    (weight * 3).backward(batched=True)
+    idle = pullback.ones(2)
+    idle._backward_hooks = {0: lambda gradient: gradient}
+    buffer = io.BytesIO()
+    pullback.save([weight, idle], buffer)
+    buffer.seek(0)
+    for tensor in pullback.load(buffer):
+        assert not hasattr(tensor, "jac") and not tensor._backward_hooks

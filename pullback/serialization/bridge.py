@@ -112,6 +112,10 @@ def parts_of_tensor(tensor: Any) -> TensorParts:
     )  # fmt: skip
 
 
+# What tensors have of their own without a default on their class. A `.jac` is not saved, as a `.grad` is not.
+_OWN = frozenset({"_array", "_idle_hooks", "jac", "persistent"})
+
+
 def attributes_of_tensor(tensor: Any) -> dict[str, Any]:
     """What a program has attached to a tensor."""
     return {name: value for name, value in vars(tensor).items() if is_attachable(tensor, name)}
@@ -119,7 +123,7 @@ def attributes_of_tensor(tensor: Any) -> dict[str, Any]:
 
 def is_attachable(tensor: Any, name: Any) -> bool:
     """Whether an attribute of this name is nothing of the tensor's own."""
-    return type(name) is str and name not in ("_array", "persistent") and not hasattr(type(tensor), name)
+    return type(name) is str and name not in _OWN and not hasattr(type(tensor), name)
 
 
 def _is_parameter(tensor: Any) -> bool:

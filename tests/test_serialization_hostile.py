@@ -257,6 +257,7 @@ def test_memory_stays_within_the_file():
 def seeds():
     """Small valid files of every kind that is read."""
     value = {"w": tensor(np.arange(6.0, dtype=np.float32)), "n": [1, "a", (2.5, None)], "p": tensor([1.0])}
+    value["p"].note = {"attached": [1]}
     buffer = io.BytesIO()
     save(value, buffer)
     yield buffer.getvalue(), load

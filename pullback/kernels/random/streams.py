@@ -28,7 +28,7 @@ _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _LOW_24_BITS, _UNIT = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32)
 _BLOCK = 1 << 15  # values for each pass: draws and results stay in the cache
 _FEW_NORMALS = 2 * FEW  # they take a hundred steps, so that it pays for more of them
-_NORMALS_AT_ONCE = 1 << 16  # for each thread
+_NORMALS_AT_ONCE = 1 << 17  # for each thread
 _KINDS = 128  # transforms kept of each distribution
 
 

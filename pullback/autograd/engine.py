@@ -505,7 +505,7 @@ def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -
     results = list(rule(cotangent, *arguments))
     if len(results) < len(edges):
         results += [None] * (len(edges) - len(results))
-    known = set()
+    known = set(map(id, cotangent)) if type(cotangent) is tuple else set()  # which may be the caller's own weights
     for position, result in enumerate(results):
         if type(result) is ndarray:
             if id(result) in known:

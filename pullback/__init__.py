@@ -6,6 +6,7 @@ Parts that not every program needs (`nn`, `optim`, `linalg`, ...) are imported w
 
 from __future__ import annotations
 
+import os as _os
 import warnings as _warnings
 from math import e, inf, nan, pi
 from typing import Any
@@ -13,6 +14,9 @@ from typing import Any
 # NumPy reports overflow and division by zero as warnings where torch is silent. Only those raised by our own calls are
 # switched off; the user's NumPy code keeps its settings.
 _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"pullback\.")
+
+# Modules such as `pullback.cuda`, which answer for what is not here, lie in a room of their own.
+__path__.append(_os.path.join(__path__[0], "stand_ins"))
 
 from . import creation as _creation  # noqa: E402
 from . import dtypes as _dtypes  # noqa: E402

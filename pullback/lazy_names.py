@@ -6,7 +6,7 @@ from typing import Any
 
 SUBMODULES: frozenset[Any] = frozenset(
     {
-        "_C", "__config__", "__future__", "_dynamo", "_subclasses", "_utils", "_vmap_internals", "accelerator", "amp",
+        "_C", "__config__", "__future__", "_dynamo", "_subclasses", "_utils", "accelerator", "amp",
         "array_api",
         "autograd", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "explaining", "fft", "func",
         "futures", "fx", "hub", "implicit", "jit", "library", "linalg", "masked", "mps", "multi", "multiprocessing",

@@ -83,9 +83,9 @@ def layout_of(self: Tensor) -> Any:
 
 def to_gpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> NoReturn:
     """There is no GPU: raises what torch's CPU build raises."""
-    from .cuda import refuse
+    from . import cuda
 
-    refuse()
+    cuda.refuse()
 
 
 def _only_sparse(name: str) -> Any:

@@ -8,6 +8,7 @@ only says whether they are up to date.
 from __future__ import annotations
 
 import ast
+import importlib.util
 import inspect
 import sys
 from pathlib import Path
@@ -181,14 +182,20 @@ def _returns(function: Any) -> Any:
     return getattr(function, "__annotations__", {}).get("return", inspect.Signature.empty)
 
 
+def _home(module: str) -> str:
+    """Where the file of a module lies, as a relative import: `pullback.cuda` is `.stand_ins.cuda`."""
+    path = Path(importlib.util.find_spec(module).origin).relative_to(PACKAGE).with_suffix("")
+    return "." + ".".join(part for part in path.parts if part != "__init__")
+
+
 def package_stub() -> str:
     import pullback
     from pullback.dtypes import ALIASES, ALL_DTYPES, dtype
 
     load_everything()
     lines = [_HEADER.format(what="The names of the package.").rstrip(), ""]
-    modules = sorted(name for name in pullback._SUBMODULES if (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").exists())
-    lines += [f"from . import {name} as {name}" for name in modules]
+    modules = sorted(pullback._SUBMODULES)
+    lines += [f"from {_home(f'pullback.{name}').rpartition('.')[0] or '.'} import {name} as {name}" for name in modules]
     lines += ["from .device import device as device", "from .dtypes import dtype as dtype"]
     lines += ["from .size import Size as Size", "from .tensor import Tensor as Tensor", "", "__version__: str"]
     lines += [f"{name}: _dtype" for name in dict.fromkeys([*(d.name for d in ALL_DTYPES), *ALIASES])]
@@ -203,9 +210,9 @@ def package_stub() -> str:
         if name.startswith("_") or value is None or inspect.ismodule(value) or name in ("annotations", "Any"):
             continue
         if inspect.isclass(value):
-            home = value.__module__.removeprefix("pullback")
             ours = value.__module__.startswith("pullback.")
-            lines.append(f"from {home} import {value.__name__} as {name}" if ours else f"{name}: Any")
+            line = f"from {_home(value.__module__)} import {value.__name__} as {name}" if ours else f"{name}: Any"
+            lines.append(line)
         elif callable(value) and not isinstance(value, dtype):
             lines.append(f"def {name}{signature(value)}: ...")
         else:

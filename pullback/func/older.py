@@ -16,6 +16,7 @@ from .. import func
 from ..functional.registry import FUNCTIONS
 from ..nn import Module
 from .batching import chunk_vmap
+from .batching import vmap as current_vmap
 from .modules import functional_call, replace_all_batch_norm_modules_
 
 __all__ = [
@@ -61,6 +62,11 @@ jacrev: Callable[..., Any] = _older("jacrev", "torch.func.jacrev")
 jacfwd: Callable[..., Any] = _older("jacfwd", "torch.func.jacfwd")
 hessian: Callable[..., Any] = _older("hessian", "torch.func.hessian")
 functionalize: Callable[..., Any] = _older("functionalize", "torch.func.functionalize")
+
+
+def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_through: bool = False) -> Any:
+    """`torch._vmap_internals._vmap`, the first form of all."""
+    return current_vmap(func, in_dims, out_dims)
 
 
 class FunctionalModuleWithBuffers(Module):

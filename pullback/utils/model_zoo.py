@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import hub
-from ..hub import load_state_dict_from_url
 
-load_url = load_state_dict_from_url
+load_url = load_state_dict_from_url = hub.load_state_dict_from_url
 
 __all__ = ["load_state_dict_from_url", "load_url"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...amp import GradScaler as _GradScaler
-from ...amp import autocast as _autocast
+from pullback.amp import GradScaler as _GradScaler
+from pullback.amp import autocast as _autocast
 
 __all__ = ["GradScaler", "autocast"]
 

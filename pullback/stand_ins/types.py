@@ -7,11 +7,11 @@ import os
 from collections.abc import Sequence
 from typing import IO, Any, TypeAlias, Union
 
-from .device import device
-from .dtypes import dtype
-from .layout import layout
-from .size import Size
-from .tensor import Tensor
+from pullback.device import device
+from pullback.dtypes import dtype
+from pullback.layout import layout
+from pullback.size import Size
+from pullback.tensor import Tensor
 
 Number: TypeAlias = Union[builtins.int, builtins.float, builtins.bool]  # noqa: UP007 (a value, not an annotation)
 PySymType: TypeAlias = Number

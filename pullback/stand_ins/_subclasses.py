@@ -1,8 +1,10 @@
-"""`torch._subclasses.fake_tensor`: what code asks to find out whether it is being traced."""
+"""`torch._subclasses`: what code asks to find out whether it is being traced. It never is."""
 
 from __future__ import annotations
 
 from typing import Any
+
+__all__ = ["FakeTensor", "is_fake"]
 
 
 class FakeTensor:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...amp import GradScaler as _GradScaler
-from ...amp import autocast as _autocast
-from ...amp import custom_bwd as _custom_bwd
-from ...amp import custom_fwd as _custom_fwd
+from pullback.amp import GradScaler as _GradScaler
+from pullback.amp import autocast as _autocast
+from pullback.amp import custom_bwd as _custom_bwd
+from pullback.amp import custom_fwd as _custom_fwd
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 

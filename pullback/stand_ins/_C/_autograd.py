@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..autograd.grad_mode import set_versions
-from ..autograd.graph import saved_hooks_allowed as _saved_tensors_hooks_is_enabled
-from ..autograd.running import keeps_graph as _get_current_graph_task_keep_graph
-from ..autograd.saved import RawSaved as SavedTensor
-from ..tensor import Tensor
+from pullback.autograd.grad_mode import set_versions
+from pullback.autograd.graph import saved_hooks_allowed as _saved_tensors_hooks_is_enabled
+from pullback.autograd.running import keeps_graph as _get_current_graph_task_keep_graph
+from pullback.autograd.saved import RawSaved as SavedTensor
+from pullback.tensor import Tensor
 
 __all__ = [
     "SavedTensor", "_get_current_graph_task_keep_graph", "_saved_tensors_hooks_is_enabled",

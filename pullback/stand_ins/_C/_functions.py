@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.graph import AccumulateGrad
-from ..autograd.node import Node
-from ..autograd.special_nodes import DelayedError, Error, UndefinedGrad, UndefinedGradBackward
+from pullback.autograd.graph import AccumulateGrad
+from pullback.autograd.node import Node
+from pullback.autograd.special_nodes import DelayedError, Error, UndefinedGrad, UndefinedGradBackward
 
 __all__ = ["AccumulateGrad", "DelayedError", "Error", "UndefinedGrad", "UndefinedGradBackward"]
 

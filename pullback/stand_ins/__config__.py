@@ -14,6 +14,6 @@ def show() -> str:
 
 def parallel_info() -> str:
     """How many threads operations are split over."""
-    from .runtime import get_num_threads
+    from pullback.runtime import get_num_threads
 
     return f"Pullback\n\tget_num_threads() : {get_num_threads()}\n"

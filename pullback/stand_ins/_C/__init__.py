@@ -8,15 +8,16 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from ..autograd.forward_ad import _set_fwd_grad_enabled
-from ..autograd.mode import is_grad_enabled, transform_depth
-from ..autograd.running import execution_order as _current_graph_task_execution_order
-from ..autograd.running import pass_number as _current_graph_task_id
-from ..autograd.running import running_node as _current_autograd_node
-from ..autograd.running import will_run as _will_engine_execute_node
-from ..tensor import Tensor
-from ..tensor import disabled_torch_function as _disabled_torch_function_impl
-from ..torch_function import DisableTorchFunction, DisableTorchFunctionSubclass
+from pullback.autograd.forward_ad import _set_fwd_grad_enabled
+from pullback.autograd.mode import is_grad_enabled, transform_depth
+from pullback.autograd.running import execution_order as _current_graph_task_execution_order
+from pullback.autograd.running import pass_number as _current_graph_task_id
+from pullback.autograd.running import running_node as _current_autograd_node
+from pullback.autograd.running import will_run as _will_engine_execute_node
+from pullback.tensor import Tensor
+from pullback.tensor import disabled_torch_function as _disabled_torch_function_impl
+from pullback.torch_function import DisableTorchFunction, DisableTorchFunctionSubclass
+
 from . import _autograd, _functions
 from ._dispatch import DispatchKey, DispatchKeySet, _ExcludeDispatchKeyGuard
 
@@ -64,7 +65,7 @@ def _log_api_usage_once(event: str) -> None:
 
 def _get_accelerator(check: bool | None = None) -> Any:
     """The device that computes: the CPU."""
-    from ..device import cpu
+    from pullback.device import cpu
 
     return cpu
 
@@ -80,7 +81,7 @@ def __getattr__(name: str) -> Any:
 
         return import_module(f"{__name__}.{name}")
     if name == "_LinAlgError":
-        from ..linalg import LinAlgError
+        from pullback.linalg import LinAlgError
 
         return LinAlgError
     if name == "Generator":

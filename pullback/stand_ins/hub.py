@@ -36,7 +36,7 @@ def load_state_dict_from_url(
     file_name: str | None = None, weights_only: bool = True,
 ) -> dict[str, Any]:  # fmt: skip
     """The weights of a file that is in `model_dir` already; they are not downloaded."""
-    from .serialization import load as load_file
+    from pullback.serialization import load as load_file
 
     folder = model_dir or os.path.join(get_dir(), "checkpoints")
     path = os.path.join(folder, file_name or os.path.basename(urlparse(url).path))

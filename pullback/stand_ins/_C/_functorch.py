@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays.batched import Batched
-from ..autograd.mode import transform_depth
+from pullback.arrays.batched import Batched
+from pullback.autograd.mode import transform_depth
 
 
 def is_batchedtensor(tensor: Any) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..device import device as device_type
-from ..nn.modules.module import _parse_to as parse_arguments
+from pullback.device import device as device_type
+from pullback.nn.modules.module import _parse_to as parse_arguments
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .dtypes import dtype
-    from .tensor import Tensor
+    from pullback.dtypes import dtype
+    from pullback.tensor import Tensor
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
@@ -42,7 +42,7 @@ def _element_size(dtype: dtype) -> int:
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
     """The number of a device; -1 for the CPU, where it is allowed."""
-    from .device import device as device_type
+    from pullback.device import device as device_type
 
     if isinstance(device, int):
         return device

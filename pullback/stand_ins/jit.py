@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final, NoReturn, TypeVar
 
-from .nn.modules.module import Module
+from pullback.nn.modules.module import Module
 
 T = TypeVar("T")
 

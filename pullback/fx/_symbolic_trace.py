@@ -1,5 +1,0 @@
-"""Where torch keeps `torch.fx.Tracer`."""
-
-from . import Tracer
-
-__all__ = ["Tracer"]

@@ -21,7 +21,6 @@ __path__.append(_os.path.join(__path__[0], "stand_ins"))
 from . import creation as _creation  # noqa: E402
 from . import dtypes as _dtypes  # noqa: E402
 from . import interop as _interop  # noqa: E402
-from . import lazy_names as _lazy_names  # noqa: E402
 from . import methods as _methods  # noqa: E402
 from . import ranges as _ranges  # noqa: E402
 from . import runtime as _runtime  # noqa: E402, F401
@@ -68,6 +67,7 @@ from .interop import from_dlpack, from_numpy, to_dlpack  # noqa: E402
 from .printing import set_printoptions  # noqa: E402
 from .size import Size  # noqa: E402
 from .tensor import Tensor  # noqa: E402
+from .torch_names import lazy as _lazy  # noqa: E402
 from .version import __version__  # noqa: E402
 
 _interop.attach()
@@ -79,7 +79,7 @@ for _name, _dtype in _dtypes.ALIASES.items():
 del _name, _dtype
 
 newaxis = None
-_SUBMODULES, _LAZY = _lazy_names.SUBMODULES, _lazy_names.LAZY
+_SUBMODULES, _LAZY = _lazy.SUBMODULES, _lazy.LAZY
 
 
 def __getattr__(name: str) -> Any:
@@ -99,13 +99,13 @@ def __getattr__(name: str) -> Any:
                 raise
     if name == "torch":  # as in torch itself, where programs look names up from either end
         return importlib.import_module(__name__)
-    from .native_names import find
+    from .torch_names.layer_functions import find
 
     value = find(name)
     if value is not None:
         globals()[name] = value
         return value
-    from .torch_names import missing_attribute
+    from .torch_names.lookup import missing_attribute
 
     raise missing_attribute("torch", name)
 

@@ -107,7 +107,7 @@ from .amp.grad_scaler import GradScaler as GradScaler
 HalfTensor: Any
 IntTensor: Any
 LongTensor: Any
-from .legacy_types import OutOfMemoryError as OutOfMemoryError
+from .torch_names.legacy_types import OutOfMemoryError as OutOfMemoryError
 ShortTensor: Any
 from .torch_version import TorchVersion as TorchVersion
 from .raw_storage import TypedStorage as TypedStorage

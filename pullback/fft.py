@@ -302,6 +302,6 @@ run_in_float32(globals(), (name for name in __all__ if not name.endswith(("freq"
 
 
 def __getattr__(name: str) -> NoReturn:
-    from .torch_names import missing_attribute
+    from .torch_names.lookup import missing_attribute
 
     raise missing_attribute("torch.fft", name)

@@ -12,7 +12,7 @@ from typing import Any
 
 from .autograd import Function
 from .tensor import Tensor
-from .torch_ops import Operator, put
+from .torch_names.operators import Operator, put
 
 __all__ = [
     "CustomOpDef", "Library", "custom_op", "define", "impl", "impl_abstract", "infer_schema", "opcheck",

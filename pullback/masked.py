@@ -284,6 +284,6 @@ def logaddexp(
 
 
 def __getattr__(name: str) -> NoReturn:
-    from .torch_names import missing_attribute
+    from .torch_names.lookup import missing_attribute
 
     raise missing_attribute("torch.masked", name)

@@ -129,7 +129,7 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
 @cache
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """The functions that ask their arguments, by namespace."""
-    from .torch_names import find_torch_name
+    from .torch_names.lookup import find_torch_name
 
     found: dict[Any, dict[Any, None]] = {}
     for name, function in public_functions():

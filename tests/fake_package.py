@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent / "pullback"
-REAL_FILES = ["alias.py", "torch_names.py", "placeholders.py", "torch_version.py", "version.py", "__main__.py", "cli"]
+REAL_FILES = ["torch_names", "torch_version.py", "version.py", "__main__.py", "cli"]
 
 FAKE_FILES = {
     "__init__.py": """

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from pullback.cli.scan import Unreadable, Use, scan_file, source_files
-from pullback.torch_names import COVERAGE_PAGE, find_torch_name, has_torch_name, nearest_torch_name
+from pullback.torch_names.lookup import COVERAGE_PAGE, find_torch_name, has_torch_name, nearest_torch_name
 
 _PLACES_SHOWN = 5
 

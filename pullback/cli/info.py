@@ -38,7 +38,7 @@ def _installed_version(package: str) -> str | None:
 
 
 def _devices() -> list[str]:
-    from pullback.torch_names import find_torch_name
+    from pullback.torch_names.lookup import find_torch_name
 
     devices = ["cpu"]
     try:
@@ -49,7 +49,7 @@ def _devices() -> list[str]:
 
 
 def _threads() -> dict[str, Any]:
-    from pullback.torch_names import find_torch_name
+    from pullback.torch_names.lookup import find_torch_name
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     facts: dict[str, Any] = {"cores": cores}

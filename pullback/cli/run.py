@@ -22,7 +22,8 @@ Runs a program that says `import torch`, unchanged, on Pullback. SCRIPT may also
 a __main__.py. Everything after the program belongs to the program."""
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_OUR_FILES = {os.path.abspath(__file__), os.path.join(_PACKAGE, "alias.py"), os.path.join(_PACKAGE, "torch_names.py")}
+_ALIAS = os.path.join(_PACKAGE, "torch_names")
+_OUR_FILES = {os.path.abspath(__file__), os.path.join(_ALIAS, "alias.py"), os.path.join(_ALIAS, "lookup.py")}
 
 
 class _Arguments(list[str]):
@@ -36,7 +37,7 @@ class _Arguments(list[str]):
 
 
 def _restore_arguments(arguments: list[str]) -> _Arguments:
-    from pullback.alias import install_as_torch
+    from pullback.torch_names.alias import install_as_torch
 
     install_as_torch()
     return _Arguments(arguments)
@@ -153,7 +154,7 @@ def main(arguments: list[str]) -> int:
         print(f"pullback run: unknown option {first!r}\n\n{USAGE}", file=sys.stderr)
         return 2
 
-    from pullback.alias import install_as_torch
+    from pullback.torch_names.alias import install_as_torch
 
     install_as_torch()
     if first == "-m":

@@ -29,7 +29,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
-    from ..placeholders import placeholder
+    from ..torch_names.placeholders import placeholder
 
     return placeholder(f"torch._functorch.{name}")  # functorch had more, which may be imported
 

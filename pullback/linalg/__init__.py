@@ -50,6 +50,6 @@ run_in_float32(globals(), """cholesky cholesky_ex cond eig eigh eigvals eigvalsh
 
 
 def __getattr__(name: str) -> NoReturn:
-    from ..torch_names import missing_attribute
+    from ..torch_names.lookup import missing_attribute
 
     raise missing_attribute("torch.linalg", name)

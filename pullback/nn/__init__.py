@@ -41,6 +41,6 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(f"{__name__}.grad")
-    from ..torch_names import missing_attribute
+    from ..torch_names.lookup import missing_attribute
 
     raise missing_attribute("torch.nn", name)

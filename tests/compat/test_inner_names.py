@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 import pullback
-from pullback.torch_names import find_torch_name
+from pullback.torch_names.lookup import find_torch_name
 
 torch = pytest.importorskip("torch")
 

@@ -3,8 +3,8 @@
 import pytest
 
 import pullback
-from pullback import torch_ops
-from pullback.torch_names import find_torch_name, has_torch_name
+from pullback.torch_names import operators
+from pullback.torch_names.lookup import find_torch_name, has_torch_name
 
 
 @pytest.mark.parametrize(
@@ -16,17 +16,17 @@ def test_operators_of_the_core_are_the_functions_of_that_name(name):
 
 def test_the_name_ops_means_torchs_operators_under_the_alias_only():
     assert pullback.ops.__name__ == "pullback.ops"
-    assert find_torch_name("torch.ops") is torch_ops
+    assert find_torch_name("torch.ops") is operators
     assert not has_torch_name("torch.ops.aten.no_such_operator")
 
 
 def test_private_operators_can_be_mentioned_and_say_so_when_called():
-    assert torch_ops.aten._embedding_bag.default is torch_ops.aten._embedding_bag.default
+    assert operators.aten._embedding_bag.default is operators.aten._embedding_bag.default
     with pytest.raises(NotImplementedError, match="aten._embedding_bag"):
-        torch_ops.aten._embedding_bag(pullback.ones(1))
+        operators.aten._embedding_bag(pullback.ones(1))
 
 
-@pytest.mark.parametrize("call", [lambda: torch_ops.load_library("x.so"), lambda: torch_ops.some.operator])
+@pytest.mark.parametrize("call", [lambda: operators.load_library("x.so"), lambda: operators.some.operator])
 def test_compiled_operators_are_refused_with_a_way_out(call):
     with pytest.raises((OSError, AttributeError), match="torch.library.custom_op"):
         call()

@@ -181,6 +181,6 @@ def __getattr__(name: str) -> Any:
         from .. import grad
 
         return grad
-    from ...torch_names import missing_attribute
+    from ...torch_names.lookup import missing_attribute
 
     raise missing_attribute("torch.nn.functional", name)

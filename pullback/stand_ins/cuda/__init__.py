@@ -213,7 +213,7 @@ set_per_process_memory_fraction = memory_snapshot = can_device_access_peer = ref
 
 
 def _legacy(name: str) -> Any:
-    from pullback.legacy_types import tensor_type
+    from pullback.torch_names.legacy_types import tensor_type
 
     return tensor_type(name, on_gpu=True)
 
@@ -224,7 +224,7 @@ def __getattr__(name: str) -> Any:
 
         return import_module(f"{__name__}.{name}")
     if name == "OutOfMemoryError":
-        from pullback.legacy_types import OutOfMemoryError
+        from pullback.torch_names.legacy_types import OutOfMemoryError
 
         return OutOfMemoryError
     if name.endswith("Tensor"):

@@ -40,6 +40,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> NoReturn:
-    from ...torch_names import missing_attribute
+    from ...torch_names.lookup import missing_attribute
 
     raise missing_attribute("torch.utils.data", name)

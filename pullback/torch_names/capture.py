@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .autograd.tape import wrap
+from ..autograd.tape import wrap
 
 
 def _message(message: Any) -> str:

@@ -3,7 +3,7 @@
 One finder at the head of `sys.meta_path` resolves `torch` and every `torch.x.y`, so an installed torch is never
 looked at. `torch.x.y` *is* the module `pullback.x.y`; `torch` itself is a module of its own (it has another name and
 version) that carries Pullback's attributes. The same finder answers `importlib.metadata.version("torch")`.
-What is missing is named in the error, with the nearest supported name; that wording lives in `torch_names`.
+What is missing is named in the error, with the nearest supported name; that wording lives in `lookup.py`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pullback import version
-from pullback.placeholders import PlaceholderLoader, advice_for, mentioned
 from pullback.tensor import Tensor
-from pullback.torch_names import ELSEWHERE, explain_missing, missing_attribute
 from pullback.torch_version import TorchVersion
+
+from .lookup import ELSEWHERE, explain_missing, missing_attribute
+from .placeholders import PlaceholderLoader, advice_for, mentioned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -97,7 +97,7 @@ class Placeholder(type):
     torch_name: str
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        from .torch_names import COVERAGE_PAGE
+        from .lookup import COVERAGE_PAGE
 
         name = cls.torch_name
         if name.rpartition(".")[2].startswith("is_"):

@@ -14,7 +14,7 @@ def _nth(value: Any, index: int) -> Any:
 
 def find(name: str) -> Callable[..., Any] | None:
     """The function of that name, made from the tensor method it repeats; None if there is no such method."""
-    from .tensor import Tensor
+    from ..tensor import Tensor
 
     method = name.removeprefix(_PREFIX)
     if method == name:
@@ -22,7 +22,7 @@ def find(name: str) -> Callable[..., Any] | None:
     if method == "zero_":
         method_of: Callable = Tensor.zero_
     elif method.rstrip("_") == "norm":
-        from .linalg import vector_norm as method_of
+        from ..linalg import vector_norm as method_of
     else:
         found = {"maximum_": "clamp_min_", "minimum_": "clamp_max_"}.get(method, method)
         if not hasattr(Tensor, found):

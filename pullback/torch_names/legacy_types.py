@@ -8,10 +8,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from . import dtypes
-from .creation import legacy_tensor
-from .device import cpu, device, require_cpu
-from .tensor import Tensor
+from .. import dtypes
+from ..creation import legacy_tensor
+from ..device import cpu, device, require_cpu
+from ..tensor import Tensor
 
 _DTYPES = {
     "FloatTensor": dtypes.float32, "DoubleTensor": dtypes.float64, "HalfTensor": dtypes.float16,
@@ -114,7 +114,7 @@ def get_device_module(device: Any = None) -> Any:
     """The module of a device type, as in `torch.get_device_module("cuda")`."""
     import importlib
 
-    from .device import device as device_type
+    from ..device import device as device_type
 
     name = "cpu" if device is None else device_type(device).type
     return importlib.import_module(f"pullback.{name}")

@@ -16,20 +16,20 @@ SUBMODULES: frozenset[Any] = frozenset(
 )  # fmt: skip
 
 _BY_MODULE = {
-    "alias": "install_as_torch uninstall_as_torch",
+    "torch_names.alias": "install_as_torch uninstall_as_torch",
     "serialization": "save load",
     "func": "vmap",
     "explaining": "explain memory",
     "layout": "layout memory_format strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
     "preserve_format contiguous_format legacy_contiguous_format channels_last channels_last_3d",
-    "legacy_types": "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor "
+    "torch_names.legacy_types": "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor "
     "LongTensor BoolTensor ComplexFloatTensor ComplexDoubleTensor set_default_tensor_type typename get_default_device "
     "set_default_device get_device_module OutOfMemoryError AcceleratorError",
     "raw_storage": "UntypedStorage TypedStorage is_storage",
     "compiler": "compile",
     "futures": "Future",
     "sparse": "sparse_coo_tensor sparse_csr_tensor spmm dsmm smm saddmm",
-    "capture": "_assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
+    "torch_names.capture": "_assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
     "_check_type _check_value _has_compatible_shallow_copy_type _shape_as_tensor cond while_loop sym_float sym_int sym_ite "
     "sym_max sym_min sym_not sym_sqrt sym_sum",
     "amp": "autocast GradScaler",

@@ -29,7 +29,7 @@ def _translated(function: Callable) -> Callable:
 
 
 def _functional() -> Any:
-    from .nn import functional
+    from ..nn import functional
 
     return functional
 
@@ -172,8 +172,8 @@ def find(name: str) -> Callable[..., Any] | None:
     if name in SAME:
         return getattr(_functional(), name, None)
     if name.endswith("_"):
-        from .functional.registry import IN_PLACE
-        from .tensor import Tensor
+        from ..functional.registry import IN_PLACE
+        from ..tensor import Tensor
 
         if name in IN_PLACE or name in ("as_strided_", "resize_as_"):
             return getattr(Tensor, name)

@@ -42,7 +42,7 @@ ELSEWHERE: dict[str, str] = {
     "torch.multiprocessing.pool": "multiprocessing.pool",
     "torch.multiprocessing.queue": "multiprocessing.queues",
     "torch.onnx.symbolic_helper": "pullback.onnx",
-    "torch.ops": "pullback.torch_ops",
+    "torch.ops": "pullback.torch_names.operators",
     "torch.storage": "pullback.raw_storage",
     "torch.testing._comparison": "pullback.testing.comparison",
     "torch.utils._contextlib": "pullback.autograd.grad_mode",

@@ -94,3 +94,45 @@ def test_layers_are_run_by_their_test_case():
     assert x.grad is None and layer.weight.grad is None
     common_nn._test_module_empty_input(case, layer, pullback.zeros(0, 2), check_size=False)
     assert len(list(common_nn._create_basic_net()[2].parameters())) == 2
+
+
+def test_a_mark_knows_the_class_and_the_device_and_names_are_torchs():
+    class tables(common_utils._TestParametrizer):
+        def _parametrize_test(self, test, generic_cls, device_cls):
+            for entry in ("one", "two"):
+                skips = [unittest.skip("two")] if entry == "two" else []
+                kwargs = {"entry": (entry, generic_cls.__name__, device_cls.device_type), "dtype": pullback.float64}
+                yield test, entry, kwargs, lambda given, skips=skips: skips if given["flag"] else []
+
+    seen = []
+
+    class TestGeneric(common_utils.TestCase):
+        @common_utils.parametrize("shape", [(1,), (2,)])
+        @common_utils.parametrize("flag", [True, False])
+        @tables()
+        def test_it(self, device, dtype, entry, flag, shape):
+            seen.append((device, dtype, entry, flag, shape))
+
+    scope = {"TestGeneric": TestGeneric}
+    common_device_type.instantiate_device_type_tests(TestGeneric, scope)
+    case = scope["TestGenericCPU"]
+    names = [name for name in dir(case) if name.startswith("test_it_")]
+    assert len(names) == 8 and "test_it_shape1_flag_False_two_cpu_float64" in names
+    result = unittest.TestResult()
+    for name in names:
+        case(name).run(result)
+    assert result.wasSuccessful() and len(result.skipped) == 2 and len(seen) == 6
+    assert seen[0] == ("cpu", pullback.float64, ("one", "TestGeneric", "cpu"), False, (1,))
+
+
+def test_decorators_of_a_table_are_for_the_tests_they_name():
+    from pullback.testing._internal.common_methods_invocations import DecorateInfo
+
+    info = DecorateInfo(
+        unittest.skip("no"), "TestIt", "test_it", dtypes=(pullback.float32,), active_if=lambda kwargs: kwargs["flag"]
+    )
+    asked = {"cls_name": "TestIt", "test_name": "test_it", "device_type": "cpu", "dtype": pullback.float32}
+    assert info.is_active(**asked, param_kwargs={"flag": 1}) and len(info.decorators) == 1
+    assert not info.is_active(**asked, param_kwargs={"flag": 0})
+    for key, other in (("cls_name", "TestOther"), ("test_name", "test_other"), ("dtype", pullback.float64)):
+        assert not info.is_active(**{**asked, key: other}, param_kwargs={})

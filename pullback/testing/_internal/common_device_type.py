@@ -6,12 +6,14 @@ and which tests are for other devices.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import unittest
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .common_utils import TestCase, _does_nothing
-from .parametrization import Case, expanded
+from .parametrization import Case, expanded, method
 
 
 class tol(NamedTuple):
@@ -112,8 +114,8 @@ def instantiate_device_type_tests(
         if not member.startswith("test") or not inspect.isfunction(value):
             continue
         members[member] = None  # the generic form does not run
-        for each, test in expanded(value, _device_cases(value)).items():
-            members[each] = _with_tolerance(test, value)
+        for case in expanded(value, generic_test_class, _OnCPU):
+            members.update((test.__name__, test) for test in _on_cpu(member, case, value))
     for member, value in list(vars(generic_test_class).items()):  # `super()` of either class goes past the generic one
         if not member.startswith("__") and member not in members:
             members[member] = value
@@ -127,33 +129,43 @@ def instantiate_device_type_tests(
     scope[f"{name}CPU"] = concrete
 
 
-def _device_cases(function: Any) -> list[list[Case]]:
+class _OnCPU:
+    """What marks ask about the class they make tests for."""
+
+    device_type: str = "cpu"
+
+
+def _on_cpu(name: str, case: Case, function: Any) -> Iterator[Any]:
+    """The tests of a case, one for each dtype asked for; device and dtype are arguments and end the name."""
+    start = f"{name}_{case.suffix}" if case.suffix else name
     names = inspect.signature(function).parameters
     if "device" not in names and "devices" not in names:
-        return []
+        yield method(case, start)
+        return
     device: dict[str, Any] = {"device": "cpu"} if "device" in names else {"devices": ["cpu"]}
-    cases = [[Case(device, "cpu")]]
-    given = getattr(function, "_test_dtypes", ())
-    if given:
-        key = "dtypes" if isinstance(given[0], (list, tuple)) else "dtype"
-        cases.append([Case({key: each}, _dtype_name(each)) for each in given])
-    return cases
+    for dtype in getattr(function, "_test_dtypes", (None,)):
+        key = "dtypes" if isinstance(dtype, (list, tuple)) else "dtype"
+        kwargs = case.kwargs | device | ({} if dtype is None else {key: dtype})
+        shown = kwargs.get("dtypes", kwargs.get("dtype"))
+        full = f"{start}_cpu" if shown is None else f"{start}_cpu_{_dtype_name(shown)}"
+        yield _with_tolerance(method(case._replace(kwargs=kwargs), full))
 
 
 def _dtype_name(dtype: Any) -> str:
     return "_".join(map(_dtype_name, dtype)) if isinstance(dtype, (list, tuple)) else str(dtype).removeprefix("torch.")
 
 
-def _with_tolerance(test: Any, function: Any) -> Any:
-    by_dtype = getattr(function, "_tolerances", None)
+def _with_tolerance(test: Any) -> Any:
+    by_dtype = getattr(test, "_tolerances", None)
     if by_dtype is None:
         return test
 
+    @functools.wraps(test)
     def tolerant(self: Any) -> Any:
         for dtype, (atol, rtol) in by_dtype.items():
             if test.__name__.endswith(_dtype_name(dtype)):
                 self.precision, self.rel_tol = max(self.precision, atol), max(self.rel_tol, rtol)
         return test(self)
 
-    tolerant.__name__ = test.__name__
+    del tolerant.__wrapped__  # type: ignore[attr-defined]  # see parametrization.method
     return tolerant

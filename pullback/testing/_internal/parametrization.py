@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-import itertools
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+# A mark turns (test, generic class, class for a device) into cases.
+Mark: TypeAlias = Callable[[Any, Any, Any], Iterable[Any]]
 
 
 class subtest:
@@ -18,18 +20,18 @@ class subtest:
         self.decorators: list[Any] = list(decorators or ())
 
 
-class Case:
-    """One way to call a test: keyword arguments, what its name ends with, what decorates it."""
+class Case(NamedTuple):
+    """One way to call a test: what to call, how its name ends, arguments, and what decorates it given all arguments."""
 
-    def __init__(self, kwargs: dict[str, Any], suffix: str, decorators: Iterable[Any] = ()) -> None:
-        self.kwargs: dict[str, Any] = kwargs
-        self.suffix: str = suffix
-        self.decorators: list[Any] = list(decorators)
+    test: Any
+    suffix: str
+    kwargs: dict[str, Any]
+    decorators: Callable[[dict[str, Any]], Iterable[Any]]
 
 
-def add_cases(function: Any, cases: list[Case]) -> Any:
-    """Mark a test (or a class) with ways to call it; several marks multiply."""
-    function._test_cases = [*getattr(function, "_test_cases", ()), cases]
+def add_mark(function: Any, mark: Mark) -> Any:
+    """Mark a test with ways to call it; several marks multiply."""
+    function._test_marks = [*getattr(function, "_test_marks", ()), mark]
     return function
 
 
@@ -37,11 +39,7 @@ class _TestParametrizer:
     """A mark of one's own: `_parametrize_test` of a subclass yields (test, end of its name, arguments, decorators)."""
 
     def __call__(self, function: Any) -> Any:
-        given = list(self._parametrize_test(function, None, None))
-        cases = [Case(kwargs, suffix, decorators(kwargs)) for _, suffix, kwargs, decorators in given]
-        marked = add_cases(given[0][0] if given else function, cases)
-        marked.__name__ = function.__name__
-        return marked
+        return add_mark(function, self._parametrize_test)
 
     def _parametrize_test(self, test: Any, generic_cls: Any, device_cls: Any) -> Iterable[Any]:
         raise NotImplementedError("a mark says in _parametrize_test with which arguments a test is called")
@@ -52,10 +50,10 @@ def parametrize(
 ) -> Callable[[Any], Any]:
     """Call a test once for each of these values of its arguments (named in a comma-separated string)."""
     names = [name.strip() for name in arg_str.split(",") if name.strip()]
+    given_values = list(arg_values)
 
-    def mark(function: Any) -> Any:
-        cases = []
-        for number, value in enumerate(arg_values):
+    def mark(test: Any, generic_cls: Any, device_cls: Any) -> Iterator[Case]:
+        for number, value in enumerate(given_values):
             given = value if isinstance(value, subtest) else subtest(value)
             values = list(given.arg_values) if len(names) > 1 else [given.arg_values]
             if given.name is not None:
@@ -63,21 +61,16 @@ def parametrize(
             elif name_fn is not None:
                 name = name_fn(*values)
             else:
-                name = "_".join(f"{key}_{_name_of(each, number)}" for key, each in zip(names, values, strict=True))
-            cases.append(Case(dict(zip(names, values, strict=True)), name, given.decorators))
-        return add_cases(function, cases)
+                name = "_".join(_name_of(key, each, number) for key, each in zip(names, values, strict=True))
+            yield Case(test, name, dict(zip(names, values, strict=True)), lambda _, own=given.decorators: own)
 
-    return mark
-
-
-def _name_of(value: Any, number: int) -> str:
-    if isinstance(value, (bool, int, float, str)) or value is None:
-        return str(value)
-    return getattr(value, "__name__", None) or str(value).removeprefix("torch.") if _is_simple(value) else str(number)
+    return lambda function: add_mark(function, mark)
 
 
-def _is_simple(value: Any) -> bool:
-    return hasattr(value, "__name__") or str(value).startswith("torch.")
+def _name_of(key: str, value: Any, number: int) -> str:
+    if isinstance(value, (int, float, str)):
+        return f"{key}_{str(value).replace('.', '_')}"
+    return str(value).removeprefix("torch.") if type(value).__name__ in ("dtype", "device") else f"{key}{number}"
 
 
 class decorateIf:
@@ -92,40 +85,45 @@ class decorateIf:
         return function
 
 
-def expanded(function: Any, extra: list[list[Case]] = []) -> dict[str, Any]:  # noqa: B006 - never written
-    """All the tests a marked function stands for, by name."""
-    marks = [*getattr(function, "_test_cases", ()), *extra]
-    tests = {}
-    for combination in itertools.product(*marks):
-        kwargs: dict[str, Any] = {}
-        for case in combination:
-            kwargs.update(case.kwargs)
-        name = "_".join([function.__name__, *(case.suffix for case in combination if case.suffix)])
-        test = _bound(function, kwargs)
-        for decorator in itertools.chain.from_iterable(case.decorators for case in combination):
-            test = decorator(test)
-        for conditional in getattr(function, "_decorators_if", ()):
-            if conditional.predicate(kwargs):
-                test = conditional.decorator(test)
-        test.__name__ = name
-        tests[name] = test
-    return tests
+def expanded(function: Any, generic_cls: Any, device_cls: Any = None) -> list[Case]:
+    """All the tests a marked function stands for. The mark written above another comes first in a test's name."""
+    cases = [Case(function, "", {}, lambda _: ())]
+    for mark in getattr(function, "_test_marks", ()):
+        cases = [_joined(old, Case(*new)) for old in cases for new in mark(old.test, generic_cls, device_cls)]
+    return cases
 
 
-def _bound(function: Any, kwargs: dict[str, Any]) -> Any:
+def _joined(old: Case, new: Case) -> Case:
+    suffix = "_".join(filter(None, (new.suffix, old.suffix)))
+    both = lambda kwargs: [*old.decorators(kwargs), *new.decorators(kwargs)]  # noqa: E731
+    return Case(new.test, suffix, {**old.kwargs, **new.kwargs}, both)
+
+
+def method(case: Case, name: str) -> Any:
+    """The test of a case as a method that takes no arguments, with all its decorators."""
+    kwargs, function = case.kwargs, case.test
+
     @functools.wraps(function)
     def test(self: Any) -> Any:
         return function(self, **kwargs)
 
     del test.__wrapped__  # type: ignore[attr-defined]  # runners would look for the original's arguments as fixtures
+    test.__dict__.pop("_test_marks", None)
+    for decorator in case.decorators(kwargs):
+        test = decorator(test)
+    for conditional in getattr(function, "_decorators_if", ()):
+        if conditional.predicate(kwargs):
+            test = conditional.decorator(test)
+    test.__name__ = name
     return test
 
 
 def instantiate_parametrized_tests(generic_cls: Any) -> Any:
     """Replace the marked tests of a class by one method for each combination of their parameters."""
     for name, function in list(vars(generic_cls).items()):
-        if name.startswith("test") and inspect.isfunction(function) and getattr(function, "_test_cases", None):
+        if name.startswith("test") and inspect.isfunction(function) and getattr(function, "_test_marks", None):
             delattr(generic_cls, name)
-            for each, test in expanded(function).items():
-                setattr(generic_cls, each, test)
+            for case in expanded(function, generic_cls):
+                full = f"{name}_{case.suffix}" if case.suffix else name
+                setattr(generic_cls, full, method(case, full))
     return generic_cls

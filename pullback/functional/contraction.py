@@ -234,6 +234,8 @@ def _reduced(x: Tensor, labels: tuple, keep: Any) -> tuple[Tensor, tuple]:
     axes = tuple(i for i, label in enumerate(labels) if label not in keep)
     if not axes:
         return x, labels
+    if x._array.dtype.kind in "biu":
+        x = x.long()  # as `sum` does: a narrow integer would overflow
     x = apply(sum_axes, (x,), {"axis": axes, "keepdims": False})
     return x, tuple(label for label in labels if label in keep)
 
@@ -255,6 +257,8 @@ def _pair(
     b, right = _squeezed(*second, sizes)
     a, left = _reduced(a, left, {*right, *out})
     b, right = _reduced(b, right, {*left, *out})
+    if a._array.dtype != b._array.dtype:  # one of them has been summed
+        a, b = promote(a, b)
     kept = tuple(label for label in out if label in left or label in right)
     result = apply(ops.contract, (a, b), {"labels": (left, right, kept)})
     return result, kept

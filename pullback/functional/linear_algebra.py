@@ -163,8 +163,9 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 def qr(input: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
     """The QR decomposition."""
     from ..linalg import qr
+    from ..linalg.older_results import QR
 
-    return qr(input, "reduced" if some else "complete")
+    return QR(*qr(input, "reduced" if some else "complete"))
 
 
 @public(out=True)

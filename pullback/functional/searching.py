@@ -130,7 +130,7 @@ def nonzero(input: Any, *, out: Tensor | None = None, as_tuple: bool = False) ->
             f"nonzero: Expected out tensor to have scalar type Long but got scalar type{out.dtype.type_name}"
         )
     if as_tuple:
-        return tuple(wrap(index) for index in np.nonzero(np.atleast_1d(x._array)))
+        return tuple(wrap(index.copy()) for index in np.nonzero(np.atleast_1d(x._array)))
     result = apply(counting.nonzero_rows, (x,))
     if out is None:
         return result

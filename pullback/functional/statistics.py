@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays.batched import all_values
 from ..autograd.tape import apply, apply_unary, wrap
-from ..dtypes import as_dtype
+from ..dtypes import get_default_dtype
 from ..dtypes import dtype as dtype_type
 from ..ops import sorting
 from ..ops import statistics as ops
@@ -97,7 +97,7 @@ def cov(
             "dimensions"
         )
     x = input.reshape(1, -1) if input._array.ndim < 2 else input
-    x = x if x._array.dtype.kind in "fcV" else x.to(as_dtype(float))
+    x = x if x._array.dtype.kind in "fcV" else x.to(get_default_dtype())
     weights = _weights(x._array.shape[1], fweights, aweights)
     if weights is None:
         total: Any = x._array.shape[1]

@@ -17,6 +17,14 @@ class SVD(NamedTuple):
     V: Tensor
 
 
+@returned_by("qr")
+class QR(NamedTuple):
+    """What `torch.qr` returns: input = Q R."""
+
+    Q: Tensor
+    R: Tensor
+
+
 @returned_by("triangular_solve")
 class TriangularSolve(NamedTuple):
     """What `torch.triangular_solve` returns."""

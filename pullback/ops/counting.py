@@ -175,6 +175,7 @@ def _histogram(x: Any, weight: Any, *edges: Any, counts: Any, limits: Any, densi
     columns = list(np.moveaxis(x.reshape(-1, x.shape[-1]), -1, 0))
     if edges:
         found = edge_counts(columns, list(edges), weight, x.dtype)
+        edges = tuple(edge.copy() for edge in edges)
     else:
         pairs = [(None, None)] * len(columns) if limits is None else list(zip(limits[0::2], limits[1::2], strict=True))
         spans = [limits_of(column, *pair, function, 0.5) for column, pair in zip(columns, pairs, strict=True)]

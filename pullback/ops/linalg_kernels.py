@@ -81,7 +81,7 @@ def permutation_of(pivots: Any, rows: int) -> Any:
 def permutation_matrix(pivots: Any, rows: int, dtype: Any) -> Any:
     """P with x = P L U."""
     order = permutation_of(pivots, rows)
-    return np.swapaxes(order[..., None] == np.arange(rows), -1, -2).astype(dtype)
+    return (order[..., None, :] == np.arange(rows)[:, None]).astype(dtype)
 
 
 # --- triangular systems ---
@@ -102,7 +102,7 @@ def solve_triangular(a: Any, b: Any, left: bool, upper: bool, unit: bool) -> Any
     b = np.broadcast_to(b, (*batch, *b.shape[-2:]))
     if upper:
         return _solve_upper(triangle, b)
-    return _solve_upper(triangle[..., ::-1, ::-1], b[..., ::-1, :])[..., ::-1, :]
+    return _solve_upper(triangle[..., ::-1, ::-1], b[..., ::-1, :])[..., ::-1, :].copy()
 
 
 def _solve_upper(u: Any, b: Any) -> Any:

@@ -287,7 +287,7 @@ def _sign(x: Any) -> Any:
     if x.dtype.kind in "fV":  # NaN has no sign: torch says 0
         work = x.dtype if x.dtype.kind == "f" else np.float32
         return np.subtract(x > 0, x < 0, dtype=work).astype(x.dtype, copy=False)
-    return x if x.dtype.kind == "b" else np.sign(x)
+    return x.copy() if x.dtype.kind == "b" else np.sign(x)
 
 
 sign: Op = elementwise("SignBackward0", _sign, x=_zero_partial)

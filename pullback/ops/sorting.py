@@ -71,6 +71,7 @@ def _selection(node_name: str, forward: Any, distinct: bool = True) -> Op:
 
 def picked(x: Any, index: Any, axis: int, keepdims: Any) -> tuple[Any, ...]:
     """(values, indices) for an index array that has the axis with size 1."""
+    index = in_order(index)
     values = _take_along(x, index, axis)
     if not keepdims:
         index, values = np.squeeze(index, axis), np.squeeze(values, axis)
@@ -99,7 +100,7 @@ sort: Op = _selection("SortBackward0", _sort)
 
 
 def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: Any) -> tuple:
-    order = order_of(x, axis, largest)[(*(slice(None),) * axis, slice(0, k))]
+    order = in_order(order_of(x, axis, largest)[(*(slice(None),) * axis, slice(0, k))])
     return _take_along(x, order, axis), order
 
 

@@ -150,6 +150,12 @@ t.nonzero_static(x, size=2)
 t.nonzero_static(x, size=2, out=t.empty(0, 2, dtype=t.int64))
 t.nonzero_static(x, size=2, out=t.empty(2, 2))  ## nonzero_static: Expected out tensor to have scalar type Long
 t.sum(x, 0, out=t.empty(3), dtype=t.complex64)  ## Expected out tensor to have dtype c10::complex<float>, but got float
+t.einsum("ij->i", t.full((2, 3), 100, dtype=t.uint8))
+t.einsum("ij,j->i", t.full((2, 3), 100, dtype=t.int16), t.ones(3, dtype=t.int16))
+t.einsum("ij,k->ik", t.full((2, 3), 100, dtype=t.int8), t.ones(2, dtype=t.int8))
+t.tensor([[1, 2, 4], [3, 5, 1]]).cov()
+t.tensor([[1, 2, 4], [3, 5, 1]]).corrcoef()
+t.empty(3, dtype=t.complex64).normal_(2.0, 0.5)
 t.set_num_interop_threads(-1)  ## set_num_interop_threads expects a positive integer
 """.strip().splitlines()
 
@@ -196,6 +202,7 @@ t.frexp(x)
 t.histogram(x, 2)
 t.histogramdd(x, 1)
 t.svd(e)
+t.qr(e)
 t.geqrf(e)
 t.lu_unpack(*t.linalg.lu_factor(e))
 t.linalg.svd(e)
@@ -249,6 +256,24 @@ def test_bits_are_written_in_place(name):
             assert WRITES[name](t, part, other) is part
         found.append(whole.tolist())
     assert found[0] == found[1]
+
+
+FRESH = """
+x.bool().sign()
+x.bool().sgn()
+t.histogram(x, x.diagonal())[1]
+t.linalg.solve_triangular(x, x, upper=False)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", FRESH)
+def test_a_result_has_memory_of_its_own(line):
+    for t in (torch, pullback):
+        x = t.arange(1.0, 10.0).reshape(3, 3)
+        x = x.bool() if "bool" in line else x
+        kept = x.clone()
+        eval(line, {"t": t, "x": x}).zero_()  # noqa: S307
+        assert x.equal(kept)
 
 
 HALF = """

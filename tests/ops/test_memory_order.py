@@ -38,6 +38,16 @@ x.long().sum(-1)
 x.mean(-1)
 x.amax(0)
 x.max(-1)[0]
+x.topk(2, 0)[0]
+x.topk(2, 0)[1]
+x.topk(2)[1]
+x.kthvalue(2)[1]
+x.kthvalue(2, 0, True)[1]
+x.median(-1)[0]
+x.median(0, True)[1]
+x.mode(0)[1]
+t.nonzero(x, as_tuple=True)[1]
+t.linalg.solve_triangular(x[..., :2, :2] + 1, x[..., :2, :1], upper=False)
 x.min(0)[0]
 x.var(0)
 x.std(-1)

@@ -91,7 +91,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"
         )
-    out = einsum("...i,kij,...j->...k", input1, weight, input2)
+    out = einsum("...i,kij,...j->...k", input1, weight, input2).contiguous()
     return out if bias is None else out + bias
 
 

@@ -18,6 +18,7 @@ from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in, promot
 from .dtypes import dtype as dtype_type
 from .functional.operands import sizes_of
 from .functional.registry import FUNCTIONS, METHODS
+from .layout import dense_order
 from .quiet import quiet
 from .tensor import Tensor
 
@@ -427,8 +428,10 @@ def _like(function: Any, input: Tensor, dtype: Any, requires_grad: bool, device:
     array = input._array
     wanted = array.dtype if dtype is None else as_dtype(dtype).numpy
     if isinstance(array, (np.ndarray, np.generic)):
-        if not array.flags.c_contiguous and 0 in array.strides:  # an expanded tensor has no order of its own
-            array = np.empty(array.shape, wanted)
+        if not array.flags.c_contiguous and 0 in array.strides:  # NumPy would put what was expanded innermost
+            order = dense_order(array)
+            array = np.empty([array.shape[axis] for axis in order], wanted)
+            array = array.transpose([order.index(axis) for axis in range(array.ndim)])
         return finish(function(array, dtype=wanted), requires_grad, device)
     return beside(input, finish(function(np.empty(array.shape, wanted)), requires_grad, device))
 

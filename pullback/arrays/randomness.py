@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..layout import dense_order
 from .batched import Batched, raw
 
 _levels: ContextVar[tuple[Any, ...]] = ContextVar("pullback_randomness", default=())
@@ -46,20 +47,49 @@ def drawn_by(draw: Callable[..., Any], generator: Any, shape: tuple[Any, ...], *
     return drawn(lambda sizes: draw(generator, sizes, *args), shape)
 
 
-def memory_of_examples(array: Any) -> np.ndarray | None:
-    """The whole of a batch that has a place for each example of every level, if all of them want different numbers."""
-    for level, randomness, _ in reversed(_levels.get()):
-        if randomness != "different" or type(array) is not Batched or array.level != level or not array.batched:
-            return None
+def memory_of_examples(array: Any) -> np.ndarray:
+    """An array in whose memory random numbers for `array` find their order.
+
+    It has an axis in front for each level that wants different numbers, if only of steps of 0, and one example of all others.
+    """
+    shape, own = np.shape(array), []
+    while type(array) is Batched:
+        own.append((array.level, array.batched))
         array = raw(array.array)
-    return array if isinstance(array, np.ndarray) else None
+    levels = _levels.get()
+    if not levels and not own:
+        return array
+    held = {level for level, batched in own if batched}
+    different = {level: size for level, randomness, size in levels if randomness == "different"}
+    index: list[Any] = []
+    for level in sorted(held | set(different)):  # the order of axes inside a batch
+        index.append(0 if level not in different else slice(None) if level in held else np.newaxis)
+    if 0 in np.shape(array):
+        return np.empty((*different.values(), *shape), array.dtype)
+    return np.broadcast_to(array[(*index, ...)], (*different.values(), *shape))
 
 
-def as_examples(array: Any) -> Any:
-    """An array with axes for all levels in front, as a batch."""
-    for level, _, _ in _levels.get():
-        array = Batched(array, level)
-    return array
+def drawn_along(array: Any, draw: Callable[[tuple[int, ...], bool], np.ndarray], fresh: bool = True) -> Any:
+    """What `draw(shape, contiguous)` gives for the shape of `array`, along its memory: possibly a batch.
+
+    `fresh`: the numbers are for a new tensor of its layout, which has no gaps.
+    """
+    levels = _levels.get()
+    if levels:
+        _check_allowed(levels)
+    if levels or type(array) is Batched:
+        array = memory_of_examples(array)
+    if array.flags.c_contiguous:
+        values = draw(array.shape, True)
+    else:
+        order = dense_order(array)
+        contiguous = fresh and order == tuple(range(array.ndim))
+        values = draw(tuple(array.shape[axis] for axis in order), contiguous)
+        values = values.transpose(tuple(order.index(axis) for axis in range(array.ndim)))
+    for level, randomness, _ in levels:
+        if randomness == "different":
+            values = Batched(values, level)  # type: ignore[assignment]
+    return values
 
 
 def drawn_from(draw: Callable[..., Any], *parameters: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import random as random_module
-from ..arrays.randomness import as_examples, drawn_by, drawn_from, memory_of_examples, refuse_different, refuse_same
+from ..arrays.randomness import drawn_along, drawn_by, drawn_from, memory_of_examples, refuse_different, refuse_same
 from ..autograd.mode import current_mode
 from ..autograd.op import Op, op
 from ..autograd.tape import apply, wrap
@@ -22,6 +22,7 @@ from ..creation import _checked as checked_sizes
 from ..creation import finish
 from ..dtypes import as_dtype, default_dtype, int64
 from ..kernels.random import discrete, streams
+from ..layout import dense_order
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .random_bounds import check_permutation, check_uniform, integer_range
@@ -88,12 +89,10 @@ def _uniform_values(
 def normal_array(
     generator: Any, shape: tuple[Any, ...], kind: np.dtype, contiguous: bool = True, mean: float = 0.0, std: float = 1.0
 ) -> np.ndarray:
-    """Normal numbers; complex ones have parts of half the variance."""
+    """Normal numbers; complex ones have parts of half the variance, each with the mean."""
     _need_floating(kind, "normal_kernel_cpu")
     if kind.kind == "c":
-        parts = streams.normal(generator, (*shape, 2), _pairs(kind), 0.0, std / 2**0.5, contiguous)
-        values = parts.view(kind)[..., 0]
-        return values + mean if mean else values
+        return streams.normal(generator, (*shape, 2), _pairs(kind), mean, std / 2**0.5, contiguous).view(kind)[..., 0]
     return streams.normal(generator, shape, kind, mean, std, contiguous)
 
 
@@ -180,7 +179,7 @@ def _like(
 ) -> Tensor:
     kind = input._array.dtype if dtype is None else as_dtype(dtype).numpy
     return _finish(
-        _in_memory_order(input._array, kind, draw, _from(generator), *args), requires_grad, device, None, None
+        _in_memory_order(input._array, kind, draw, _from(generator), *args, fresh=True), requires_grad, device, None, None
     )
 
 
@@ -222,23 +221,10 @@ FUNCTIONS.update({f.__name__: f for f in (rand, randn, randint, randperm, rand_l
 
 
 def _in_memory_order(
-    array: Any, kind: np.dtype, draw: Callable[..., np.ndarray], generator: Any, *args: Any
-) -> np.ndarray:
+    array: Any, kind: np.dtype, draw: Callable[..., np.ndarray], generator: Any, *args: Any, fresh: bool = False
+) -> Any:
     """Draw values for an array so that they run along its memory: `draw(generator, shape, kind, contiguous, ...)`."""
-    if not isinstance(array, np.ndarray):
-        whole = memory_of_examples(array)
-        if whole is not None and not whole.flags.c_contiguous and whole.transpose(_memory_order(whole)).flags.c_contiguous:
-            return as_examples(_in_memory_order(whole, kind, draw, generator, *args))
-    if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
-        return drawn_by(draw, generator, array.shape, kind, True, *args)
-    order = _memory_order(array)
-    values = draw(generator, tuple(array.shape[i] for i in order), kind, False, *args)
-    return values.transpose(tuple(order.index(i) for i in range(array.ndim)))
-
-
-def _memory_order(array: np.ndarray) -> tuple[int, ...]:
-    """The axes from the one with the widest steps to the one with the narrowest."""
-    return tuple(sorted(range(array.ndim), key=lambda i: -abs(array.strides[i])))
+    return drawn_along(array, lambda shape, contiguous: draw(generator, shape, kind, contiguous, *args), fresh)
 
 
 def replacement(x: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -311,7 +297,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
         if current_mode().batch_level:
             return _by_chances_of_examples(self, p, _from(generator))
         array = self.memory()
-        order = range(array.ndim) if array.flags.c_contiguous else _memory_order(array)
+        order = range(array.ndim) if array.flags.c_contiguous else dense_order(array)
         chances = np.broadcast_to(p._array, array.shape).transpose(tuple(order))
         return _filled(
             _bernoulli, self, generator, lambda g, shape, kind, _: discrete.bernoulli(g, shape, kind, chances)
@@ -330,7 +316,7 @@ def _by_chances_of_examples(x: Tensor, p: Tensor, stream: Any) -> Tensor:
     whole = memory_of_examples(x._array)
 
     def along_memory(given: np.ndarray) -> np.ndarray:
-        order = tuple(range(given.ndim)) if whole is None else _memory_order(whole)
+        order = dense_order(whole)
         turned = given.transpose(order)
         return discrete.bernoulli(stream, turned.shape, kind, turned).transpose(tuple(np.argsort(order)))
 

@@ -132,3 +132,44 @@ def test_numbers_run_along_the_memory_of_the_whole_batch(name, draw, dim):
         drawn = library.vmap(lambda x, library=library: draw(library, x), in_dims=dim, randomness="different")(x)
         answers.append(np.asarray(drawn))
     np.testing.assert_allclose(*answers, rtol=1e-6)
+
+
+LAYOUTS = {
+    "turned": lambda w: w.transpose(0, 2),
+    "expanded in front": lambda w: w.expand(3, 2, 3, 4),
+    "turned and expanded": lambda w: w.transpose(1, 2).unsqueeze(1).expand(2, 6, 4, 3),
+    "expanded in the middle": lambda w: w[:, :1].expand(2, 5, 4),
+    "with gaps": lambda w: w[:, ::2],
+}
+DRAWS = {
+    "randn_like": lambda library, w: library.randn_like(w),
+    "randint_like": lambda library, w: library.randint_like(w, 0, 100),
+    "dropout": lambda library, w: library.nn.functional.dropout(w),
+    "alpha_dropout": lambda library, w: library.nn.functional.alpha_dropout(w, training=True),
+}
+
+
+@pytest.mark.parametrize("randomness", ["outside", "same", "different"])
+@pytest.mark.parametrize("draw", DRAWS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_numbers_for_a_shared_tensor_of_any_layout(layout, draw, randomness):
+    """What all examples share has numbers for each of them, if these are to differ, and torch's either way."""
+    answers = []
+    for library in (pullback, torch):
+        w = LAYOUTS[layout](library.arange(1.0, 25.0).reshape(2, 3, 4))
+        library.manual_seed(5)
+        if randomness == "outside":
+            drawn = DRAWS[draw](library, w)
+            assert drawn.stride() == library.empty_like(w).stride()
+        else:
+            drawn = library.vmap(lambda x, w=w, library=library: DRAWS[draw](library, w) + x, randomness=randomness)(
+                library.zeros(3)
+            )
+        answers.append(np.asarray(drawn))
+    np.testing.assert_allclose(*answers, rtol=1e-6)
+
+
+def test_numbers_for_a_shared_tensor_are_refused_by_default():
+    w = pullback.ones(2, 3).T
+    with pytest.raises(RuntimeError, match="randomness error mode"):
+        pullback.vmap(lambda x: pullback.randn_like(w) + x)(pullback.zeros(3))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.randomness import drawn
+from ...arrays.randomness import drawn, drawn_along
 from ...autograd.mode import current_mode
 from ...autograd.views import in_place
 from ...functional.arithmetic import mul
@@ -26,13 +26,9 @@ def _check(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _in_memory_order(array: Any, draw: Callable[[tuple], np.ndarray]) -> Any:
-    """A mask drawn in the order the input's elements lie in memory, which is torch's."""
-    if current_mode().batch_level or array.flags.c_contiguous or array.ndim < 2:
-        return drawn(draw, array.shape)
-    order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
-    mask = draw(tuple(array.shape[axis] for axis in order))
-    return mask.transpose(np.argsort(order))
+def _mask(array: Any, draw: Callable[..., np.ndarray]) -> Any:
+    """A mask drawn as torch draws it: along the input's memory, but inside `vmap` in the order of its dims."""
+    return drawn(draw, array.shape) if current_mode().batch_level else drawn_along(array, draw)
 
 
 def _needs_float(input: Tensor) -> None:
@@ -53,7 +49,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     _needs_float(input)
     if p == 1:
         return _multiplied(input, np.zeros((), array.dtype), inplace)
-    mask = _in_memory_order(array, lambda shape: dropout_mask(generator(), shape, array.dtype, p))
+    mask = _mask(array, lambda shape, contiguous=True: dropout_mask(generator(), shape, array.dtype, p))
     return _multiplied(input, mask, inplace)
 
 
@@ -138,22 +134,20 @@ def _alpha(input: Tensor, p: float, training: bool, inplace: bool, features: boo
     _needs_float(input)
     if p == 1:
         return _multiplied(input, np.zeros((), array.dtype), inplace)
-    if current_mode().batch_level:
-        sizes = feature_noise_shape(array.shape) if features else array.shape
-        pairs = drawn(lambda shape: np.stack(alpha_dropout_noise(generator(), shape, array.dtype, p), axis=-1), sizes)
-        noise = (pairs[..., 0], pairs[..., 1])
-    elif features:
-        noise = alpha_dropout_noise(generator(), feature_noise_shape(array.shape), array.dtype, p)
+    parts: list[np.ndarray] = []
+
+    def scale(shape: tuple, contiguous: bool = True) -> np.ndarray:
+        parts.extend(alpha_dropout_noise(generator(), sizes_of((shape,)), array.dtype, p))
+        return parts[0]
+
+    def shift(shape: tuple, contiguous: bool = True) -> np.ndarray:
+        return parts[1]
+
+    if features:
+        sizes = feature_noise_shape(array.shape)
+        noise = (drawn(scale, sizes), drawn(shift, sizes))
     else:
-        parts: list[np.ndarray] = []
-
-        def draw(shape: tuple) -> np.ndarray:
-            parts.extend(alpha_dropout_noise(generator(), sizes_of((shape,)), array.dtype, p))
-            return parts[0]
-
-        scale = _in_memory_order(array, draw)
-        shift = parts[1] if scale is parts[0] else _in_memory_order(array, lambda shape: parts[1])
-        noise = (scale, shift)
+        noise = (_mask(array, scale), _mask(array, shift))
     return in_place(input, _scaled_and_shifted, noise) if inplace else _scaled_and_shifted(input, noise)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..arrays.batched import all_values
 from ..autograd.tape import apply, apply_unary, wrap
-from ..dtypes import get_default_dtype
 from ..dtypes import dtype as dtype_type
+from ..dtypes import get_default_dtype
 from ..ops import sorting
 from ..ops import statistics as ops
 from ..tensor import Tensor

@@ -41,7 +41,7 @@ _BY_MODULE = {
     "torch_version": "TorchVersion",
     "multi": "jacobian backward_batched per_sample_gradients per_sample_norms",
     "sparse.jacobians": "sparse_jacobian sparse_hessian",
-    "series": "taylor",
+    "func.series": "taylor",
     "autograd.safe_mode": "safe_gradients",
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pullback as P
-from pullback import series
+from pullback.func import series
 
 
 def _x(*shape):

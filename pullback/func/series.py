@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import roots
-from .autograd.engine import metadata_of
-from .autograd.fit import fit_tensor
-from .autograd.grad_mode import enable_grad
-from .autograd.reach import nodes_leading_to
-from .autograd.saved import tensors_of
-from .autograd.tape import wrap
-from .tensor import Tensor, anchor_of
-from .utils._pytree import tree_flatten, tree_unflatten
+from ..autograd import roots
+from ..autograd.engine import metadata_of
+from ..autograd.fit import fit_tensor
+from ..autograd.grad_mode import enable_grad
+from ..autograd.reach import nodes_leading_to
+from ..autograd.saved import tensors_of
+from ..autograd.tape import wrap
+from ..tensor import Tensor, anchor_of
+from ..utils._pytree import tree_flatten, tree_unflatten
 
 
 class NoSeries(Exception):
@@ -89,7 +89,7 @@ def _line(direction: np.ndarray) -> Series:
 
 def _nested(f: Callable, x: Any, direction: Any, order: int) -> list:
     """One level of forward mode for each order."""
-    from .func import jvp
+    from .forward import jvp
 
     def derivative(g: Callable) -> Callable:
         return lambda x: jvp(g, (x,), (direction,))[1]

@@ -24,7 +24,6 @@ from . import interop as _interop  # noqa: E402
 from . import methods as _methods  # noqa: E402
 from . import ranges as _ranges  # noqa: E402
 from . import runtime as _runtime  # noqa: E402, F401
-from . import tensor_facts as _tensor_facts  # noqa: E402, F401
 from .autograd import (  # noqa: E402
     enable_grad,
     inference_mode,

@@ -16,6 +16,7 @@ from . import (  # noqa: F401
     matmul,
     reductions,
     shape,
-    shape_in_place,  # noqa: F401
+    shape_in_place,
+    tensor_facts,
     writing,
 )

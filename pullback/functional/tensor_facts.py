@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .autograd.tape import wrap
-from .dtypes import as_dtype
-from .functional.registry import FUNCTIONS, METHODS
-from .tensor import Tensor
+from ..autograd.tape import wrap
+from ..dtypes import as_dtype
+from ..tensor import Tensor
+from .registry import FUNCTIONS, METHODS
 
 
 def _question(name: str) -> Any:
@@ -76,14 +76,14 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
 def layout_of(self: Tensor) -> Any:
     """`torch.strided`, always."""
-    from .layout import strided
+    from ..layout import strided
 
     return strided
 
 
 def to_gpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> NoReturn:
     """There is no GPU: raises what torch's CPU build raises."""
-    from . import cuda
+    from .. import cuda
 
     cuda.refuse()
 
@@ -101,7 +101,7 @@ def _only_sparse(name: str) -> Any:
 
 def to_sparse(self: Tensor, sparse_dim: int | None = None, **options: Any) -> Any:
     """A sparse tensor of the elements that are not zero; the last dims stay dense if `sparse_dim` says so."""
-    from .sparse.tensor import from_dense
+    from ..sparse.tensor import from_dense
 
     return from_dense(self, sparse_dim)
 
@@ -113,7 +113,7 @@ def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Any:
 
 def sparse_mask(self: Tensor, mask: Any) -> Any:
     """The elements of this tensor at the places of a sparse one."""
-    from .sparse.tensor import make
+    from ..sparse.tensor import make
 
     places = mask.coalesce()._indices()
     return make(places, self[tuple(places)], self.shape, True)
@@ -123,7 +123,7 @@ def as_subclass(self: Tensor, cls: type[Any]) -> Any:
     """The same memory and history as an object of a subclass of Tensor."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"cls must be a subclass of torch.Tensor, not {cls!r}")
-    from .methods import alias_of
+    from ..methods import alias_of
 
     result = alias_of(self)
     result.__class__ = cls

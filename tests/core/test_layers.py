@@ -1,0 +1,97 @@
+"""Imports point downwards: what a module imports when it is loaded lies in its own layer or below (docs/architecture.md).
+
+Imports inside functions may point anywhere: they are how a layer calls what is loaded later, or never.
+"""
+
+import ast
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "pullback"
+
+# From the ground up. A name is a module or a package of `pullback`.
+LAYERS = (
+    "constants device dtypes layout printing quiet size storage torch_version version",
+    "kernels",
+    "ops",
+    "tensor arrays autograd",
+    "creation fft functional interop linalg masked methods quasirandom random ranges raw_storage return_types runtime special",
+    "amp array_api cli distributed distributions explaining func implicit library multi multiprocessing nn optim optimize "
+    "overrides profiler serialization signal sparse stand_ins testing torch_function torch_names utils",
+)
+RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
+
+# The exceptions, all of them.
+UPWARDS = {
+    ("ops", "autograd.op"): "the words operations are written in",
+    ("ops", "autograd.fit"): "the transposes of broadcasting",
+    ("ops.embedding", "arrays.rows"): "the gradient of a table: the rows that were used",
+    ("ops.scatter_reduce", "tensor"): "products ask whether their zeros have a history",
+    ("arrays.batched_indexing", "functional.registry"): "the methods that index",
+    ("arrays.fallback", "utils._pytree"): "plain Python; its place is torch's",
+    ("autograd.custom_transforms", "utils._pytree"): "plain Python; its place is torch's",
+    ("autograd.node", "utils.hooks"): "plain Python; its place is torch's",
+    ("autograd.profiler", "profiler"): "an older name of it",
+    ("functional.layers", "nn.functional"): "`torch.layer_norm` and others are those of layers",
+}
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """Dotted names below `pullback`, as they are imported, and files."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+NAMES = {name for name, _ in modules()}
+
+
+def imported(name: str, path: Path) -> Iterator[str]:
+    """What of `pullback` a file imports while it is loaded."""
+    waiting: list[ast.AST] = [ast.parse(path.read_text())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)) or isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            continue
+        waiting += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Import):
+            yield from (alias.name.removeprefix("pullback.") for alias in node.names if alias.name.startswith("pullback."))
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+                base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [node.module])])
+            elif base.partition(".")[0] != "pullback":
+                continue
+            else:
+                base = base.removeprefix("pullback").lstrip(".")
+            for alias in node.names:
+                full = f"{base}.{alias.name}".lstrip(".")
+                yield full if full in NAMES else base
+
+
+@functools.cache
+def imports() -> set[tuple[str, str]]:
+    """(who, whom), each by its name below `pullback`."""
+    return {(name, other) for name, path in modules() if name not in ("", "__main__") for other in imported(name, path) if other}
+
+
+def within(name: str, place: str) -> bool:
+    return f"{name}.".startswith(f"{place}.")
+
+
+def test_every_room_has_a_layer():
+    assert {name.split(".")[0] for name in NAMES} - {"", "__main__"} == set(RANKS)
+
+
+def test_imports_point_downwards():
+    found = sorted(edge for edge in imports() if RANKS[edge[1].split(".")[0]] > RANKS[edge[0].split(".")[0]])
+    excused = {edge: [place for place in UPWARDS if within(edge[0], place[0]) and within(edge[1], place[1])] for edge in found}
+    assert [edge for edge, places in excused.items() if not places] == []
+    assert set(UPWARDS) == {place for places in excused.values() for place in places}, "an exception that is not needed"
+
+
+def test_stand_ins_are_imported_by_their_own_names():
+    """`stand_ins/cuda` is `pullback.cuda`; under a second name it would be a second module."""
+    assert [edge for edge in imports() if within(edge[1], "stand_ins") and not within(edge[0], "stand_ins")] == []

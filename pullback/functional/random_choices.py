@@ -113,7 +113,7 @@ def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
     if isinstance(std, Tensor):
         if std._array.dtype.kind == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if certainly(np.any(std._array < 0)):
+        if certainly(np.any(~(std._array >= 0))):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")

@@ -185,7 +185,8 @@ def _check_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor) -> 
             "same scalar type"
         )
     axis = _slices(input, dim, index, source, "index_add")
-    in_bounds(index, input._array.shape[axis] if input._array.ndim else 1, axis, RuntimeError)
+    vector = input._array.ndim < 2
+    in_bounds(index, input._array.size if vector else input._array.shape[axis], axis, IndexError if vector else RuntimeError)
     return axis
 
 

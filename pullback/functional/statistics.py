@@ -338,7 +338,7 @@ def _levels(q: Any, input: Tensor, name: str) -> Tensor:
         if q._array.ndim > 1:
             raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     levels = q if isinstance(q, Tensor) else wrap(np.asarray(q, input._array.dtype))
-    if certainly(np.any((levels._array < 0) | (levels._array > 1))):
+    if certainly(np.any(~((levels._array >= 0) & (levels._array <= 1)))):
         if isinstance(q, Tensor):
             raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
         raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")

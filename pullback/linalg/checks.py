@@ -146,7 +146,7 @@ def converged(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any
     try:
         return function(*args, **kwargs)
     except np.linalg.LinAlgError as error:
-        arrays = [value._array for value in args[1] if isinstance(value, Tensor)]
+        arrays = [value._array for value in (args[1] if len(args) > 1 else args) if isinstance(value, Tensor)]
         if not all(np.isfinite(array).all() for array in arrays):
             raise LinAlgError(
                 f"{name}: The algorithm failed to converge because the input matrix contained non-finite values."

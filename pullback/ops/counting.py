@@ -69,20 +69,36 @@ def _nonzero_static(x: Any, count: int, fill_value: int) -> Any:
 nonzero_static: Op = _counting("NonzeroStatic", _nonzero_static)
 
 
+def sortable(x: Any) -> Any:
+    """The array in a dtype whose NaNs NumPy sorts last: it compares bfloat16 as it comes."""
+    return x.astype(np.float32) if x.dtype.kind == "V" else x
+
+
+def _insertions(row: Any, values: Any, side: str) -> Any:
+    if row.dtype.kind == "f" and row.size and np.isnan(row[-1]):
+        return _first_above(row, values, side == "left")
+    return np.searchsorted(row, values, side)
+
+
 def _searchsorted(rows: Any, values: Any, side: Any, kind: Any) -> Any:
+    rows, values = sortable(rows), sortable(values)
     if rows.ndim == 1:
-        return np.asarray(np.searchsorted(rows, values, side)).astype(kind)
+        return np.asarray(_insertions(rows, values, side)).astype(kind)
     out = np.empty(values.shape, kind)
     if not out.size:
         return out
     flat_rows, flat_values = rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1])
     for row, value, target in zip(flat_rows, flat_values, out.reshape(flat_values.shape), strict=True):
-        target[...] = np.searchsorted(row, value, side)
+        target[...] = _insertions(row, value, side)
     return out
 
 
 searchsorted: Op = _counting("Searchsorted", _searchsorted, ("rows", "values"))
-isin: Op = _counting("Isin", lambda x, among, invert: np.asarray(np.isin(x, among, invert=invert)), ("x", "among"))
+isin: Op = _counting(
+    "Isin",
+    lambda x, among, invert: np.asarray(np.isin(sortable(x), sortable(among), invert=invert)),
+    ("x", "among"),
+)
 
 # --- histograms ---
 
@@ -128,12 +144,13 @@ def uniform_counts(columns: list[Any], limits: list[Any], bins: list[Any], weigh
     return _counts(place, keep, bins, weight, kind)
 
 
-def _first_above(edges: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _first_above(edges: np.ndarray, values: np.ndarray, or_equal: bool = False) -> np.ndarray:
     """The first edge above each value, by the bisection torch uses (which decides what edges out of order mean)."""
+    below = np.less_equal if or_equal else np.less
     first, length = np.zeros(values.shape, np.int64), np.full(values.shape, edges.size)
     while length.any():
         half = length // 2
-        right = (length > 0) & ~(values < edges[np.minimum(first + half, edges.size - 1)])
+        right = (length > 0) & ~below(values, edges[np.minimum(first + half, edges.size - 1)])
         first = np.where(right, first + half + 1, first)
         length = np.where(right, length - half - 1, half)
     return first

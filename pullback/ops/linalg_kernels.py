@@ -158,11 +158,14 @@ def solve(a: Any, b: Any) -> tuple[Any, Any]:
 def cholesky(x: Any) -> tuple[Any, Any]:
     """Lower factors, and for each matrix 0 or the order of the first leading minor that is not positive."""
     try:
-        return np.linalg.cholesky(x), np.zeros(x.shape[:-2], np.int32)
+        lower = np.linalg.cholesky(x)
+        if not np.isnan(np.einsum("...ii->...", lower)).any():  # LAPACK goes on with a pivot that is no number
+            return lower, np.zeros(x.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        factors = flat(np.tril(x))
-        info = np.array([_cholesky_columns(matrix) for matrix in factors], np.int32)
-        return factors.reshape(x.shape), info.reshape(x.shape[:-2])
+        pass
+    factors = flat(np.tril(x))
+    info = np.array([_cholesky_columns(matrix) for matrix in factors], np.int32)
+    return factors.reshape(x.shape), info.reshape(x.shape[:-2])
 
 
 def _cholesky_columns(a: Any) -> int:

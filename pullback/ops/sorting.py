@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from .counting import sortable
 from .fusing import fused
 from .reductions import each_along
 from .scatter import along_axis
@@ -83,8 +84,7 @@ def picked(x: Any, index: Any, axis: int, keepdims: Any) -> tuple[Any, ...]:
 
 def order_of(x: Any, axis: int, descending: bool) -> Any:
     """The stable order of the elements, NaNs last (first when descending)."""
-    if x.dtype.kind == "V":
-        x = x.astype(np.float32)
+    x = sortable(x)
     if not descending:
         return x.argsort(axis, kind="stable")
     turned = (*(slice(None),) * axis, slice(None, None, -1))
@@ -198,13 +198,15 @@ cummin: Op = _selection("CumminBackward0", _cummin, distinct=False)
 
 
 def _distinct(x: Any) -> tuple:
-    elements, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, equal_nan=False)
-    return elements, inverse.reshape(x.shape), counts
+    elements, inverse, counts = np.unique(sortable(x), return_inverse=True, return_counts=True, equal_nan=False)
+    return elements.astype(x.dtype, copy=False), inverse.reshape(x.shape), counts
 
 
 def _distinct_slices(x: Any, axis: int) -> tuple:
-    slices, inverse, counts = np.unique(x, axis=axis, return_inverse=True, return_counts=True, equal_nan=False)
-    return slices, inverse.reshape(-1), counts
+    slices, inverse, counts = np.unique(
+        sortable(x), axis=axis, return_inverse=True, return_counts=True, equal_nan=False
+    )
+    return slices.astype(x.dtype, copy=False), inverse.reshape(-1), counts
 
 
 def _runs(x: Any, axis: int | None) -> tuple:

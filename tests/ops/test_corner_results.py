@@ -150,6 +150,20 @@ t.nonzero_static(x, size=2)
 t.nonzero_static(x, size=2, out=t.empty(0, 2, dtype=t.int64))
 t.nonzero_static(x, size=2, out=t.empty(2, 2))  ## nonzero_static: Expected out tensor to have scalar type Long
 t.sum(x, 0, out=t.empty(3), dtype=t.complex64)  ## Expected out tensor to have dtype c10::complex<float>, but got float
+t.linalg.cholesky(t.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [n, 0.0, 1.0]]))  ## the leading minor of order 3 is not positive
+t.linalg.cholesky_ex(t.tensor([[[1.0, 0.0], [n, 1.0]], [[n, 0.0], [0.0, 1.0]], [[1.0, n], [0.0, 1.0]]]))[1]
+t.linalg.svdvals(t.tensor([[n, 1.0], [2.0, 3.0]]))  ## linalg.svd: The algorithm failed to converge
+t.linalg.cond(t.tensor([[n, 1.0], [2.0, 3.0]]))  ## the input matrix contained non-finite values
+t.tensor([n, 1, n, 0.0, -0.0, 2, 2]).bfloat16().unique(return_inverse=True, return_counts=True)
+t.bucketize(t.tensor([n, 1, 5]).bfloat16(), t.tensor([0.0, 2, 4]).bfloat16())
+t.bucketize(t.tensor([n, 1, 4, 5]), t.tensor([0.0, 2, 4, n]))
+t.bucketize(t.tensor([n, 1, 4, 5]), t.tensor([0.0, 2, 4, n, n]), right=True)
+t.searchsorted(t.tensor([[0.0, 2, n], [1, 3, 5]]), t.tensor([[n, 1, 5], [n, 1, 5]]))
+t.isin(t.tensor([n, 1, 2]).bfloat16(), t.tensor([n, 2, 0.0]).bfloat16())
+t.zeros(3).index_add(0, t.tensor([5]), t.ones(1))  ## out of
+t.zeros(3, 2).index_add(0, t.tensor([5]), t.ones(1, 2))  ## out of
+t.quantile(t.tensor([1.0, 2.0]), n)  ## q must be in the range [0, 1] but got nan
+t.normal(t.zeros(2), t.tensor([1.0, n]))  ## normal expects all elements of std >= 0.0
 t.einsum("ij->i", t.full((2, 3), 100, dtype=t.uint8))
 t.einsum("ij,j->i", t.full((2, 3), 100, dtype=t.int16), t.ones(3, dtype=t.int16))
 t.einsum("ij,k->ik", t.full((2, 3), 100, dtype=t.int8), t.ones(2, dtype=t.int8))

@@ -134,6 +134,9 @@ def dual_at(tensor: Tensor, tangent: Tensor, level: int) -> Tensor:
     """`make_dual` at a given level."""
     from ..ops.shape import alias
 
+    for which, value in (("primal", tensor), ("tangent", tangent)):
+        if value._array.dtype.kind not in "fcV":
+            raise ValueError(f"Expected {which} to be floating point or complex, but got: {value.dtype}")
     if tensor._array.shape != tangent._array.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "

@@ -88,10 +88,10 @@ def _run(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float = math.inf) -> Any:
-    """`below`: levels of forward mode from here up have been dealt with."""
+    """`below`: levels of forward mode from here up have been dealt with; those inside the current one have ended."""
     batch = 0
     if mode.dual_level or mode.batch_level:
-        dual, batch = top_levels(inputs, params, below)
+        dual, batch = top_levels(inputs, params, min(below, mode.dual_level + 1))
         if dual > batch:
             return apply_dual(op, inputs, params, mode, dual)
         if batch:

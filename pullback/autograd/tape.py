@@ -20,7 +20,7 @@ from ..quiet import quiet
 from ..storage import Storage, next_order
 from ..tensor import Tensor, anchor_of
 from . import views
-from .mode import RECORD, current_mode
+from .mode import RECORD, current_mode, transform_depth
 from .node import Node
 from .op import Op
 
@@ -404,7 +404,9 @@ def shape_of(value: Any) -> tuple[Any, ...]:
 
 
 def refuse_inference() -> None:
-    """Raise torch's error about inference tensors in a recorded operation."""
+    """Raise torch's error about inference tensors in a recorded operation; the graphs of transforms may keep them."""
+    if transform_depth.get():
+        return
     raise RuntimeError(
         "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
         "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "

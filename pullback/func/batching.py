@@ -210,8 +210,8 @@ def _left(func: Callable, value: Any, dim: Any, level: int, size: int, inputs: l
         inside = inside.expand(size, *inside.shape).clone() if size != 1 else inside.unsqueeze(0)
     if not isinstance(dim, int):
         raise ValueError(
-            f"vmap({name_of(func)}, ..., out_dims=...): `out_dims` must be an int, None or a python collection of ints "
-            f"representing where in the outputs the vmapped dimension should appear, got {dim!r}."
+            f"vmap({name_of(func)}, ..., out_dims={dim}): `out_dims` must be an int, None or a python collection of ints "
+            "representing where in the outputs the vmapped dimension should appear."
         )
     ndim = inside._array.ndim
     if not -ndim <= dim < ndim:

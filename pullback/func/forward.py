@@ -60,7 +60,7 @@ def push(
     mode = current_mode()
     level = next_level()
     token = _depth.set(_depth.get() + 1)
-    set_mode(mode.replace(dual_level=level))
+    set_mode(mode.replace(dual_level=level, inference=False))
     try:
         duals = [
             dual_at(primal, _in_dtype(tangent, primal), level) for primal, tangent in zip(flat, tangents, strict=True)
@@ -73,7 +73,8 @@ def push(
             tangent = (tangents_of(value) or {}).get(level)
             if tangent is None and strict:
                 raise RuntimeError(
-                    f"{name}: The output of f is independent of the inputs. This is not allowed with strict=True."
+                    "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
+                    "allowed with strict=True."
                 )
             primal = below_level(value, level)
             results.append(primal)
@@ -89,7 +90,9 @@ def push(
 
 
 def _in_dtype(tangent: Tensor, primal: Tensor) -> Tensor:
-    return tangent if tangent._array.dtype == primal._array.dtype else tangent.to(primal.dtype)
+    """The tangent in the primal's dtype; one of integers as it is, to be refused."""
+    own, wanted = tangent._array.dtype, primal._array.dtype
+    return tangent if own == wanted or own.kind not in "fcV" else tangent.to(primal.dtype)
 
 
 def jacfwd(

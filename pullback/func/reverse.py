@@ -150,7 +150,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         weights, weight_spec = tree_flatten(cotangents)
         _check_structure(weight_spec, out_spec)
         with transform() as outside_now:
-            _check_shapes(weights, flat_out)
+            weights = [_weight(*each) for each in zip(weights, flat_out, range(len(flat_out)), strict=True)]
             wanted = create_graph
             if wanted is None:
                 for weight in weights:
@@ -182,13 +182,23 @@ def _check_structure(given: TreeSpec, wanted: TreeSpec) -> None:
         )
 
 
-def _check_shapes(weights: list, outputs: list) -> None:
-    for position, (weight, output) in enumerate(zip(weights, outputs, strict=True)):
-        if weight._array.shape != output._array.shape:
-            raise RuntimeError(
-                f"Mismatch in shape: grad_output[{position}] has a shape of torch.Size({list(weight.shape)}) and "
-                f"output[{position}] has a shape of torch.Size({list(output.shape)})."
-            )
+def _weight(weight: Any, output: Tensor, position: int) -> Tensor:
+    """The cotangent of an output: the one that was given, if it fits, or 1 for a number without one."""
+    if weight is None and output._array.shape == ():
+        return wrap(np.ones((), output._array.dtype))
+    if weight is None:
+        raise RuntimeError(
+            "grad can be implicitly created only for scalar outputs. "
+            f"Output {position} has shape {tuple(output.shape)}: give a cotangent of that shape."
+        )
+    if not isinstance(weight, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
+    if weight._array.shape != output._array.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{position}] has a shape of torch.Size({list(weight.shape)}) and "
+            f"output[{position}] has a shape of torch.Size({list(output.shape)})."
+        )
+    return weight
 
 
 # --- Jacobians ---

@@ -20,7 +20,7 @@ _depth = transform_depth
 
 
 class transform:
-    """The body of a transform: grad mode on, whatever it was, and `backward()` refused. Gives the mode outside."""
+    """The body of a transform: grad mode on, inference mode off, and `backward()` refused. Gives the mode outside."""
 
     mode: Any
 
@@ -28,7 +28,7 @@ class transform:
         self.mode = mode = current_mode()
         self.token: Any = _depth.set(_depth.get() + 1)
         if not mode.grad:
-            set_mode(mode.replace(grad=True))
+            set_mode(mode.replace(grad=True, inference=False))
         return mode
 
     def __exit__(self, *error: Any) -> None:

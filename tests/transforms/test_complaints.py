@@ -95,6 +95,20 @@ REFUSED = {
         returned_and_saved("save_for_forward"), "An input that has been returned as-is as output is being saved"),
     "out_dims: a string": (
         lambda M: M.func.vmap(lambda x: x, out_dims="a")(ones(M, 2)), "`out_dims` must be an int, None or a python"),
+    "vjp: no cotangent of a vector": (
+        lambda M: M.func.vjp(lambda x: x, ones(M, 2))[1](None), "grad can be implicitly created only for scalar outputs"),
+    "vjp: a cotangent that is no tensor": (
+        lambda M: M.func.vjp(lambda x: x, ones(M, 2))[1](3), "gradients can be either Tensors or None, but got int"),
+    "jvp: integers": (
+        lambda M: M.func.jvp(lambda x: x * 2.0, (M.arange(2),), (ones(M, 2),)),
+        "Expected primal to be floating point or complex"),
+    "jvp: a tangent of integers": (
+        lambda M: M.func.jvp(M.sin, (ones(M, 2),), (M.arange(2),)), "Expected tangent to be floating point or complex"),
+    "jvp: strict": (
+        lambda M: M.func.jvp(lambda x: M.ones(2), (ones(M, 2),), (ones(M, 2),), strict=True),
+        "jvp(f, primals, tangents, strict=True): The output of f is independent"),
+    "jacfwd: integers": (
+        lambda M: M.func.jacfwd(lambda x: x * 2.0)(M.arange(2)), "Expected primal to be floating point or complex"),
     "argnums: a float": (
         lambda M: M.func.grad(M.sum, argnums=(0.0,))(ones(M, 2)), "argnum must be int, got"),
     "argnums: a list": (

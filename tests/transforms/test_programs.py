@@ -21,6 +21,34 @@ def _layer(M, w, x):
     return (x @ w).tanh()
 
 
+def _in_inference_mode(M):
+    with M.inference_mode():
+        w, x = M.tensor(V) * 2, M.tensor(A)
+        loss = lambda x: (x * w).pow(3).sum()  # noqa: E731
+        results = (
+            M.vmap(M.func.grad(loss))(x), M.func.jacrev(M.exp)(w), M.func.hessian(loss)(w), M.func.vjp(M.sin, w)[1](w)[0],
+            *M.func.jvp(loss, (w,), (w,)), M.func.grad_and_value(loss)(w)[1],
+        )  # fmt: skip
+        kinds = tuple(result.is_inference() for result in results)
+    assert not any(kinds)
+    return results
+
+
+NESTED = ("jacfwd", "jacrev", "hessian")
+
+
+@pytest.mark.parametrize("names", [(a, b, c) for a in NESTED for b in NESTED for c in NESTED if (a, b, c).count("hessian") < 2])
+def test_three_deep(names):
+    """Levels that have ended leave nothing behind that a pass outside them would meet."""
+    answers = []
+    for M in (pullback, torch):
+        f = lambda x, M=M: M.sin(x) * x.sum() + x * x * x[0]  # noqa: E731
+        for name in names:
+            f = getattr(M.func, name)(f)
+        answers.append(np.asarray(f(M.tensor(V))))
+    np.testing.assert_allclose(*answers, rtol=1e-9, atol=1e-12)
+
+
 PROGRAMS = {
     "grad": lambda M: M.func.grad(lambda x: (x.sin() * x).sum())(M.tensor(V)),
     "grad of grad": lambda M: M.func.grad(M.func.grad(lambda x: x**3))(M.tensor(2.0)),
@@ -148,6 +176,8 @@ PROGRAMS = {
     "ordinary graph outside": lambda M: _outside(M),
     "batched cotangents": lambda M: _batched(M),
     "batched cotangents recorded": lambda M: _batched_twice(M),
+    "vjp of a number without a cotangent": lambda M: M.func.vjp(lambda x: (x, (x**2).sum()), M.tensor(V))[1]((M.tensor(V), None)),
+    "in inference mode": lambda M: _in_inference_mode(M),
 }
 
 

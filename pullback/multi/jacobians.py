@@ -21,7 +21,7 @@ from ..func.reverse import _split_rows, standard_basis
 from ..functional.registry import FUNCTIONS
 from ..tensor import Tensor, anchor_of
 from ..utils._pytree import tree_flatten, tree_unflatten
-from .rows import Outer, Rows, RowSweep, spread
+from .rows import Outer, RowSweep, SampleRows, spread
 
 
 def jacobian(
@@ -260,7 +260,7 @@ def _contributions(losses: Tensor, params: Any, retain_graph: bool) -> list:
 
 
 def _swept(losses: Tensor, inputs: list[Tensor], retain_graph: bool) -> tuple[list, int]:
-    """One pass that keeps the samples apart; for each input a batch, `Rows`, `Outer` or None."""
+    """One pass that keeps the samples apart; for each input a batch, `SampleRows`, `Outer` or None."""
     if not losses.requires_grad or not inputs:
         return [None] * len(inputs), 0
     root = roots.root_of(losses, 0, None)
@@ -268,7 +268,7 @@ def _swept(losses: Tensor, inputs: list[Tensor], retain_graph: bool) -> tuple[li
     with batch_level() as level:
         sweep = RowSweep([root], keys, level)
         ones = np.ones(losses._array.shape, losses._array.dtype)
-        leaves = sweep_back(sweep, [Rows(ones, level)])
+        leaves = sweep_back(sweep, [SampleRows(ones, level)])
     found = [sweep.captured.get(key) if key[0].is_node else leaves.get(key[0]) for key in keys]
     if not retain_graph:
         sweep.free()

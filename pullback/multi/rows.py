@@ -1,10 +1,10 @@
 """Backward passes that keep samples apart: the Jacobian of a vector of losses at about the price of one ordinary pass.
 
 In the graph of a batch most operations treat the samples, the rows of axis 0, one by one. There the gradients of all
-N losses fit into one ordinary array: row i of it belongs to loss i (`Rows`), and the operations' own rules carry it
+N losses fit into one ordinary array: row i of it belongs to loss i (`SampleRows`), and the operations' own rules carry it
 on. Samples may have several rows each, as in `x.view(N * T, -1)`, if they follow one another. Where something shared
 comes in, a weight or a bias, row i gives loss i's gradient of it: a batch of N, kept as a pair of factors (`Outer`)
-for matrices. Where an operation mixes samples (batch norm, a mean over the batch, a transposed batch), `Rows` turn
+for matrices. Where an operation mixes samples (batch norm, a mean over the batch, a transposed batch), `SampleRows` turn
 into the general thing, a batch of N cotangents, and all rules run on that as in any batched pass. So the answer is
 always right; `treatments.py` only says where it is cheap.
 """
@@ -24,7 +24,7 @@ from ..autograd.saved import arrays_of
 Treatment = Callable[["RowSweep", Any, Any], list[Any] | None]
 
 
-class Rows:
+class SampleRows:
     """Cotangents of N losses in one array: loss i's has its i-th part along axis 0, and zeros elsewhere."""
 
     __slots__ = ("array", "level", "count", "shape", "dtype")
@@ -50,8 +50,8 @@ class Rows:
         return Batched(whole.reshape(count, *self.shape), self.level)
 
     def __add__(self, other: Any) -> Any:
-        if type(other) is Rows:
-            return Rows(self.array + other.array, self.level, self.count)
+        if type(other) is SampleRows:
+            return SampleRows(self.array + other.array, self.level, self.count)
         return self.spread() + spread(other)
 
     __radd__ = __add__
@@ -110,23 +110,23 @@ class Outer:
 
 def spread(cotangent: Any) -> Any:
     """Any cotangent as a batch."""
-    return cotangent.spread() if type(cotangent) in (Rows, Outer) else cotangent
+    return cotangent.spread() if type(cotangent) in (SampleRows, Outer) else cotangent
 
 
 def _fit(gradient: Any, shape: tuple, dtype: Any) -> Any:
-    if type(gradient) not in (Rows, Outer):
+    if type(gradient) not in (SampleRows, Outer):
         return fit_array(gradient, shape, dtype)
     if gradient.shape != tuple(shape):
         return fit_array(gradient.spread(), shape, dtype)
     if gradient.dtype == dtype:
         return gradient
-    if type(gradient) is Rows:
-        return Rows(gradient.array.astype(dtype), gradient.level, gradient.count)
+    if type(gradient) is SampleRows:
+        return SampleRows(gradient.array.astype(dtype), gradient.level, gradient.count)
     return Outer(gradient.left.astype(dtype), gradient.right.astype(dtype), gradient.level)
 
 
 class RowSweep(Sweep):
-    """A backward pass whose cotangents are `Rows` as long as the operations keep samples apart."""
+    """A backward pass whose cotangents are `SampleRows` as long as the operations keep samples apart."""
 
     fit: Any = staticmethod(_fit)
 
@@ -146,14 +146,15 @@ class RowSweep(Sweep):
         from .treatments import treatment_of
 
         kind = type(cotangent)
-        if kind is Rows or kind is tuple and type(cotangent[0]) is Rows and not any(map(_elsewhere, cotangent[1:])):
+        first = type(cotangent[0]) if kind is tuple else kind
+        if first is SampleRows and (kind is not tuple or not any(map(_elsewhere, cotangent[1:]))):
             treatment = treatment_of(node.op)
             given = tuple(getattr(part, "array", part) for part in cotangent) if kind is tuple else cotangent.array
             self.count = (cotangent[0] if kind is tuple else cotangent).count
             results = None if treatment is None else treatment(self, node, given)
             if results is not None:
                 return [_of_samples(result, self.count) for result in results]
-        if kind is Rows:
+        if kind is SampleRows:
             cotangent = cotangent.spread()
         elif kind is Outer:
             if _transposes(node):
@@ -187,7 +188,7 @@ class RowSweep(Sweep):
 def _of_samples(result: Any, count: int) -> Any:
     """What a treatment made of every single row, for samples of several rows."""
     kind = type(result)
-    if kind is Rows:
+    if kind is SampleRows:
         result.count = count
     elif kind is Outer and len(result.left) != count:
         left, right = (part.reshape(count, -1, part.shape[-1]) for part in (result.left, result.right))
@@ -200,7 +201,7 @@ def _of_samples(result: Any, count: int) -> Any:
 
 def _elsewhere(part: Any) -> bool:
     """Whether one of the further outputs of a node has a cotangent that is neither rows nor all zeros."""
-    return type(part) is not Rows and part is not None and (type(part) is not np.ndarray or bool(part.any()))
+    return type(part) is not SampleRows and part is not None and (type(part) is not np.ndarray or bool(part.any()))
 
 
 def _transposes(node: Any) -> bool:

@@ -1,7 +1,7 @@
-"""Which operations keep the samples of a batch apart, and what each makes of `Rows` (see `rows.py`).
+"""Which operations keep the samples of a batch apart, and what each makes of `SampleRows` (see `rows.py`).
 
 A treatment gets the pass, the node and the cotangent rows as an ordinary array (a tuple of arrays for operations with
-several outputs), and returns the gradients of the node's inputs: `Rows` for inputs that have the samples along axis 0,
+several outputs), and returns the gradients of the node's inputs: `SampleRows` for inputs that have the samples along axis 0,
 `Outer` or a batch for inputs that all samples share. None means that samples may be mixed here.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays.batched import Batched
 from ..autograd.engine import Sweep
 from ..autograd.fit import sum_to
-from .rows import Outer, Rows, RowSweep, Treatment
+from .rows import Outer, RowSweep, SampleRows, Treatment
 
 
 def _count(g: Any) -> int:
@@ -41,7 +41,7 @@ def _aligned(sweep: RowSweep, pulled: np.ndarray, shape: tuple) -> Any:
     """The gradient of an operand of `shape`, from gradients of the elements of the result."""
     count = len(pulled)
     if len(shape) == pulled.ndim and shape[0] == count:
-        return Rows(sum_to(pulled, shape), sweep.level)
+        return SampleRows(sum_to(pulled, shape), sweep.level)
     inner = shape[1:] if len(shape) == pulled.ndim else shape
     padded = (count,) + (1,) * (pulled.ndim - 1 - len(inner)) + tuple(inner)
     return Batched(sum_to(pulled, padded).reshape((count, *shape)), sweep.level)
@@ -58,7 +58,7 @@ def row_wise(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
         return None
     results = Sweep.call_rules(sweep, node, g)
     return [
-        None if result is None else Rows(np.asarray(result), sweep.level) if sweep.wanted(node, position) else None
+        None if result is None else SampleRows(np.asarray(result), sweep.level) if sweep.wanted(node, position) else None
         for position, result in enumerate(results)
     ]
 
@@ -68,7 +68,7 @@ def reshaped(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     shape = sweep.shape_of(node, 0)
     if not shape or not sweep.count or shape[0] % sweep.count or not g.size:
         return None
-    return [Rows(g.reshape(shape), sweep.level)]
+    return [SampleRows(g.reshape(shape), sweep.level)]
 
 
 def attended(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
@@ -148,7 +148,7 @@ def planes(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     inner = None
     for position in _asked(sweep, node):
         if position == 0:
-            results[0] = Rows(sweep.pulled(node, g, 0), sweep.level)
+            results[0] = SampleRows(sweep.pulled(node, g, 0), sweep.level)
         elif node.op.inputs[position] == "bias":
             results[position] = Batched(g.sum(tuple(range(2, g.ndim))), sweep.level)
         else:
@@ -191,7 +191,7 @@ def bagged(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     each = len(_main(g)) // sweep.count
     if bags is None or not rows or not np.array_equal(bags // each, np.repeat(np.arange(sweep.count), size)):
         return None
-    return [Rows(np.asarray(Sweep.call_rules(sweep, node, g)[0]), sweep.level), None]
+    return [SampleRows(np.asarray(Sweep.call_rules(sweep, node, g)[0]), sweep.level), None]
 
 
 def by_example(
@@ -228,7 +228,7 @@ def by_example(
             results[position] = rule(cotangent, *[values[s] if type(s) is int else node.params[s] for s in sources])
     for position, result in enumerate(results):
         if type(result) is Batched and node.op.inputs[position] in rows:
-            results[position] = Rows(result.array[:, 0], sweep.level)
+            results[position] = SampleRows(result.array[:, 0], sweep.level)
     return results
 
 
@@ -249,7 +249,7 @@ def layer(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
             shape = sweep.shape_of(node, 0)
             if len(shape) < 2 or len(sweep_weight_shape(sweep, node)) != 2:
                 return None
-            results[position] = Rows(sweep.pulled(node, g, position), sweep.level)
+            results[position] = SampleRows(sweep.pulled(node, g, position), sweep.level)
         elif name == "bias":
             results[position] = _aligned(sweep, g, sweep.shape_of(node, position))
         else:
@@ -274,7 +274,7 @@ def product(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
         if name == "x":
             results[position] = _aligned(sweep, g * params["beta"], shape)
         elif name == "a" and len(shape) == g.ndim >= 2 and shape[0] == len(g):
-            results[position] = Rows(sweep.pulled(node, g, position), sweep.level)
+            results[position] = SampleRows(sweep.pulled(node, g, position), sweep.level)
         elif name == "b":
             a = sweep.saved(node, "a")
             if a is None or a.ndim != g.ndim or g.ndim < 2:
@@ -283,7 +283,7 @@ def product(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
                 left = g if params.get("alpha", 1) == 1 else g * params["alpha"]
                 results[position] = Outer(_steps(a), _steps(left), sweep.level)
             elif len(shape) == g.ndim and shape[0] == len(g):
-                results[position] = Rows(sweep.pulled(node, g, position), sweep.level)
+                results[position] = SampleRows(sweep.pulled(node, g, position), sweep.level)
             else:
                 return None
         else:
@@ -298,7 +298,7 @@ def times_vector(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
         if node.op.inputs[position] == "a":
             if len(sweep.shape_of(node, position)) != 2:
                 return None
-            results[position] = Rows(sweep.pulled(node, g, position), sweep.level)
+            results[position] = SampleRows(sweep.pulled(node, g, position), sweep.level)
         else:
             a = sweep.saved(node, "a")
             if a is None or a.ndim != 2:

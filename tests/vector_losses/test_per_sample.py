@@ -9,7 +9,7 @@ import pytest
 
 import pullback as P
 from pullback import multi, nn
-from pullback.multi.rows import Rows
+from pullback.multi.rows import SampleRows
 
 F = nn.functional
 COUNT = 5
@@ -208,8 +208,8 @@ def test_gradients_of_samples_are_those_of_a_loop(name, monkeypatch):
     params, losses, apart = _graph(name)
     expected = _loop(losses, params)
     spread = []
-    original = Rows.spread
-    monkeypatch.setattr(Rows, "spread", lambda self: spread.append(self) or original(self))
+    original = SampleRows.spread
+    monkeypatch.setattr(SampleRows, "spread", lambda self: spread.append(self) or original(self))
     found = P.per_sample_gradients(losses, params)
     assert apart is None or bool(spread) is not apart, [rows.shape for rows in spread]
     for got, want in zip(found, expected, strict=True):

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..autograd.tape import apply, wrap
 from ..functional.checks import certainly
+from ..kernels import linear_algebra as kernels
 from ..ops import linalg as ops
-from ..ops import linalg_kernels as kernels
 from ..return_types import returned_by
 from ..tensor import Tensor
 from .checks import check_fit, float_matrix, float_square, linalg_function, raise_on, same_dtype

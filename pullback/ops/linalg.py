@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, conjugate, op
-from . import linalg_kernels as kernels
+from ..kernels import linear_algebra as kernels
 from .batching import leading
 from .matmul import adjoint, diagonal_of
 from .rearranging import tril, triu

@@ -297,12 +297,12 @@ def test_ldl(size, code, hermitian):
 
 @pytest.mark.parametrize("shape", [(3, 3), (40, 40), (2, 35, 50), (50, 35)])
 def test_lu_and_triangular_systems_without_scipy(shape, monkeypatch):
-    from pullback.ops import linalg_kernels
+    from pullback.kernels import linear_algebra
 
     x = arrays_for([shape], "d")[0]
-    with_scipy = linalg_kernels.lu_factor(x)
-    monkeypatch.setattr(linalg_kernels, "_lapack", lambda: None)
-    factors, pivots, info = linalg_kernels.lu_factor(x)
+    with_scipy = linear_algebra.lu_factor(x)
+    monkeypatch.setattr(linear_algebra, "_lapack", lambda: None)
+    factors, pivots, info = linear_algebra.lu_factor(x)
     np.testing.assert_allclose(factors, with_scipy[0], atol=1e-9)
     assert np.array_equal(pivots, with_scipy[1]) and not info.any()
 

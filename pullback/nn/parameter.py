@@ -54,6 +54,11 @@ class Buffer(Tensor):
     def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
         pass
 
+    def __repr__(self) -> str:
+        return repr(self.as_subclass(Tensor))
+
+    __str__ = __repr__
+
 
 class _Unshaped:
     """Stands for the array of a tensor whose shape is not known yet: it has a dtype and nothing else."""

@@ -87,7 +87,8 @@ m.w = nn.Parameter(torch.ones(1)); m.w = nn.Parameter(torch.zeros(1)); say(m.w)
 m.c = nn.Tanh(); m.w2 = 3; m.w2 = nn.Parameter(torch.zeros(1)); say("w2" in m.__dict__, list(m._parameters))
 m.c = nn.Parameter(torch.zeros(1)); say(list(m._modules), list(m._parameters))
 del m.w, m.b; say(hasattr(m, "w"), hasattr(m, "b"))
-m.buf = nn.Buffer(torch.zeros(2), persistent=False); say(list(m._buffers), m.state_dict())
+m.buf = nn.Buffer(torch.zeros(2), persistent=False); say(list(m._buffers), m.state_dict(), repr(m.buf))
+say(repr(m.load_state_dict({"x": 1}, strict=False)))
 say([name for name in ("c", "buf", "training", "forward") if name in dir(m)])
 """,
     "before init": """

@@ -103,3 +103,16 @@ def test_second_derivatives_torch_lacks(case):
 @pytest.mark.parametrize("case", ALL, ids=label)
 def test_float32_of_strided_operands(case):
     compare(run(pullback, case, 1, np.float32, strided=True), run(torch, case, 1, np.float32, strided=True), 2e-4)
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "huber_loss"])
+def test_losses_with_a_weight_for_each_element(name, reduction):
+    def losses(lib):
+        x, y, weight = (lib.tensor(part, requires_grad=True) for part in np.random.default_rng(0).uniform(1, 3, (3, 2, 4)))
+        loss = getattr(lib.nn.functional, name)(x, y, reduction=reduction, weight=weight)
+        loss.sum().backward()
+        return [loss, x.grad, y.grad, weight.grad]
+
+    for ours, theirs in zip(losses(pullback), losses(torch), strict=True):
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-9)

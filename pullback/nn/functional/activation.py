@@ -291,6 +291,11 @@ def gumbel_softmax(
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     array = logits._array
+    if array.dtype.kind in "biu":
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {logits.dtype.type_name}"
+        )
     draws = drawn(lambda shape: exponential(generator(), shape, array.dtype), array.shape)
     soft = reductions.softmax((logits + constant(-np.log(draws))) / tau, dim)
     if not hard:

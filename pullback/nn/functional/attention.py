@@ -22,18 +22,12 @@ from ._common import constant, generator
 from .dropout import dropout
 from .padding import pad
 
-_C_NAMES = {"Float": "float", "Double": "double", "Long": "long int", "Int": "int", "Bool": "bool", "Half": "c10::Half"}
-
-
-def _c_name(x: Tensor) -> str:
-    return _C_NAMES.get(x.dtype.type_name, x.dtype.type_name)
-
 
 def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> None:
     if not query.dtype == key.dtype == value.dtype and not autocast.is_active():
         raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: {_c_name(query)} key.dtype: "
-            f"{_c_name(key)} and value.dtype: {_c_name(value)} instead."
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype.short_name} "
+            f"key.dtype: {key.dtype.short_name} and value.dtype: {value.dtype.short_name} instead."
         )
     if min(query.ndim, key.ndim, value.ndim) < 2:
         raise RuntimeError(
@@ -43,10 +37,12 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | N
     if mask is not None and mask._array.dtype not in (np.bool_, np.float32, query._array.dtype):
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-            f"{_c_name(mask)} and  query.dtype: {_c_name(query)} instead."
+            f"{mask.dtype.short_name} and  query.dtype: {query.dtype.short_name} instead."
         )
     if not 0 <= dropout_p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
+    if query._array.dtype.kind in "biu":
+        raise RuntimeError(f"expected scalar type Float but found {query.dtype.type_name}")
     if query.shape[-1] != key.shape[-1]:
         raise RuntimeError(
             f"Expected query and key to have the same last dimension, but got {query.shape[-1]} and {key.shape[-1]}"
@@ -75,6 +71,7 @@ def _agree(query: Any, key: Any, value: Any) -> bool:
     return (
         query.ndim > 2
         and query.dtype == key.dtype == value.dtype
+        and query.dtype.kind in "fcV"
         and query.shape[:-2] == shape[:-2] == value.shape[:-2]
         and query.shape[-1] == shape[-1] != 0
         and shape[-2] == value.shape[-2]
@@ -219,7 +216,7 @@ def _score_mask(mask: Tensor | None, length: int, source: int, batch: int, heads
     wanted = (length, source) if mask.ndim == 2 else (batch * heads, length, source)
     if tuple(mask.shape) != wanted:
         raise RuntimeError(
-            f"The shape of the {mask.ndim}D attn_mask is {tuple(mask.shape)}, but should be {wanted}."
+            f"The shape of the {mask.ndim}D attn_mask is {mask.size()}, but should be {wanted}."
         )
     return mask.unsqueeze(0) if mask.ndim == 2 else mask
 
@@ -325,8 +322,9 @@ def _with_padding(mask: Tensor | None, padding: Tensor | None, batch: int, heads
     """The mask of padded keys added to the attention mask."""
     if padding is None:
         return mask
-    if tuple(padding.shape) != (batch, source):
-        raise AssertionError(f"expecting key_padding_mask shape of {(batch, source)}, but got {tuple(padding.shape)}")
+    for dim, size in enumerate((batch, source)):
+        if padding.shape[dim] != size:
+            raise AssertionError(f"Expected key_padded_mask.shape[{dim}] to be {size}, but got {padding.shape[dim]}")
     by_head = padding.reshape((batch, 1, 1, source)).expand((batch, heads, 1, source))
     by_head = by_head.reshape((batch * heads, 1, source))
     return by_head if mask is None else mask + by_head

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...arrays.fallback import looping
 from ...autograd.tape import apply
+from ...functional.checks import need_tensor
 from ...functional.matmul import linear
 from ...functional.reductions import log_softmax
 from ...ops import loss as ops
@@ -93,6 +94,7 @@ def cross_entropy(
     name = reduction_name(reduction, size_average, reduce)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    input, target = need_tensor(input, "cross_entropy_loss"), need_tensor(target, "cross_entropy_loss", "target", 2)
     if input._array.shape == target._array.shape:
         return _probability_cross_entropy(input, target, weight, ignore_index, name, label_smoothing)
     _check_classes(input, target, weight)

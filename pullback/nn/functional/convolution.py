@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from operator import index
 from typing import Any
@@ -49,24 +50,22 @@ def _no_such_form(function: str, name: str, value: Any) -> TypeError:
 def _check_operands(
     x: Tensor, weight: Tensor, bias: Tensor | None, outputs: int, function: str, transposed: bool
 ) -> None:
-    if x.dtype != weight.dtype and not autocast.is_active():
-        raise RuntimeError(f"expected scalar type {x.dtype.type_name} but found {weight.dtype.type_name}")
+    if not autocast.is_active():
+        if bias is not None and bias.dtype != x.dtype and not (transposed and weight.dtype != x.dtype):
+            raise RuntimeError(
+                f"Input type ({x.dtype.short_name}) and bias type ({bias.dtype.short_name}) should be the same. Convert "
+                "the input, as in x.to(module.weight.dtype), or the module, as in module.to(x.dtype)."
+            )
+        if x.dtype != weight.dtype:
+            raise RuntimeError(f"expected scalar type {x.dtype.type_name} but found {weight.dtype.type_name}")
     if bias is None:
         return
-    if bias.dtype != x.dtype and not autocast.is_active():
-        raise RuntimeError(
-            f"Input type ({_c_name(x)}) and bias type ({_c_name(bias)}) should be the same"
-        )
     if tuple(bias.shape) != (outputs,):
         given = "Given transposed=1, weight" if transposed else "Given weight"
         raise RuntimeError(
             f"{given} of size {list(weight.shape)}, expected bias to be 1-dimensional with {outputs} elements, but "
             f"got bias of size {list(bias.shape)} instead"
         )
-
-
-def _c_name(x: Tensor) -> str:
-    return {"Float": "float", "Double": "double", "Half": "c10::Half"}.get(x.dtype.type_name, x.dtype.type_name)
 
 
 def _batched(input: Tensor, axes: int, function: str) -> tuple[Tensor, bool]:
@@ -84,6 +83,11 @@ def _same_padding(x: Tensor, weight: Tensor, dilation: tuple) -> tuple[Tensor, t
     if any(amount % 2 for amount in total):
         from .padding import pad
 
+        warnings.warn(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input "
+            "be created",
+            stacklevel=4,
+        )
         extra = [number for amount in reversed(total) for number in (0, amount % 2)]
         x = pad(x, extra)
     return x, tuple(amount // 2 for amount in total)
@@ -272,10 +276,11 @@ def unfold(
 
 
 def _window_params(kernel_size: Any, stride: Any, padding: Any, dilation: Any) -> dict:
-    return {
-        "kernel": ints(kernel_size, 2, "kernel_size"), "stride": ints(stride, 2, "stride"),
-        "padding": ints(padding, 2, "padding"), "dilation": ints(dilation, 2, "dilation"),
-    }  # fmt: skip
+    given = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
+    for name, value in given.items():
+        if isinstance(value, (tuple, list)) and len(value) not in (1, 2):
+            raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(value)}")
+    return {name.removesuffix("_size"): ints(value, 2, name) for name, value in given.items()}
 
 
 def fold(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ...arrays.fallback import looping
 from ...autograd.tape import apply
 from ...autograd.views import bump, storage_of
+from ...functional.checks import need_tensor
 from ...ops import embedding as ops
 from ...tensor import Tensor
 from ._common import constant
@@ -48,6 +50,7 @@ def embedding(
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
     """Rows of `weight`. The row `padding_idx` gets no gradient; with `sparse`, a leaf's gradient is a sparse tensor."""
+    input, weight = need_tensor(input, "embedding", "indices", 2), need_tensor(weight, "embedding", "weight")
     if weight._array.ndim != 2:
         if padding_idx is not None:
             _positive_index(padding_idx, weight.shape[0])
@@ -140,10 +143,16 @@ def embedding_bag(
 ) -> Tensor:  # fmt: skip
     """Sum, mean or maximum of the rows in each bag; bags are the rows of a 2-d input, or begin at `offsets`."""
     if weight._array.dtype.kind in "iu" and input._array.dtype.kind == "f":
-        input, weight = weight, input  # torch's older order of arguments
+        warnings.warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
+            stacklevel=2,
+        )
+        input, weight = weight, input
     _check_bags(input, weight, offsets, mode, per_sample_weights)
-    if scale_grad_by_freq and mode == "max":
-        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if mode == "max" and (scale_grad_by_freq or sparse):
+        what = "scaling the gradient by the frequency" if scale_grad_by_freq else "sparse weights"
+        raise ValueError(f"max mode does not support {what}")
     rows = weight.shape[0]
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise RuntimeError(

@@ -15,8 +15,9 @@ import numpy as np
 from ...autograd.tape import apply
 from ...functional.checks import certainly
 from ...functional.operands import broadcast_error, promote
+from ...functional.pairwise import where
 from ...ops import loss as ops
-from ...ops.pointwise import clamp_min_scalar, where
+from ...ops.pointwise import clamp_min_scalar
 from ...tensor import Tensor
 from ._common import constant, reduced, reduction_name, warn_sizes
 from .activation import logsigmoid
@@ -136,7 +137,7 @@ def huber_loss(
     if weight is not None:
         _same_size(weight, input)
         losses = apply(ops.huber, (x, y), {"delta": float(delta), "reduction": "none"})
-        return _weighted_mean(losses, weight, name)
+        return reduced(losses * weight, name)  # unlike the other weighted losses, not over the weights' sum
     return apply(ops.huber, (x, y), {"delta": float(delta), "reduction": name})
 
 
@@ -192,6 +193,11 @@ def binary_cross_entropy_with_logits(
     if target._array.shape != shape:
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     _refuse_integers(input, "binary_cross_entropy_with_logits")
+    if target._array.dtype.kind in "biu":
+        raise RuntimeError(
+            f"result type {input.dtype.type_name} can't be cast to the desired output type {target.dtype.type_name}. "
+            "Targets are floating-point numbers: target.float()."
+        )
     if target._array.dtype != input._array.dtype:
         input, target = promote(input, target)
     if weight is not None:
@@ -227,6 +233,8 @@ def kl_div(
                 stacklevel=2,
             )
         name = "sum" if reduction == "batchmean" else reduction_name(reduction)
+    if target._array.dtype.kind in "biu":
+        raise RuntimeError("kl_div: Integral inputs not supported. Convert the target first: target.float().")
     if log_target:
         losses = target.exp() * (target - input)
     else:
@@ -250,9 +258,9 @@ def poisson_nll_loss(
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         # Where the target is at most 1 the term is 0, so its logarithm must not be looked at.
-        safe = where(target > 1, target, constant(np.asarray(2.0, target._array.dtype)))
+        safe = where(target > 1, target, 2.0)
         stirling = safe * safe.log() - safe + 0.5 * (2 * math.pi * safe).log()
-        losses = losses + where(target > 1, stirling, constant(np.asarray(0.0, stirling._array.dtype)))
+        losses = losses + where(target > 1, stirling, 0.0)
     return reduced(losses, name)
 
 
@@ -310,9 +318,8 @@ def hinge_embedding_loss(
 ) -> Tensor:  # fmt: skip
     """The input where the target is 1, max(0, margin - input) where it is -1."""
     name = reduction_name(reduction, size_average, reduce)
-    zero = constant(np.asarray(0, input._array.dtype))
-    far = where(target != 1, _positive(margin - input), zero)
-    near = where(target != -1, input, zero)
+    far = where(target != 1, _positive(margin - input), 0)
+    near = where(target != -1, input, 0)
     return reduced(far + near, name)
 
 
@@ -335,8 +342,7 @@ def cosine_embedding_loss(
             f"{list(input1.shape)} and {list(input2.shape)}."
         )
     cosine = cosine_of_last(input1, input2)
-    zero = constant(np.asarray(0, cosine._array.dtype))
-    losses = where(target == 1, 1 - cosine, zero) + where(target == -1, _positive(cosine - margin), zero)
+    losses = where(target == 1, 1 - cosine, 0) + where(target == -1, _positive(cosine - margin), 0)
     return reduced(losses, name)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ...autograd.grad_mode import no_grad
 from ...autograd.mode import current_mode
 from ...autograd.tape import apply
+from ...dtypes import bfloat16, float16
 from ...ops import normalization as ops
 from ...tensor import Tensor
 from ._common import float_tensor
@@ -37,18 +38,40 @@ def _normalized(input: Tensor, shape: Any, function: str, star: str) -> tuple[in
     return shape
 
 
-def _fits(parameter: Tensor | None, name: str, shape: tuple, input: Tensor) -> None:
-    if parameter is None:
-        return
-    if parameter._array.shape != shape:
+def _fits(parameter: Tensor | None, name: str, shape: tuple) -> None:
+    if parameter is not None and parameter._array.shape != shape:
         raise RuntimeError(
             f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
             f"{list(parameter.shape)} and normalized_shape = {list(shape)}"
         )
-    if parameter._array.dtype != input._array.dtype and parameter._array.dtype != np.float32:
+
+
+def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
+    """Parameters and statistics have the input's dtype, or are float32 for an input of half precision."""
+    kind = input._array.dtype
+    for parameter in parameters:
+        if parameter is not None and parameter._array.dtype is not kind:
+            return _check_mixed(input, [one for one in parameters if one is not None])
+
+
+def _check_mixed(input: Tensor, parameters: list[Tensor]) -> None:
+    if parameters[0].dtype == input.dtype:
+        for parameter in parameters:
+            if parameter.dtype != input.dtype:
+                raise RuntimeError(
+                    f"expected scalar type {input.dtype.type_name} but found {parameter.dtype.type_name}"
+                )
+        return
+    if any(parameter._array.dtype != np.float32 for parameter in parameters):
         raise RuntimeError(
-            f"mixed dtype (CPU): expect parameter to have scalar type of Float, but {name} is "
-            f"{parameter.dtype.type_name}"
+            "mixed dtype (CPU): expect parameter to have scalar type of Float, but they are "
+            f"{', '.join(parameter.dtype.type_name for parameter in parameters)}"
+        )
+    if input.dtype not in (float16, bfloat16):
+        raise RuntimeError(
+            "mixed dtype (CPU): all inputs must share same datatype. The input is "
+            f"{input.dtype.type_name} and the parameters are Float: convert the input, as in x.float(), or the module, "
+            f"as in module.to(x.dtype)."
         )
 
 
@@ -59,8 +82,9 @@ def layer_norm(
     """Mean 0 and variance 1 over the trailing dims, then times weight plus bias."""
     x = float_tensor(input, "layer_norm", "LayerNormKernelImpl")
     shape = _normalized(x, normalized_shape, "layer_norm", "*, ")
-    _fits(weight, "weight", shape, x)
-    _fits(bias, "bias", shape, x)
+    _fits(weight, "weight", shape)
+    _fits(bias, "bias", shape)
+    _check_dtypes(x, weight, bias)
     return apply(ops.layer_norm, (x, weight, bias), {"axes": len(shape), "eps": eps})[0]
 
 
@@ -68,12 +92,9 @@ def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     """Divided by the root of the mean square over the trailing dims, then times weight."""
+    input = float_tensor(input, "rms_norm", "rms_norm", complex_ok=True)
     shape = _normalized(input, normalized_shape, "rms_norm", "*")
-    if weight is not None and tuple(weight.shape) != shape:
-        raise RuntimeError(
-            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} "
-            f"and normalized_shape = {list(shape)}"
-        )
+    _fits(weight, "weight", shape)
     if input._array.dtype.kind == "c":
         axis = tuple(range(input.ndim - len(shape), input.ndim))
         scale = ((input * input).mean(axis, True) + (eps or 0)).rsqrt()
@@ -96,6 +117,7 @@ def batch_norm(
     bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
     """Each channel normalized by its statistics over the batch (training, which updates running ones), or by those."""
+    input = float_tensor(input, "batch_norm", "batch_norm")
     if input.numel() == 0 and input.ndim < 2:
         return input.clone()
     if training:
@@ -106,6 +128,7 @@ def batch_norm(
         if count == 1:
             raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
     _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    _check_dtypes(input, weight, bias, running_mean, running_var)
     if not training:
         if running_mean is None or running_var is None:
             missing = "running_mean" if running_mean is None else "running_var"
@@ -137,6 +160,7 @@ def instance_norm(
     bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
     """Each channel of each sample normalized by its own statistics, or by running ones."""
+    input = float_tensor(input, "instance_norm", "batch_norm")
     if use_input_stats:
         if math.prod(input.shape[2:]) == 1:
             raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
@@ -146,6 +170,7 @@ def instance_norm(
     for name, parameter in (("weight", weight), ("bias", bias)):
         if parameter is not None and parameter.numel() != channels:
             raise RuntimeError(f"{name} should contain {n * channels} elements not {n * parameter.numel()}")
+    _check_dtypes(input, weight, bias)
     if not use_input_stats:
         return apply(ops.fixed_norm, (input, running_mean, running_var, weight, bias), {"eps": eps})
     places = tuple(range(2, input.ndim))
@@ -160,6 +185,7 @@ def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
     """Channels of each sample in groups, each group normalized by its own statistics."""
+    input = float_tensor(input, "group_norm", "GroupNormKernelImpl")
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     shape = input._array.shape
@@ -179,6 +205,7 @@ def group_norm(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} "
                 f"of shape {list(parameter.shape)} and input of shape {list(input.shape)}"
             )
+    _check_dtypes(input, weight, bias)
     return apply(ops.group_norm, (input, weight, bias), {"groups": num_groups, "eps": eps})[0]
 
 

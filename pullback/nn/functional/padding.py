@@ -27,7 +27,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         )
     if mode == "constant":
         for axis in range(len(amounts) // 2):
-            if input.shape[-1 - axis] + amounts[2 * axis] + amounts[2 * axis + 1] < 0:
+            if input.shape[-1 - axis] + min(amounts[2 * axis], 0) + min(amounts[2 * axis + 1], 0) < 0:
                 raise RuntimeError(
                     "narrow(): length must be non-negative. The negative padding takes away more than dim "
                     f"{input.ndim - 1 - axis} has"

@@ -14,6 +14,7 @@ import numpy as np
 from ...arrays.randomness import drawn
 from ...autograd.mode import current_mode
 from ...autograd.tape import apply
+from ...functional.checks import not_implemented_for
 from ...kernels.random.streams import uniform
 from ...ops import pooling as ops
 from ...tensor import Tensor
@@ -70,6 +71,8 @@ def _max_pool(
         "dilation": _sizes(dilation, axes, "dilation", function), "ceil_mode": bool(ceil_mode),
     }  # fmt: skip
     _check_rank(input, axes, function)
+    if input._array.dtype.kind in "bc":
+        raise not_implemented_for(function, input)
     if axes == 1:
         _check_one_axis(params)
     mode = current_mode()
@@ -361,6 +364,8 @@ def _adaptive_max(axes: int, input: Tensor, output_size: Any, indices: bool) -> 
     function = f"adaptive_max_pool{axes}d"
     output = _output(input, output_size, axes, function)
     _check_adaptive(input, output, 1, function)
+    if input._array.dtype.kind == "c":
+        raise not_implemented_for(function, input)
     values, places = apply(ops.adaptive_max_pool[axes], (input,), {"output": output})
     return (values, places) if indices else values
 
@@ -416,6 +421,9 @@ def _fractional(
                 f"{function}{'' if axes == 2 else '_out'}(): Expected input to have non-zero size for non-batch dimensions, "
                 f"but got {list(input.shape)} with dimension {dim} being empty."
             )
+    for name, size, taps, count in zip(("time", "height", "width")[-axes:], input.shape[-axes:], kernel, output):
+        if count + taps - 1 > size:
+            raise RuntimeError(f"{function}(): pool {name} {taps} too large relative to input {name} {size}")
     batch, channels = (1 if input.ndim == axes + 1 else input.shape[0]), input.shape[-axes - 1]
     if samples is None:
         kind = input._array.dtype

@@ -27,7 +27,7 @@ class _Keys(NamedTuple):
     unexpected_keys: list[str]
 
 
-class IncompatibleKeys(_Keys):
+class _IncompatibleKeys(_Keys):
     """What `load_state_dict` returns: the keys that did not match on either side."""
 
     __slots__ = ()
@@ -136,7 +136,7 @@ class StateDictMixin:
         return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True,
-                        assign: bool = False) -> IncompatibleKeys:
+                        assign: bool = False) -> _IncompatibleKeys:
         """Copy tensors into parameters and buffers of the same names; with `assign`, put the tensors themselves in.
 
         When anything is wrong a RuntimeError lists all of it and the module is left as it was.
@@ -147,7 +147,7 @@ class StateDictMixin:
         own: Any = OrderedDict(state_dict)  # hooks may change it
         if metadata is not None:
             own._metadata = metadata
-        keys = IncompatibleKeys([], [])
+        keys = _IncompatibleKeys([], [])
         errors: list[str] = []
         undo = Undo()
         try:
@@ -233,7 +233,7 @@ class StateDictMixin:
         setattr(self, name, value)
 
 
-def _key_errors(keys: IncompatibleKeys) -> list[str]:
+def _key_errors(keys: _IncompatibleKeys) -> list[str]:
     """What a strict load says about keys that do not match."""
     errors = []
     for kind, names in (("Missing", keys.missing_keys), ("Unexpected", keys.unexpected_keys)):
@@ -243,7 +243,7 @@ def _key_errors(keys: IncompatibleKeys) -> list[str]:
     return errors
 
 
-def _load_tree(module: Any, state_dict: dict, prefix: str, metadata: Mapping, assign: bool, keys: IncompatibleKeys,
+def _load_tree(module: Any, state_dict: dict, prefix: str, metadata: Mapping, assign: bool, keys: _IncompatibleKeys,
                errors: list[str], undo: Undo) -> None:
     local_metadata = dict(metadata.get(prefix[:-1], {}))
     local_metadata["undo"] = undo

@@ -37,8 +37,7 @@ from ._hooks import global_module_registration_hooks as _global_module_registrat
 from ._hooks import global_parameter_registration_hooks as _global_parameter_registration_hooks
 from ._module_hooks import HookMixin
 from ._module_state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX
-from ._module_state import IncompatibleKeys as _IncompatibleKeys
-from ._module_state import StateDictMixin
+from ._module_state import StateDictMixin, _IncompatibleKeys
 from ._module_tree import TreeMixin
 
 if TYPE_CHECKING:

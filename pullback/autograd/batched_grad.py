@@ -45,16 +45,20 @@ def batched_gradients(
     """Gradients with the batch axis of the weights in front, and the number of weights."""
     from .roots import root_of
 
-    roots, size = [], None
+    roots, sizes = [], []
     for position, (output, weight) in enumerate(zip(outputs, weights, strict=True)):
         if weight is None:
             raise RuntimeError("grad_outputs must be given, one batch for each output, when is_grads_batched=True")
         target, slot = root_of(output, position, None)
         shape, dtype = metadata_of(target, slot)
         _check_weight(weight, shape, dtype, position)
-        if size is None:
-            size = weight._array.shape[0]
+        sizes.append(weight._array.shape[0])
         roots.append((target, slot))
+    if sizes.count(sizes[0]) != len(sizes):
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
+            "dimension. Every output needs the same number of weights."
+        )
     with batch_level() as level:
         cotangents = []
         for weight, (target, slot) in zip(weights, roots, strict=True):
@@ -63,8 +67,7 @@ def batched_gradients(
             batch = Batched(payload_of(weight, level) if record else weight.memory(), level)
             cotangents.append(wrap(batch) if record else batch)
         gradients = backward_to_inputs(roots, cotangents, keys, retain, record)
-    assert size is not None
-    return [unbatched(gradient, size, level) for gradient in gradients], size
+    return [unbatched(gradient, sizes[0], level) for gradient in gradients], sizes[0]
 
 
 def _check_weight(weight: Any, shape: tuple, dtype: Any, position: int) -> None:

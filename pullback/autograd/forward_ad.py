@@ -88,9 +88,9 @@ def enter_dual_level(nested: bool = False) -> int:
 
 def exit_dual_level(*, level: int | None = None) -> None:
     """End the innermost level; its tangents are forgotten."""
-    if not _Levels.entered:
-        raise RuntimeError("Trying to exit a forward AD level that does not exist. Call enter_dual_level() first.")
-    innermost, before = _Levels.entered[-1]
+    if not _Levels.entered and level is None:
+        raise RuntimeError("Dual level must be a positive number. Call enter_dual_level() first.")
+    innermost, before = _Levels.entered[-1] if _Levels.entered else (-1, -1)
     if level is not None and level not in (innermost, 0 if before == 0 else innermost):
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
@@ -124,9 +124,6 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
-    for name, value in (("primal", tensor), ("tangent", tangent)):
-        if value._array.dtype.kind not in "fcV":
-            raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
     return dual_at(tensor, tangent, number)
 
 
@@ -152,10 +149,9 @@ def dual_at(tensor: Tensor, tangent: Tensor, level: int) -> Tensor:
             "Trying to create a dual Tensor but the primal already has a tangent at that level. Unpack it first: "
             "unpack_dual."
         )
-    if tensor._array.dtype != tangent._array.dtype:
+    if tangent._array.dtype.kind == "c" and tensor._array.dtype.kind != "c":
         raise RuntimeError(
-            "Trying to create a dual Tensor whose tangent has another dtype than its primal: "
-            f"{tangent.dtype} and {tensor.dtype}."
+            f"Trying to create a dual Tensor with a real primal and a complex tangent: {tensor.dtype} and {tangent.dtype}."
         )
     dual = tape.apply(alias, (tensor,))
     set_tangent(dual, level, tangent)

@@ -41,6 +41,11 @@ def returned_and_saved(save):
 
 
 # program, the words that a caller may look for
+def weighted(M, *weights):
+    x = ones(M, 2).requires_grad_()
+    return M.autograd.grad((x * 2, x * 3), x, weights, is_grads_batched=True)
+
+
 REFUSED = {
     "grad: a number beside the value": (
         lambda M: M.func.grad(lambda x: (x.sum(), 1), has_aux=True)(ones(M, 2)), "Expected tensors, got unsupported type"),
@@ -109,6 +114,12 @@ REFUSED = {
         "jvp(f, primals, tangents, strict=True): The output of f is independent"),
     "jacfwd: integers": (
         lambda M: M.func.jacfwd(lambda x: x * 2.0)(M.arange(2)), "Expected primal to be floating point or complex"),
+    "forward_ad: no level to leave": (
+        lambda M: M.autograd.forward_ad.exit_dual_level(), "Dual level must be a positive number"),
+    "forward_ad: another level to leave": (
+        lambda M: M.autograd.forward_ad.exit_dual_level(level=3), "was not the last one that was created"),
+    "batched weights of several sizes": (
+        lambda M: weighted(M, ones(M, 1, 2), ones(M, 4, 2)), "the same size in the mapped dimension, got sizes [1, 4]"),
     "argnums: a float": (
         lambda M: M.func.grad(M.sum, argnums=(0.0,))(ones(M, 2)), "argnum must be int, got"),
     "argnums: a list": (

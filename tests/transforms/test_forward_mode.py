@@ -163,3 +163,15 @@ def test_a_captured_tensor_keeps_no_tangent_of_a_level_that_is_over(write):
     pullback.func.jvp(function, (x,), (x,))
     value, tangent = pullback.func.jvp(lambda x: (captured * x).sum(), (x,), (x,))
     np.testing.assert_allclose(tangent.item(), captured.sum().item())
+
+
+@pytest.mark.parametrize("primal, tangent", [("float64", "float32"), ("float32", "float64"), ("complex64", "float32")])
+def test_a_tangent_of_another_dtype(primal, tangent):
+    answers = []
+    for M, fw in ((pullback, forward_ad), (torch, torch_forward_ad)):
+        with fw.dual_level():
+            x = fw.make_dual(M.tensor([1.0, 2.0], dtype=getattr(M, primal)), M.tensor([3.0, 4.0], dtype=getattr(M, tangent)))
+            found = fw.unpack_dual(x).tangent, fw.unpack_dual(x * x.sin()).tangent
+        answers.append((str(found[0].dtype), found[1].numpy()))
+    assert answers[0][0] == answers[1][0]
+    np.testing.assert_allclose(answers[0][1], answers[1][1], rtol=1e-6)

@@ -6,7 +6,6 @@ Evenly spaced numbers are in `ranges.py`, random ones in `random.py`; sharing me
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from .dtypes import dtype as dtype_type
 from .functional.operands import sizes_of
 from .functional.registry import FUNCTIONS, METHODS
 from .layout import dense_order
+from .notices import warn_user
 from .quiet import quiet
 from .tensor import Tensor
 
@@ -70,11 +70,9 @@ def tensor(
                     result._requires_grad = True
                 return result
     if isinstance(data, Tensor):
-        warnings.warn(
+        warn_user(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-            UserWarning,
-            stacklevel=2,
         )
     return finish(array_from(data, dtype), requires_grad, device)
 

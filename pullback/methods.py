@@ -5,7 +5,6 @@ Importing this module completes the class. Functions announced in `functional/` 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ from .autograd.tape import apply
 from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape, writing
 from .functional.operands import wrap_dim
 from .functional.registry import IN_PLACE, METHODS, load, on_load
+from .notices import warn_user
 from .ops import casting, pointwise
 from .size import Size, SizeAttribute, element_count
 from .tensor import Tensor
@@ -139,11 +139,9 @@ def _scalar(self: Tensor, kind: Callable) -> Any:
     if self._array.size != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
     if self._requires_grad:
-        warnings.warn(
+        warn_user(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
             "Consider using tensor.detach() first.",
-            UserWarning,
-            stacklevel=3,
         )
     number = item(self)
     if type(number) is complex and kind is not complex:
@@ -297,12 +295,10 @@ def transposed(self: Tensor) -> Tensor:
     """All dims reversed."""
     ndim = self._array.ndim
     if ndim not in (0, 2):
-        warnings.warn(
+        warn_user(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
             "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - "
             "1, -1, -1))` to reverse the dimensions of a tensor.",
-            UserWarning,
-            stacklevel=2,
         )
     return shape.permuted(shape.ops.permute, self, tuple(range(ndim - 1, -1, -1)))
 
@@ -317,7 +313,7 @@ def _matrices_transposed(self: Tensor, name: str) -> Tensor:
     if ndim == 1:
         raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
     if ndim == 0:
-        warnings.warn(f"Tensor.{name} is deprecated on 0-D tensors. It is the tensor itself.", UserWarning, stacklevel=3)
+        warn_user(f"Tensor.{name} is deprecated on 0-D tensors. It is the tensor itself.")
         return self
     return shape.transpose(self, -2, -1)
 

@@ -6,7 +6,6 @@ What other tensors are made of is in `creation.py`; here live only the numbers, 
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from .creation import dtype_for, finish, into, numpy_dtype
 from .dtypes import default_dtype
 from .functional.registry import FUNCTIONS, with_numpy_names
+from .notices import warn_user
 from .tensor import Tensor
 
 
@@ -55,11 +55,9 @@ def range_(
     device: Any = None, out: Tensor | None = None, **_: Any
 ) -> Tensor:
     """Like `arange`, but including the end (deprecated in torch, kept for old programs)."""
-    warnings.warn(
+    warn_user(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
         "range builtin. Instead, use torch.arange, which produces values in [start, end).",
-        UserWarning,
-        stacklevel=2,
     )
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from ..autograd.mode import current_mode, set_mode
 from ..device import device
 from ..dtypes import bfloat16, dtype, float16
+from ..notices import warn_user
 
 _dtypes: dict[str, dtype] = {"cpu": bfloat16, "cuda": float16}
 _cache = True
@@ -34,16 +34,12 @@ class autocast:
         self.device: str = device_type
         self.fast_dtype: Any = get_autocast_dtype(device_type) if dtype is None else dtype
         if device_type == "cuda" and enabled:
-            warnings.warn(
-                "CUDA is not available or torch_xla is imported. Disabling autocast.", UserWarning, stacklevel=2
-            )
+            warn_user("CUDA is not available or torch_xla is imported. Disabling autocast.")
             enabled = False
         if device_type == "cpu" and enabled and self.fast_dtype not in (bfloat16, float16):
-            warnings.warn(
+            warn_user(
                 "In CPU autocast, but the target dtype is not supported. Disabling autocast.\nCPU Autocast only "
                 "supports dtype of torch.bfloat16, torch.float16 currently.",
-                UserWarning,
-                stacklevel=2,
             )
             enabled = False
         self._enabled: bool = enabled

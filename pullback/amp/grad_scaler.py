@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ..creation import tensor
 from ..device import cpu
+from ..notices import warn_user
 from ..tensor import Tensor
 
 _READY, _UNSCALED, _STEPPED = range(3)
@@ -23,11 +23,7 @@ class GradScaler:
     ) -> None:  # fmt: skip
         self._device: str = device
         if device == "cuda" and enabled:
-            warnings.warn(
-                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn_user("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
             enabled = False
         self._enabled: bool = enabled
         if enabled:

@@ -8,12 +8,12 @@ name. What has no rule at all runs example by example, which is correct and slow
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..notices import warn_user
 from .batched import Batched, DynamicShape, NotBatchable, level_of, params_level, raw
 
 ndarray = np.ndarray
@@ -236,11 +236,9 @@ def example_by_example(
     """The loop that every operation can fall back to."""
     if op.name not in _warned and size > 16:
         _warned.add(op.name)
-        warnings.warn(
+        warn_user(
             f"There is a performance drop because we have not yet implemented the batching rule for {op.name}: it "
             f"runs example by example, {size} times in each call.",
-            UserWarning,
-            stacklevel=2,
         )
     results = []
     for number in range(size):

@@ -6,22 +6,19 @@ memory shared with NumPy is fingerprinted, so that a write nobody could count is
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
-import warnings
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from ..arrays.batched import all_values
+from ..notices import PACKAGE, warn_user
 from ..tensor import Tensor
 from .grad_mode import ModeSwitch
 from .mode import current_mode, set_mode
 from .node import Node
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class Anomaly:
@@ -53,11 +50,9 @@ class detect_anomaly(ModeSwitch):
 
     def __init__(self, check_nan: bool = True) -> None:
         self.settings: Anomaly = Anomaly(bool(check_nan))
-        warnings.warn(
+        warn_user(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
             "debugging.",
-            UserWarning,
-            stacklevel=2,
         )
 
     def _changes(self) -> dict[str, Any]:
@@ -81,7 +76,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 def user_stack() -> list[str]:
     """The stack of the running program as text, without frames of this package."""
     return traceback.format_list(
-        [frame for frame in traceback.extract_stack() if not frame.filename.startswith(_PACKAGE)]
+        [frame for frame in traceback.extract_stack() if not frame.filename.startswith(PACKAGE)]
     )
 
 
@@ -89,7 +84,7 @@ def user_line() -> str | None:
     """`file:line` of the innermost frame outside this package."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(_PACKAGE):
+        if not frame.f_code.co_filename.startswith(PACKAGE):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return None
@@ -115,10 +110,9 @@ def check_forward(name: str, inputs: tuple[Any, ...], results: tuple[Any, ...], 
         if bad is None or any(isinstance(v, Tensor) and first_bad(v._array) is not None for v in inputs):
             continue
         index, value = bad
-        warnings.warn(
+        warn_user(
             f"The forward pass of {name} made {value} at index {index} from finite inputs, at {user_line()}.",
             RuntimeWarning,
-            stacklevel=2,
         )
 
 
@@ -173,7 +167,7 @@ def report(node: Node | None) -> None:
                 " No forward pass information available. Enable detect anomaly during forward pass for more information."
             )
         try:
-            warnings.warn(text, UserWarning, stacklevel=2)
+            warn_user(text)
         except UserWarning:  # warnings are errors: the error that is being reported must not be lost to this one
             print(text, file=sys.stderr)
         node = notes.get("parent")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 import threading
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..notices import warn_user
 from ..tensor import Anchor, Tensor
 from . import views
 from .fit import dense
@@ -80,10 +80,9 @@ class FunctionCtx:
         self.dirty_tensors = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        warnings.warn(
+        warn_user(
             "function 'mark_shared_storage' is deprecated. Tensors with shared storages are automatically tracked.",
             FutureWarning,
-            stacklevel=2,
         )
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
@@ -139,7 +138,7 @@ class CustomNode(Node, FunctionCtx):
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warn_user("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     def unpacked(self, entry: Any) -> Tensor | None:
@@ -321,12 +320,11 @@ class Function(metaclass=FunctionMeta):
     _backward_cls: type[CustomNode]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
+        warn_user(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
             "invoke them on "
             "the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

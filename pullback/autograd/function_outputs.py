@@ -6,9 +6,9 @@ functions themselves are in `function.py`.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
+from ..notices import warn_user
 from ..tensor import Tensor
 from . import views
 from .grad_mode import no_grad
@@ -134,4 +134,4 @@ class _Connection:
         )
         if value._view is not None:
             raise RuntimeError(message)
-        warnings.warn(message, UserWarning, stacklevel=6)
+        warn_user(message)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, TypeVar
 
+from ..notices import warn_user
 from .mode import NO_GRAD, RECORD, current_mode, set_mode
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,14 +51,11 @@ class ModeSwitch:
 def _decorate(make_context: Callable[[], Any], function: Any) -> Any:
     code: CodeType | None = getattr(function, "__code__", None)
     if isinstance(function, type):
-        import warnings
-
-        warnings.warn(
+        warn_user(
             "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
             f"functions or methods. What happens now is that {function.__name__}.__init__ runs in this mode: decorate "
             "that method.",
             FutureWarning,
-            stacklevel=3,
         )
     if code is not None and code.co_flags & _GENERATOR:
         return _decorate_generator(make_context, function)

@@ -8,13 +8,13 @@ is in `gradcheck_passes.py`, difference quotients are in `numerical.py`.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from ..notices import warn_user
 from ..tensor import Tensor
 from . import roots
 from .grad_mode import enable_grad
@@ -146,12 +146,10 @@ class _Check:
         for position in self.wanted:
             value = self.inputs[position]
             if value._array.dtype not in (np.float64, np.complex128):
-                warnings.warn(
+                warn_user(
                     f"Input #{position} requires gradient and is not a double precision floating point or complex. "
                     "This check will "
                     "likely fail if all the inputs are not of double precision floating point or complex. ",
-                    UserWarning,
-                    stacklevel=5,
                 )
             array = value.memory()
             if array.size and any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
@@ -364,11 +362,10 @@ def _random_weights(func: Callable, values: tuple, strided: bool) -> tuple:
 
 
 def _warn_of_old_name(name: str, grad_out: float) -> None:
-    warnings.warn(
+    warn_user(
         f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be "
         "removed in a future version of PyTorch. Use torch.autograd.gradcheck, or torch.autograd.functional.jacobian.",
         FutureWarning,
-        stacklevel=3,
     )
     if grad_out != 1.0:
         raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports other values of grad_out.")

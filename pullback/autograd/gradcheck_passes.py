@@ -5,11 +5,11 @@ Each check is given the run it belongs to (function, inputs, tolerances), which 
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..notices import warn_user
 from ..tensor import Tensor
 from . import roots
 from .forward_ad import dual_level, make_dual, unpack_dual
@@ -101,11 +101,10 @@ def check_undefined(check: _Check) -> None:
         try:
             found = roots.grad(cut, targets, zeros, retain_graph=True, allow_unused=True)
         except Exception as error:
-            warnings.warn(
+            warn_user(
                 "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but "
                 "it may break existing callers of this function. If this is true for you, you can call this function "
                 'with "check_undefined_grad=False" to disable the feature',
-                stacklevel=5,
             )
             raise GradcheckError(
                 f"Expected backward function to handle undefined output grads. {_UNDEFINED_NOTE}"

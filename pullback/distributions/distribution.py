@@ -6,13 +6,14 @@ that is all `expand` needs. What a subclass does not define raises NotImplemente
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.distributions import constraints
 from pullback.distributions.utils import NUMBER, lazy_property
+
+from ..notices import warn_user
 
 if TYPE_CHECKING:
     from pullback import Tensor
@@ -53,10 +54,9 @@ class Distribution:
             arg_constraints = self.arg_constraints
         except NotImplementedError:
             arg_constraints = {}
-            warnings.warn(
+            warn_user(
                 f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize "
                 "the distribution with `validate_args=False` to turn off validation.",
-                stacklevel=4,
             )
         for name, constraint in arg_constraints.items():
             if constraints.is_dependent(constraint):
@@ -173,7 +173,7 @@ class Distribution:
 
     def sample_n(self, n: int) -> Tensor:
         """`n` draws; the old name of `sample((n,))`."""
-        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning, stacklevel=2)
+        warn_user("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
         return self.sample((n,))
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -210,10 +210,9 @@ class Distribution:
         try:
             support = self.support
         except NotImplementedError:
-            warnings.warn(
+            warn_user(
                 f"{type(self)} does not define `support` to enable sample validation. Please initialize the "
                 "distribution with `validate_args=False` to turn off validation.",
-                stacklevel=3,
             )
             return
         if not support.check(value).all():

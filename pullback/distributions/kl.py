@@ -5,11 +5,12 @@ The formulas are in `_kl_same`, `_kl_cross` and `_kl_multivariate`, which the pa
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pullback.distributions.distribution import Distribution
+
+from ..notices import warn_user
 
 if TYPE_CHECKING:
     from pullback import Tensor
@@ -46,11 +47,10 @@ def _dispatch_kl(type_p: type, type_q: type) -> Callable[..., Any] | None:
     best_by_p = min(matches, key=distance)
     best_by_q = min(matches, key=lambda pair: distance(pair)[::-1])
     if _KL_REGISTRY[best_by_p] is not _KL_REGISTRY[best_by_q]:
-        warnings.warn(
+        warn_user(
             f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl("
             f"{best_by_p[0].__name__}, {best_by_q[1].__name__})",
             RuntimeWarning,
-            stacklevel=3,
         )
     return _KL_REGISTRY[best_by_p]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,8 @@ from pullback.distributions.distribution import EMPTY
 from pullback.distributions.exp_family import ExponentialFamily
 from pullback.distributions.multivariate_normal import _half_log_det
 from pullback.distributions.utils import NUMBER
+
+from ..notices import warn_user
 
 if TYPE_CHECKING:
     from pullback import Tensor
@@ -54,10 +55,7 @@ class Wishart(CovarianceParameter, ExponentialFamily):
         if self.df.le(size - 1).any():
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {size - 1}.")
         if self.df.lt(size).any():
-            warnings.warn(
-                "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
-                stacklevel=2,
-            )
+            warn_user("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.")
         self.__dict__[name] = matrix.expand((*batch_shape, -1, -1))
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
         self._set_factor(name, matrix)

@@ -7,7 +7,6 @@ example (`if x > 0`, `.item()`, boolean masks), `fallback="loop"` runs it once f
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +20,7 @@ from ..autograd.batched_grad import batch_level
 from ..autograd.general import payload_of
 from ..autograd.mode import current_mode
 from ..autograd.tape import wrap
+from ..notices import warn_user
 from ..tensor import Tensor
 from ..utils._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .wrapping import _depth, name_of
@@ -56,11 +56,7 @@ def vmap(
                 if current_mode().batch_level:
                     raise  # an outer vmap may have a fallback
                 raise RuntimeError(str(error)) from error
-            warnings.warn(
-                f"vmap({name_of(func)}) runs example by example, {size} times: {str(error).split('. ')[0]}.",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn_user(f"vmap({name_of(func)}) runs example by example, {size} times: {str(error).split('. ')[0]}.")
             return _example_by_example(func, out_dims, flat, dims, size, spec, kwargs)
 
     return mapped

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import copy
 import functools
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import func
 from ..functional.registry import FUNCTIONS
 from ..nn import Module
+from ..notices import warn_user
 from .batching import chunk_vmap
 from .batching import vmap as current_vmap
 from .modules import functional_call, replace_all_batch_norm_modules_
@@ -35,10 +35,9 @@ def __getattr__(name: str) -> Any:
 
 
 def _warn(name: str, successor: str) -> None:
-    warnings.warn(
+    warn_user(
         f"We've integrated functorch into PyTorch: `functorch.{name}` is deprecated. Please use `{successor}` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

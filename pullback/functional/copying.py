@@ -13,6 +13,7 @@ from ..device import device as device_type
 from ..device import require_cpu
 from ..dtypes import ALIASES, bfloat16, int8, number_in, uint8
 from ..dtypes import dtype as dtype_type
+from ..notices import warn_user
 from ..ops import casting as ops
 from ..ops import pointwise
 from ..tensor import Tensor
@@ -32,11 +33,8 @@ def to_dtype(x: Tensor, dtype: dtype_type, copy: bool = False) -> Tensor:
     if x.dtype is dtype:
         return apply_unary(ops.clone, x) if copy else x
     if x._array.dtype.kind == "c" and dtype.category < 3 and dtype.name != "bool":
-        import warnings
 
-        warnings.warn(
-            "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4
-        )
+        warn_user("Casting complex values to real discards the imaginary part")
     return apply_unary(ops.cast, x, {"dtype": dtype.numpy})
 
 

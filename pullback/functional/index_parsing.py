@@ -7,11 +7,11 @@ is why the integers go first.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from ..notices import warn_user
 from ..tensor import Tensor
 
 ndarray = np.ndarray
@@ -171,12 +171,10 @@ def _sequence(index: list | str) -> tuple:
     if isinstance(index, str) or len(index) < 32 and any(
         isinstance(item, _NOT_NUMBERS) or item is None or item is Ellipsis for item in index
     ):
-        warnings.warn(
+        warn_user(
             "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
             "2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
             "x[torch.tensor(seq)], which will result either in an error or a different result",
-            UserWarning,
-            stacklevel=5,
         )
         if isinstance(index, str):
             raise TypeError("new(): invalid data type 'str'")
@@ -222,11 +220,7 @@ def _index_array(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind == "b":
         return array
     if array.dtype == np.uint8:
-        warnings.warn(
-            "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
-            UserWarning,
-            stacklevel=6,
-        )
+        warn_user("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
         return array.astype(bool)
     if array.dtype.kind in "iu":
         return array.astype(np.intp, copy=False)

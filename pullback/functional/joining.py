@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
@@ -16,6 +15,7 @@ from ..autograd.op import Op
 from ..autograd.tape import apply, wrap
 from ..autograd.view_making import views_of
 from ..autograd.views import refresh
+from ..notices import warn_user
 from ..ops import rearranging
 from ..ops import shape as ops
 from ..tensor import Tensor, anchor_of
@@ -420,11 +420,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
-        warnings.warn(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
-            UserWarning,
-            stacklevel=2,
-        )
+        warn_user("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f"torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {indexing}")

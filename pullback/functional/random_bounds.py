@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import finfo, from_numpy_dtype
+from ..notices import warn_user
 
 _DIGITS: dict[str, int] = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits of the mantissa
 
@@ -31,22 +31,11 @@ def integer_range(low: int, high: int | None, kind: np.dtype) -> tuple[int, int 
     check_bounds(bounds, kind)
     for name, value in bounds:
         if abs(value) > 1 << digits:
-            _warn_user(
+            warn_user(
                 f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {_c_name(kind)} can "
                 "support discrete uniform distribution only within this range: larger integers are rounded."
             )
     return low, high
-
-
-_warned: dict[Any, Any] = {}  # places that have been warned, for Python's rule of once for each
-
-
-def _warn_user(message: str) -> None:
-    """Warn at the user's line, however many of our own functions lie between."""
-    from ..autograd.anomaly_mode import user_line
-
-    file, _, line = (user_line() or "?:0").rpartition(":")
-    warnings.warn_explicit(message, UserWarning, file, int(line), registry=_warned)
 
 
 def _representable(low: int, high: int, kind: np.dtype, digits: int) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from ..arrays.batched import NotBatchable
 from ..autograd.autocast import around_autocast
+from ..notices import warn_user
 from ..tensor import Tensor
 from . import names
 
@@ -243,15 +244,12 @@ def _check_out_dtype(name: str, target: Tensor, value: Tensor) -> None:
 
 
 def _warn_of_resize(target: Tensor, value: Tensor) -> None:
-    import warnings
 
-    warnings.warn(
+    warn_user(
         f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does not match "
         f"the required output shape {list(value.shape)}. This behavior is deprecated, and in a future PyTorch release "
         "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
         "resizing it, inplace, to zero elements with t.resize_(0).",
-        UserWarning,
-        stacklevel=5,
     )
 
 

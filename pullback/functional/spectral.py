@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ..autograd.tape import apply, wrap
+from ..notices import warn_user
 from ..ops import fft as ops
 from ..ops.rearranging import concatenate
 from ..tensor import Tensor
@@ -75,12 +75,10 @@ def stft(
         raise RuntimeError("stft align_to_window should only be set when center = false.")
     _check_stft(input, n_fft, hop, width, call)
     if window is None:
-        warnings.warn(
+        warn_user(
             "A window was not provided. A rectangular window will be applied,which is known to cause spectral "
             "leakage. Other "
             "windows such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.",
-            UserWarning,
-            stacklevel=3,
         )
     x = input.unsqueeze(0) if input._array.ndim == 1 else input
     if center:
@@ -124,11 +122,9 @@ def _spectrum(frames: Tensor, normalized: bool, onesided: bool) -> Tensor:
 def _as_pairs(x: Tensor) -> Tensor:
     from ..ops.casting import view_as_real
 
-    warnings.warn(
+    warn_user(
         "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors "
         "for all inputs, and return_complex=False will raise an error.",
-        UserWarning,
-        stacklevel=4,
     )
     return apply(view_as_real, (x,))
 
@@ -146,11 +142,9 @@ def istft(
     half = not return_complex and input._array.shape[-2] != n_fft if onesided is None else onesided
     _check_frequencies(input, n_fft, half, onesided, return_complex, window, call)
     if window is None:
-        warnings.warn(
+        warn_user(
             "A window was not provided. A rectangular window will be applied. Please provide the same window used by stft "
             "to make the inversion lossless, or window=torch.ones(win_length) to have a rectangular one in silence.",
-            UserWarning,
-            stacklevel=3,
         )
     x = input.unsqueeze(0) if input._array.ndim == 2 else input
     weights = _window(window, width, n_fft, x._array.real.dtype, call)
@@ -166,11 +160,9 @@ def istft(
         raise RuntimeError(f"{call} window overlap add min: 1. The window must not leave gaps between frames.")
     result = signal / envelope
     if length is not None and length > result._array.shape[-1]:
-        warnings.warn(
+        warn_user(
             "The length of signal is shorter than the length parameter. Result is being padded with zeros in the "
             "tail. Please check your center and hop_length settings.",
-            UserWarning,
-            stacklevel=3,
         )
         result = apply(ops.resize, (result,), {"axes": (1,), "sizes": (length,)})
     return result.squeeze(0) if input._array.ndim == 2 else result

@@ -11,6 +11,7 @@ from ..arrays.batched import all_values
 from ..autograd.tape import apply, apply_unary, wrap
 from ..dtypes import dtype as dtype_type
 from ..dtypes import get_default_dtype
+from ..notices import warn_user
 from ..ops import sorting
 from ..ops import statistics as ops
 from ..tensor import Tensor
@@ -42,13 +43,9 @@ def _spread(op: Any, name: str, args: tuple, dim: Any, unbiased: Any, correction
         correction = 1 if unbiased is None or unbiased else 0
     axis = wrap_dims(dim, x._array.ndim)
     if math.prod([x._array.shape[i] for i in axis]) - correction <= 0:
-        import warnings
-
-        warnings.warn(
+        warn_user(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             "(input numel divided by output numel).",
-            UserWarning,
-            stacklevel=4,
         )
     params = {"axis": axis, "keepdims": keepdim, "correction": correction}
     return apply_unary(op, x, params) if op.outputs == 1 else apply(op, (x,), params)
@@ -250,7 +247,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = tuple(i for i in range(ndim) if i != axis)
     norms = vector_norm(input, p, others, True)
     too_long = wrap(norms._array > maxnorm)
-    return input * FUNCTIONS["where"](too_long, maxnorm / (norms + 1e-7), 1.0)
+    return (input * FUNCTIONS["where"](too_long, maxnorm / (norms + 1e-7), 1.0)).contiguous()
 
 
 # --- medians, quantiles, mode ---

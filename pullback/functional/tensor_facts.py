@@ -11,6 +11,7 @@ import numpy as np
 
 from ..autograd.tape import wrap
 from ..dtypes import as_dtype
+from ..notices import warn_user
 from ..tensor import Tensor
 from .registry import FUNCTIONS, METHODS
 
@@ -59,14 +60,10 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
             f"({kind.itemsize})"
         )
     if view.readonly:
-        import warnings
-
-        warnings.warn(
+        warn_user(
             "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can "
             "write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer "
             "to protect its data or make it writable before converting it to a tensor.",
-            UserWarning,
-            stacklevel=2,
         )
     result = wrap(np.frombuffer(buffer, kind, count, offset))
     if requires_grad:

@@ -14,6 +14,7 @@ import numpy as np
 from ..autograd.mode import is_grad_enabled
 from ..autograd.tape import wrap
 from ..dtypes import from_numpy_dtype
+from ..notices import warn_user
 from ..tensor import Tensor
 
 
@@ -30,12 +31,10 @@ def from_numpy(array: np.ndarray) -> Tensor:
     if not array.flags.writeable:
         import warnings
 
-        warnings.warn(
+        warn_user(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
             "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
             "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
-            UserWarning,
-            stacklevel=2,
         )
     return wrap(array)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import traceback
-import warnings
 from collections.abc import Callable
 from multiprocessing import connection
 from typing import Any
+
+from ..notices import warn_user
 
 
 class ProcessException(Exception):
@@ -114,10 +115,9 @@ def spawn(
 ) -> ProcessContext | None:
     """`start_processes` by the start method "spawn", which is the only one here."""
     if start_method != "spawn":
-        warnings.warn(
+        warn_user(
             f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method use:"
             "\n\t\t torch.multiprocessing.start_processes(...)",
             FutureWarning,
-            stacklevel=2,
         )
     return start_processes(fn, args, nprocs, join, daemon)

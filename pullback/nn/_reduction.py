@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from ..notices import warn_user
 
 __all__ = ["get_enum", "legacy_get_enum", "legacy_get_string"]
 
@@ -10,8 +10,7 @@ __all__ = ["get_enum", "legacy_get_enum", "legacy_get_string"]
 def get_enum(reduction: str) -> int:
     """0 for none, 1 for mean, 2 for sum."""
     if reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
-                      stacklevel=2)
+        warn_user("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
         return 1
     try:
         return ("none", "mean", "sum").index(reduction)
@@ -26,8 +25,7 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
     else:
         name = "mean" if size_average is None or size_average else "sum"
     if emit_warning:
-        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.",
-                      stacklevel=2)
+        warn_user(f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.")
     return name
 
 

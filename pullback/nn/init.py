@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import pullback
+
+from ..notices import warn_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,8 +61,8 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
                   generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers that lie in [a, b], by rejection."""
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
-                      "The distribution of values may be incorrect.", stacklevel=2)
+        warn_user("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
+                  "The distribution of values may be incorrect.")
     share_inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2
     with pullback.no_grad():
         if share_inside > 0.3:
@@ -172,7 +173,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
     """The standard deviation He's scheme asks for; None for a tensor without elements."""
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        warn_user("Initializing zero-element tensors is a no-op")
         return None
     fan = _calculate_correct_fan(tensor, mode)
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
@@ -231,7 +232,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @functools.wraps(function)
     def alias(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2)
+        warn_user(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning)
         return function(*args, **kwargs)
 
     alias.__name__ = old

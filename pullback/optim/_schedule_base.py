@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-import warnings
 import weakref
 from collections.abc import Callable
 from functools import wraps
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pullback
 from pullback.optim._arrays import as_scalar_tensor
 from pullback.optim.optimizer import Optimizer
+
+from ..notices import warn_user
 
 if TYPE_CHECKING:
     from pullback import Tensor
@@ -79,24 +80,20 @@ class LRScheduler:
             self._check_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warn_user(EPOCH_DEPRECATION_WARNING)
         self._update_lr(epoch)
 
     def _check_order(self) -> None:
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-            warnings.warn(
+            warn_user(
                 "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
                 f"Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. {_ORDER_HELP}",
-                UserWarning,
-                stacklevel=3,
             )
         elif not getattr(self.optimizer, "_opt_called", False):
-            warnings.warn(
+            warn_user(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
                 "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to "
                 f"do this will result in PyTorch skipping the first value of the learning rate schedule. {_ORDER_HELP}",
-                UserWarning,
-                stacklevel=3,
             )
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -120,11 +117,7 @@ class LRScheduler:
 
     def _warn_outside_step(self) -> None:
         if not self._get_lr_called_within_step:
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
-                UserWarning,
-                stacklevel=3,
-            )
+            warn_user("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
 
     def _scaled(self, factor: float) -> list[Any]:
         """All current rates times one factor."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, Literal, SupportsFloat
@@ -16,6 +15,8 @@ from pullback.optim._schedule_base import (
     set_option,
 )
 from pullback.optim.optimizer import Optimizer
+
+from ..notices import warn_user
 
 
 class _Composed(LRScheduler):
@@ -193,7 +194,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warn_user(EPOCH_DEPRECATION_WARNING)
         self.last_epoch = epoch
         if self._is_better(current, self.best):
             self.best = current

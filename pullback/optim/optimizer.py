@@ -6,7 +6,6 @@ subclass written elsewhere only has to define `step`. Hooks for every optimizer 
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from copy import deepcopy
@@ -15,6 +14,8 @@ from typing import Any, TypeAlias
 
 import pullback
 from pullback.utils.hooks import RemovableHandle
+
+from ..notices import warn_user
 
 StateDict: TypeAlias = dict[str, Any]
 ParamsT: TypeAlias = Iterable[Any]
@@ -91,11 +92,11 @@ class Optimizer:
         self.defaults.setdefault("differentiable", False)
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        text = f"{type(self).__name__} ("
         for index, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {index}")
-            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-        return "\n".join([*lines, ")"])
+            settings = [f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"]
+            text += f"\nParameter Group {index}\n" + "".join(settings)
+        return text + ")"
 
     # -- stepping
 
@@ -165,10 +166,9 @@ class Optimizer:
             param_group.setdefault(name, default)
         ids = {id(param) for param in param_group["params"]}
         if len(ids) != len(param_group["params"]):
-            warnings.warn(
+            warn_user(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an "
                 "error; see github.com/pytorch/pytorch/issues/40967 for more information",
-                stacklevel=3,
             )
         named = "param_names" in param_group
         for group in self.param_groups:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 from typing import IO, Any
 
+from ..notices import warn_user
+
 DEFAULT_PROTOCOL: int = 2  # of the pickles in checkpoints
 MAP_LOCATION = Any  # a name libraries import for their annotations
 
@@ -103,7 +105,7 @@ def load(
     if weights_only and pickle_load_args:
         import warnings
 
-        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+        warn_user("pickle_load_args only works if `weights_only=False`.")
     if not isinstance(f, (str, os.PathLike)):
         if mmap:
             raise ValueError("f must be a file path in order to use the mmap argument")

@@ -5,11 +5,12 @@ What TorchScript promises about results (the same numbers) holds trivially; what
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Final, NoReturn, TypeVar
 
 from pullback.nn.modules.module import Module
+
+from ..notices import warn_user
 
 T = TypeVar("T")
 
@@ -47,11 +48,7 @@ def _say_once() -> None:
     global _warned
     if not _warned:
         _warned = True
-        warnings.warn(
-            "torch.jit has no compiler in Pullback: script() and trace() return the function or module as it is.",
-            UserWarning,
-            stacklevel=3,
-        )
+        warn_user("torch.jit has no compiler in Pullback: script() and trace() return the function or module as it is.")
 
 
 def script(obj: T, *args: Any, **kwargs: Any) -> T:

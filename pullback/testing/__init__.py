@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from ..notices import warn_user
 from .comparison import assert_close
 from .creation import make_tensor
 
@@ -20,9 +20,7 @@ def assert_allclose(
     msg: str = "",
 ) -> None:
     """The old name of `assert_close`, with its looser ideas of what may be compared."""
-    warnings.warn(
-        "`torch.testing.assert_allclose()` is deprecated. Use torch.testing.assert_close.", FutureWarning, stacklevel=2
-    )
+    warn_user("`torch.testing.assert_allclose()` is deprecated. Use torch.testing.assert_close.", FutureWarning)
     from ..creation import as_tensor
     from ..tensor import Tensor
 

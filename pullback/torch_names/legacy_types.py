@@ -5,12 +5,12 @@ Each legacy type makes tensors of its dtype and answers `isinstance` by dtype; i
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .. import dtypes
 from ..creation import legacy_tensor
 from ..device import cpu, device, require_cpu
+from ..notices import warn_user
 from ..tensor import Tensor
 
 _DTYPES = {
@@ -68,11 +68,9 @@ def tensor_type(name: str, on_gpu: bool = False) -> tensortype:
 
 def set_default_tensor_type(t: Any) -> None:
     """The old way to say `set_default_dtype`."""
-    warnings.warn(
+    warn_user(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives.",
-        UserWarning,
-        stacklevel=2,
     )
     name = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}"
     parts = name.split(".")

@@ -8,7 +8,6 @@ function.
 from __future__ import annotations
 
 import enum
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -21,6 +20,7 @@ from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.graph import saved_tensors_hooks
 from ..autograd.mode import current_mode, is_grad_enabled, set_mode
 from ..autograd.running import pass_number
+from ..notices import warn_user
 from ..tensor import Tensor
 
 __all__ = [
@@ -58,7 +58,7 @@ def set_device_states(devices: list[int], states: list[Tensor], *, device_type: 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn if no tensor among the inputs requires grad."""
     if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        warn_user("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -140,13 +140,11 @@ def checkpoint(
 ) -> Any:  # fmt: skip
     """Call `function` without keeping what its backward pass needs; it runs again when that is needed."""
     if use_reentrant is None:
-        warnings.warn(
+        warn_user(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch "
             "2.9, calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is "
             "recommended, but if you need to preserve the current default behavior, you can pass use_reentrant=True. "
             "Refer to docs for more details on the differences between the two variants.",
-            UserWarning,
-            stacklevel=2,
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -358,9 +356,7 @@ class CheckpointFunction(Function):
         ctx.places = [number for number, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.save_for_backward(*[args[number] for number in ctx.places])
         if not any(isinstance(value, Tensor) and value.requires_grad for value in args):
-            warnings.warn(
-                "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=4
-            )
+            warn_user("None of the inputs have requires_grad=True. Gradients will be None")
         with no_grad():
             return run_function(*args)
 
@@ -395,13 +391,11 @@ def checkpoint_sequential(
 ) -> Any:
     """Run a sequence of functions (or a Sequential) in `segments` parts, all but the last of them checkpointed."""
     if use_reentrant is None:
-        warnings.warn(
+        warn_user(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. "
             "In version 2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is "
             "recommended, but if you need to preserve the current default behavior, you can pass use_reentrant=True. "
             "Refer to docs for more details on the differences between the two variants.",
-            UserWarning,
-            stacklevel=2,
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)

@@ -230,3 +230,4 @@ def test_warned_in_torchs_words(line):
     for warning in theirs:
         opening = str(warning.message)[:40]
         assert any(issubclass(w.category, warning.category) and opening in str(w.message) for w in ours), opening
+    assert {w.filename for w in ours} == {"<string>"}, "a warning is about the line of the program"

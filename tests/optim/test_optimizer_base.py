@@ -78,6 +78,8 @@ def test_repr_is_torchs():
     for name in [*NAMES, "LBFGS"]:
         ours, theirs = (repr(getattr(t.optim, name)([leaf(t)])) for t in (pullback, torch))
         assert ours == theirs
+    several = (repr(t.optim.SGD([{"params": [leaf(t)]}, {"params": [leaf(t)], "lr": 0.5}])) for t in (pullback, torch))
+    assert len(set(several)) == 1
 
 
 def test_duplicates_warn():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from enum import IntEnum
 from typing import Any
 
 import pullback
+
+from ...notices import warn_user
 
 __all__ = ["causal_upper_left", "causal_lower_right", "CausalVariant", "CausalBias"]
 
@@ -29,8 +30,7 @@ class CausalBias(pullback.Tensor):
         if not isinstance(variant, CausalVariant):
             raise AssertionError(f"variant must be a CausalVariant, got {type(variant).__name__}")
         if variant is CausalVariant.LOWER_RIGHT and seq_len_q > seq_len_kv:
-            warnings.warn("Lower right causal bias will produce NaNs in the output when seq_len_q > seq_len_kv!",
-                          stacklevel=3)
+            warn_user("Lower right causal bias will produce NaNs in the output when seq_len_q > seq_len_kv!")
         first = 0 if variant is CausalVariant.UPPER_LEFT else seq_len_kv - seq_len_q
         result = pullback.ones(seq_len_q, seq_len_kv, dtype=pullback.bool).tril(first).as_subclass(cls)
         result.variant, result.seq_len_q, result.seq_len_kv = variant, seq_len_q, seq_len_kv

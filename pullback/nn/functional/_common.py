@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from ...autograd.tape import wrap
 from ...autograd.views import in_place
 from ...functional.checks import need_tensor
+from ...notices import warn_user
 from ...tensor import Tensor
 from .. import _reduction
 
@@ -63,10 +63,9 @@ def reduced(losses: Tensor, reduction: str) -> Tensor:
 def warn_sizes(target: Tensor, input: Tensor) -> None:
     """Torch's warning about a target that will be broadcast."""
     if tuple(target.shape) != tuple(input.shape):
-        warnings.warn(
+        warn_user(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=3,
         )
 
 

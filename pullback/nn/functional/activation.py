@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from ...functional.checks import need_tensor
 from ...functional.operands import wrap_dim
 from ...kernels.random.discrete import rrelu_noise
 from ...kernels.random.streams import exponential
+from ...notices import warn_user
 from ...ops import activation as ops
 from ...tensor import Tensor
 from ._common import constant, float_tensor, generator, in_place_variant, maybe_in_place
@@ -256,9 +256,8 @@ def sigmoid(input: Tensor) -> Tensor:
 
 
 def _implicit_dim(name: str, ndim: int) -> int:
-    warnings.warn(
+    warn_user(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        stacklevel=3,
     )
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -289,7 +288,7 @@ def gumbel_softmax(
 ) -> Tensor:
     """A sample from the Gumbel-softmax distribution; `hard` makes it one-hot with the soft sample's gradient."""
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+        warn_user("`eps` parameter is deprecated and has no effect.")
     array = logits._array
     if array.dtype.kind in "biu":
         raise RuntimeError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ...functional.operands import broadcast_error
 from ...functional.reductions import softmax
 from ...functional.registry import FUNCTIONS
 from ...kernels.random.discrete import dropout_mask
+from ...notices import warn_user
 from ...ops.attention import attention
 from ...tensor import Tensor
 from ._common import constant, generator
@@ -172,10 +172,7 @@ def additive_mask(mask: Tensor | None, name: str, other: Tensor | None, other_na
     if not is_bool and mask._array.dtype.kind not in "fV":
         raise AssertionError(f"only bool and floating types of {name} are supported")
     if other is not None and mask.dtype != other.dtype:
-        warnings.warn(
-            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
-            stacklevel=3,
-        )
+        warn_user(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.")
     if not is_bool:
         return mask
     return constant(np.where(mask._array, -np.inf, 0.0).astype(dtype))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from operator import index
 from typing import Any
@@ -14,6 +13,7 @@ from ...autograd.mode import RECORD, current_mode
 from ...autograd.tape import apply
 from ...functional.checks import need_tensor
 from ...kernels.convolution import check_convolution, transposed_shape, worth_keeping
+from ...notices import warn_user
 from ...ops import convolution as ops
 from ...tensor import Tensor
 from ._common import ints
@@ -83,10 +83,9 @@ def _same_padding(x: Tensor, weight: Tensor, dilation: tuple) -> tuple[Tensor, t
     if any(amount % 2 for amount in total):
         from .padding import pad
 
-        warnings.warn(
+        warn_user(
             "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input "
             "be created",
-            stacklevel=4,
         )
         extra = [number for amount in reversed(total) for number in (0, amount % 2)]
         x = pad(x, extra)

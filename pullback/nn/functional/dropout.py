@@ -5,7 +5,6 @@ In evaluation, and for p = 0, the input is returned as it is and nothing is draw
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from ...autograd.views import in_place
 from ...functional.arithmetic import mul
 from ...functional.operands import sizes_of
 from ...kernels.random.discrete import alpha_dropout_noise, dropout_mask, feature_noise_shape
+from ...notices import warn_user
 from ...tensor import Tensor
 from ._common import constant, generator
 
@@ -87,12 +87,11 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def _warn_rank(name: str, ndim: int, spatial: int) -> None:
-    warnings.warn(
+    warn_user(
         f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future "
         "release. To retain the behavior and silence this warning, please use dropout instead. Note that it exists "
         f"to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, and an "
         f"optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).",
-        stacklevel=3,
     )
 
 
@@ -102,12 +101,11 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if input.ndim not in (3, 4):
         _warn_rank("dropout2d", input.ndim, 2)
     if input.ndim == 3:
-        warnings.warn(
+        warn_user(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
             "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will "
             "change in a future release to interpret the input as one without a batch dimension, i.e. shape (C, H, "
             "W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
-            stacklevel=2,
         )
     return feature_dropout(input, p, training, inplace)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from ...arrays.fallback import looping
 from ...autograd.tape import apply
 from ...autograd.views import bump, storage_of
 from ...functional.checks import need_tensor
+from ...notices import warn_user
 from ...ops import embedding as ops
 from ...tensor import Tensor
 from ._common import constant
@@ -143,10 +143,9 @@ def embedding_bag(
 ) -> Tensor:  # fmt: skip
     """Sum, mean or maximum of the rows in each bag; bags are the rows of a 2-d input, or begin at `offsets`."""
     if weight._array.dtype.kind in "iu" and input._array.dtype.kind == "f":
-        warnings.warn(
+        warn_user(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
             "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
-            stacklevel=2,
         )
         input, weight = weight, input
     _check_bags(input, weight, offsets, mode, per_sample_weights)

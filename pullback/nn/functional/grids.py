@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from ...functional.elementary import abs as absolute
 from ...functional.elementary import floor, round
 from ...functional.matmul import bmm
 from ...kernels.resampling import cubic_weights
+from ...notices import warn_user
 from ...ops.pointwise import where, zero
 from ...ops.pooling import gather_planes
 from ...ranges import linspace
@@ -30,10 +30,9 @@ GRID_SAMPLE_PADDING_MODES: dict[str, int] = {"zeros": 0, "border": 1, "reflectio
 
 
 def _warn_corners() -> None:
-    warnings.warn(
+    warn_user(
         "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
         "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
-        stacklevel=3,
     )
 
 
@@ -199,10 +198,9 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     spatial = size[2:]
     if align_corners and min(spatial) == 1:
-        warnings.warn(
+        warn_user(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is "
             "not an intended use case of affine_grid. See the documentation of affine_grid for details.",
-            stacklevel=2,
         )
     kind = theta._array.dtype
     lines = [_line(n, align_corners, kind) for n in reversed(spatial)]

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from ...autograd.tape import apply
 from ...functional.checks import certainly
 from ...functional.operands import broadcast_error, promote
 from ...functional.pairwise import where
+from ...notices import warn_user
 from ...ops import loss as ops
 from ...ops.pointwise import clamp_min_scalar
 from ...tensor import Tensor
@@ -226,11 +226,10 @@ def kl_div(
         name = reduction_name(reduction, size_average, reduce)
     else:
         if reduction == "mean":
-            warnings.warn(
+            warn_user(
                 "reduction: 'mean' divides the total loss by both the batch size and the support size."
                 "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
                 "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
-                stacklevel=2,
             )
         name = "sum" if reduction == "batchmean" else reduction_name(reduction)
     if target._array.dtype.kind in "biu":

@@ -7,10 +7,11 @@ the former to the latter. Imported only when a module with backward hooks is cal
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import pullback
+
+from ...notices import warn_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,8 +76,8 @@ class BackwardProbe:
     def _run_hooks_without_inputs(self, grad_outputs: tuple) -> None:
         # No input needs a gradient, so the inner tap will never run: this is the only chance to call the hooks.
         if self.hooks:
-            warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs "
-                          "since no inputs require gradients.", stacklevel=5)
+            warn_user("Full backward hook is firing when gradients are computed with respect to module outputs "
+                      "since no inputs require gradients.")
         for hook in self.hooks:
             result = hook(self.module, (None,) * self.input_count, grad_outputs)
             if result is not None and not (isinstance(result, tuple) and all(one is None for one in result)):
@@ -155,6 +156,5 @@ def _warn_about_legacy_hook(inputs: tuple, result: Any, node: Any) -> None:
         what = "a non-full backward hook when the forward contains multiple autograd Nodes"
     else:
         return
-    warnings.warn(f"Using {what} is deprecated and will be removed in future versions. This hook will be missing some "
-                  f"{lacks}. Please use register_full_backward_hook to get the documented behavior.", FutureWarning,
-                  stacklevel=5)
+    warn_user(f"Using {what} is deprecated and will be removed in future versions. This hook will be missing some "
+              f"{lacks}. Please use register_full_backward_hook to get the documented behavior.", FutureWarning)

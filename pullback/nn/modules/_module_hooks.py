@@ -6,12 +6,12 @@ here: `Module.__call__` goes straight to `forward`.
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
 
 import pullback
 
+from ...notices import warn_user
 from . import _hooks
 from ._hooks import HookDict, RemovableHandle, add_hook
 
@@ -164,8 +164,8 @@ class _HookedCall:
             self._run_forward_hook(identity, hook)
         if probe is not None:
             if not isinstance(self.result, (pullback.Tensor, tuple)):
-                warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of "
-                              f"Tensors but received {type(self.result)}", stacklevel=4)
+                warn_user("For backward hooks to be called, module output should be a Tensor or a tuple of "
+                          f"Tensors but received {type(self.result)}")
             self.result = probe.tap_outputs(self.result)
         if legacy:
             from ._backward_hooks import register_legacy_hooks
@@ -183,8 +183,8 @@ class _HookedCall:
                 self._run_forward_hook(identity, hook)
             except Exception as error:
                 kind = "global module" if identity in _hooks.global_forward_hooks else "module"
-                warnings.warn(f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced "
-                              f"as another error was raised in forward: {error}", stacklevel=4)
+                warn_user(f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced "
+                          f"as another error was raised in forward: {error}")
 
     def _run_pre_hooks(self) -> None:
         module = self.module

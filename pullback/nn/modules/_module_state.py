@@ -6,13 +6,13 @@ missing key, an exception in a hook, Ctrl-C) rolls the module back before the er
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pullback
 
+from ...notices import warn_user
 from ..parameter import Parameter, is_lazy
 from ._hooks import HookDict  # annotations are looked up by programs that ask for type hints
 
@@ -95,7 +95,7 @@ class StateDictMixin:
                    keep_vars: bool = False) -> dict[str, Any]:
         """All parameters and persistent buffers by dotted name, detached unless `keep_vars`."""
         if args:
-            warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
+            warn_user("Positional args are being deprecated, use kwargs instead.", FutureWarning)
             destination = args[0] if destination is None else destination
             prefix = args[1] if len(args) > 1 and prefix == "" else prefix
             keep_vars = args[2] if len(args) > 2 and keep_vars is False else keep_vars

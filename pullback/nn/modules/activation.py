@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import pullback
 
+from ...notices import warn_user
 from .. import functional as F
 from .. import init as initialise
 from ..parameter import Parameter
@@ -131,8 +131,7 @@ class Hardtanh(_Inplace):
         super().__init__(inplace)
         for old, new, given in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if given is not None:
-                warnings.warn(f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning,
-                              stacklevel=2)
+                warn_user(f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning)
         self.min_val: float = min_val if min_value is None else min_value
         self.max_val: float = max_val if max_value is None else max_value
         if self.max_val <= self.min_val:
@@ -339,21 +338,21 @@ class Softmax(_AlongDim):
     """Exponentials normalised to sum to 1 along `dim`."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softmax(input, self.dim, _stacklevel=5)
+        return F.softmax(input, self.dim)
 
 
 class LogSoftmax(_AlongDim):
     """Logarithm of the softmax along `dim`."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, self.dim, _stacklevel=5)
+        return F.log_softmax(input, self.dim)
 
 
 class Softmin(_AlongDim):
     """Softmax of the negative input along `dim`."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softmin(input, self.dim, _stacklevel=5)
+        return F.softmin(input, self.dim)
 
 
 class Softmax2d(Module):
@@ -362,4 +361,4 @@ class Softmax2d(Module):
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
-        return F.softmax(input, -3, _stacklevel=5)
+        return F.softmax(input, -3)

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from ...notices import warn_user
 from ._parameter_containers import ParameterDict, ParameterList, pairs
 from .module import Module
 
@@ -26,8 +26,8 @@ class Container(Module):
     """Deprecated: a module built from keyword arguments. Subclass `Module` instead."""
 
     def __init__(self, **kwargs: Any) -> None:
-        warnings.warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
-                      "Subclass that instead.", FutureWarning, stacklevel=2)
+        warn_user("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
+                  "Subclass that instead.", FutureWarning)
         super().__init__()
         for name, module in kwargs.items():
             self.add_module(name, module)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
+from ...notices import warn_user
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase
 
@@ -26,18 +26,20 @@ class _InstanceNorm(_NormBase):
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        unbatched = self._input_dims[0]
-        channel_dim = input.dim() - unbatched
+        channel_dim = input.dim() - self._get_no_batch_dim()
         if input.shape[channel_dim] != self.num_features:
             if self.affine:
                 raise ValueError(f"expected input's size at dim={channel_dim} to match num_features "
                                  f"({self.num_features}), but got: {input.shape[channel_dim]}.")
-            warnings.warn(f"input's size at dim={channel_dim} does not match num_features. You can silence this "
-                          "warning by not passing in num_features, which is not used because affine=False",
-                          stacklevel=3)
+            warn_user(f"input's size at dim={channel_dim} does not match num_features. You can silence this "
+                      "warning by not passing in num_features, which is not used because affine=False")
         if channel_dim == 0:
             return self._normalise(input.unsqueeze(0)).squeeze(0)
         return self._normalise(input)
+
+    def _get_no_batch_dim(self) -> int:
+        """How many dims one sample has; subclasses outside this package override it, as they do in torch."""
+        return self._input_dims[0]
 
     def _normalise(self, input: Tensor) -> Tensor:
         return F.instance_norm(input, self.running_mean, self.running_var, self.weight, self.bias,

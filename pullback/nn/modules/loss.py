@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
+from ...notices import warn_user
 from .. import functional as F
 from .._reduction import legacy_get_string
 from .distance import PairwiseDistance
@@ -105,8 +105,8 @@ class NLLLoss2d(NLLLoss):
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
-        warnings.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement.",
-                      FutureWarning, stacklevel=2)
+        warn_user("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement.",
+                  FutureWarning)
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 

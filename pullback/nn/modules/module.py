@@ -7,12 +7,12 @@ conversion of dtype and device. State dicts, traversal and hooks live in the mix
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pullback
 
+from ...notices import warn_user
 from ..parameter import Buffer, Parameter
 from ._hooks import (
     RemovableHandle,
@@ -331,9 +331,8 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
             raise TypeError("nn.Module.to only accepts floating point or complex dtypes, "
                             f"but got desired dtype={dtype}")
         if dtype is not None and dtype.is_complex:
-            warnings.warn("Complex modules are a new feature under active development whose design may change, and some "
-                          "modules might not work as expected when using complex tensors as parameters or buffers.",
-                          stacklevel=2)
+            warn_user("Complex modules are a new feature under active development whose design may change, and some "
+                      "modules might not work as expected when using complex tensors as parameters or buffers.")
 
         def convert(tensor: Any) -> Any:
             cast = dtype if tensor.is_floating_point() or tensor.is_complex() else None

@@ -6,13 +6,13 @@ The arithmetic lives in `functional/recurrence.py`, sequences of different lengt
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.autograd import autocast
 from pullback.functional.recurrence import run_cell, run_layers
 
+from ...notices import warn_user
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
@@ -74,9 +74,9 @@ class RNNBase(Module):
             raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element "
                              "being zeroed")
         if dropout > 0 and self.num_layers == 1:
-            warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
-                          f"expects num_layers greater than 1, but got dropout={dropout} and "
-                          f"num_layers={self.num_layers}", stacklevel=4)
+            warn_user("dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
+                      f"expects num_layers greater than 1, but got dropout={dropout} and "
+                      f"num_layers={self.num_layers}")
         for name, kind in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
             value = getattr(self, name)
             if not isinstance(value, kind):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import pullback
 
+from ...notices import warn_user
 from .. import functional as F
 from .. import init
 from ._attention import MultiheadAttention
@@ -98,8 +98,8 @@ class TransformerEncoder(Module):
         self.mask_check: bool = mask_check
         obstacle = _why_not_nested(encoder_layer) if enable_nested_tensor else ""
         if obstacle:
-            warnings.warn("enable_nested_tensor is True, but self.use_nested_tensor is False because "
-                          f"encoder_layer{obstacle}", stacklevel=2)
+            warn_user("enable_nested_tensor is True, but self.use_nested_tensor is False because "
+                      f"encoder_layer{obstacle}")
             self.use_nested_tensor = False
 
     def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import pullback
+
+from ...notices import warn_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +22,9 @@ __all__ = ["functional_call"]
 def functional_call(module: Module, parameters_and_buffers: dict[str, Tensor], args: Any = None,
                     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False) -> Any:
     """Deprecated place of `func.functional_call`."""
-    warnings.warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in "
-                  "a future version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in "
-                  "replacement.", FutureWarning, stacklevel=2)
+    warn_user("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in "
+              "a future version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in "
+              "replacement.", FutureWarning)
     return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 

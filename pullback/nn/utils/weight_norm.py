@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import pullback
 
+from ...notices import warn_user
 from ..parameter import Parameter, UninitializedParameter
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class WeightNorm:
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
         """Replace the parameter by magnitude and direction, and hook the module."""
-        warnings.warn("`torch.nn.utils.weight_norm` is deprecated in favor of "
-                      "`torch.nn.utils.parametrizations.weight_norm`.", FutureWarning, stacklevel=3)
+        warn_user("`torch.nn.utils.weight_norm` is deprecated in favor of "
+                  "`torch.nn.utils.parametrizations.weight_norm`.", FutureWarning)
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, WeightNorm) and hook.name == name:
                 raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")

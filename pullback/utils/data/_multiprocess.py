@@ -10,13 +10,14 @@ import multiprocessing
 import os
 import pickle
 import time
-import warnings
 from contextlib import suppress
 from multiprocessing.connection import wait
 from typing import Any
 
 from pullback.utils.data._utils.worker import EndOfStream, ExceptionWrapper, NewEpoch, worker_loop
 from pullback.utils.data.dataloader import DataLoader, _BaseDataLoaderIter
+
+from ...notices import warn_user
 
 JOIN_SECONDS: float = 2.0
 """How long a worker may take to end by itself before it is stopped."""
@@ -61,11 +62,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         try:
             process.start()
         except (TypeError, AttributeError, pickle.PicklingError):
-            warnings.warn(
+            warn_user(
                 "Got pickle error when attempting to start a worker Process. This might be because the worker Process "
                 "arguments are not picklable: the dataset, collate_fn and worker_init_fn have to be, unless processes "
                 "are forked (multiprocessing_context='fork').",
-                stacklevel=6,
             )
             raise
         requests.close()

@@ -7,7 +7,6 @@ epoch, then whatever the sampler draws. The iterator over worker processes is in
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +14,8 @@ from pullback.utils.data._utils.collate import default_collate, default_convert
 from pullback.utils.data._utils.worker import get_worker_info, make_fetcher
 from pullback.utils.data.dataset import IterableDataset
 from pullback.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
+
+from ...notices import warn_user
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
@@ -165,12 +166,11 @@ class DataLoader(Generic[T_co]):
         except AttributeError:
             available = os.cpu_count() or 1
         if self.num_workers > available:
-            warnings.warn(
+            warn_user(
                 f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number "
                 f"of worker in current system is {available}, which is smaller than what this DataLoader is going to "
                 "create. Please be aware that excessive worker creation might get DataLoader running slow or even "
                 "freeze, lower the worker number to avoid potential slowness/freeze if necessary.",
-                stacklevel=2,
             )
 
 
@@ -257,10 +257,9 @@ class _BaseDataLoaderIter:
             loader.drop_last,
         )
         if loader.pin_memory:
-            warnings.warn(
+            warn_user(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't "
                 "be used.",
-                stacklevel=4,
             )
         self._sampler_iter = iter(self._index_sampler)
         self._base_seed = draw_seed(loader.generator)
@@ -291,7 +290,7 @@ class _BaseDataLoaderIter:
                     "For multiprocessing data-loading, this could be caused by not properly configuring the "
                     "IterableDataset replica at each worker."
                 )
-            warnings.warn(text, stacklevel=2)
+            warn_user(text)
         return data
 
     def __len__(self) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 import pullback
 from pullback.tensor import Tensor
+
+from ...notices import warn_user
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -206,7 +207,5 @@ def _lengths_of_fractions(size: int, fractions: Sequence[float]) -> list[int]:
         lengths[index % len(lengths)] += 1
     for index, length in enumerate(lengths):
         if length == 0:
-            warnings.warn(
-                f"Length of split at index {index} is 0. This might result in an empty dataset.", stacklevel=3
-            )
+            warn_user(f"Length of split at index {index} is 0. This might result in an empty dataset.")
     return lengths

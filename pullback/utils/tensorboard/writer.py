@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...notices import warn_user
 from ...tensor import Tensor
 
 
@@ -41,9 +42,8 @@ class SummaryWriter:
 
     def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False, **options: Any) -> None:
         """Pictures of models need TorchScript; nothing is written."""
-        import warnings
 
-        warnings.warn("SummaryWriter.add_graph needs TorchScript: Pullback writes no graph.", UserWarning, stacklevel=2)
+        warn_user("SummaryWriter.add_graph needs TorchScript: Pullback writes no graph.")
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._writer, name)

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn, TypeVar
 
 from pullback.nn.modules.module import Module
-
-from ..notices import warn_user
+from pullback.notices import warn_user
 
 T = TypeVar("T")
 

@@ -225,15 +225,18 @@ def test_the_real_package_answers_to_torch() -> None:
     program = """
 from pullback.torch_names.alias import install_as_torch
 install_as_torch()
-import torch, pullback, torch.nn.functional as F
+import io, torch, pullback, torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader
 assert F is pullback.nn.functional is torch.nn.functional and nn is pullback.nn
 assert torch.tensor is pullback.tensor and torch.Tensor is pullback.Tensor
-assert DataLoader.__module__.startswith("pullback.")
+assert DataLoader.__module__ == "torch.utils.data.dataloader"
 assert torch.__version__ == "2.13.0" and torch.__version__ > "2.4"
 x = torch.tensor([2.0, 3.0], requires_grad=True)
 (x * x).backward(gradient=torch.tensor([1.0, 0.5]))
+torch.save(nn.Linear(2, 3), buffer := io.BytesIO())  # its class names a module that nobody has imported
+buffer.seek(0)
+assert torch.load(buffer, weights_only=False).weight.shape == (3, 2)
 print(x.grad)
 """
     result = fake_package.python("-c", program, path=ROOT)
@@ -247,6 +250,7 @@ MENTIONED = {
     "attribute": "import torch; assert torch.export.Program",
     "annotation": "import torch; from typing import Optional as O\ndef f(n: O[torch.SymInt] = None) -> 'int': return 1",
     "subclass": "from torch.onnx.symbolic import Helper\nclass Mine(Helper):\n    pass",
+    "has no items": "import torch\ntry: 3 in torch.export.Program\nexcept TypeError: pass\nelse: raise AssertionError",
     "generic": "from torch.distributed.tensor import DTensor; assert DTensor[int] is DTensor",
     "question": "from torch.distributed import rpc; assert rpc.is_available() is False",
     "no spec": "import importlib.util as u; assert u.find_spec('torch.distributed.pipelining') is None",

@@ -7,6 +7,8 @@ written once, however many tensors view it.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import struct
 import sys
 import zlib
@@ -160,8 +162,8 @@ class Pickler:
         """A class or function, which the reader imports by its name."""
         name = getattr(value, "__qualname__", None) or value.__name__
         module = getattr(value, "__module__", None) or "builtins"
-        home = sys.modules.get(module)
-        found = home
+        home = _imported(module)
+        found: Any = home
         for part in name.split("."):
             found = getattr(found, part, None)
         if found is not value:
@@ -323,6 +325,14 @@ _WRITERS: dict[type[Any], Callable[[Pickler, Any], None]] = {
     StorageReference: Pickler._storage,
     Call: lambda pickler, value: pickler._call(value.function, value.arguments),
 }
+
+
+def _imported(module: str) -> Any:
+    """The module of a class; under the alias a class may name one of torch's that nobody has imported yet."""
+    if module not in sys.modules:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
+    return sys.modules.get(module)
 
 
 def write_checkpoint(value: Any, write: Callable[[Any], Any]) -> None:

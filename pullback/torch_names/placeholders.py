@@ -118,6 +118,8 @@ class Placeholder(type):
     def __getitem__(cls, item: Any) -> Placeholder:
         return cls
 
+    __iter__ = None  # without it Python would ask for items 0, 1, 2, ... for ever
+
     def __repr__(cls) -> str:
         return f"<{cls.torch_name}, which Pullback does not have>"
 

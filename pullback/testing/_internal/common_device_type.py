@@ -139,11 +139,8 @@ def _on_cpu(name: str, case: Case, function: Any) -> Iterator[Any]:
     """The tests of a case, one for each dtype asked for; device and dtype are arguments and end the name."""
     start = f"{name}_{case.suffix}" if case.suffix else name
     names = inspect.signature(function).parameters
-    if "device" not in names and "devices" not in names:
-        yield method(case, start)
-        return
-    device: dict[str, Any] = {"device": "cpu"} if "device" in names else {"devices": ["cpu"]}
-    for dtype in getattr(function, "_test_dtypes", (None,)):
+    device = {name: value for name, value in (("device", "cpu"), ("devices", ["cpu"])) if name in names}
+    for dtype in getattr(function, "_test_dtypes", (None,)) if device else (None,):
         key = "dtypes" if isinstance(dtype, (list, tuple)) else "dtype"
         kwargs = case.kwargs | device | ({} if dtype is None else {key: dtype})
         shown = kwargs.get("dtypes", kwargs.get("dtype"))

@@ -14,7 +14,7 @@ from pullback.serialization import load, safetensors
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks savers and kills them")
 def test_kill_while_saving(tmp_path):
     """The tool with a few kills in a process of its own, which has no threads to fork; it does the same with 1000."""
-    root = pathlib.Path(__file__).parents[1]
+    root = pathlib.Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-m", "tools.kill_saves", "--times", "20"], cwd=root, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.startswith("20 kills"), done.stdout + done.stderr
 

@@ -124,14 +124,10 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 @public()
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Any, ...]:
     """L and U in one matrix, and pivots (and info)."""
-    from ..linalg.checks import raise_on
-    from ..linalg.factorizations import LUFactor, lu_factor_ex
+    from ..linalg.factorizations import lu_factor_ex
 
     result = lu_factor_ex(A, pivot=pivot)
-    if get_infos:
-        return result
-    raise_on(result.info, "lu", lambda number: f"U[{number},{number}] is zero: the matrix is singular.")
-    return LUFactor(result.LU, result.pivots)
+    return result if get_infos else (result.LU, result.pivots)
 
 
 @public(out=True)

@@ -14,6 +14,7 @@ from ..autograd.op import op
 from ..autograd.tape import apply, wrap
 from ..creation import into
 from ..kernels.random import discrete, rejection, streams
+from ..ops.pointwise import flat
 from ..tensor import Tensor
 from .checks import certainly
 from .operands import NUMBERS, as_tensor, broadcast_error, sizes_of
@@ -21,10 +22,10 @@ from .random_sampling import _check_chances, _finish, _from, _kind, normal_array
 from .registry import public
 
 _bernoulli_from = op(
-    "BernoulliBackward0", replacement, kind="elementwise_pull", x=lambda g: g * 0, values=None
+    "BernoulliBackward0", replacement, kind="elementwise_pull", x=flat, values=None
 )
 _poisson_from = op(
-    "PoissonBackward0", replacement, kind="elementwise_pull", x=lambda g: g * 0, values=None
+    "PoissonBackward0", replacement, kind="elementwise_pull", x=flat, values=None
 )
 
 

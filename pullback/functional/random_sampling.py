@@ -23,6 +23,7 @@ from ..creation import finish
 from ..dtypes import as_dtype, default_dtype, int64
 from ..kernels.random import discrete, streams
 from ..layout import dense_order
+from ..ops.pointwise import flat
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .random_bounds import check_permutation, check_uniform, integer_range
@@ -234,7 +235,7 @@ def replacement(x: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def _refill(node_name: str) -> Op:
     """The operation behind a sampler in place: the old values are forgotten."""
-    return op(node_name, replacement, kind="elementwise_pull", x=lambda g: g * 0, values=None)
+    return op(node_name, replacement, kind="elementwise_pull", x=flat, values=None)
 
 
 def _filled(refill: Op, x: Tensor, generator: Any, draw: Callable[..., np.ndarray], *args: Any) -> Tensor:

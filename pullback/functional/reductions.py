@@ -315,7 +315,7 @@ def min(input: Any, *args: Any, dim: Any = None, keepdim: bool = False, other: A
 
 def _logical_reduction(op: Any, input: Any, dim: Any, keepdim: bool) -> Tensor:
     x = as_tensor(input)
-    axis = wrap_dims(dim, x._array.ndim) if dim != () else ()
+    axis = () if type(dim) in (tuple, list) and not dim else wrap_dims(dim, x._array.ndim)
     return apply(op, (x,), {"axis": axis, "keepdims": keepdim})
 
 

@@ -131,7 +131,7 @@ def _logcumsumexp(x: Any, axis: int) -> Any:
     out = np.array(rows)
     for i in range(1, len(out)):  # one after the other: the imaginary part adds up, it is not an angle
         out[i] = complex_logaddexp(out[i - 1], rows[i])
-    return np.moveaxis(out, 0, axis)
+    return in_order(np.moveaxis(out, 0, axis))
 
 
 def _logcumsumexp_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:

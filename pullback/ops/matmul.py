@@ -16,6 +16,7 @@ from ..autograd.op import Op, conjugate, linear, op
 from ..kernels.products import FEW, batched_product, product
 from .fusing import in_single
 from .shape import diagonal, expand, place_diagonal
+from .striding import in_order
 
 
 def transposed(x: Any) -> Any:
@@ -311,7 +312,7 @@ def _cross(a: Any, b: Any, axis: int) -> Any:
     def rolled(x: Any, shift: int) -> Any:
         return np.roll(x, shift, axis)
 
-    return rolled(a, -1) * rolled(b, 1) - rolled(a, 1) * rolled(b, -1)
+    return in_order(rolled(a, -1) * rolled(b, 1) - rolled(a, 1) * rolled(b, -1))
 
 
 cross: Op = op(

@@ -13,12 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op, conjugate, linear, op
 from ..constants import FLOAT32, number
-from .pointwise import sigmoid
-
-
-def _zero(g: Any) -> Any:
-    return g * 0
-
+from .pointwise import flat, sigmoid
 
 # --- division with rounding ---
 
@@ -49,9 +44,9 @@ def _floor_quotient(a: Any, b: Any) -> Any:
     return np.where(np.equal(b, 0), np.true_divide(a, b), quotient)[()]
 
 
-divide_floor: Op = op("DivBackward2", _floor_quotient, kind="elementwise_pull", a=_zero, b=_zero)
-divide_trunc: Op = op("DivBackward2", _truncated_quotient, kind="elementwise_pull", a=_zero, b=_zero)
-floor_divide: Op = op("NotImplemented", _floor_quotient, kind="elementwise_pull", a=_zero, b=_zero)
+divide_floor: Op = op("DivBackward2", _floor_quotient, kind="elementwise_pull", a=flat, b=flat)
+divide_trunc: Op = op("DivBackward2", _truncated_quotient, kind="elementwise_pull", a=flat, b=flat)
+floor_divide: Op = op("NotImplemented", _floor_quotient, kind="elementwise_pull", a=flat, b=flat)
 
 # --- angles, lengths, signs ---
 
@@ -80,15 +75,17 @@ copysign: Op = op(
     np.copysign,
     kind="elementwise_pull",
     a=lambda g, a, out: np.where(a == 0, 0, g * (out / np.where(a == 0, 1, a))),
-    b=_zero,
+    b=flat,
 )
 copysign_scalar: Op = op("CopysignBackward1", np.copysign, kind="elementwise_pull", a=copysign.rules["a"], b=None)
-nextafter: Op = op("NextafterBackward0", np.nextafter, kind="elementwise_pull", a=lambda g: g, b=_zero)
+nextafter: Op = op(
+    "NextafterBackward0", np.nextafter, kind="elementwise_pull", a=lambda g, a, b: np.where(a == b, 0, g), b=flat
+)
 heaviside: Op = op(
     "NotImplemented",
     lambda x, values: np.where(x == 0, values, (x > 0).astype(x.dtype)),
     kind="elementwise_pull",
-    x=_zero,
+    x=flat,
     values=lambda g, x: np.where(x == 0, g, 0),
 )
 ldexp: Op = op(

@@ -231,7 +231,11 @@ def _pull_of(node_name: str, forward: Any, bend: Any) -> Op:
 tanh_pull: Op = _pull_of("TanhBackwardBackward0", lambda g, out: g * (1 - out * out), bend=lambda out: -2 * out)
 tanh.real_rules = {"x": _tanh_pull}
 asinh: Op = elementwise("AsinhBackward0", np.arcsinh, x=lambda x: 1 / np.sqrt(x * x + 1))
-acosh: Op = elementwise("AcoshBackward0", np.arccosh, x=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))
+acosh: Op = elementwise(
+    "AcoshBackward0",
+    np.arccosh,
+    x=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1) if x.dtype.kind == "c" else np.sqrt(x * x - 1)),
+)
 atanh: Op = elementwise("AtanhBackward0", np.arctanh, x=lambda x: 1 / (1 - x * x))
 
 
@@ -270,8 +274,9 @@ sigmoid.real_rules = {"x": _sigmoid_pull}
 # --- signs, rounding: derivative zero almost everywhere ---
 
 
-def _zero_partial() -> Any:
-    return 0
+def flat(g: Any) -> Any:
+    """The pullback of what is constant around each point: zero, even of a cotangent that is infinite."""
+    return np.where(False, g, 0)
 
 
 def _abs_pullback(g: Any, x: Any) -> Any:
@@ -290,7 +295,7 @@ def _sign(x: Any) -> Any:
     return x.copy() if x.dtype.kind == "b" else np.sign(x)
 
 
-sign: Op = elementwise("SignBackward0", _sign, x=_zero_partial)
+sign: Op = op("SignBackward0", _sign, kind="elementwise_pull", x=flat)
 
 
 def _sgn(x: Any) -> Any:
@@ -302,7 +307,7 @@ def _sgn(x: Any) -> Any:
 
 def _sgn_pullback(g: Any, x: Any) -> Any:
     if x.dtype.kind != "c":
-        return g * 0
+        return flat(g)
     size = np.abs(x)
     safe = np.where(size == 0, 1, size)
     unit = x / safe
@@ -310,13 +315,11 @@ def _sgn_pullback(g: Any, x: Any) -> Any:
 
 
 sgn: Op = op("SgnBackward0", _sgn, kind="real_pull", x=_sgn_pullback)
-ceil: Op = elementwise("CeilBackward0", np.ceil, x=_zero_partial)
-floor: Op = elementwise("FloorBackward0", np.floor, x=_zero_partial)
-round_: Op = elementwise("RoundBackward0", np.round, x=_zero_partial)
-round_to: Op = op(
-    "RoundBackward1", lambda x, decimals: _round_to(x, decimals), kind="elementwise_pull", x=lambda g: g * 0
-)
-trunc: Op = elementwise("TruncBackward0", np.trunc, x=_zero_partial)
+ceil: Op = op("CeilBackward0", np.ceil, kind="elementwise_pull", x=flat)
+floor: Op = op("FloorBackward0", np.floor, kind="elementwise_pull", x=flat)
+round_: Op = op("RoundBackward0", np.round, kind="elementwise_pull", x=flat)
+round_to: Op = op("RoundBackward1", lambda x, decimals: _round_to(x, decimals), kind="elementwise_pull", x=flat)
+trunc: Op = op("TruncBackward0", np.trunc, kind="elementwise_pull", x=flat)
 frac: Op = elementwise("FracBackward0", lambda x: x - np.trunc(x), x=lambda: 1)
 
 
@@ -350,7 +353,7 @@ def _angle(x: Any) -> Any:
 
 def _angle_pullback(g: Any, x: Any) -> Any:
     if x.dtype.kind != "c":
-        return g * 0
+        return flat(g)
     square = np.real(x * np.conj(x))
     return np.where(square == 0, 0, g * (1j * x) / np.where(square == 0, 1, square))
 
@@ -515,13 +518,11 @@ where: Op = op(
 
 # --- filling: the old value is forgotten ---
 
-fill: Op = op(
-    "FillBackward2", lambda x, value: np.full(x.shape, value, x.dtype), kind="elementwise_pull", x=lambda g: g * 0
-)
+fill: Op = op("FillBackward2", lambda x, value: np.full(x.shape, value, x.dtype), kind="elementwise_pull", x=flat)
 fill_from: Op = op(
     "FillBackward3",
     lambda x, value: np.full(x.shape, value, x.dtype),
-    x=lambda g: g * 0,
+    x=flat,
     value=lambda g: np.sum(g),
 )
-zero: Op = op("ZeroBackward0", lambda x: np.zeros_like(x), kind="elementwise_pull", x=lambda g: g * 0)
+zero: Op = op("ZeroBackward0", lambda x: np.zeros_like(x), kind="elementwise_pull", x=flat)

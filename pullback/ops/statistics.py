@@ -113,7 +113,7 @@ def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple[Any, ...],
     """Torch's subgradients: 0 where the norm, or for small orders the element, is 0; shared among equal maxima."""
     g, out = unkeep(g, axis, keepdims), unkeep(out, axis, keepdims)
     if order == 0:
-        return g * 0 * x
+        return np.where(False, g * x, 0)
     if order == 1:
         return sgn(x) * g
     if order == 2:
@@ -222,7 +222,7 @@ nansum: Op = op(
 def _median_of_all(x: Any) -> Any:
     flat = x.reshape(-1)
     if flat.size == 0:
-        return x.dtype.type(math.nan)
+        return np.array(math.nan).astype(x.dtype)
     if x.dtype.kind in "fV" and np.isnan(flat).any():
         return x.dtype.type(math.nan)
     return np.partition(flat, (flat.size - 1) // 2)[(flat.size - 1) // 2]

@@ -164,6 +164,10 @@ t.zeros(3).index_add(0, t.tensor([5]), t.ones(1))  ## out of
 t.zeros(3, 2).index_add(0, t.tensor([5]), t.ones(1, 2))  ## out of
 t.quantile(t.tensor([1.0, 2.0]), n)  ## q must be in the range [0, 1] but got nan
 t.normal(t.zeros(2), t.tensor([1.0, n]))  ## normal expects all elements of std >= 0.0
+x.all(dim=[])
+t.any(x, dim=[], keepdim=True)
+t.tensor([], dtype=t.int8).median()
+t.lu(t.ones(2, 2))[1]
 t.einsum("ij->i", t.full((2, 3), 100, dtype=t.uint8))
 t.einsum("ij,j->i", t.full((2, 3), 100, dtype=t.int16), t.ones(3, dtype=t.int16))
 t.einsum("ij,k->ik", t.full((2, 3), 100, dtype=t.int8), t.ones(2, dtype=t.int8))

@@ -14,7 +14,7 @@ from ...functional.matmul import linear
 from ...functional.reductions import log_softmax
 from ...ops import loss as ops
 from ...ops.ctc import ctc
-from ...ops.pointwise import clamp_min_scalar
+from ...ops.pointwise import relu
 from ...ops.sorting import take_along
 from ...tensor import Tensor
 from ._common import constant, reduced, reduction_name
@@ -209,7 +209,7 @@ def multi_margin_loss(
     index = constant(picked[:, None])
     own = apply(take_along, (rows, index), {"axis": 1})
     others = constant((np.arange(classes) != picked[:, None]).astype(rows._array.dtype))
-    excess = apply(clamp_min_scalar, (margin - own + rows,), {"minimum": 0, "maximum": None}) * others
+    excess = apply(relu, (margin - own + rows,)) * others  # no gradient where the margin is just met
     losses = excess if p == 1 else excess * excess
     if weight is not None:
         losses = losses * weight.detach()[index]
@@ -240,7 +240,7 @@ def multilabel_margin_loss(
     np.logical_or.at(is_target, (np.nonzero(named)[0], wanted[named]), True)
     own = apply(take_along, (rows, constant(places)), {"axis": 1})
     counts = (named[:, :, None] & ~is_target[:, None, :]).astype(rows._array.dtype)
-    gaps = apply(clamp_min_scalar, (1 - own.unsqueeze(2) + rows.unsqueeze(1),), {"minimum": 0, "maximum": None})
+    gaps = apply(relu, (1 - own.unsqueeze(2) + rows.unsqueeze(1),))
     losses = (gaps * constant(counts)).sum((1, 2)) / classes
     return reduced(losses if input.ndim == 2 else losses.reshape(()), name)
 

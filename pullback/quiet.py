@@ -19,7 +19,7 @@ try:
     # Switch floating point warnings off (the answer is for `restore`), and back. Neither enters Python code.
     silence: Callable[[], Any] = partial(_set, _make_extobj(all="ignore"))
     restore: Callable[[Any], None] = _extobj_contextvar.reset
-    _short, _usual = (_make_extobj(all="ignore", bufsize=size) for size in (512, 8192))
+    _short, _usual = (_make_extobj(all="ignore", bufsize=size) for size in (128, 8192))
 
     def use_short_buffer(short: bool) -> None:
         """Have NumPy fetch operands in short pieces, or in the usual ones; no warnings either way."""
@@ -35,7 +35,7 @@ except ImportError:  # pragma: no cover - another NumPy
 
     def use_short_buffer(short: bool) -> None:
         """Have NumPy fetch operands in short pieces, or in the usual ones."""
-        np.setbufsize(512 if short else 8192)
+        np.setbufsize(128 if short else 8192)
 
 
 def quiet(function: Callable[..., Any]) -> Callable[..., Any]:

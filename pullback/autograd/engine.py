@@ -25,7 +25,7 @@ from ..storage import clock
 from ..tensor import Anchor, Tensor
 from .accumulate import commit
 from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
-from .large_cotangents import run_by_blocks, sum_by_blocks
+from .large_cotangents import run_by_blocks, run_side_by_side, sum_by_blocks
 from .mode import IN_RULES, NO_GRAD, RECORD, current_mode, set_mode
 from .node import FREED, Node
 from .op import NOTHING, TWO, passed_on
@@ -428,7 +428,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                 gradient = cotangent if rule is passed_on else rule(cotangent)
             elif source == TWO:
                 gradient = rule(cotangent, values[sources[0]], values[sources[1]])
-            else:  # the share of one input in the results of a joint rule
+            else:  # the share of one input in the results of a joint rule, or of rules that run side by side
                 if shared_by is not node:
                     shares, shared_by = run_joint(node, cotangent, values, reach), node
                 gradient = shares[position]
@@ -495,6 +495,8 @@ def filled(node: Node, parts: list[Any], zeros: Any) -> tuple[Any, ...]:
 
 def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -> list[Any]:
     """What a rule for all inputs sends to each of them; no array to two."""
+    if node.plan.joint is None:
+        return run_side_by_side(node, cotangent, values, reach)
     edges = node.edges
     (rule, sources), params, needs = node.plan.joint, node.params, node.plan.needs
     if type(cotangent) is list:  # of several outputs, some of which nothing may have been computed from

@@ -1,4 +1,4 @@
-"""Large cotangents: elementwise rules and sums in blocks, on all threads, over memory that nobody else needs.
+"""Large cotangents: rules and sums in blocks, or side by side, on all threads, over memory that nobody else needs.
 
 A cotangent that only the engine knows may be written over; whether that is so, its reference count tells.
 """
@@ -12,6 +12,8 @@ import numpy as np
 from numpy import generic, ndarray
 
 from ..kernels.memory import is_own
+from ..kernels.products import are_worth_a_thread
+from ..kernels.threads import parallel_tasks
 from .tape import LARGE, by_blocks
 
 
@@ -28,6 +30,23 @@ def run_by_blocks(
         return gradient.copy() if gradient is cotangent else gradient
     into = cotangent if last and getrefcount(cotangent) <= REFS and is_own(cotangent) else None
     return by_blocks(rule, cotangent, *given, into=into)
+
+
+def run_side_by_side(node: Any, cotangent: Any, values: Any, reach: set[Any] | None) -> list[Any]:
+    """What the rules of a node send to each input: two products of matrices, say, on a thread each if that pays."""
+    edges, params = node.edges, node.params
+    calls = [call for call in node.plan.calls if reach is None or edges[call[0]] in reach]
+    results: list[Any] = [None] * len(edges)
+
+    def run(position: int, rule: Any, _: Any, sources: tuple[Any, ...]) -> None:
+        results[position] = rule(cotangent, *[values[s] if type(s) is int else params[s] for s in sources])
+
+    if type(cotangent) is ndarray and are_worth_a_thread(cotangent, *[v for v in values if type(v) is ndarray]):
+        parallel_tasks(run, calls, products=True)
+    else:
+        for call in calls:
+            run(*call)
+    return results
 
 
 def _references(value: object) -> int:

@@ -81,7 +81,8 @@ class Plan:
         self.calls: tuple[Any, ...] = calls
         self.keeps_output: bool = keeps_output
         self.joint: Any = joint  # (rule, sources) of a rule shared by all inputs, else None
-        # what the engine goes through: the calls, or each input that wants its share in the results of the joint rule
+        # what the engine goes through: the calls, or each input that wants its share in the results of a joint rule, or
+        # of rules that run side by side
         self.steps: tuple[Any, ...] = calls or tuple([(i, None, JOINT, ()) for i, needed in enumerate(needs) if needed and joint])
         self.needs: tuple[bool, ...] = needs
         self.wanted: tuple[int, ...] = tuple([position for position, needed in enumerate(needs) if needed])
@@ -136,6 +137,7 @@ class Op:
         self.outputs: int = outputs  # 1, or 0 for "a tuple of outputs"
         self.variadic: bool = variadic
         self.blocked: bool = kind in ("elementwise", "elementwise_pull")  # large operands may be cut into blocks
+        self.side_by_side: bool = False  # rules take long: on large operands each gets a thread of its own
         self.keeps_params: bool = keeps_params  # a parameter is what torch saves as a tensor (an index), and so frees
         # Plans are made when first needed. For real results of one and of two inputs they are kept where recording
         # finds them at once: by the set of inputs that need gradients.
@@ -197,6 +199,8 @@ class Op:
             plan = self.plans[key] = self._make_plan(mask, count, self.rules if complex_ else self.real_rules)
             plan.blocked = large and self.blocked and all(type(code) is int for code in plan.saves)
             plan.op = self
+            if large and self.side_by_side and len(plan.calls) > 1:
+                plan.steps = tuple([(call[0], None, JOINT, ()) for call in plan.calls])
             if not complex_ and not large and not self.variadic:
                 if count == 1:
                     self.first_plan = plan

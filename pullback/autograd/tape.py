@@ -181,7 +181,7 @@ def binary(
     straight line; anything else goes to `otherwise`. For an operand with itself there may be another operation (`x * x`
     saves less), and for plain arrays another `forward`.
     """
-    forward, blocked = forward or op.forward, op.blocked
+    forward, blocked, apart = forward or op.forward, op.blocked, op.blocked or op.side_by_side
     spread = blocked or op.kind == "linear"  # sums: their rules are nothing to spread over threads
     carefully: Callable[..., Any] = otherwise or (lambda a, b: apply(op, (a, b)))
 
@@ -227,8 +227,8 @@ def binary(
             return result
         recorded = op if a is not b or itself is None else itself
         plan = recorded.pair_plans[mask]
-        if plan is None or large and blocked:
-            plan = recorded.plan(mask, 2, large=large and blocked)
+        if plan is None or large and apart:
+            plan = recorded.plan(mask, 2, large=large and apart)
         node = Node()
         first = second = None
         if mask & 1:
@@ -305,9 +305,10 @@ def record(
 def make_node(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mask: int, outs: tuple[Any, ...]) -> Node:
     """The node of one application, with what its rules need saved."""
     out = outs[0]
-    plan = op.plans.get(mask << 2) if out.dtype.kind == "f" and not op.blocked and not op.variadic else None
+    large = out.size >= LARGE and (op.blocked or op.side_by_side)
+    plan = op.plans.get(mask << 2) if out.dtype.kind == "f" and not large and not op.variadic else None
     if plan is None:
-        plan = op.plan(mask, len(inputs), out.dtype.kind == "c", op.blocked and out.size >= LARGE)
+        plan = op.plan(mask, len(inputs), out.dtype.kind == "c", large)
     node = Node()
     node.edges, slots = edges_of(inputs, plan.wanted)
     if slots is not None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .memory import empty, keep_freed_memory
-from .threads import get_num_threads, parallel_rows, parallel_tasks, single_threaded_blas
+from .threads import parallel_rows, parallel_tasks, shares, single_threaded_blas, threads_to_share
 
 FEW = 1 << 12
 """Elements of both factors up to which BLAS stays on one thread by itself, or nearly."""
@@ -41,6 +41,9 @@ LARGE_PRODUCT = 1 << 24
 
 ELEMENT_COST = 32
 """Multiply-adds that could be done while an element of an operand or the result is packed or written."""
+
+HEAD_START = 1 << 22
+"""Multiply-adds that are done while another thread is being woken (see `threads.HEAD_START_BYTES`)."""
 
 LARGE_SUM = 1 << 20
 """Elements from which sums over rows are cut."""
@@ -72,7 +75,7 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         with single_threaded_blas:
             return a.dot(b)
     # One piece for each thread: BLAS packs its operands anew for each, and twice as many cost a tenth more.
-    out, piece, pieces = _cut_product(a, b, get_num_threads())
+    out, piece, pieces = _cut_product(a, b, threads_to_share())
     parallel_tasks(piece, pieces, products=True)
     return out
 
@@ -81,24 +84,25 @@ def _is_large(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether a product of matrices takes so long that several threads should share it."""
     result = a.shape[0] * b.shape[1]
     work = result * a.shape[1] + ELEMENT_COST * (result + a.size + b.size)
-    return work >= LARGE_PRODUCT and get_num_threads() > 1 and single_threaded_blas.known()
+    return work >= LARGE_PRODUCT and threads_to_share() > 1 and single_threaded_blas.known()
 
 
-def _cut_product(a: np.ndarray, b: np.ndarray, pieces: int) -> tuple[np.ndarray, Callable[[int], None], list[tuple[int]]]:
+def _cut_product(
+    a: np.ndarray, b: np.ndarray, pieces: int
+) -> tuple[np.ndarray, Callable[[int, int], None], list[tuple[int, int]]]:
     """(result, a function that computes one piece of it, what to call it with)."""
-    rows, columns = a.shape[0], b.shape[1]
+    (rows, inner), columns = a.shape, b.shape[1]
     out = empty((rows, columns), a.dtype)
-    by_rows = rows >= columns
-    step = -(-max(rows, columns) // pieces // 16) * 16
 
-    def piece(start: int) -> None:
-        part = slice(start, start + step)
-        if by_rows:
-            np.matmul(a[part], b, out[part])  # `dot` would copy part of a transposed matrix
-        else:
-            np.matmul(a, b[:, part], out[:, part])
+    def some_rows(start: int, stop: int) -> None:
+        np.matmul(a[start:stop], b, out[start:stop])  # `dot` would copy part of a transposed matrix
 
-    return out, piece, [(start,) for start in range(0, max(rows, columns), step)]
+    def some_columns(start: int, stop: int) -> None:
+        np.matmul(a, b[:, start:stop], out[:, start:stop])
+
+    if rows >= columns:
+        return out, some_rows, shares(rows, pieces, HEAD_START // max(inner * columns, 1), 16)
+    return out, some_columns, shares(columns, pieces, HEAD_START // max(inner * rows, 1), 16)
 
 
 def _narrow_product(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
@@ -114,7 +118,7 @@ def _narrow_product(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     large = work >= LARGE_NARROW_PRODUCT
     if not large and work >= SHARED_NARROW_PRODUCT and single_threaded_blas.is_not_needed():
         return a.dot(b)
-    threads = get_num_threads() if large else 1
+    threads = threads_to_share() if large else 1
     step = SMALL_PRODUCT // (inner * columns)
     if columns <= NARROW and step >= 32 and a.flags.c_contiguous:
         out = np.empty((rows, columns), a.dtype)
@@ -148,15 +152,20 @@ def _parts(start: int, stop: int, longest: int) -> list[slice]:
 
 def _shared(function: Callable[[int, int], None], length: int, threads: int) -> None:
     """Call `function(start, stop)` for a range of one thread each."""
-    step = -(-length // threads)
-    parallel_tasks(function, [(start, min(start + step, length)) for start in range(0, length, step)], products=True)
+    parallel_tasks(function, shares(length, threads, 0), products=True)
+
+
+def are_worth_a_thread(*matrices: np.ndarray) -> bool:
+    """Whether each of two products, of these three matrices two by two, should have a thread to itself."""
+    work = math.sqrt(math.prod([matrix.size for matrix in matrices]))  # the square of the multiply-adds, if there are three
+    return len(matrices) == 3 and work >= THREADED_PRODUCTS and threads_to_share() == 2
 
 
 def sum_of_rows(x: Any, ones: np.ndarray) -> np.ndarray:
     """`ones @ x`, the sum over the first axis of a matrix."""
     if x.size <= FEW:
         return ones.dot(x)
-    threads = get_num_threads()
+    threads = threads_to_share()
     if x.size < LARGE_SUM or threads < 2:
         with single_threaded_blas:
             return ones.dot(x)
@@ -195,7 +204,7 @@ def batched_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         lead = np.broadcast_shapes(lead, b.shape[:-2])
         a, b = np.broadcast_to(a, (*lead, *a.shape[-2:])), np.broadcast_to(b, (*lead, *b.shape[-2:]))
     count = math.prod(lead)
-    threads = get_num_threads()
+    threads = threads_to_share()
     if threads < 2 or one * count < THREADED_PRODUCTS or not single_threaded_blas.known():
         with single_threaded_blas:
             return np.matmul(a, b)
@@ -204,16 +213,16 @@ def batched_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     def piece(*part: Any) -> None:
         np.matmul(a[part], b[part[: len(lead)]], out[part])
 
-    parallel_tasks(piece, _batch_pieces(lead, a.shape[-2], threads), products=True)
+    parallel_tasks(piece, _batch_pieces(lead, a.shape[-2], threads, one), products=True)
     return out
 
 
-def _batch_pieces(lead: tuple[int, ...], rows: int, threads: int) -> list[tuple[Any, ...]]:
+def _batch_pieces(lead: tuple[int, ...], rows: int, threads: int, work: int) -> list[tuple[Any, ...]]:
     """Slices of a batch of matrices, one for each thread; of single matrices by rows, where they cannot be dealt out evenly."""
     # The first axis that has work for all threads; slices of it are views.
     axis = next((axis for axis, size in enumerate(lead) if size % threads == 0 or size >= 4 * threads), None)
     if axis is not None:
-        before, step = (slice(None),) * axis, -(-lead[axis] // threads)
-        return [(*before, slice(start, start + step)) for start in range(0, lead[axis], step)]
+        before, each = (slice(None),) * axis, work * math.prod(lead) // lead[axis]
+        return [(*before, slice(*part)) for part in shares(lead[axis], threads, HEAD_START // max(each, 1))]
     step = -(-rows // threads)
     return [(*index, slice(start, start + step)) for index in np.ndindex(*lead) for start in range(0, rows, step)]

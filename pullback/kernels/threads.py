@@ -34,6 +34,10 @@ INLINE_BYTES = 1 << 20
 INLINE_ROW_BYTES = 5 << 19
 """The same for functions of rows, which do less to each element and hand the interpreter over more often."""
 
+HEAD_START_BYTES = 1 << 18
+"""What a thread gets done of a chain of elementwise functions while another is being woken. It has that much more to do
+than the others, so that it seldom waits for them: falling asleep and waking costs as much again."""
+
 MOST_BLAS_THREADS = 4
 """More threads of BLAS than these get in each other's way in products of moderate size."""
 
@@ -57,6 +61,11 @@ def get_num_threads() -> int:
         else:
             _thread_count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return _thread_count
+
+
+def threads_to_share() -> int:
+    """How many threads a kernel may spread its work over: within a piece of such work, only the one it runs on."""
+    return 1 if getattr(_local, "inside", False) else get_num_threads()
 
 
 def set_num_threads(count: int) -> None:
@@ -246,10 +255,8 @@ def parallel_tasks(
     `products` says that the calls spend their time in matrix products, whose library then must not thread as well.
     """
     keep_freed_memory()
-    helpers = min(get_num_threads(), len(arguments)) - 1
+    helpers = min(threads_to_share(), len(arguments)) - 1
     with np.errstate(all="ignore"):
-        if getattr(_local, "inside", False):
-            helpers = 0
         with single_threaded_blas if products else nullcontext():
             if helpers > 0:
                 _share(function, arguments, helpers)
@@ -282,14 +289,26 @@ def _share(function: Callable[..., object], arguments: Sequence[tuple], helpers:
 
 def row_blocks(n_rows: int, bytes_per_row: int, block_bytes: int = BLOCK_BYTES) -> list[tuple[int, int]]:
     """Ranges (start, stop) of nearly equal length whose rows take about `block_bytes`, enough for every thread."""
-    threads = get_num_threads()
+    threads = threads_to_share()
     blocks = -(-n_rows * max(bytes_per_row, 1) // block_bytes)
     # Whole rounds: a last block left over would keep one thread busy while the others wait.
     blocks = min(n_rows, max(-(-blocks // threads), 1) * threads)
-    step = -(-n_rows // blocks)
-    if step > 1024:
-        step = -(-step // 64) * 64  # blocks of single elements begin with a cache line, where the array does
-    return [(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+    # Blocks of single elements begin with a cache line, where the array does.
+    return shares(n_rows, blocks, HEAD_START_BYTES // max(bytes_per_row, 1), 64 if n_rows > 1024 * blocks else 1)
+
+
+def shares(length: int, count: int, head_start: int, multiple: int = 1) -> list[tuple[int, int]]:
+    """`length` things in `count` ranges of equal size, but for the first, which the calling thread takes: it has more.
+
+    All but the last are of a length divisible by `multiple`.
+    """
+    others = count - 1
+    first = (length + others * min(head_start, length // (2 * count))) // count
+    first = max(first // multiple, 1) * multiple
+    if not others or first >= length:
+        return [(0, length)]
+    step = -(-(length - first) // others // multiple) * multiple
+    return [(0, first), *((start, min(start + step, length)) for start in range(first, length, step))]
 
 
 def parallel_rows(
@@ -329,7 +348,7 @@ def prepare_broadcast(row_length: int) -> None:
     A ufunc copies a broadcast operand into the iteration buffer when a row is shorter than the buffer, which costs
     three times the operation itself. The setting ends with the block, together with the warnings' state.
     """
-    use_short_buffer(row_length >= 512)
+    use_short_buffer(row_length >= 192)  # below, a call of the inner loop for each row costs more
 
 
 def flat_view(array: np.ndarray) -> np.ndarray | None:

@@ -97,6 +97,7 @@ transposed_times.real_rules = {
 }
 bmm: Op = op("BmmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
 matmul: Op = op("UnsafeViewBackward0", _matmul, kind="bilinear", a=_left, b=_right_of_batches)
+mm.side_by_side = bmm.side_by_side = matmul.side_by_side = True
 
 
 def column(x: Any) -> Any:
@@ -250,6 +251,7 @@ def _layer_weight(g: Any, x: Any, weight_shape: tuple) -> Any:
 
 linear_layer: Op = op("AddmmBackward0", _linear_layer, x=_layer_input, weight=_layer_weight, bias=lambda g: g)
 linear_map: Op = op("MmBackward0", _weigh, kind="bilinear", x=_layer_input, weight=_layer_weight)
+linear_layer.side_by_side = linear_map.side_by_side = True
 
 # --- contraction of two arrays over labelled axes ---
 

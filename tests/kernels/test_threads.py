@@ -37,6 +37,22 @@ def test_blocks_cover_every_row_once(rows, row_bytes, count):
     assert (seen == 1).all()
 
 
+@pytest.mark.parametrize("length", [0, 1, 2, 5, 33, 512, 524288])
+@pytest.mark.parametrize("count", [1, 2, 3, 8])
+@pytest.mark.parametrize("head_start", [0, 1, 10, 1 << 20])
+@pytest.mark.parametrize("multiple", [1, 16])
+def test_the_first_share_is_the_largest_and_all_are_dealt_out(length, count, head_start, multiple):
+    ranges = threads.shares(length, count, head_start, multiple)
+    assert ranges[0][0] == 0 and ranges[-1][1] == length and len(ranges) <= count
+    assert all(stop == start for (_, stop), (start, _) in zip(ranges, ranges[1:], strict=False))
+    sizes = [stop - start for start, stop in ranges]
+    assert all(size % multiple == 0 for size in sizes[:-1])
+    assert sizes[0] + multiple >= max(sizes)
+    if length >= 4 * count * multiple and count > 1:
+        wished = min(head_start, length // (2 * count))
+        assert abs(sizes[0] - sizes[1] - wished) <= 2 * multiple + count
+
+
 def test_small_input_stays_on_the_calling_thread():
     callers = []
     threads.parallel_rows(lambda start, stop: callers.append((start, stop, threading.get_ident())), 10, 100)

@@ -95,3 +95,10 @@ def compare(call: Callable, *arrays: Any, order: int = 2, names: bool = True) ->
             continue
         for number, (a, b) in enumerate(zip(got[level], want[level])):
             assert_same(a, b, f"{level} derivative, input {number}")
+
+
+def both_refuse(kind: type[Exception], call: Callable, match: str | None = None) -> None:
+    """Assert that `call(library)` raises this error in both libraries."""
+    for library in (torch, pullback):
+        with pytest.raises(kind, match=match):
+            call(library)

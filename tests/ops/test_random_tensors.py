@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from against_torch import torch
+from against_torch import both_refuse, torch
 
 import pullback
 
@@ -162,10 +162,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize("number", range(len(MISTAKES)))
 def test_mistakes(number: int) -> None:
-    kind, call = MISTAKES[number]
-    for library in (torch, pullback):
-        with pytest.raises(kind):
-            call(library)
+    both_refuse(*MISTAKES[number])
 
 
 RANGES = [
@@ -184,9 +181,7 @@ RANGES = [
 @pytest.mark.parametrize("number", range(len(RANGES)))
 def test_ranges_that_a_dtype_cannot_hold(number: int) -> None:
     words, call = RANGES[number]
-    for library in (torch, pullback):
-        with pytest.raises(RuntimeError, match=words):
-            call(library)
+    both_refuse(RuntimeError, call, words)
 
 
 @pytest.mark.parametrize(("kind", "bounds"), [("float16", (0, 5000)), ("float16", (-5000, 2049)), ("bfloat16", (0, 999))])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from against_torch import compare
+from against_torch import both_refuse, compare
 
 RANDOM = np.random.default_rng(4)
 X = RANDOM.normal(size=(4, 5))
@@ -96,11 +96,4 @@ MISTAKES = [
 
 @pytest.mark.parametrize("number", range(len(MISTAKES)))
 def test_mistakes(number: int) -> None:
-    from against_torch import torch
-
-    import pullback
-
-    kind, call = MISTAKES[number]
-    for library in (torch, pullback):
-        with pytest.raises(kind):
-            call(library)
+    both_refuse(*MISTAKES[number])

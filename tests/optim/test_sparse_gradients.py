@@ -133,9 +133,8 @@ def training_of_table(module, table, optimizer):
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("table", TABLES)
 def test_tables_are_trained_as_in_torch(table, optimizer):
-    for (sparse, ours), (expected, theirs) in zip(
-        training_of_table(pullback, table, optimizer), training(torch, table, optimizer), strict=True
-    ):
+    steps = (training_of_table(module, table, optimizer) for module in (pullback, torch))
+    for (sparse, ours), (expected, theirs) in zip(*steps, strict=True):
         assert sparse is expected
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 

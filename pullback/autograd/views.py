@@ -164,7 +164,7 @@ def _made_by(tensor: Tensor) -> str:
     """The beginning of torch's complaints about views of functions that give several."""
     if tensor._node is None:
         return "A view was created in no_grad mode"
-    name = tensor._node.name().removesuffix("Backward0").replace("Backward", "")
+    name = tensor._node.name().removesuffix("Backward0").removesuffix("Backward")
     return f"Output {tensor._output_nr} of {name} is a view"
 
 

@@ -1,6 +1,8 @@
-"""Backward hooks of modules, as the graph shows them."""
+"""Backward hooks of modules, as the graph shows them, and what subclasses of layers override."""
 
 from __future__ import annotations
+
+import pytest
 
 import pullback
 from pullback import nn
@@ -17,3 +19,24 @@ def test_backward_hooks_in_the_graph_are_named_as_in_torch():
         nodes.append(node.name())
         stack += [above for above, _ in node.next_functions]  # none is None: every input has a gradient
     assert nodes.count("BackwardHookFunctionBackward") == 2
+
+
+def test_a_write_over_a_hooked_output_is_refused_by_the_hooks_name():
+    layer = nn.ReLU()
+    layer.register_full_backward_hook(lambda module, grad_input, grad_output: None)
+    out = layer(pullback.randn(3, requires_grad=True) * 2)
+    with pytest.raises(RuntimeError, match="Output 0 of BackwardHookFunction is a view and is being modified inplace"):
+        out.add_(1)
+
+
+def test_a_subclass_of_instance_norm_says_how_many_dims_a_sample_has():
+    class Sequences(nn.modules.instancenorm._InstanceNorm):
+        def _get_no_batch_dim(self) -> int:
+            return 2
+
+        def _check_input_dim(self, input: pullback.Tensor) -> None:
+            assert input.dim() in (2, 3)
+
+    x = pullback.randn(4, 3, 5)
+    assert pullback.equal(Sequences(3)(x), nn.InstanceNorm1d(3)(x))
+    assert Sequences(3)(x[0]).shape == (3, 5)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .autograd import roots
-from .autograd.grad_mode import enable_grad
+from .autograd.grad_mode import inference_mode
 from .autograd.tape import wrap
 from .tensor import Tensor
 from .utils._pytree import tree_flatten, tree_unflatten
@@ -62,7 +62,7 @@ class Objective:
         if self.point is not None and np.array_equal(self.point, vector):
             return
         self.point, self.slopes = None, None
-        with enable_grad():
+        with inference_mode(False):
             self.leaves: list[Tensor] = [leaf.requires_grad_() for leaf in self._split(vector)]
             self.result: Tensor = self.f(tree_unflatten(self.leaves, self.spec), *self.args)
         if not isinstance(self.result, Tensor) or self.result._array.size != 1:
@@ -85,11 +85,9 @@ class Objective:
     def _slopes(self, record: bool) -> list[Tensor]:
         if not self.result.requires_grad:
             return [wrap(np.zeros(leaf._array.shape, leaf._array.dtype)) for leaf in self.leaves]
-        return list(
-            roots.grad(
-                self.result.reshape(()), self.leaves, create_graph=record, retain_graph=True, materialize_grads=True
-            )
-        )
+        with inference_mode(False):
+            result = self.result.reshape(())
+            return list(roots.grad(result, self.leaves, create_graph=record, retain_graph=True, materialize_grads=True))
 
     def product(self, vector: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """The Hessian times a direction: the gradient's own gradient, weighted by the direction."""
@@ -109,8 +107,7 @@ class Objective:
     def _second(self, vector: np.ndarray, weights: list[Tensor]) -> np.ndarray:
         self._record(vector)
         if self.slopes is None or not any(slope.requires_grad for slope in self.slopes):
-            with enable_grad():
-                self.slopes = self._slopes(True)
+            self.slopes = self._slopes(True)
         count = weights[0]._array.shape[0]
         live = [number for number, slope in enumerate(self.slopes) if slope.requires_grad]
         if not live:

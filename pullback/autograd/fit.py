@@ -51,7 +51,9 @@ def sum_to(gradient: Any, shape: tuple[Any, ...]) -> Any:
         return np.broadcast_to(gradient, shape)  # a constant rule, such as the derivative of a sum
     kind = gradient.dtype
     if have[extra:] == shape and kind.char != "e" and kind.kind != "V":
-        if len(shape) == 1 and gradient.flags.c_contiguous and (kind is FLOAT32 or kind is FLOAT64):
+        if not extra:
+            return gradient
+        if len(shape) == 1 and gradient.size and gradient.flags.c_contiguous and (kind is FLOAT32 or kind is FLOAT64):
             return sum_to(gradient.reshape(-1, shape[0]), shape)
         return add_reduce(gradient, axis=0 if extra == 1 else tuple(range(extra)))  # only leading axes
     axes = (*range(extra), *(i + extra for i, want in enumerate(shape) if want == 1 != gradient.shape[i + extra]))

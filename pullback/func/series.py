@@ -4,8 +4,8 @@ The function is recorded once. Then a power series x + d t goes through the grap
 coefficient. Linear operations map each coefficient, products multiply polynomials. For any other operation y(x), the
 chain rule y' = J(x) x' says what to do: the operation's own pullback, run on tensors, gives a small graph of the
 right-hand side, whose series are wanted one order lower. Series are computed as far as somebody asks, once: so sin and
-cos, each in the other's right-hand side, cost no more than two products. What has no such rules (custom functions)
-is differentiated by nested forward mode.
+cos, each in the other's right-hand side, cost no more than two products. What has no such rules (custom functions,
+norms, attention) is differentiated by nested forward mode.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from ..autograd import roots
 from ..autograd.engine import metadata_of
 from ..autograd.fit import fit_tensor
-from ..autograd.grad_mode import enable_grad
+from ..autograd.grad_mode import enable_grad, inference_mode
 from ..autograd.reach import nodes_leading_to
 from ..autograd.saved import tensors_of
 from ..autograd.tape import wrap
@@ -60,7 +60,7 @@ def taylor(f: Callable[..., Any], x: Any, direction: Any, order: int) -> list[An
     directions, direction_spec = tree_flatten(direction)
     if spec != direction_spec or any(a.shape != b.shape for a, b in zip(flat, directions, strict=True)):
         raise ValueError("taylor() needs a direction with the structure and the shapes of x")
-    with enable_grad():
+    with inference_mode(False):
         leaves = [value.detach().clone().requires_grad_() for value in flat]
         result = f(tree_unflatten(leaves, spec))
     outputs, out_spec = tree_flatten(result)
@@ -69,7 +69,7 @@ def taylor(f: Callable[..., Any], x: Any, direction: Any, order: int) -> list[An
         known[anchor_of(leaf)] = {0: _line(np.asarray(along.detach()._array, dtype=leaf._array.dtype))}
     answers = [tree_unflatten([output.detach() for output in outputs], out_spec)]
     try:
-        with np.errstate(all="ignore"):
+        with inference_mode(False), np.errstate(all="ignore"):
             found = Graph(outputs, known, {}).reach(order) if order else []
     except NoSeries:
         return _nested(f, x, direction, order)
@@ -391,6 +391,8 @@ def _by_chain_rule(node: Any, inputs: Slots, saved: list, varying: list, known: 
         """Made when the second coefficient is asked for: right-hand sides have right-hand sides of their own."""
         given = {anchor_of(velocity): {0: _derivative(inputs[p])} for p, velocity in velocities.items()}
         for leaf, series in stand_ins:
+            if type(series) is int and series not in known[node]:
+                raise NoSeries(node.name())  # a by-product that the rules look at, such as a norm's statistics
             given[anchor_of(leaf)] = {0: known[node][series] if type(series) is int else series}
         return Graph(list(slopes), given, memo).series()
 

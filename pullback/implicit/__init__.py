@@ -66,7 +66,7 @@ def root(
     flat, spec = tree_flatten(params)
 
     def equation(x: Tensor, *leaves: Any) -> Tensor:
-        return f(x, *tree_unflatten(list(leaves), spec))
+        return _tensor(f(x, *tree_unflatten(list(leaves), spec)), "root")
 
     def find(start: Tensor, leaves: tuple) -> Tensor:
         if solver is not None:
@@ -89,7 +89,7 @@ def fixed_point(
     flat, spec = tree_flatten(params)
 
     def step(x: Tensor, *leaves: Any) -> Tensor:
-        return f(x, *tree_unflatten(list(leaves), spec))
+        return _tensor(f(x, *tree_unflatten(list(leaves), spec)), "fixed_point")
 
     def find(start: Tensor, leaves: tuple) -> Tensor:
         return _repeat(step, start, leaves, tol, max_iters)
@@ -98,9 +98,18 @@ def fixed_point(
     return _Root.apply(equation, x0.detach(), *flat)
 
 
+def _tensor(value: Any, name: str) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}() needs a function that returns what it is given: a tensor, not a {type(value).__name__}")
+    return value
+
+
 def _as_vector(tree: Any) -> tuple[Tensor, Callable[[Tensor], Any]]:
     """All elements of a nesting of tensors as one vector, and the function that takes such a vector apart again."""
     leaves, spec = tree_flatten(tree)
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise TypeError(f"Unknowns and equations are tensors, or nestings of tensors; this has a {type(leaf).__name__}.")
     shapes = [tuple(leaf.shape) for leaf in leaves]
     sizes = [leaf._array.size for leaf in leaves]
 
@@ -117,6 +126,8 @@ def _of_vectors(function: Callable[..., Any], split: Callable[[Tensor], Any]) ->
 
 
 def _method(method: str, x: Tensor) -> str:
+    if x._array.dtype.kind not in "fcV":
+        raise TypeError(f"The unknowns have dtype {x.dtype}: start from floating point numbers.")
     return ("dense" if x._array.size <= 500 else "gmres") if method == "auto" else method
 
 
@@ -208,7 +219,7 @@ def pullback_of(function: Callable[..., Any]) -> Callable[..., Any]:
 class _LinearSolve(Function):
     @staticmethod
     def forward(operator: Operator, start: Tensor | None, b: Tensor, *params: Any) -> Tensor:
-        return operator.solve(b, params, start)
+        return operator.solve(b, params, start).clone()
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -297,7 +308,7 @@ class _Root(Function):
     @staticmethod
     def forward(equation: _Equation, start: Tensor, *params: Any) -> Tensor:
         with no_grad():
-            return equation.find(start, params)
+            return equation.find(start, params).clone()  # the start itself, maybe
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -6,6 +6,7 @@ and leave it as it is; `backward` fills `.grad` with an aggregate of the rows, o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -277,7 +278,7 @@ def _swept(losses: Tensor, inputs: list[Tensor], retain_graph: bool) -> tuple[li
 
 def _matrix(value: Any) -> np.ndarray:
     array = spread(value).array
-    return array.reshape(len(array), -1)
+    return array.reshape(len(array), math.prod(array.shape[1:]))
 
 
 def _columns(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import roots
-from ..autograd.grad_mode import enable_grad
+from ..autograd.grad_mode import inference_mode
 from ..autograd.tape import wrap
 from ..tensor import Tensor, anchor_of
 from .pattern import dependence
@@ -78,7 +78,7 @@ def _count(colours: np.ndarray) -> int:
 def _seeds(colours: np.ndarray, like: Tensor) -> Tensor:
     """One row for each colour, in the shape of a tensor: ones at what has the colour."""
     rows = colours == np.arange(_count(colours))[:, None]
-    return wrap(rows.astype(like._array.dtype).reshape(-1, *like._array.shape))
+    return wrap(rows.astype(like._array.dtype).reshape(len(rows), *like._array.shape))
 
 
 class SparseMatrix:
@@ -120,12 +120,11 @@ def sparse_jacobian(f: Callable[[Tensor], Tensor], x: Tensor, *, pattern: Patter
     The pattern holds for the path the program took at `x`. Pass that of an earlier result (`result.pattern`) to skip
     detection and colouring when the path is the same.
     """
-    with enable_grad():
+    with inference_mode(False):
         leaf = x.detach().clone().requires_grad_()
         result = f(leaf)
         _check(result, "sparse_jacobian")
-        if pattern is None:
-            pattern = pattern_of(result, leaf)
+        pattern = pattern_of(result, leaf) if pattern is None else _fitting(pattern, result, leaf)
         backward = _along_rows(result, leaf, pattern)
         forward = _along_columns(f, x, pattern)
     return SparseMatrix(pattern, wrap(pattern.entries(backward, forward).astype(result._array.dtype, copy=False)))
@@ -133,7 +132,7 @@ def sparse_jacobian(f: Callable[[Tensor], Tensor], x: Tensor, *, pattern: Patter
 
 def sparse_hessian(f: Callable[[Tensor], Tensor], x: Tensor, *, pattern: Pattern | None = None) -> SparseMatrix:
     """The Hessian at `x` of a function with one number as result; `pattern` as for `sparse_jacobian`."""
-    with enable_grad():
+    with inference_mode(False):
         leaf = x.detach().clone().requires_grad_()
         result = f(leaf)
         _check(result, "sparse_hessian")
@@ -143,8 +142,7 @@ def sparse_hessian(f: Callable[[Tensor], Tensor], x: Tensor, *, pattern: Pattern
             (slope,) = roots.grad(result, [leaf], create_graph=True, allow_unused=True, materialize_grads=True)
         else:
             slope = wrap(np.zeros(leaf._array.shape, leaf._array.dtype))
-        if pattern is None:
-            pattern = pattern_of(slope, leaf, symmetric=True)
+        pattern = pattern_of(slope, leaf, symmetric=True) if pattern is None else _fitting(pattern, slope, leaf)
         compressed = _along_rows(slope, leaf, pattern)
     return SparseMatrix(pattern, wrap(pattern.entries(compressed, compressed[:0]).astype(x._array.dtype, copy=False)))
 
@@ -158,6 +156,13 @@ def pattern_of(result: Tensor, leaf: Tensor, symmetric: bool = False) -> Pattern
         keys = np.unique(np.concatenate([rows * shape[1] + columns, columns * shape[1] + rows]))
         rows, columns = keys // max(shape[1], 1), keys % max(shape[1], 1)
     return Pattern(rows, columns, shape, symmetric)
+
+
+def _fitting(pattern: Pattern, result: Tensor, leaf: Tensor) -> Pattern:
+    shape = (result._array.size, leaf._array.size)
+    if pattern.shape != shape:
+        raise ValueError(f"The pattern is that of a {pattern.shape} matrix, but the function's is {shape}. Leave it out.")
+    return pattern
 
 
 def _check(result: Any, name: str) -> None:
@@ -225,7 +230,7 @@ def two_way_colouring(
         best = by_rows, none_of_the_columns
     fullness = np.bincount(rows, minlength=shape[0])
     fullest = np.argsort(-fullness, kind="stable")
-    number, most = 1, int((fullness > 2 * np.median(fullness)).sum())
+    number, most = 1, int((fullness > 2 * np.median(fullness)).sum()) if len(rows) else 0
     while number <= most and _count(best[0]) + _count(best[1]) > 2:
         backward = np.isin(rows, fullest[:number])
         forward = colouring(columns[~backward], rows[~backward], shape[1])

@@ -236,3 +236,28 @@ def test_batches_of_problems(solve):
         loop = [_leaves(function(p)) for p in points]
         for got, want in zip(found, zip(*loop, strict=True), strict=True):
             np.testing.assert_allclose(got, np.stack(want), rtol=1e-8, atol=1e-9)
+
+
+def test_a_start_that_is_the_solution():
+    start = P.ones(2, dtype=P.float64)
+    slope = P.func.jacrev(lambda p: implicit.root(lambda x, p: x * x - p, start, p))(P.ones(2, dtype=P.float64))
+    np.testing.assert_allclose(slope.numpy(), 0.5 * np.eye(2))
+    found = implicit.fixed_point(lambda x: x * x, start).zero_()
+    assert (start == 1).all() and not found.any()  # the result has memory of its own
+    b = P.ones(2, dtype=P.float64)
+    implicit.linear_solve(lambda x: x, b, x0=b).zero_()
+    assert (b == 1).all()
+
+
+@pytest.mark.parametrize(
+    "program, words",
+    [
+        (lambda: implicit.root(lambda x: 3, P.ones(2)), "a tensor, not a int"),
+        (lambda: implicit.fixed_point(lambda x: None, P.ones(2)), "a tensor, not a NoneType"),
+        (lambda: implicit.root(lambda x: x - 2, P.tensor(1)), "start from floating point numbers"),
+        (lambda: implicit.root(lambda x: x - 2, 1.0), "nestings of tensors; this has a float"),
+    ],
+)
+def test_what_is_no_equation_of_tensors(program, words):
+    with pytest.raises(TypeError, match=words):
+        program()

@@ -81,3 +81,11 @@ def test_bounds_and_refusals():
         optimize.minimize(lambda x: x, P.zeros(2))
     with pytest.raises(TypeError, match="floating point"):
         optimize.minimize(lambda x: x.sum(), P.zeros(2, dtype=P.int64))
+
+
+@pytest.mark.parametrize("mode", [P.no_grad, P.inference_mode])
+@pytest.mark.parametrize("method", [None, "Newton-CG", "trust-exact"])
+def test_grad_mode_outside_does_not_matter(mode, method):
+    with mode():
+        found = optimize.minimize(lambda x: ((x - 1) ** 2).sum(), P.zeros(2), method=method)
+    np.testing.assert_allclose(found.x.numpy(), 1.0, atol=1e-4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -171,3 +173,29 @@ def test_wrong_functions_are_refused():
         P.sparse_hessian(lambda x: x, _point(3))
     with pytest.raises(TypeError, match="one tensor"):
         P.sparse_jacobian(lambda x: (x, x), _point(3))
+
+
+@pytest.mark.parametrize("f, shape", [(lambda x: x[:0], (0, 5)), (lambda x: P.ones(3, dtype=P.float64), (3, 5))])
+def test_nothing_to_compute(f, shape):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = P.sparse_jacobian(f, _point(5))
+    assert found.shape == shape and found.sweeps == 0 and not found.to_dense().any()
+    assert P.sparse_hessian(lambda x: x.sum(), _point(0)).shape == (0, 0)
+    nothing = _point(5).requires_grad_()[:0] * 2
+    assert P.jacobian(nothing, nothing).shape == P.multi.gramian(nothing).shape == (0, 0)
+
+
+def test_a_pattern_of_another_size():
+    pattern = P.sparse_jacobian(lambda x: x[:3], _point(5)).pattern
+    with pytest.raises(ValueError, match=r"\(3, 5\) matrix, but the function's is \(5, 5\)"):
+        P.sparse_jacobian(lambda x: x, _point(5), pattern=pattern)
+
+
+@pytest.mark.parametrize("mode", [P.no_grad, P.inference_mode])
+def test_grad_mode_outside_does_not_matter(mode):
+    with mode():
+        x = _point(4)
+        assert P.allclose(P.sparse_jacobian(heat, x).to_dense(), P.func.jacrev(heat)(x))
+        assert P.allclose(P.sparse_hessian(rosenbrock, x).to_dense(), P.func.hessian(rosenbrock)(x))
+        assert P.allclose(P.taylor(P.sin, x, x, 2)[2], -x.sin() * x * x)

@@ -181,3 +181,23 @@ def test_long_graphs_do_not_recurse():
         return x.sin()
 
     assert len(P.taylor(f, _x(1), _d(1), 2)) == 3
+
+
+BY_PRODUCTS = {
+    "layer norm": lambda x: P.nn.functional.layer_norm(P.stack([x, x * x, x.sin()], 1), (3,)),
+    "batch norm": lambda x: P.nn.functional.batch_norm(P.stack([x, x * x, x.sin()]), None, None, training=True),
+    "attention": lambda x: P.nn.functional.scaled_dot_product_attention(*[P.stack([x, x * x])] * 3),
+    "convolution": lambda x: P.nn.functional.conv1d(P.stack([x, x * x]), x.reshape(1, 2, 1)),
+    "cross entropy": lambda x: P.nn.functional.cross_entropy(P.stack([x, x * x]), P.tensor([0, 1])),
+}
+
+
+@pytest.mark.parametrize("name", BY_PRODUCTS)
+def test_rules_that_look_at_by_products(name):
+    f, x, d = BY_PRODUCTS[name], _x(2), _d(2)
+    slope = P.func.grad(lambda s: f(x + s * d).sin().sum())
+    found = P.taylor(lambda x: f(x).sin().sum(), x, d, 3)[1:]
+    at = P.zeros((), dtype=x.dtype)
+    expected = [slope(at), P.func.grad(slope)(at), P.func.grad(P.func.grad(slope))(at)]
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-6, atol=1e-9)

@@ -17,9 +17,9 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pullback import version
-from pullback.tensor import Tensor
 from pullback.torch_version import TorchVersion
 
+from .class_names import claim_classes, restore_classes
 from .lookup import ELSEWHERE, explain_missing, missing_attribute
 from .placeholders import PlaceholderLoader, advice_for, mentioned
 
@@ -113,6 +113,7 @@ class _TorchLoader:
         pullback = importlib.import_module("pullback")
         overrides = {"version": torch_version, "torch": module}  # torch.torch is torch
         _fill_facade(module, pullback, __version__=TorchVersion(version.torch_version), **overrides)
+        claim_classes(pullback, "torch")
         for name, value in list(vars(pullback).items()):
             if isinstance(value, ModuleType) and value.__name__ == f"pullback.{name}" and value is not version:
                 _adopt(value)
@@ -142,7 +143,8 @@ def _adopt(module: ModuleType) -> None:
     """Let errors about missing attributes of this module, and of its loaded submodules, speak of torch and help."""
     prefix = module.__name__ + "."
     loaded = [other for name, other in list(sys.modules.items()) if name.startswith(prefix)]
-    for each in (module, *loaded):
+    # Inner modules first: a class found in `distributions.transforms` and in `distributions` belongs to the former.
+    for each in sorted((module, *loaded), key=lambda each: -each.__name__.count(".")):
         if each.__name__ in _adopted or not each.__name__.startswith("pullback."):
             continue
         torch_name = "torch" + each.__name__.removeprefix("pullback")
@@ -151,6 +153,7 @@ def _adopt(module: ModuleType) -> None:
         original = vars(each).get("__getattr__")
         _adopted[each.__name__] = each, original
         each.__dict__["__getattr__"] = _fallback(torch_name, original)
+        claim_classes(each, torch_name)
 
 
 def _is_probe() -> bool:
@@ -245,13 +248,11 @@ def install_as_torch() -> None:
             "Call install_as_torch() before the first `import torch`, or start the program with `pullback run`."
         )
     sys.meta_path.insert(0, _finder)
-    Tensor.__module__ = "torch"  # programs print the class
-
 
 
 def uninstall_as_torch() -> None:
     """Undo `install_as_torch()`: the next `import torch` finds whatever is installed under that name."""
-    Tensor.__module__ = "pullback.tensor"
+    restore_classes()
     if _finder not in sys.meta_path:
         return
     sys.meta_path.remove(_finder)

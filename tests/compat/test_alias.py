@@ -243,6 +243,30 @@ print(x.grad)
     assert result.stdout == "tensor([4., 3.])\n", result.stderr
 
 
+def test_classes_say_they_are_torchs_while_the_alias_is_there() -> None:
+    program = """
+import pickle
+from pullback.torch_names.alias import install_as_torch, uninstall_as_torch
+install_as_torch()
+import torch
+from torch.distributions import ExpTransform
+from torch.optim.lr_scheduler import StepLR
+layer = torch.nn.Linear(2, 2)
+for kind in (torch.Tensor, torch.Size, torch.dtype, torch.device, type(layer), torch.nn.Parameter, torch.optim.SGD, StepLR, ExpTransform):
+    print(kind.__module__, kind.__qualname__)
+    assert pickle.loads(pickle.dumps(kind)) is kind
+assert torch.equal(pickle.loads(pickle.dumps(layer)).weight, layer.weight)
+uninstall_as_torch()
+assert type(layer).__module__ == "pullback.nn.modules.linear" and StepLR.__module__ == "pullback.optim._schedules"
+"""
+    result = fake_package.python("-c", program, path=ROOT)
+    assert result.stdout.split("\n") == [
+        "torch Tensor", "torch Size", "torch dtype", "torch device", "torch.nn.modules.linear Linear",
+        "torch.nn.parameter Parameter", "torch.optim.sgd SGD", "torch.optim.lr_scheduler StepLR",
+        "torch.distributions.transforms ExpTransform", "",
+    ], result.stderr  # fmt: skip
+
+
 MENTIONED = {
     "class": "from torch.distributed.fsdp import FSDP; assert not isinstance(3, FSDP)",
     "member": "from torch.distributed.fsdp import Strategy; assert Strategy.FULL is not None",

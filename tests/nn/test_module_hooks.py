@@ -40,3 +40,14 @@ def test_a_subclass_of_instance_norm_says_how_many_dims_a_sample_has():
     x = pullback.randn(4, 3, 5)
     assert pullback.equal(Sequences(3)(x), nn.InstanceNorm1d(3)(x))
     assert Sequences(3)(x[0]).shape == (3, 5)
+
+
+def test_a_module_that_torch_saved_takes_hooks(tmp_path):
+    torch = pytest.importorskip("torch")
+    torch.save(torch.nn.Sequential(torch.nn.Linear(2, 2)), tmp_path / "module.pt")
+    module = pullback.load(tmp_path / "module.pt", weights_only=False)
+    calls = []
+    module.register_forward_hook(lambda *arguments: calls.append("last"))
+    module.register_forward_hook(lambda *arguments: calls.append("first"), prepend=True)
+    module(pullback.ones(1, 2))
+    assert calls == ["first", "last"]

@@ -35,7 +35,7 @@ from ._hooks import global_forward_hooks_with_kwargs as _global_forward_hooks_wi
 from ._hooks import global_forward_pre_hooks as _global_forward_pre_hooks
 from ._hooks import global_module_registration_hooks as _global_module_registration_hooks
 from ._hooks import global_parameter_registration_hooks as _global_parameter_registration_hooks
-from ._module_hooks import HookMixin
+from ._module_hooks import HOOK_REGISTRIES, HookDict, HookMixin
 from ._module_state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX
 from ._module_state import StateDictMixin, _IncompatibleKeys
 from ._module_tree import TreeMixin
@@ -244,6 +244,9 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
         self.__dict__.update(self._new_hook_registries(), _non_persistent_buffers_set=set(),
                              _is_full_backward_hook=None)
         self.__dict__.update(state)
+        for name in HOOK_REGISTRIES:  # of torch's own kind in a module that torch saved
+            if type(hooks := self.__dict__[name]) is not HookDict:
+                self.__dict__[name] = HookDict(hooks)
 
     # -- mode and gradients ----------------------------------------------------------------------------------
 

@@ -1,0 +1,37 @@
+"""Classes that say they are torch's while `torch` means Pullback: `print(type(layer))`, `layer.__module__`.
+
+A class belongs to the public module it is found in: files with an underscore are ours alone, and the few that are found
+in `torch` itself (`torch.Size`, `torch.dtype`) belong to it.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+_before: dict[type, str] = {}  # what to say again when the alias is gone
+
+
+def claim_classes(module: ModuleType, torch_name: str) -> None:
+    """Let the classes that are found in this module, and live there or in a private file, say so by torch's name."""
+    if torch_name.rpartition(".")[2].startswith("_"):
+        return
+    for name, value in list(vars(module).items()):
+        if isinstance(value, type) and not name.startswith("_") and _lives(value.__module__, module.__name__):
+            _before[value] = value.__module__
+            value.__module__ = torch_name
+
+
+def _lives(home: str, place: str) -> bool:
+    if home == place:
+        return True
+    parent, _, file = home.rpartition(".")
+    if place == "pullback":
+        return parent == place  # pullback.size, pullback.dtypes, ...: torch has no such modules
+    return file.startswith("_") and parent.startswith("pullback.")
+
+
+def restore_classes() -> None:
+    """Take all of that back."""
+    for value, module in _before.items():
+        value.__module__ = module
+    _before.clear()

@@ -198,7 +198,7 @@ def batched_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """`a @ b` for arrays of three or more axes."""
     one = a.shape[-2] * a.shape[-1] * b.shape[-1]
     if one <= UNSHARED_PRODUCT and a.size * b.shape[-1] < THREADED_PRODUCTS and b.size * a.shape[-2] < THREADED_PRODUCTS:
-        return np.matmul(a, b)
+        return np.matmul(a, b, order="C")
     lead = a.shape[:-2]
     if lead != b.shape[:-2]:
         lead = np.broadcast_shapes(lead, b.shape[:-2])
@@ -207,7 +207,7 @@ def batched_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     threads = threads_to_share()
     if threads < 2 or one * count < THREADED_PRODUCTS or not single_threaded_blas.known():
         with single_threaded_blas:
-            return np.matmul(a, b)
+            return np.matmul(a, b, order="C")
     out = empty((*lead, a.shape[-2], b.shape[-1]), np.result_type(a, b))
 
     def piece(*part: Any) -> None:

@@ -90,7 +90,7 @@ def _real_inverse(x: Any, axes: tuple, size: int, scale: float) -> Any:
         shape[axes[-1]] = size
         return np.zeros(shape, x.real.dtype)
     x, left = _pass(x, axes[:-1], False)
-    out = np.fft.irfft(x, size, axis=axes[-1], norm=None if _single(x) else "forward")
+    out = in_order(np.fft.irfft(x, size, axis=axes[-1], norm=None if _single(x) else "forward"))
     return _scaled(out, scale * left * (size if _single(x) else 1))
 
 

@@ -22,6 +22,7 @@ from .batching import class_loss, elementwise_loss, placed_classes
 from .fusing import fused, in_single, is_half, plain
 from .pointwise import sigmoid
 from .reductions import log_softmax
+from .striding import in_order
 
 
 def reduce_losses(losses: Any, reduction: str) -> Any:
@@ -114,7 +115,7 @@ def _pick_classes(
         places = np.expand_dims(np.where(kept, target, 0), axis)
         picked = np.take_along_axis(x, places, axis).reshape(target.shape)
     # A log-probability of -inf that does not count must not become nan.
-    losses = np.where(kept, -(picked * counts), 0).astype(kind, copy=False)
+    losses = in_order(np.where(kept, -(picked * counts), 0).astype(kind, copy=False))
     if smoothing:
         shape = [1] * x.ndim
         shape[axis] = classes

@@ -44,8 +44,8 @@ def _matmul(a: Any, b: Any) -> Any:
             return a.dot(b) if a.size + b.size <= FEW else product(a, b)  # the same as matmul here, with less overhead
         if b.ndim == 2 and a.flags.c_contiguous and a.size:  # one large product instead of many small ones
             return product(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
-        return np.matmul(a, b)
-    return batched_product(a, b) if a.ndim > 2 and a.dtype.kind == "f" else np.matmul(a, b)
+        return np.matmul(a, b, order="C")
+    return batched_product(a, b) if a.ndim > 2 and a.dtype.kind == "f" else np.matmul(a, b, order="C")
 
 
 def _left(g: Any, b: Any) -> Any:

@@ -150,6 +150,7 @@ def _channel_products(x: Any, y: Any) -> Any:
 @quiet
 def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple:
     shape, kind = x.shape, x.dtype
+    x = in_order(x) if x.ndim < 4 else x
     if is_half(kind):
         x, weight, bias = _widened(x, weight, bias)
     if channels.suits(x):
@@ -397,7 +398,7 @@ group_norm: Op = fused(
 @quiet
 def _fixed_norm(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
     kind = x.dtype
-    x, mean, variance, weight, bias = _widened(x, mean, variance, weight, bias)
+    x, mean, variance, weight, bias = _widened(in_order(x) if x.ndim < 4 else x, mean, variance, weight, bias)
     scale = 1 / np.sqrt(variance + eps)
     if weight is not None:
         scale = scale * weight

@@ -167,7 +167,7 @@ pad_with: Op = op("ConstantPadNdBackward0", _pad, x=_pad_transpose)  # not linea
 
 
 def _repeat(x: Any, repeats: tuple) -> Any:
-    return np.tile(x, repeats)
+    return in_order(np.tile(x, repeats))
 
 
 def _repeat_transpose(g: Any, x_shape: tuple, repeats: tuple) -> Any:

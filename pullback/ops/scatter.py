@@ -16,6 +16,7 @@ import numpy as np
 from ..autograd.op import Op, linear, op
 from .fusing import in_single
 from .indexing import add_rows
+from .striding import in_order
 
 
 @functools.lru_cache(maxsize=128)
@@ -49,7 +50,7 @@ def add_at(out: Any, places: tuple[Any, ...], values: Any) -> None:
 
 def _gather(x: Any, index: Any, axis: int) -> Any:
     if index.ndim and index.ndim == x.ndim:
-        return x[along_axis(index, axis)]
+        return in_order(x[along_axis(index, axis)])
     return np.array(x.reshape(-1)[index.reshape(-1)].reshape(index.shape))  # numbers, or no indices at all
 
 

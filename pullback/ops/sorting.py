@@ -23,7 +23,7 @@ def _take_along(x: Any, index: Any, axis: int) -> Any:
     if x.ndim == 1:
         return x[index]
     if x.shape[:axis] == index.shape[:axis] and x.shape[axis + 1 :] == index.shape[axis + 1 :]:
-        return x[along_axis(index, axis)]
+        return in_order(x[along_axis(index, axis)])
     return np.take_along_axis(x, index, axis)
 
 

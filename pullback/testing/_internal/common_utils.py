@@ -13,6 +13,7 @@ import re
 import sys
 import tempfile
 import unittest
+import unittest.mock  # torch's own brings it along, and its test files use it
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, wraps

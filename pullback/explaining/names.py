@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any
 
-from ..autograd.anomaly_mode import _PACKAGE
+from ..notices import PACKAGE
 from ..tensor import Tensor
 from .records import Line
 
@@ -92,7 +92,7 @@ def _module_type() -> Any:
 
 def _caller() -> FrameType | None:
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
     return frame
 

@@ -252,7 +252,8 @@ import torch
 from torch.distributions import ExpTransform
 from torch.optim.lr_scheduler import StepLR
 layer = torch.nn.Linear(2, 2)
-for kind in (torch.Tensor, torch.Size, torch.dtype, torch.device, type(layer), torch.nn.Parameter, torch.optim.SGD, StepLR, ExpTransform):
+basic = torch.Tensor, torch.Size, torch.dtype, torch.device
+for kind in (*basic, type(layer), torch.nn.Parameter, torch.optim.SGD, StepLR, ExpTransform):
     print(kind.__module__, kind.__qualname__)
     assert pickle.loads(pickle.dumps(kind)) is kind
 assert torch.equal(pickle.loads(pickle.dumps(layer)).weight, layer.weight)

@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd.op import Op, elementwise, op
 from ..kernels import activations as kernels
 from ..kernels import special as special_kernels
-from .fusing import in_single, keep
+from .fusing import in_single, keep, single
 from .pointwise import sigmoid
 from .special import erf
 
@@ -88,6 +88,7 @@ def _mish(x: Any) -> Any:
 
 
 def _mish_pullback(g: Any, x: Any) -> Any:
+    g, x = single(g, x)
     t = np.tanh(softplus(x, beta=1.0, threshold=20.0))
     return g * (t + x * sigmoid(x) * (1 - t * t))
 
@@ -103,6 +104,7 @@ def _elu(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
 
 
 def _elu_pullback(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    g, x = single(g, x)
     below = np.exp(np.where(x <= 0, x, 0) * input_scale) * (alpha * scale * input_scale)
     return np.where(x <= 0, g * below, g * scale)
 
@@ -114,12 +116,14 @@ celu: Op = op("CeluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_
 
 
 def _leaky_relu(x: Any, slope: float) -> Any:
+    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     if 0 <= slope <= 1:
-        return np.maximum(x, x * slope).astype(x.dtype, copy=False)
-    return np.where(x > 0, x, x * slope).astype(x.dtype, copy=False)
+        return np.maximum(wide, wide * slope).astype(x.dtype, copy=False)
+    return np.where(wide > 0, wide, wide * slope).astype(x.dtype, copy=False)
 
 
 def _leaky_relu_pullback(g: Any, x: Any, slope: float) -> Any:
+    g, x = single(g, x)
     if type(g) is type(x) is np.ndarray and 0 <= slope <= 1:
         return g * np.maximum((x > 0).astype(g.dtype), slope)
     return np.where(x > 0, g, g * slope)
@@ -153,12 +157,19 @@ hardsigmoid: Op = op(
     inputs=("x",),
     x=lambda g, x: keep((x > -3) & (x < 3), g / 6),
 )
+
+
+def _hardswish_pullback(g: Any, x: Any) -> Any:
+    g, x = single(g, x)
+    return np.where(x <= -3, 0, np.where(x < 3, g * (x / 3 + 0.5), g))
+
+
 hardswish: Op = op(
     "HardswishBackward0",
     in_single(lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6),
     kind="elementwise_pull",
     inputs=("x",),
-    x=lambda g, x: np.where(x <= -3, 0, np.where(x < 3, g * (x / 3 + 0.5), g)),
+    x=_hardswish_pullback,
 )
 hardshrink: Op = op(
     "HardshrinkBackward0",

@@ -77,6 +77,12 @@ def _widened(value: Any) -> Any:
     return value.astype(np.float32) if hasattr(value, "dtype") and is_half(value.dtype) else value
 
 
+def single(*values: Any) -> tuple[Any, ...]:
+    """What a rule is given, in float32 where that is plain arrays of half precision; the tape casts the result back."""
+    first = values[0]
+    return tuple(map(_widened, values)) if type(first) is np.ndarray and first.dtype.itemsize == 2 else values
+
+
 def in_single(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel on real arrays, without NumPy's warnings, that computes half precision in float32 and casts back."""
 

@@ -1,4 +1,4 @@
-"""Norms of half precision inputs: gradients of weights and biases are sums of many elements, added up in float32."""
+"""Half precision: activations are computed in float32 and rounded once; what norms add up, they add in float32."""
 
 from __future__ import annotations
 
@@ -42,3 +42,19 @@ def test_sums_are_as_good_as_the_dtype(norm, mixed):
         # Layer norm keeps its statistics short, and the bias of rms norm is added to a short result.
         ulp = 2**-17 if mixed and position and norm not in ("layer", "rms") else 2**-7
         np.testing.assert_allclose(found, wanted, rtol=ulp, atol=ulp * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["hardswish", "mish", "elu", "selu", "leaky_relu", "silu", "softplus"])
+def test_activations_are_rounded_once(name, dtype):
+    kind = getattr(pullback, dtype)
+    pullback.manual_seed(0)
+    x, weights = (pullback.randn(64, dtype=kind) for _ in range(2))
+    results = []
+    for working in (kind, pullback.float32):
+        leaf = x.detach().to(working).requires_grad_()
+        out = getattr(pullback.nn.functional, name)(leaf)
+        out.backward(weights.to(working))
+        results.append((out.to(kind), leaf.grad.to(kind)))
+    for half, wide in zip(*results, strict=True):
+        assert pullback.equal(half, wide)

@@ -98,7 +98,7 @@ def __getattr__(name: str) -> Any:
                 raise
     if name == "torch":  # as in torch itself, where programs look names up from either end
         return importlib.import_module(__name__)
-    from .torch_names.layer_functions import find
+    from .torch_names.method_names import find
 
     value = find(name)
     if value is not None:

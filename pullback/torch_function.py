@@ -154,12 +154,10 @@ def public_functions() -> Iterator[tuple[str, Any]]:
     from . import fft, linalg, special
     from .functional import late, registry
     from .nn import functional
-    from .torch_names import layer_functions
 
     for family in late.late_modules():
         registry.load(family)
     yield from ((f"torch.{name}", value) for name, value in registry.FUNCTIONS.items())
-    yield from ((f"torch.{name}", value) for name, value in layer_functions.TRANSLATED.items())
     yield from ((f"torch.{name}", value) for name, value in vars(pullback).items() if not name.startswith("_"))
     for module, torch_name in ((functional, "nn.functional"), (linalg, "linalg"), (special, "special"), (fft, "fft")):
         yield from ((f"torch.{torch_name}.{name}", getattr(module, name)) for name in module.__all__)

@@ -128,12 +128,11 @@ def load_everything() -> None:
     """Load every family first, then ask for every name: what is found must not depend on the order."""
     import pullback
     from pullback.functional.registry import FUNCTIONS, IN_PLACE, METHODS, load
-    from pullback.torch_names.layer_functions import SAME, TRANSLATED
 
     tables = (FUNCTIONS, METHODS, IN_PLACE)
     for module in sorted({home for table in tables for home in table.homes.values()}):
         load(module)
-    for name in sorted({*FUNCTIONS, *IN_PLACE, *SAME, *TRANSLATED}):
+    for name in sorted({*FUNCTIONS, *IN_PLACE}):
         getattr(pullback, name, None)
 
 

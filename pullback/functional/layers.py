@@ -1,7 +1,7 @@
 """Functions of `nn.functional` that torch also has at its top, where arguments may come in another order.
 
-Reductions are numbers there (0 none, 1 mean, 2 sum), dropout takes `train`, embeddings take the table first. Loading
-this module loads `nn.functional`, so it is a late one.
+Reductions are numbers there (0 none, 1 mean, 2 sum), dropout takes `train`, embeddings take the table first; those called
+`native_` also return what their backward passes need. Loading this module loads `nn.functional`, so it is a late one.
 """
 
 from __future__ import annotations
@@ -75,6 +75,44 @@ def layer_norm(
     return F.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
+def _inverse_deviation(rows: Tensor, dims: Any, eps: float, keepdim: bool = False) -> Tensor:
+    return (rows.var(dims, correction=0, keepdim=keepdim) + eps).rsqrt()
+
+
+@_at_top
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Layer norm, and the mean and the inverse standard deviation it used."""
+    dims = tuple(range(input.ndim - len(normalized_shape), input.ndim))
+    rows = input.detach()
+    out = F.layer_norm(input, tuple(normalized_shape), weight, bias, eps)
+    return out, rows.mean(dims, True), _inverse_deviation(rows, dims, eps, True)
+
+
+@_at_top
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Group norm, and the mean and the inverse standard deviation it used, (N, group)."""
+    rows = input.detach().reshape((N, group, -1))
+    return F.group_norm(input, group, weight, bias, eps), rows.mean(2), _inverse_deviation(rows, 2, eps)
+
+
+@_at_top
+def native_batch_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+    training: bool, momentum: float, eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """Batch norm, and in training the mean and the inverse standard deviation it used; else two empty tensors."""
+    out = F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if not training:
+        return out, input.new_zeros((0,)), input.new_zeros((0,))
+    dims = (0, *range(2, input.ndim))
+    rows = input.detach()
+    return out, rows.mean(dims), _inverse_deviation(rows, dims, eps)
+
+
 # --- tables ---
 
 
@@ -83,9 +121,8 @@ def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
     """Rows of `weight`; a negative `padding_idx` means there is none."""
-    return F.embedding(
-        indices, weight, padding_idx if padding_idx >= 0 else None, scale_grad_by_freq=scale_grad_by_freq
-    )
+    padding = padding_idx if padding_idx >= 0 else None
+    return F.embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
 
 
 @_at_top
@@ -93,6 +130,20 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
     """Rows in use scaled down to `max_norm`, in place."""
     _shorten_rows(input, indices._array, max_norm, norm_type)
     return input
+
+
+@_at_top
+def embedding_bag(
+    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
+    sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """Sums, means or maxima (mode 0, 1, 2) of bags of rows, and what backward needs besides, which is empty here."""
+    out = F.embedding_bag(
+        indices, weight, offsets, None, 2.0, scale_grad_by_freq, ("sum", "mean", "max")[mode], sparse,
+        per_sample_weights, include_last_offset, padding_idx,
+    )  # fmt: skip
+    return out, offsets.new_zeros((0,)), offsets * 0, offsets * 0
 
 
 # --- dropout ---
@@ -113,6 +164,17 @@ for _name, _function in (
 ):  # fmt: skip
     _dropout(_name, _function, False)
     _dropout(_name + "_", _function, True)
+
+
+@_at_top
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """Dropout, and the mask of what it kept."""
+    ones = input.new_ones(tuple(input.shape))
+    if train is False or p == 0:
+        return input.clone(), ones.bool()
+    mask = F.dropout(ones, p, True)
+    return input * mask, mask != 0
+
 
 # --- losses ---
 
@@ -209,6 +271,9 @@ def grid_sampler(
     """`nn.functional.grid_sample` with numbers for the modes."""
     modes, paddings = list(GRID_SAMPLE_INTERPOLATION_MODES), list(GRID_SAMPLE_PADDING_MODES)
     return F.grid_sample(input, grid, modes[interpolation_mode], paddings[padding_mode], align_corners)
+
+
+FUNCTIONS["grid_sampler_2d"] = FUNCTIONS["grid_sampler_3d"] = grid_sampler
 
 
 @_at_top

@@ -193,3 +193,10 @@ def test_a_sparse_gradient_has_memory_of_its_own():
         seed.zero_()
         picked.zero_()
         assert weight.grad.to_dense().tolist() == [[0.5, 0.5], [0, 0], [0.5, 0.5]]
+
+
+def test_torch_has_the_same_tables_at_its_top():
+    for module in (pullback, torch):
+        table = module.arange(8.0).reshape(4, 2).requires_grad_()
+        module.embedding(table, module.tensor([1, 1]), sparse=True).sum().backward()
+        assert table.grad.is_sparse and table.grad.to_dense()[1].tolist() == [2.0, 2.0]

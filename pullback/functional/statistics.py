@@ -12,6 +12,7 @@ from ..autograd.tape import apply, apply_unary, wrap
 from ..dtypes import dtype as dtype_type
 from ..dtypes import get_default_dtype
 from ..notices import warn_user
+from ..ops import norms as norm_ops
 from ..ops import sorting
 from ..ops import statistics as ops
 from ..tensor import Tensor
@@ -168,7 +169,7 @@ def corrcoef(input: Tensor) -> Tensor:
 def vector_norm(x: Tensor, order: float, dim: Any, keepdim: bool) -> Tensor:
     """(sum |x|**order)**(1/order) over dims; order 0 counts, infinite orders take extrema."""
     axis = wrap_dims(dim, x._array.ndim)
-    return apply_unary(ops.vector_norm, x, {"order": float(order), "axis": axis, "keepdims": keepdim})
+    return apply_unary(norm_ops.vector_norm, x, {"order": float(order), "axis": axis, "keepdims": keepdim})
 
 
 @public()
@@ -230,7 +231,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
         raise RuntimeError(
             f"norm(): input dtype should be either floating point or complex. Got {a.dtype.type_name} instead."
         )
-    return apply(ops.distance, (a, b), {"order": float(p)})
+    return apply(norm_ops.distance, (a, b), {"order": float(p)})
 
 
 @public(in_place=True, out=True)

@@ -320,7 +320,7 @@ _BY_TREATMENT: dict[Treatment, str] = {
     "pooling.adaptive_max_pool pooling.adaptive_avg_pool",
     attended: "attention.attention",
     along: "reductions.sum_axes reductions.mean_axes reductions.softmax reductions.log_softmax reductions.amax "
-    "reductions.amin statistics.vector_norm norms.vector_norm statistics.logsumexp statistics.variance "
+    "reductions.amin norms.vector_norm statistics.logsumexp statistics.variance "
     "statistics.deviation statistics.product_axes statistics.nansum cumulative.cumsum cumulative.cumprod "
     "scatter.gather sorting.max_index sorting.min_index sorting.sort sorting.topk rearranging.concatenate "
     "rearranging.flip activation.glu loss.log_softmax",

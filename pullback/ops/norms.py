@@ -12,60 +12,73 @@ import numpy as np
 
 from ..autograd.op import Op, op
 from .matmul import adjoint, matmul
+from .pointwise import sgn
 from .reductions import sum_of_squares, unkeep
+from .striding import in_order
 
 
-def _vector_norm(x: Any, order: float, axis: Any, keepdims: Any) -> Any:
-    if x.dtype.itemsize == 2:  # half precision: add up in float32
-        return _vector_norm(x.astype(np.float32), order, axis, keepdims).astype(x.dtype)
-    if order == 2 and x.dtype.kind != "c":
-        return np.sqrt(sum_of_squares(x, axis, keepdims))
-    size = np.abs(x)
+def _vector_norm(x: Any, order: float, axis: tuple, keepdims: Any) -> Any:
+    size = x if order == 2 and x.dtype.kind == "f" else np.abs(x)
+    kind = size.dtype
+    if kind.itemsize == 2:
+        size = size.astype(np.float32)
     if order == 0:
-        return np.add.reduce(size != 0, axis=axis, keepdims=keepdims, dtype=size.dtype)
-    if order == math.inf:
-        return np.maximum.reduce(size, axis=axis, keepdims=keepdims)
-    if order == -math.inf:
-        return np.minimum.reduce(size, axis=axis, keepdims=keepdims)
+        out = np.add.reduce((size != 0).astype(size.dtype), axis=axis, keepdims=keepdims)
+    elif order == math.inf:
+        out = np.maximum.reduce(size, axis=axis, keepdims=keepdims, initial=0)
+    elif order == -math.inf:
+        out = np.minimum.reduce(size, axis=axis, keepdims=keepdims, initial=np.inf)
+    elif order == 1:
+        out = np.add.reduce(size, axis=axis, keepdims=keepdims)
+    elif order == 2:
+        out = np.sqrt(sum_of_squares(size, axis, keepdims))
+    else:
+        out = np.add.reduce(size**order, axis=axis, keepdims=keepdims) ** (1 / order)
+    return in_order(out if out.dtype is kind else out.astype(kind))
+
+
+def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple[Any, ...], keepdims: Any) -> Any:
+    """Torch's subgradients: 0 where the norm, or for small orders the element, is 0; shared among equal maxima."""
+    g, out = unkeep(g, axis, keepdims), unkeep(out, axis, keepdims)
+    if order == 0:
+        return np.where(False, g * x, 0)
     if order == 1:
-        return np.add.reduce(size, axis=axis, keepdims=keepdims)
+        return sgn(x) * g
     if order == 2:
-        return np.sqrt(np.add.reduce(size * size, axis=axis, keepdims=keepdims))
-    return np.add.reduce(size**order, axis=axis, keepdims=keepdims) ** (1 / order)
-
-
-def _direction(x: Any) -> Any:
-    """x / |x|, zero at zero."""
-    if x.dtype.kind != "c":
-        return np.sign(x)
+        return g * (x / np.where(out == 0, 1, out)) * (out != 0)
     size = np.abs(x)
-    return _divided(x, size)
+    if math.isinf(order):
+        winners = (size == out) | (np.isnan(size) & np.isnan(out))
+        return sgn(x) * np.where(winners, g / np.sum(winners, axis=axis, keepdims=True), 0)
+    if order < 2:
+        safe = np.where(size == 0, 1, size)
+        power = np.where(size == 0, 0, safe ** (order - 1))
+        rest = np.where(out == 0, 0, np.where(out == 0, 1, out) ** (1 - order))
+        return sgn(x) * power * (g * rest)
+    scale = np.where(out == 0, 0, g / np.where(out == 0, 1, out) ** (order - 1))
+    safe = np.where(size == 0, 1, size)
+    return x * np.where(size == 0, 0, safe ** (order - 2)) * scale
+
+
+vector_norm: Op = op("LinalgVectorNormBackward0", _vector_norm, x=norm_pullback)
+
+
+def _difference_norm_pullback(g: Any, a: Any, b: Any, out: Any, order: float) -> Any:
+    axis = tuple(range(max(len(a.shape), len(b.shape))))
+    return norm_pullback(g, a - b, out, order, axis, False)
+
+
+distance: Op = op(
+    "DistBackward0",
+    lambda a, b, order: _vector_norm(np.asarray(a - b), order, tuple(range(np.ndim(a - b))), False),
+    a=_difference_norm_pullback,
+    b=lambda g, a, b, out, order: -_difference_norm_pullback(g, a, b, out, order),
+)
 
 
 def _divided(g: Any, by: Any) -> Any:
     """g / by, zero where `by` is."""
     return np.where(by == 0, 0, g / np.where(by == 0, 1, by))
-
-
-def _vector_norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple, keepdims: bool) -> Any:
-    g, norm = unkeep(g, axis, keepdims), unkeep(out, axis, keepdims)
-    if order == 0:
-        return x * 0 * g
-    if order == 1:
-        return g * _direction(x)
-    if order == 2:
-        return x * _divided(g, norm)
-    size = np.abs(x)
-    if math.isinf(order):  # shared equally among the elements that attain it
-        attained = size == norm
-        return _direction(x) * (g * attained / np.sum(attained, axis=axis, keepdims=True))
-    if order < 2:
-        slope = np.where(x == 0, 0, _direction(x) * np.where(x == 0, 1, size) ** (order - 1))
-        return slope * (g * norm ** (1 - order) if order < 1 else _divided(g, norm ** (order - 1)))
-    return x * size ** (order - 2) * _divided(g, norm ** (order - 1))
-
-
-vector_norm: Op = op("LinalgVectorNormBackward0", _vector_norm, x=_vector_norm_pullback)
 
 
 def _euclidean(a: Any, b: Any) -> Any:

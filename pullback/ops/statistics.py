@@ -1,4 +1,4 @@
-"""Variances, norms, log-sum-exp, products and medians over axes.
+"""Variances, log-sum-exp, products and medians over axes; norms are in `norms.py`.
 
 `axis` is a tuple of non-negative axes, `keepdims` a bool; `correction` is what is subtracted from the count.
 """
@@ -12,8 +12,8 @@ import numpy as np
 
 from ..autograd.op import Op, conjugate, op
 from .cumulative import has_zeros, products_before
-from .pointwise import fill, sgn
-from .reductions import count_of, spread, sum_axes, sum_of_squares, unkeep
+from .pointwise import fill
+from .reductions import count_of, spread, sum_axes, unkeep
 from .shape import permute, reshape
 from .striding import in_order
 
@@ -84,67 +84,6 @@ deviation_mean: Op = op(
         _deviation_pullback(g[0], x, outs[0], axis, keepdims, correction)
         + _mean_pullback(g[1], x_shape, axis, keepdims),
     ),
-)
-
-# --- norms ---
-
-
-def _vector_norm(x: Any, order: float, axis: tuple, keepdims: Any) -> Any:
-    size = x if order == 2 and x.dtype.kind == "f" else np.abs(x)
-    kind = size.dtype
-    if kind.itemsize == 2:
-        size = size.astype(np.float32)
-    if order == 0:
-        out = np.add.reduce((size != 0).astype(size.dtype), axis=axis, keepdims=keepdims)
-    elif order == math.inf:
-        out = np.maximum.reduce(size, axis=axis, keepdims=keepdims, initial=0)
-    elif order == -math.inf:
-        out = np.minimum.reduce(size, axis=axis, keepdims=keepdims, initial=np.inf)
-    elif order == 1:
-        out = np.add.reduce(size, axis=axis, keepdims=keepdims)
-    elif order == 2:
-        out = np.sqrt(sum_of_squares(size, axis, keepdims))
-    else:
-        out = np.add.reduce(size**order, axis=axis, keepdims=keepdims) ** (1 / order)
-    return in_order(out if out.dtype is kind else out.astype(kind))
-
-
-def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple[Any, ...], keepdims: Any) -> Any:
-    """Torch's subgradients: 0 where the norm, or for small orders the element, is 0; shared among equal maxima."""
-    g, out = unkeep(g, axis, keepdims), unkeep(out, axis, keepdims)
-    if order == 0:
-        return np.where(False, g * x, 0)
-    if order == 1:
-        return sgn(x) * g
-    if order == 2:
-        return g * (x / np.where(out == 0, 1, out)) * (out != 0)
-    size = np.abs(x)
-    if math.isinf(order):
-        winners = (size == out) | (np.isnan(size) & np.isnan(out))
-        return sgn(x) * np.where(winners, g / np.sum(winners, axis=axis, keepdims=True), 0)
-    if order < 2:
-        safe = np.where(size == 0, 1, size)
-        power = np.where(size == 0, 0, safe ** (order - 1))
-        rest = np.where(out == 0, 0, np.where(out == 0, 1, out) ** (1 - order))
-        return sgn(x) * power * (g * rest)
-    scale = np.where(out == 0, 0, g / np.where(out == 0, 1, out) ** (order - 1))
-    safe = np.where(size == 0, 1, size)
-    return x * np.where(size == 0, 0, safe ** (order - 2)) * scale
-
-
-vector_norm: Op = op("LinalgVectorNormBackward0", _vector_norm, x=norm_pullback)
-
-
-def _difference_norm_pullback(g: Any, a: Any, b: Any, out: Any, order: float) -> Any:
-    axis = tuple(range(max(len(a.shape), len(b.shape))))
-    return norm_pullback(g, a - b, out, order, axis, False)
-
-
-distance: Op = op(
-    "DistBackward0",
-    lambda a, b, order: _vector_norm(np.asarray(a - b), order, tuple(range(np.ndim(a - b))), False),
-    a=_difference_norm_pullback,
-    b=lambda g, a, b, out, order: -_difference_norm_pullback(g, a, b, out, order),
 )
 
 # --- log-sum-exp ---

@@ -13,7 +13,6 @@ from pullback.distributions.categorical import Categorical
 from pullback.distributions.cauchy import Cauchy
 from pullback.distributions.continuous_bernoulli import ContinuousBernoulli
 from pullback.distributions.dirichlet import Dirichlet
-from pullback.distributions.exp_family import ExponentialFamily
 from pullback.distributions.exponential import Exponential
 from pullback.distributions.gamma import Gamma
 from pullback.distributions.geometric import Geometric
@@ -177,20 +176,3 @@ def _transformed(p: Any, q: Any) -> Tensor:
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError("KL between transformed distributions needs equal transforms and event shapes")
     return kl_divergence(p.base_dist, q.base_dist)
-
-
-@register_kl(ExponentialFamily, ExponentialFamily)
-def _exponential_family(p: Any, q: Any) -> Tensor:
-    """The Bregman divergence of the log-normalizer."""
-    if type(p) is not type(q):
-        raise NotImplementedError(
-            "The cross KL-divergence between different exponential families cannot be computed using Bregman "
-            "divergences"
-        )
-    params = [param.detach().requires_grad_() for param in p._natural_params]
-    normalizer = p._log_normalizer(*params)
-    gradients = pullback.autograd.grad(normalizer.sum(), params, create_graph=True)
-    result = q._log_normalizer(*q._natural_params) - normalizer
-    for own, other, gradient in zip(params, q._natural_params, gradients):
-        result = result - _sum_rightmost((other - own) * gradient, len(q.event_shape))
-    return result

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from pullback import Tensor
 
 
+def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -> Tensor:
+    """The gradient in the concentration, of draws x and their gradient."""
+    total = concentration.sum(-1, True).expand_as(concentration)
+    slope = dirichlet_slope(*(value.detach().memory() for value in (x, concentration, total)))
+    return pullback.from_numpy(slope).to(grad_output.dtype) * (grad_output - (x * grad_output).sum(-1, True))
+
+
 class _DirichletSample(pullback.autograd.Function):
     """Draws from a Dirichlet distribution with their implicit derivative."""
 
@@ -27,11 +34,7 @@ class _DirichletSample(pullback.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
-        x, concentration = ctx.saved_tensors
-        total = concentration.sum(-1, True).expand_as(concentration)
-        array = dirichlet_slope(x.memory(), concentration.memory(), total.memory())
-        slope = pullback.from_numpy(array).to(grad.dtype)
-        return slope * (grad - (x * grad).sum(-1, True))
+        return _Dirichlet_backward(*ctx.saved_tensors, grad)
 
 
 class Dirichlet(ExponentialFamily):

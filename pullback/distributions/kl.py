@@ -1,6 +1,7 @@
 """Kullback-Leibler divergences: the table of pairs, and how a pair is found for subclasses.
 
-The formulas are in `_kl_same`, `_kl_cross` and `_kl_multivariate`, which the package imports.
+The formulas are in `_kl_same`, `_kl_cross` and `_kl_multivariate`, which the package imports; here is the general one of
+exponential families.
 """
 
 from __future__ import annotations
@@ -8,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import pullback
 from pullback.distributions.distribution import Distribution
+from pullback.distributions.exp_family import ExponentialFamily
+from pullback.distributions.utils import _sum_rightmost
 
 from ..notices import warn_user
 
@@ -66,3 +70,20 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
             f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
         )
     return function(p, q)
+
+
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _kl_expfamily_expfamily(p: Any, q: Any) -> Tensor:
+    """The Bregman divergence of the log-normalizer."""
+    if type(p) is not type(q):
+        raise NotImplementedError(
+            "The cross KL-divergence between different exponential families cannot be computed using Bregman "
+            "divergences"
+        )
+    params = [param.detach().requires_grad_() for param in p._natural_params]
+    normalizer = p._log_normalizer(*params)
+    gradients = pullback.autograd.grad(normalizer.sum(), params, create_graph=True)
+    result = q._log_normalizer(*q._natural_params) - normalizer
+    for own, other, gradient in zip(params, q._natural_params, gradients):
+        result = result - _sum_rightmost((other - own) * gradient, len(q.event_shape))
+    return result

@@ -127,9 +127,11 @@ def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
     kind = given._array.dtype
     refuse_same(*(value._array for value in (mean, std) if isinstance(value, Tensor)))
     if not isinstance(std, Tensor):
-        return wrap(drawn(lambda sizes: normal_array(stream, sizes, kind, True, 0.0, float(std)), shape) + mean._array)
-    values = drawn(lambda sizes: normal_array(stream, sizes, kind), shape) * std._array
-    return wrap(values + (mean._array if isinstance(mean, Tensor) else mean))
+        values = drawn(lambda sizes: normal_array(stream, sizes, kind, True, 0.0, float(std)), shape)
+        return wrap(values + mean._array)
+    values = (drawn(lambda sizes: normal_array(stream, sizes, kind), shape) * std._array).astype(kind)
+    center = mean._array if isinstance(mean, Tensor) else np.asarray(mean).astype(kind)
+    return wrap((values + center).astype(kind))
 
 
 @public(method=False)

@@ -15,6 +15,7 @@ from ..autograd.tape import apply, wrap
 from ..kernels.random import rejection
 from ..kernels.special import gammainc, lgamma
 from ..tensor import Tensor
+from .checks import not_implemented_for
 from .random_sampling import _from
 from .registry import FUNCTIONS
 
@@ -42,12 +43,16 @@ _gamma = op(
 
 def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     """Gamma samples of scale 1."""
+    if input._array.dtype.itemsize < 4:
+        raise not_implemented_for("gamma_cpu", input)
     stream = _from(generator)
     return apply(_gamma, (input, wrap(drawn_from(lambda alpha: rejection.standard_gamma(stream, alpha), input._array))))
 
 
 def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     """Points of the simplex along the last dim."""
+    if input._array.dtype.itemsize < 4:
+        raise not_implemented_for("dirichlet", input)
     stream = _from(generator)
     return wrap(drawn_from(lambda alpha: rejection.dirichlet(stream, alpha), input._array))
 

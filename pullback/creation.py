@@ -58,7 +58,7 @@ def tensor(
     data: Any, *, dtype: dtype_type | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
     """A new tensor that copies `data`: a number, nested lists, an array."""
-    if type(data) is list and data and type(data[0]) is float and dtype is None and device is None:
+    if type(data) is list and data and dtype is None and device is None and _all_floats(data):
         try:
             array = np.array(data, default_dtype().numpy)
         except (TypeError, ValueError):
@@ -75,6 +75,16 @@ def tensor(
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
         )
     return finish(array_from(data, dtype), requires_grad, device)
+
+
+def _all_floats(data: list[Any]) -> bool:
+    """Whether a list is of Python floats. Of a long one the ends are looked at: those are not written by hand."""
+    if len(data) > _SHORT:
+        return type(data[0]) is type(data[-1]) is float
+    for item in data:
+        if type(item) is not float:
+            return False
+    return True
 
 
 def array_from(data: Any, dtype: Any = None) -> np.ndarray:
@@ -99,9 +109,8 @@ def array_from(data: Any, dtype: Any = None) -> np.ndarray:
             raise TypeError("must be real number, not complex: take .real or .imag first")
         if array.dtype.kind == "O":
             return _checked_integers(array, wanted)
-        if wanted.kind in "iu" and array.dtype.kind in "iu" and array.size and array.dtype != wanted:
-            for bound in (array.min(), array.max()):
-                number_in(int(bound), wanted)
+        if wanted.kind in "iu" and array.dtype != wanted and array.size and not isinstance(data, (Tensor, np.ndarray)):
+            _check_range(array, wanted)
         with np.errstate(all="ignore"):
             array = array.astype(wanted, copy=False)
     elif array.dtype.kind == "O":
@@ -109,18 +118,34 @@ def array_from(data: Any, dtype: Any = None) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
+def _check_range(array: np.ndarray, wanted: np.dtype) -> None:
+    """Numbers must fit into integers they are asked to be; arrays and tensors are cast, whatever becomes of them."""
+    low, high = array.min(), array.max()
+    if array.dtype.kind in "iu":
+        for bound in (low, high):
+            number_in(int(bound), wanted)
+    elif array.dtype.kind == "f":
+        limits = np.iinfo(wanted)
+        if not (limits.min <= low and high <= limits.max):
+            raise _overflow(wanted)
+
+
+def _overflow(kind: np.dtype) -> RuntimeError:
+    return RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
+
+
 @quiet
 def _number(value: float, kind: np.dtype) -> np.ndarray:
-    if kind.kind in "iu" and not np.isfinite(value):
-        raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
-    return np.array(value, kind)
+    if kind.kind in "iu":
+        _check_range(np.array(value), kind)
+    return np.array(value).astype(kind)
 
 
 def _checked_integers(array: np.ndarray, wanted: np.dtype) -> np.ndarray:
     try:
         return array.astype(wanted)
     except OverflowError:
-        raise RuntimeError(f"value cannot be converted to type {wanted.name} without overflow") from None
+        raise _overflow(wanted) from None
 
 
 def _from_python(data: Any) -> tuple[np.ndarray, bool]:
@@ -139,12 +164,20 @@ def _from_python(data: Any) -> tuple[np.ndarray, bool]:
         except (ValueError, TypeError, RuntimeError):
             pass  # ragged, or mixed with tensors
         else:
-            if array.dtype.kind in "bifc":
+            if array.dtype.kind in "bi" or array.dtype.kind in "fc" and not _holds_dtypes(data, array.size):
                 return array, True
     return _element_by_element(data)
 
 
 _DEEPEST = 64  # dims that an array can have
+_SHORT = 32  # elements of a list that may be of several kinds
+
+
+def _holds_dtypes(data: Any, size: int) -> bool:
+    """Whether nested sequences hold scalars of NumPy or tensors, whose dtypes count. Of many elements the last is asked."""
+    if not isinstance(data, (list, tuple)):
+        return hasattr(data, "dtype")
+    return any(_holds_dtypes(item, size) for item in (data if size <= _SHORT else data[-1:]))
 
 
 def _first_element(data: Any) -> Any:
@@ -203,7 +236,9 @@ def _flatten(data: Any, shape: tuple, depth: int, out: list) -> None:
         raise ValueError("too many dimensions 'str'")
     if depth == len(shape):
         if isinstance(data, Tensor):
-            data = data._array.reshape(())[()] if data._array.size == 1 else data._array
+            data = data._array
+        if isinstance(data, np.ndarray) and data.size == 1:
+            data = data.reshape(())[()]
         if data is None:
             raise RuntimeError("Could not infer dtype of NoneType")
         if not isinstance(data, (bool, int, float, complex, np.generic)):
@@ -276,6 +311,10 @@ def _sharing(obj: Any, dtype: Any) -> Tensor | None:
         return as_tensor(obj)
     if isinstance(obj, (list, tuple, np.generic, int, float, complex)):
         return None
+    if type(obj).__name__ == "PyCapsule":
+        from .interop import from_dlpack
+
+        return from_dlpack(obj)
     try:
         memoryview(obj)
     except TypeError:

@@ -168,6 +168,23 @@ x.all(dim=[])
 t.any(x, dim=[], keepdim=True)
 t.tensor([], dtype=t.int8).median()
 t.lu(t.ones(2, 2))[1]
+t.tensor([1.5, np.float64(2)])
+t.tensor([1, np.float64(2)])
+t.tensor([1, np.float16(2)])
+t.tensor([1.5, np.complex128(2 + 1j)])
+t.tensor([[1.0, 2.0], [3.0, np.float64(4)]])
+t.tensor([1.5, t.tensor(2.0, dtype=t.float64)])
+t.tensor(((7, 5), (9, np.array(5.0))))
+t.tensor([1.0] * 40 + [np.float64(1)])
+t.tensor([1e10], dtype=t.int32)  ## value cannot be converted to type int32 without overflow
+t.tensor([n], dtype=t.int32)  ## value cannot be converted to type int32 without overflow
+t.tensor([255.9], dtype=t.uint8)  ## value cannot be converted to type uint8 without overflow
+t.tensor(300.0, dtype=t.uint8)  ## value cannot be converted to type uint8 without overflow
+t.tensor([-1.5], dtype=t.int8)
+t.tensor(np.array([300, -1]), dtype=t.uint8)
+t.tensor(t.tensor([300, -1]), dtype=t.uint8)
+t.asarray(t.utils.dlpack.to_dlpack(x))
+t.asarray(t.utils.dlpack.to_dlpack(x), dtype=t.int64)
 t.einsum("ij->i", t.full((2, 3), 100, dtype=t.uint8))
 t.einsum("ij,j->i", t.full((2, 3), 100, dtype=t.int16), t.ones(3, dtype=t.int16))
 t.einsum("ij,k->ik", t.full((2, 3), 100, dtype=t.int8), t.ones(2, dtype=t.int8))
@@ -180,7 +197,7 @@ t.set_num_interop_threads(-1)  ## set_num_interop_threads expects a positive int
 
 def outcome(t, expression):
     t.manual_seed(5)
-    names = {"t": t, "x": t.arange(6.0).reshape(2, 3), "n": float("nan")}
+    names = {"t": t, "np": np, "x": t.arange(6.0).reshape(2, 3), "n": float("nan")}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -206,7 +206,7 @@ def trace(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], 
 
 def distance(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """The norm of all elements of a difference."""
-    from ..ops.statistics import vector_norm
+    from ..ops.norms import vector_norm
 
     ndim = max(ndim_of(value, flag) for value, flag in zip(values, flags, strict=True))
     if not ndim:
@@ -366,7 +366,7 @@ RULES: dict[str, Rule] = {
     "matmul.linear_layer": layer, "matmul.linear_map": layer,
     "matmul.contract": contraction,
     "matmul.addbmm": batch_added, "matmul.addr": batch_added, "matmul.cross": joined, "matmul.trace": trace,
-    "statistics.distance": distance, "linalg.pinv": pseudo_inverse,
+    "norms.distance": distance, "linalg.pinv": pseudo_inverse,
     "counting.searchsorted": searched, "counting.isin": found_among,
     "fft.frames": _same, "fft.overlap_add": _same,
     "indexing.pick": picked, "indexing.add_back": picked, "indexing.zero_at": picked, "indexing.put": picked,

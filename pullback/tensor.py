@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy import ndarray
 
 from .device import cpu, device
 from .dtypes import dtype, from_numpy_dtype
@@ -332,7 +333,9 @@ class Tensor:
     def detach(self) -> Tensor:
         """The same memory without the history. Writes to it count as writes to this tensor."""
         result = object.__new__(Tensor)
-        result._array = self.memory()
+        result._array = array = self.memory()
+        if type(array) is not ndarray:
+            result._array = _without_history(array)
         result._storage = storage_of(self)
         if self._inference:
             result._inference = True
@@ -355,13 +358,15 @@ class Tensor:
         self._node = None
         self._output_nr = 0
         self._requires_grad = False
+        if type(self._array) is not ndarray:
+            self._array = _without_history(self._array)
         return self
 
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version counter of its own (writes to it are not noticed)."""
         result = object.__new__(Tensor)
-        result._array = self.memory()
+        result._array = _without_history(self.memory())
         return result
 
     @data.deleter
@@ -399,6 +404,15 @@ class Tensor:
 
     def _pullback_apply(self, op: Any, inputs: tuple, params: dict) -> Any:
         return _apply(op, inputs, params)
+
+
+def _without_history(array: Any) -> Any:
+    """An array that no tape outside a batch follows."""
+    if type(array) is ndarray:
+        return array
+    from .arrays.own_memory import without_history
+
+    return without_history(array)
 
 
 class Anchor(Tensor):

@@ -48,6 +48,19 @@ def followed(value: Any) -> bool:
     )
 
 
+def without_history(array: Any) -> Any:
+    """The same memory, of which the tapes and tangents outside a batch know nothing."""
+    if type(array) is not Batched:
+        return array
+    inside = array.array
+    if is_tensor(inside):
+        if inside.requires_grad or inside._tangent is not None or type(inside._array) is Batched:
+            return array.same(inside.detach())
+    elif type(inside) is Batched:
+        return array.same(without_history(inside))
+    return array
+
+
 def follow_memory(tensor: Tensor) -> None:
     """Make the memory of a batch one that the tape outside follows, because such a value will be written there."""
     array, view = tensor._array, tensor._view

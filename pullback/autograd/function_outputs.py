@@ -81,9 +81,9 @@ class _Connection:
         if id(value) in self.inputs:
             value = self.returned_as_is(value)
         elif value._node is not None:
-            value = value.detach()
+            value = views.cut(value)
         if id(value) in self.constant:
-            return value.detach() if value._requires_grad else value
+            return views.cut(value) if value._requires_grad else value
         if value._view is not None and self.mode.grad:
             value._view.origin = self.origin
             value._view.version = value._storage.version

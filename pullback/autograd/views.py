@@ -310,6 +310,13 @@ def check_no_overlap(array: Any) -> None:
             )
 
 
+def cut(tensor: Tensor) -> Tensor:
+    """The same memory without the history of this tape: inside a batch, the tapes outside still follow it."""
+    result = tensor.detach()
+    result._array = tensor._array
+    return result
+
+
 def alias_of(tensor: Tensor) -> Tensor:
     """A second tensor object on the same memory and history: what an in-place operation reads from."""
     alias = object.__new__(Tensor)
@@ -345,7 +352,7 @@ def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs:
             write(tensor, result, storage)
         return tensor
     if tensor._requires_grad and tensor._node is None:
-        alias = tensor.detach()  # no_grad with forward mode: a leaf may be written
+        alias = cut(tensor)  # no_grad with forward mode: a leaf may be written
     else:
         alias = alias_of(tensor)
     aliases = [alias]

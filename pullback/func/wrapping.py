@@ -12,6 +12,7 @@ from ..arrays.batching_rules import is_tensor
 from ..autograd.general import payload_of
 from ..autograd.mode import current_mode, set_mode, transform_depth
 from ..autograd.tape import apply, wrap
+from ..autograd.views import cut
 from ..ops.shape import alias
 from ..tensor import Tensor, anchor_of
 from ..utils._pytree import tree_flatten, tree_map, tree_map_only
@@ -173,8 +174,8 @@ def _released_one(x: Tensor, own: set) -> Tensor:
 
 
 def detached(x: Tensor) -> Tensor:
-    """The tensor without history, with its tangents."""
-    result = x.detach()
+    """The tensor without this tape's history, with its tangents."""
+    result = cut(x)
     result._tangent = x._tangent
     return result
 

@@ -244,3 +244,43 @@ def test_anomaly_mode_looks_into_batches():
         np.testing.assert_array_equal(pullback.func.vmap(pullback.func.grad(lambda x: x.sum()))(x).numpy(), 1)
         with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output"):
             pullback.func.vmap(pullback.func.grad(lambda x: x.sqrt().sum()))(x)
+
+
+def _unrecorded(M, f):
+    with M.no_grad():
+        return f()
+
+
+STOPPED = {
+    "detach": lambda M, r: r * r * r.detach(),
+    "detach of a result": lambda M, r: r * (r * 2).sin().detach(),
+    "detach, shared": lambda M, r: (r + r.detach()).relu(),
+    "no_grad": lambda M, r: r * _unrecorded(M, lambda: r * 2),
+    "straight through": lambda M, r: r + (r.round() - r).detach(),
+}
+AROUND = {
+    "vmap, recorded outside": lambda M, f, x: _followed_outside(M, M.vmap(f), x),
+    "vmap of vmap, recorded outside": lambda M, f, x: _followed_outside(M, M.vmap(M.vmap(f)), x),
+    "vmap of grad, recorded outside": lambda M, f, x: _followed_outside(M, M.vmap(M.func.grad(lambda r: f(r).sum())), x),
+    "grad of vmap": lambda M, f, x: M.func.grad(lambda x: M.vmap(f)(x).sum())(x),
+    "jvp of vmap": lambda M, f, x: M.func.jvp(M.vmap(f), (x,), (x.cos(),))[1],
+    "grad of jvp of vmap": lambda M, f, x: M.func.grad(lambda x: M.func.jvp(M.vmap(f), (x,), (x,))[1].sum())(x),
+    "jacrev of jacrev": lambda M, f, x: M.func.jacrev(M.func.jacrev(f))(x[0]),
+    "jacfwd of jacrev": lambda M, f, x: M.func.jacfwd(M.func.jacrev(f))(x[0]),
+    "vmap of jacfwd": lambda M, f, x: M.vmap(M.func.jacfwd(f))(x),
+}
+
+
+def _followed_outside(M, f, x):
+    x = x.detach().requires_grad_()
+    result = f(x)
+    if not result.requires_grad:
+        return M.zeros_like(x)
+    return M.autograd.grad((result * result).sum(), x, materialize_grads=True)[0]
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("name", STOPPED)
+def test_what_stops_a_gradient_stops_it_at_every_level(name, around):
+    answers = [AROUND[around](M, lambda r, M=M: STOPPED[name](M, r), M.tensor(A)) for M in (pullback, torch)]
+    np.testing.assert_allclose(*[answer.detach().numpy() for answer in answers], rtol=1e-10, atol=1e-12)

@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd.op import Op
 from ..autograd.tape import apply, binary, wrap
 from ..tensor import Tensor
-from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, promote
+from .operands import NUMBERS, as_tensor, broadcast_error, operand, promote
 
 
 def need_tensor(value: Any, function: str, name: str = "input", position: int = 1) -> Tensor:
@@ -92,7 +92,7 @@ def apply_to_both(op: Op, a: Any, b: Any, *, floating: bool = False) -> Tensor:
     """Promote two operands, make 0-d tensors of numbers, and apply an operation that broadcasts them."""
     if of_one_float(a, b):
         return broadcasting(op, a, b)
-    first, second = promote(as_operand(a), as_operand(b), floating=floating)
+    first, second = promote(operand(a), operand(b), floating=floating)
     kind = (first if isinstance(first, Tensor) else second)._array.dtype
     first = first if isinstance(first, Tensor) else wrap(np.asarray(first, kind))
     second = second if isinstance(second, Tensor) else wrap(np.asarray(second, kind))

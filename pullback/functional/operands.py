@@ -13,22 +13,30 @@ from ..autograd.tape import wrap
 from ..dtypes import default_dtype, dtype, from_numpy_dtype, number_in, result_dtype, scalar_dtype
 from ..ops.casting import cast
 from ..tensor import Tensor
+from .refusals import must_be_tensor
 
 NUMBERS: tuple[Any, ...] = (int, float, complex)  # bool is an int
 
 
-def as_tensor(value: Any, name: str = "input", function: str = "operation") -> Tensor:
-    """A tensor from a tensor, a number, an ndarray or a list (torch accepts only the first)."""
+def as_tensor(value: Any, name: str = "input", function: str | None = None) -> Tensor:
+    """A tensor from a tensor, a number, an ndarray or a list of numbers (torch accepts only the first)."""
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, (*NUMBERS, np.ndarray, np.generic, list, tuple)):
+    if isinstance(value, (*NUMBERS, np.ndarray, np.generic, list, tuple)) and not _holds_tensors(value):
         from ..creation import tensor
 
         return tensor(value)
+    if function is None:
+        raise must_be_tensor(value)
     raise TypeError(
         f"{function}(): argument '{name}' (position 1) must be Tensor, not {type(value).__name__}. "
         "Numbers, lists and NumPy arrays are converted; other objects are not."
     )
+
+
+def _holds_tensors(values: Any) -> bool:
+    # Joined without a word they would lose their history, and a forgotten [0] would go unnoticed.
+    return isinstance(values, (list, tuple)) and any(isinstance(value, Tensor) or _holds_tensors(value) for value in values)
 
 
 def as_operand(value: Any) -> Any:
@@ -42,7 +50,7 @@ def as_operand(value: Any) -> Any:
     if isinstance(value, np.ndarray) or type(value) in (list, tuple):  # classes made from them have operators of their own
         from ..creation import tensor
 
-        return tensor(value)
+        return None if _holds_tensors(value) else tensor(value)
     if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
         from ..creation import as_tensor as convert
 
@@ -50,9 +58,19 @@ def as_operand(value: Any) -> Any:
     return None
 
 
+def operand(value: Any) -> Any:
+    """A tensor or a Python number; torch's complaint about anything else."""
+    found = as_operand(value)
+    if found is None:
+        raise must_be_tensor(value)
+    return found
+
+
 def _strength(value: Any) -> tuple[dtype, int]:
     if isinstance(value, Tensor):
         return from_numpy_dtype(value._array.dtype), 2 if value._array.ndim else 1
+    if not isinstance(value, NUMBERS):
+        raise must_be_tensor(value)
     return scalar_dtype(value), 0
 
 
@@ -88,7 +106,7 @@ def _converted(value: Any, wanted: np.dtype, common: dtype) -> Any:
     return value
 
 
-def float_operand(value: Any, name: str = "input", function: str = "operation") -> Tensor:
+def float_operand(value: Any, name: str = "input", function: str | None = None) -> Tensor:
     """A tensor of floating point or complex dtype: integers become the default dtype."""
     tensor = value if isinstance(value, Tensor) else as_tensor(value, name, function)
     if tensor._array.dtype.kind in "biu":

@@ -30,7 +30,7 @@ from .checks import (
     of_one_float,
     together,
 )
-from .operands import NUMBERS, as_operand, as_tensor, promote, result_type
+from .operands import NUMBERS, as_tensor, operand, promote, result_type
 from .registry import FUNCTIONS, METHODS, public, store
 from .writing import direct, times
 
@@ -117,7 +117,7 @@ def heaviside(input: Any, values: Any) -> Tensor:
 
 
 def _precise(input: Any, exponent: Any) -> dtype_type:
-    return complex128 if result_type(as_operand(input), as_operand(exponent)).is_complex else float64
+    return complex128 if result_type(operand(input), operand(exponent)).is_complex else float64
 
 
 def _check_precise(given: Tensor, what: str, input: Any, exponent: Any) -> None:
@@ -192,7 +192,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
         return apply_unary(pointwise.clamp_scalar, x, {"minimum": min, "maximum": max})
     if x._array.dtype.kind == "c":
         raise RuntimeError("clamp is not supported for complex types: complex numbers have no order")
-    bounds = [as_operand(bound) for bound in (min, max) if bound is not None]
+    bounds = [operand(bound) for bound in (min, max) if bound is not None]
     if x._array.dtype.kind in "iu":
         for bound in bounds:
             if isinstance(bound, int):
@@ -234,7 +234,7 @@ def _clamp_operands(name: str, input: Any, bound: Any) -> tuple[Any, Any]:
     need_first_tensor(name, input, bound)
     if as_tensor(input)._array.dtype.kind == "c":
         raise not_implemented_for(name, input)
-    return (input, bound) if isinstance(bound, Tensor) else promote(as_tensor(input), as_operand(bound))
+    return (input, bound) if isinstance(bound, Tensor) else promote(as_tensor(input), operand(bound))
 
 
 # --- three operands ---
@@ -329,7 +329,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
             return broadcasting(pointwise.where, condition, input, _number(other, input._array.dtype))
         if isinstance(other, Tensor) and type(input) in _PLAIN and other._array.dtype in _REAL:
             return broadcasting(pointwise.where, condition, _number(input, other._array.dtype), other)
-    a, b = promote(as_operand(input), as_operand(other))
+    a, b = promote(operand(input), operand(other))
     condition = as_tensor(condition)
     kind = condition._array.dtype
     if kind.kind != "b" and kind != np.uint8:
@@ -338,7 +338,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         )
     mask = condition if kind.kind == "b" else wrap(condition._array != 0)
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
-        common = result_type(as_operand(input), as_operand(other)).numpy
+        common = result_type(operand(input), operand(other)).numpy
         a, b = (value if isinstance(value, Tensor) else wrap(np.asarray(value, common)) for value in (a, b))
     return broadcasting(pointwise.where, mask, a, b)
 
@@ -397,7 +397,7 @@ FUNCTIONS["complex"], FUNCTIONS["polar"] = complex, polar
 
 def result_type_of(tensor1: Any, tensor2: Any) -> dtype_type:
     """The dtype that arithmetic on two tensors or numbers gives."""
-    return result_type(as_operand(tensor1), as_operand(tensor2))
+    return result_type(operand(tensor1), operand(tensor2))
 
 
 FUNCTIONS["result_type"] = result_type_of

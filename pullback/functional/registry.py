@@ -15,6 +15,7 @@ from ..autograd.autocast import around_autocast
 from ..notices import warn_user
 from ..tensor import Tensor
 from . import names
+from .refusals import blame_argument
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -100,8 +101,9 @@ def with_numpy_names(f: Callable[..., Any]) -> Callable[..., Any]:
             return f(*args, **kwargs)
         except NotBatchable as error:
             return looped(f, args, kwargs, error)
-        except (TypeError, AttributeError):
+        except (TypeError, AttributeError) as error:
             if not claimed(args, kwargs):
+                blame_argument(error)
                 raise
             return function(*args, **kwargs)
 
@@ -146,8 +148,9 @@ def with_out(f: Callable[..., Any]) -> Callable[..., Any]:
                 return f(*args, **kwargs)
             except NotBatchable as error:
                 return looped(f, args, kwargs, error)
-            except (TypeError, AttributeError):
+            except (TypeError, AttributeError) as error:
                 if not claimed(args, kwargs):
+                    blame_argument(error)
                     raise
                 return function(*args, **kwargs)
         return store(f.__name__, f, args, kwargs, out)

@@ -15,7 +15,7 @@ from ..autograd.tape import apply, apply_unary, wrap
 from ..ops import special as ops
 from ..tensor import Tensor
 from .checks import apply_to_both, need_one_tensor, need_tensor, not_implemented_for
-from .operands import NUMBERS, as_operand, float_operand, promote
+from .operands import NUMBERS, float_operand, operand, promote
 from .registry import FUNCTIONS, IN_PLACE, METHODS, public, with_out
 
 SPECIAL: dict[str, Callable[..., Any]] = {}
@@ -170,7 +170,7 @@ def zeta(input: Any, other: Any) -> Tensor:
     """Hurwitz zeta function of exponent `input` and shift `other`."""
     need_one_tensor("special_zeta", input, other)
     if isinstance(input, NUMBERS):
-        q = promote(input, as_operand(other), floating=True)[1]
+        q = promote(input, operand(other), floating=True)[1]
         return apply(ops.zeta_of_number, (q,), {"x": float(input.real)})
     return apply_to_both(ops.zeta, input, other, floating=True)
 
@@ -183,7 +183,7 @@ def _polynomial(name: str) -> Callable:
 
     def function(input: Any, n: Any) -> Tensor:
         need_one_tensor(f"special_{name}", input, n)
-        x, order = promote(as_operand(input), as_operand(n), floating=True)
+        x, order = promote(operand(input), operand(n), floating=True)
         kind = (x if isinstance(x, Tensor) else order)._array.dtype
         x = x if isinstance(x, Tensor) else wrap(np.asarray(x, kind))
         order = order._array if isinstance(order, Tensor) else np.asarray(order, kind)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 
+from ...functional.refusals import blame_argument
 from ...notices import warn_user
 from ..parameter import Buffer, Parameter
 from ._hooks import (
@@ -93,7 +94,11 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
             if self._compiled_call_impl is not None:
                 return self._compiled_call_impl(*args, **kwargs)
             return self._call_with_hooks(args, kwargs)
-        return self.forward(*args, **kwargs)
+        try:
+            return self.forward(*args, **kwargs)
+        except AttributeError as error:
+            blame_argument(error)
+            raise
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         return self._call_with_hooks(args, kwargs)

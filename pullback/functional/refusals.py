@@ -1,0 +1,65 @@
+"""Arguments that should be tensors and are not: torch's complaint, put together from the frames of the call that failed.
+
+Functions read an argument's array at once and ask no questions before; whoever sees them fail asks here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from types import FrameType
+from typing import Any
+
+from ..notices import PACKAGE
+from ..tensor import Tensor
+
+
+def must_be_tensor(value: Any) -> TypeError:
+    """Torch's complaint about an argument of the public function that is running."""
+    return _complaint(value, _outwards(sys._getframe(1)))
+
+
+def blame_argument(error: BaseException) -> None:
+    """Raise torch's complaint instead of an AttributeError that a function of ours got from a foreign argument."""
+    value = getattr(error, "obj", None)
+    if not isinstance(error, AttributeError) or isinstance(value, Tensor) or error.__traceback__ is None:
+        return
+    trace = error.__traceback__
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    frames = list(_outwards(trace.tb_frame))
+    if any(_place(value, frame) is not None for frame in frames):
+        raise _complaint(value, frames) from None
+
+
+def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """Frames of this package, from the given one to the one that the program called."""
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        yield frame
+        frame = frame.f_back
+
+
+def _place(value: Any, frame: FrameType) -> tuple[str, str, int] | None:
+    """Function, argument and its position, if the frame runs a public function that was given this value."""
+    from .registry import FUNCTIONS
+
+    code = frame.f_code
+    layers: Any = sys.modules.get("pullback.nn.functional")
+    if code.co_name in FUNCTIONS or code.co_name in vars(layers or sys):
+        for position, name in enumerate(code.co_varnames[: code.co_argcount], 1):
+            if name != "self" and frame.f_locals.get(name) is value:
+                return code.co_name, name, position
+    return None
+
+
+def _complaint(value: Any, frames: Iterable[FrameType]) -> TypeError:
+    places = [place for frame in frames if (place := _place(value, frame)) is not None]
+    function, name, position = places[-1] if places else ("operation", "input", 1)
+    kind = type(value)
+    given = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    advice = "Make it one with torch.tensor(...)"
+    if isinstance(value, (list, tuple)) and any(isinstance(each, Tensor) for each in value):
+        advice = "It holds tensors: take one of them, as in value[0], or join them with torch.stack"
+    elif value is None:
+        advice = "A function without a `return` gives None"
+    return TypeError(f"{function}(): argument '{name}' (position {position}) must be Tensor, not {given}. {advice}.")

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import views
 from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, binary, wrap
 from ..ops import pointwise as ops
@@ -248,5 +247,4 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "__rpow__": reverse_power,
     "__neg__": neg,
     "__pos__": positive,
-    "__ipow__": lambda a, b: views.in_place(a, pow, b),
 }

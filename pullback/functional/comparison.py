@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import views
 from ..autograd.tape import wrap
 from ..dtypes import from_numpy_dtype, result_dtype
 from ..tensor import Tensor
@@ -226,19 +225,15 @@ def bitwise_not(input: Any) -> Tensor:
     return wrap(np.invert(array))
 
 
+def _reverse_shift(operator: Callable[..., Any], x: Tensor, shifted: Any) -> Any:
+    shifted = as_operand(shifted)
+    return NotImplemented if shifted is None else operator(as_tensor(shifted), x)
+
+
 def _inverted(input: Tensor) -> Tensor:
     if input._array.dtype.kind not in "biu":
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return bitwise_not(input)
-
-
-def _written(operator: Callable) -> Callable[[Tensor, Any], Tensor]:
-    """`a &= b` and its like: the result goes where the tensor is."""
-
-    def write(self: Tensor, other: Any) -> Tensor:
-        return views.in_place(self, operator, other) if as_operand(other) is not None else NotImplemented
-
-    return write
 
 
 for _name, _operator in {
@@ -246,7 +241,6 @@ for _name, _operator in {
     "rshift": bitwise_right_shift,
 }.items():  # fmt: skip
     OPERATORS[f"__{_name}__"] = OPERATORS[f"__r{_name}__"] = _operator
-    OPERATORS[f"__i{_name}__"] = _written(_operator)
-OPERATORS["__rlshift__"] = lambda a, b: bitwise_left_shift(as_tensor(b), a)
-OPERATORS["__rrshift__"] = lambda a, b: bitwise_right_shift(as_tensor(b), a)
+OPERATORS["__rlshift__"] = lambda a, b: _reverse_shift(bitwise_left_shift, a, b)
+OPERATORS["__rrshift__"] = lambda a, b: _reverse_shift(bitwise_right_shift, a, b)
 OPERATORS["__invert__"] = _inverted

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import views
 from ..autograd.op import Op
 from ..autograd.tape import wrap
 from ..ops import pairs as ops
@@ -82,6 +81,4 @@ OPERATORS: dict[Any, Any] = {
     "__rfloordiv__": lambda a, b: _divided(ops.floor_divide, b, a),
     "__mod__": _operator_remainder,
     "__rmod__": lambda a, b: _divided(ops.remainder, b, a),
-    "__ifloordiv__": lambda a, b: views.in_place(a, floor_divide, b),
-    "__imod__": lambda a, b: views.in_place(a, remainder, b),
 }

@@ -18,7 +18,8 @@ from ..autograd.mode import NO_GRAD, RECORD, current_mode
 from ..constants import FLOAT32, FLOAT64, number
 from ..storage import storage_of
 from ..tensor import Tensor
-from . import arithmetic, elementary
+from . import arithmetic, comparison, division, elementary
+from .operands import as_operand
 from .registry import METHODS
 
 
@@ -102,7 +103,10 @@ METHODS.update(subtract_=sub_, multiply_=mul_, divide_=div_)
 
 
 def operator(ufunc: Any, method: Callable[..., Any]) -> Callable[[Tensor, Any], Tensor]:
-    """A method as an operator. `weight -= step` under `no_grad` is the update of every hand-written loop: a straight line."""
+    """A method as an operator. `weight -= step` under `no_grad` is the update of every hand-written loop: a straight line.
+
+    What is neither tensor nor number is asked whether it knows how to be added.
+    """
 
     def write(self: Tensor, other: Any) -> Tensor:
         if isinstance(other, Tensor) and current_mode() is NO_GRAD and self._view is None and not self._inference:
@@ -117,7 +121,21 @@ def operator(ufunc: Any, method: Callable[..., Any]) -> Callable[[Tensor, Any], 
                     return method(self, other)  # says in torch's words why the operands do not go together
                 (self._storage or storage_of(self)).bump()
                 return self
-        return method(self, other)
+        try:
+            return method(self, other)
+        except TypeError:
+            if as_operand(other) is None:
+                return NotImplemented
+            raise
+
+    return write
+
+
+def written(function: Callable[..., Any]) -> Callable[[Tensor, Any], Tensor]:
+    """`a &= b` and its like: the result of `a & b` goes where `a` is."""
+
+    def write(self: Tensor, other: Any) -> Tensor:
+        return NotImplemented if as_operand(other) is None else views.in_place(self, function, other)
 
     return write
 
@@ -125,6 +143,10 @@ def operator(ufunc: Any, method: Callable[..., Any]) -> Callable[[Tensor, Any], 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "__iadd__": operator(np.add, add_), "__isub__": operator(np.subtract, sub_),
     "__imul__": operator(np.multiply, mul_), "__itruediv__": operator(np.true_divide, div_),
+    "__ipow__": written(arithmetic.pow), "__ifloordiv__": written(division.floor_divide),
+    "__imod__": written(division.remainder), "__iand__": written(comparison.bitwise_and),
+    "__ior__": written(comparison.bitwise_or), "__ixor__": written(comparison.bitwise_xor),
+    "__ilshift__": written(comparison.bitwise_left_shift), "__irshift__": written(comparison.bitwise_right_shift),
 }  # fmt: skip
 
 def _over(ufunc: Any, x: ndarray, /) -> None:

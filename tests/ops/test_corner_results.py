@@ -355,3 +355,21 @@ def test_a_capsule_shares_memory_that_can_be_written(strided):
     assert x[0, 0] == 7 and y.stride() == x.stride()
     del x
     assert y.tolist()[2][-1] == (10.0 if strided else 11.0)
+
+
+class Stranger:
+    """Knows how to be the other operand of anything."""
+
+
+for _operator in "add sub mul truediv floordiv mod and or xor lshift rshift matmul".split():
+    setattr(Stranger, f"__r{_operator}__", lambda self, other: "asked")
+
+
+@pytest.mark.parametrize("operator", "+ - * / // % & | ^ << >>".split())
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_stranger_is_asked(operator, in_place):
+    """`x += other` gives an object that is neither tensor nor number its say, as `x + other` does."""
+    for t in (torch, pullback):
+        names = {"x": t.ones(2, dtype=t.int64), "other": Stranger()}
+        exec(f"x {operator}= other" if in_place else f"x = x {operator} other", names)  # noqa: S102
+        assert names["x"] == "asked"

@@ -46,18 +46,18 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     parameters = [dict(model.named_parameters()) for model in models]
     buffers = [dict(model.named_buffers()) for model in models]
     return (
-        {name: _stacked([part[name] for part in parameters]) for name in parameters[0]},
-        {name: _stacked([part[name] for part in buffers]) for name in buffers[0]},
+        {name: _stacked([part[name] for part in parameters], name) for name in parameters[0]},
+        {name: _stacked([part[name] for part in buffers], name) for name in buffers[0]},
     )
 
 
-def _stacked(tensors: list[Tensor]) -> Tensor:
+def _stacked(tensors: list[Tensor], name: str) -> Tensor:
     from ..autograd.grad_mode import no_grad
     from ..functional.registry import FUNCTIONS
 
     wanted = tensors[0].requires_grad
     if any(tensor.requires_grad != wanted for tensor in tensors):
-        raise RuntimeError("Expected tensors from each model to have the same .requires_grad")
+        raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
     if not wanted:
         return FUNCTIONS["stack"](tensors)
     if all(tensor.is_leaf for tensor in tensors):

@@ -21,7 +21,9 @@ from ..tensor import Tensor
 def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor that shares the memory of an ndarray."""
     if not isinstance(array, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+        kind = type(array)
+        given = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+        raise TypeError(f"expected np.ndarray (got {given})")
     from_numpy_dtype(array.dtype)
     if not array.dtype.isnative:
         raise ValueError(
@@ -51,7 +53,13 @@ def to_numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         from ..autograd.views import storage_of
 
         storage_of(self)
-    return self.memory()
+    array = self.memory()
+    if not isinstance(array, np.ndarray) and hasattr(array, "value"):
+        return array.value(
+            "Cannot access data pointer of Tensor that doesn't have storage. vmap: NumPy would need the values of one "
+            'example. vmap(..., fallback="loop") runs the function example by example, where numpy() works.'
+        )
+    return array
 
 
 def array_protocol(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -120,6 +120,11 @@ REFUSED = {
         lambda M: M.autograd.forward_ad.exit_dual_level(level=3), "was not the last one that was created"),
     "batched weights of several sizes": (
         lambda M: weighted(M, ones(M, 1, 2), ones(M, 4, 2)), "the same size in the mapped dimension, got sizes [1, 4]"),
+    "vmap: numpy()": (
+        lambda M: M.vmap(lambda x: M.tensor(x.numpy()))(ones(M, 2, 2)), "Cannot access data pointer of Tensor that doesn't have"),
+    "an ensemble that wants gradients here and there": (
+        lambda M: M.func.stack_module_state([M.nn.Linear(1, 1), M.nn.Linear(1, 1).requires_grad_(False)]),
+        "Expected weight from each model to have the same .requires_grad"),
     "argnums: a float": (
         lambda M: M.func.grad(M.sum, argnums=(0.0,))(ones(M, 2)), "argnum must be int, got"),
     "argnums: a list": (

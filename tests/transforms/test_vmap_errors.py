@@ -110,6 +110,7 @@ def test_refused(kind, text, program):
         (lambda x: x if x.sum() > 0 else -x, [[1.0, 2.0], [3.0, 4.0]]),
         (lambda x: x * x[0].item(), [[1.0, 2.0], [9.0, 12.0]]),
         (lambda x: x[x.abs() > 0], [[1.0, 2.0], [-3.0, -4.0]]),
+        (lambda x: P.tensor(x.numpy() * 2), [[2.0, 4.0], [-6.0, -8.0]]),
     ],
 )
 def test_loop_fallback(program, expected):

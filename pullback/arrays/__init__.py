@@ -1,4 +1,4 @@
-"""Array types beside ndarray that rules and operations run on: `batched.py`, many examples as one.
+"""Array types beside ndarray: `batched.py`, many examples as one; `mostly_zeros.py`, gradients as their few values.
 
 What each operation does to a batch is in `batching_rules.py`. Tensors are not here: they are the layer above.
 """

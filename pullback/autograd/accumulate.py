@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..arrays.rows import Rows
+from ..arrays.mostly_zeros import Rows
 from ..storage import storage_of
 from ..tensor import Anchor, Tensor
 from .tape import wrap

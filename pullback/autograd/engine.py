@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy import add, ndarray
 
+from ..arrays.mostly_zeros import Picked
 from ..kernels.memory import is_own
 from ..quiet import restore, silence
 from ..storage import clock
@@ -446,7 +447,8 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                         sweep = sweep or adopt(heap, waiting, leaves, owned, executed)
                         sweep.deliver_slot(target, 0 if node.slots is None else node.slots[position], gradient)
                         continue
-                    gradient = fit(gradient, target.shape, target.dtype)
+                    if type(gradient) is not Picked or not plain or target.hooks is not None or not target.plan.op.takes_picked:
+                        gradient = fit(gradient, target.shape, target.dtype)
                 if target is upcoming:
                     coming = coming + gradient if not blocked else sum_by_blocks(coming, gradient)
                 elif target in waiting:

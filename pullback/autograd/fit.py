@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from ..arrays.mostly_zeros import Picked
 from ..constants import FLOAT32, FLOAT64, ones
 from ..kernels.products import FEW, sum_of_rows
 from ..tensor import Tensor
@@ -31,7 +32,7 @@ def fit_array(gradient: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
             kind = gradient.dtype
             if kind is dtype and (kind is FLOAT32 or kind is FLOAT64):  # a bias, usually
                 return ones(have[0], kind).dot(gradient)
-        gradient = sum_to(gradient, shape)
+        gradient = gradient.dense() if type(gradient) is Picked else sum_to(gradient, shape)
     if gradient.dtype != dtype:
         if gradient.dtype.kind == "c" and dtype.kind != "c":
             gradient = gradient.real

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.rows import Rows
+from ..arrays.mostly_zeros import Rows
 from ..tensor import Tensor
 from .fit import dense
 from .node import Node, NodeHooks

@@ -101,6 +101,8 @@ class Op:
 
     shown_constants: dict[str, Any] = {}  # what nodes show as saved under torch's name, where it is always the same
     extras_from: int = 1  # the output from which on rules know them as `extras`; those before are not saved
+    engine_rules: dict[str, Callable[..., Any]] = {}  # for the engine alone: the same, but may answer with `Picked`
+    takes_picked: bool = False  # whether the rule knows what to do with a cotangent that is `Picked`
     first_only: bool = False  # of several outputs only the first carries a gradient: rules are given that one's cotangent
 
     def __init__(
@@ -199,6 +201,12 @@ class Op:
             plan = self.plans[key] = self._make_plan(mask, count, self.rules if complex_ else self.real_rules)
             plan.blocked = large and self.blocked and all(type(code) is int for code in plan.saves)
             plan.op = self
+            if self.engine_rules:
+                plan.steps = tuple([
+                    (i, rule, source, _sources_and_call(rule, sources))
+                    for i, _, source, sources in plan.calls
+                    for rule in (self.engine_rules[self.inputs[i]],)
+                ])  # fmt: skip
             if large and self.side_by_side and len(plan.calls) > 1:
                 plan.steps = tuple([(call[0], None, JOINT, ()) for call in plan.calls])
             if not complex_ and not large and not self.variadic:

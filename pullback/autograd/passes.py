@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.rows import Rows
+from ..arrays.mostly_zeros import Rows
 from ..quiet import restore, silence
 from ..tensor import Anchor, Tensor
 from .accumulate import commit

@@ -209,6 +209,23 @@ def log_softmax_backward(gradient: np.ndarray, out: np.ndarray, *, axis: int) ->
     return _over_rows(block, axis, gradient, out)
 
 
+def log_softmax_backward_picked(values: np.ndarray, places: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """The same for a cotangent of `values` at `places`, one in each row of a matrix, and zeros everywhere else."""
+    result = empty(out.shape, out.dtype)
+    rows, columns = out.shape
+
+    def block(start: int, stop: int) -> None:
+        prepare_broadcast(columns)
+        part, some = result[start:stop], slice(start, stop)
+        np.exp(out[some], part)
+        np.multiply(part, np.negative(values[some])[:, None], part)
+        flat = result.reshape(-1)
+        flat[places[some]] += values[some]
+
+    parallel_rows(block, rows, 2 * columns * out.itemsize)
+    return result
+
+
 def _class_rows(x: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Logits as (samples, classes, inner) and targets as (samples, 1, inner); classes are axis 1, or 0 of a vector."""
     folded = _folded(x, 1 if x.ndim > 1 else 0)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.rows import Rows
+from ..arrays.mostly_zeros import Rows
 from ..autograd.op import Op, linear
 from ..kernels.embedding import embedding_backward, scatter_add_rows
 from .batching import collected, looked_up

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.mostly_zeros import Picked
 from ..autograd.op import Op, linear, op
 from ..kernels import activations
 from ..kernels import softmax as kernels
@@ -23,6 +24,9 @@ from .fusing import fused, in_single, is_half, plain
 from .pointwise import sigmoid
 from .reductions import log_softmax
 from .striding import in_order
+
+MANY = 1 << 16
+"""Elements of a gradient, nearly all of them zero, that are not written down unless somebody asks."""
 
 
 def reduce_losses(losses: Any, reduction: str) -> Any:
@@ -66,16 +70,16 @@ def _none_ignored(target: Any, ignore_index: int) -> bool:
     return ignore_index < 0 and target.size > 0 and bool(np.minimum.reduce(target, axis=None) >= 0)
 
 
-def _is_simple(x: Any, target: Any, weight: Any, ignore_index: int, smoothing: float) -> bool:
+def _is_simple(shape: tuple, kind: Any, target: Any, weight: Any, ignore_index: int, smoothing: float) -> bool:
     """Whether every row of a matrix has a target that counts, all alike, and no half precision is involved."""
     return (
         weight is None
         and not smoothing
         and ignore_index < 0
-        and x.ndim == 2
+        and len(shape) == 2
         and target.ndim == 1
-        and x.dtype.itemsize > 2
-        and kernels.all_classes(target, x.shape[1])
+        and kind.itemsize > 2
+        and kernels.all_classes(target, shape[1])
     )
 
 
@@ -104,7 +108,7 @@ def _pick_classes(
     axis = _class_axis(x)
     target = np.asarray(target)
     classes = x.shape[axis]
-    if _is_simple(x, target, weight, ignore_index, smoothing):
+    if _is_simple(x.shape, x.dtype, target, weight, ignore_index, smoothing):
         return -_reduced_rows(x.take(_places(target, classes)), reduction)
     kept = kernels.check_targets(target, classes, ignore_index)
     kind = np.dtype(np.float32) if is_half(x.dtype) else x.dtype
@@ -137,7 +141,7 @@ def _place_classes(
     out = zeros(shape, x.dtype)
     if out.size == 0:
         return out
-    if _is_simple(out, target, weight, ignore_index, smoothing):
+    if _is_simple(shape, x.dtype, target, weight, ignore_index, smoothing):
         out.put(_places(target, shape[1]), -x / len(target) if reduction == "mean" else -x)
         return out
     kept = target != ignore_index
@@ -165,6 +169,18 @@ def _pick_transpose(
     )
 
 
+def _pick_in_engine(
+    g: Any, x_shape: tuple, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
+) -> Any:
+    """`_pick_transpose` without the zeros, where they are many."""
+    if math.prod(x_shape) >= MANY and plain(g, target, weight):
+        target = np.asarray(target)
+        if _is_simple(x_shape, g.dtype, target, weight, ignore_index, smoothing):
+            values = -g / len(target) if reduction == "mean" else -g
+            return Picked(np.broadcast_to(values, target.shape), _places(target, x_shape[1]), x_shape)
+    return _pick_transpose(g, x_shape, target, weight, ignore_index, reduction, smoothing)
+
+
 def _place_transpose(
     g: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
 ) -> Any:
@@ -177,6 +193,7 @@ pick_classes, pick_classes_2d = (
     linear(name, _pick_classes, batch=class_loss, x=_pick_transpose, target=None, weight=None)
     for name in ("NllLossBackward0", "NllLoss2DBackward0")
 )
+pick_classes.engine_rules = pick_classes_2d.engine_rules = {"x": _pick_in_engine}
 place_classes: Op = linear(
     "NllLossBackward0", _place_classes, batch=placed_classes, x=_place_transpose, target=None, weight=None
 )
@@ -187,7 +204,7 @@ def _cross_entropy(
     x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
 ) -> tuple:
     target = np.asarray(target)
-    if 0 < x.size <= kernels.SMALL and _is_simple(x, target, weight, ignore_index, smoothing):
+    if 0 < x.size <= kernels.SMALL and _is_simple(x.shape, x.dtype, target, weight, ignore_index, smoothing):
         losses, chances = kernels.small_cross_entropy(x, _places(target, x.shape[1]))
         return _reduced_rows(losses, reduction), chances
     losses, levels = kernels.cross_entropy(x, target, weight, ignore_index=ignore_index, label_smoothing=smoothing)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.mostly_zeros import Picked
 from ..autograd.op import Op, linear, op
 from ..constants import FLOAT32, FLOAT64, ones
 from ..kernels.products import total
@@ -197,6 +198,10 @@ def _log_softmax(x: Any, axis: int) -> Any:
 
 
 def _log_softmax_pull(g: Any, out: Any, axis: int) -> Any:
+    if type(g) is Picked:
+        if axis == 1 and out.dtype == g.dtype and out.flags.c_contiguous:
+            return _kernels().log_softmax_backward_picked(g.values, g.places, out)
+        g = g.dense()
     if (g.size >= _LARGE or g.dtype.itemsize == 2) and g.dtype == out.dtype:
         return _kernels().log_softmax_backward(g, out, axis=axis)
     return g - np.exp(out) * _sum(g, (axis,), True)
@@ -210,6 +215,7 @@ log_softmax_pull: Op = op(
     out=lambda h, g, out, axis: -h * np.exp(out) * np.sum(g, axis=axis, keepdims=True),
 )
 log_softmax: Op = op("LogSoftmaxBackward0", _log_softmax, x=lambda g, out, axis: log_softmax_pull(g, out, axis=axis))
+log_softmax.takes_picked = True
 
 # --- extrema ---
 

@@ -26,7 +26,7 @@ RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names.split
 UPWARDS = {
     ("ops", "autograd.op"): "the words operations are written in",
     ("ops", "autograd.fit"): "the transposes of broadcasting",
-    ("ops.embedding", "arrays.rows"): "the gradient of a table: the rows that were used",
+    ("ops", "arrays.mostly_zeros"): "gradients of tables and of classes picked: the few values that are not zero",
     ("ops.scatter_reduce", "tensor"): "products ask whether their zeros have a history",
     ("arrays.batched_indexing", "functional.registry"): "the methods that index",
     ("arrays.fallback", "utils._pytree"): "plain Python; its place is torch's",

@@ -100,6 +100,7 @@ HOOKS = {
     "tensor_from_parts": _tensor_from_parts,
     "parameter_from_tensor": _parameter_from_tensor,
     "parts_of_tensor": _parts_of_tensor,
+    "parts_of_sparse": lambda tensor: None,
     "reduce_value": _reduce_value,
     "is_tensor": lambda value: isinstance(value, Tensor),
     "is_available": lambda kind: False,

@@ -112,6 +112,26 @@ def parts_of_tensor(tensor: Any) -> TensorParts:
     )  # fmt: skip
 
 
+def parts_of_sparse(tensor: Any) -> tuple[Any, tuple[Any, ...]] | None:
+    """The layout of a sparse tensor and the dense tensors it is made of, as files keep them; None for a dense one."""
+    if not tensor.is_sparse:
+        return None
+    if tensor.is_sparse_csr:
+        ordered = tensor.coalesce()
+        return tensor.layout, (ordered.crow_indices(), ordered.col_indices(), ordered.values(), tensor.shape)
+    return tensor.layout, (tensor._indices(), tensor._values(), tensor.shape, tensor.is_coalesced())
+
+
+def sparse_from_parts(layout: str, parts: tuple[Any, ...]) -> Any:
+    """The reverse; `parts` may be any four values."""
+    from pullback.sparse import sparse_coo_tensor, sparse_csr_tensor
+
+    if layout == "sparse_csr":
+        return sparse_csr_tensor(*parts)
+    places, entries, shape, *ordered = parts  # before torch 2.1 files did not say whether places are in order
+    return sparse_coo_tensor(places, entries, shape, is_coalesced=bool(ordered and ordered[0]))
+
+
 # What tensors have of their own without a default on their class. A `.jac` is not saved, as a `.grad` is not.
 _OWN = frozenset({"_array", "_idle_hooks", "jac", "persistent"})
 
@@ -182,11 +202,14 @@ def layout_from_name(name: str) -> Any:
 
 
 def reduce_value(value: Any) -> tuple[str, tuple[Any, ...] | None] | None:
-    """How a file spells a size, device or dtype: the global's name and its arguments, or None for all else."""
+    """How a file spells a size, device, dtype or layout: the global's name and its arguments, or None for all else."""
     from pullback.device import device
     from pullback.dtypes import dtype
+    from pullback.layout import layout
     from pullback.size import Size
 
+    if isinstance(value, layout):
+        return "torch.serialization _get_layout", (repr(value),)
     if isinstance(value, dtype):
         return f"torch {value.name}", None
     if isinstance(value, Size):

@@ -20,7 +20,6 @@ _BLOCKED_MODULES = frozenset(("os", "sys", "posix", "nt"))
 _PYTHON2_MODULES = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 _UNSUPPORTED = {
     "torch._utils._rebuild_qtensor": "quantized tensors",
-    "torch._utils._rebuild_sparse_tensor": "sparse tensors",
     "torch._utils._rebuild_nested_tensor": "nested tensors",
     "torch._utils._rebuild_meta_tensor_no_storage": "tensors on the meta device, which have no data",
     "torch._utils._rebuild_wrapper_subclass": "wrapper subclasses of tensors",
@@ -253,12 +252,10 @@ def _device(kind: str, index: int | None = None) -> Any:
 
 
 def _layout(name: str) -> Any:
-    if name != "torch.strided":
+    kind, _, layout = name.partition(".") if type(name) is str else ("", "", "")
+    if kind != "torch" or layout not in ("strided", "sparse_coo", "sparse_csr"):
         raise CheckpointError(f"Tensors with layout {name!r:.50} are not supported here.")
-    try:
-        return bridge.layout_from_name("strided")
-    except AttributeError as error:
-        raise CheckpointError(str(error)) from error
+    return bridge.layout_from_name(layout)
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -149,6 +149,19 @@ def _tensor_v3(
     return _view(storage, name, offset, size, stride, requires_grad, metadata)
 
 
+def _sparse(layout: Any, parts: Any) -> Any:
+    name = getattr(layout, "name", None)
+    if name not in ("sparse_coo", "sparse_csr"):
+        raise CheckpointError(f"Sparse tensors of layout {layout!r:.50} are not supported here.")
+    dense = parts[: 2 if name == "sparse_coo" else 3] if type(parts) is tuple and 3 <= len(parts) <= 4 else ()
+    if not dense or not all(map(bridge.is_tensor, dense)):
+        raise TypeError("a sparse tensor needs places, values and a size")
+    try:
+        return bridge.sparse_from_parts(name, parts)
+    except (RuntimeError, ValueError, IndexError) as error:
+        raise CheckpointError(f"A sparse tensor in the checkpoint does not hold together: {error}") from error
+
+
 def _parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
     if not bridge.is_tensor(data) or type(requires_grad) is not bool:
         raise TypeError("a parameter needs a tensor and a boolean requires_grad")
@@ -186,6 +199,7 @@ REBUILDERS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor": _tensor,
     "torch._utils._rebuild_tensor_v2": _tensor_v2,
     "torch._utils._rebuild_tensor_v3": _tensor_v3,
+    "torch._utils._rebuild_sparse_tensor": _sparse,
     "torch._utils._rebuild_parameter": _parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
     "torch._tensor._rebuild_from_type_v2": _from_type,

@@ -54,6 +54,9 @@ class Storages:
 
     def reduce_tensor(self, tensor: Any) -> tuple[Global, tuple[Any, ...]]:
         """The call that rebuilds `tensor`."""
+        sparse = bridge.parts_of_sparse(tensor)
+        if sparse is not None:
+            return Global("torch._utils _rebuild_sparse_tensor"), sparse
         parts = bridge.parts_of_tensor(tensor)
         key, is_typed = self._register(parts)
         count = parts.storage.nbytes

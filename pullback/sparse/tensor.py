@@ -7,6 +7,7 @@ form of its own here is computed on the dense tensor: right, if not small. Loade
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any
@@ -136,6 +137,15 @@ class SparseTensor(Tensor):
         return make(ordered._places, ordered._entries, self.shape, True, sparse_csr)
 
     to_sparse_coo = to_sparse
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SparseTensor:
+        if id(self) not in memo:
+            places, entries = copy.deepcopy((self._places, self._entries), memo)
+            memo[id(self)] = make(places, entries, self.shape, self._ordered, self._layout)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return make, (self._places, self._entries, tuple(self.shape), self._ordered, self._layout)
 
     def __repr__(self) -> str:
         indices = repr(self._places).replace("\n", "\n" + 15 * " ")

@@ -1,12 +1,14 @@
 """Checkpoints of real tensors: the bridge between files and the tensor class."""
 
+import copy
 import io
+import pickle
 
 import numpy as np
 import pytest
 
 import pullback
-from pullback.serialization import bridge, load, safetensors, save
+from pullback.serialization import CheckpointError, bridge, load, safetensors, save
 
 needs_tensor = pytest.mark.skipif(not hasattr(pullback, "Tensor"), reason="needs the tensor class")
 
@@ -105,3 +107,57 @@ def test_safetensors_of_tensors(tmp_path):
     with pytest.raises(RuntimeError, match="share memory"):
         safetensors.save({"a": value["a"], "b": value["a"][0]})
     assert len(safetensors.save({"a": value["a"][0], "b": value["a"][1]})) > 24
+
+
+SPARSE = {
+    "coalesced": lambda t: t.eye(3).to_sparse(),
+    "twice at one place": lambda t: t.sparse_coo_tensor(t.tensor([[0, 2, 0], [1, 0, 1]]), t.tensor([1.0, 2.0, 4.0]), (3, 4)),
+    "dense dims": lambda t: t.sparse_coo_tensor(t.tensor([[0, 2]]), t.ones(2, 5), (3, 5)),
+    "rows": lambda t: t.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]]).to_sparse_csr(),
+    "nothing": lambda t: t.sparse_coo_tensor(size=(2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", SPARSE)
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_sparse_tensors_travel_between_the_libraries(name, weights_only):
+    torch = pytest.importorskip("torch")
+    for writer, reader in ((pullback, pullback), (torch, pullback), (pullback, torch)):
+        before = SPARSE[name](writer)
+        writer.save({"a": before, "b": before}, buffer := io.BytesIO())
+        loaded = reader.load(io.BytesIO(buffer.getvalue()), weights_only=weights_only)
+        after = loaded["a"]
+        assert after is loaded["b"] and str(after.layout) == str(before.layout) and after.dtype is reader.float32
+        assert after.to_dense().tolist() == before.to_dense().tolist()
+        assert name == "rows" or after.is_coalesced() == before.is_coalesced()
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
+def test_copies_of_sparse_tensors_are_sparse(copied):
+    for make in SPARSE.values():
+        before = make(pullback)
+        after = copied(before)
+        assert after.layout is before.layout and (after.to_dense() == before.to_dense()).all()
+        assert not after._values().numel() or after._values().data_ptr() != before._values().data_ptr()
+
+
+def test_sparse_tensors_whose_places_lie_outside_are_refused():
+    from pullback.sparse.tensor import make
+
+    wrong = make(pullback.tensor([[5]]), pullback.ones(1), (3,))
+    with pytest.raises(CheckpointError, match="does not hold together"):
+        round_trip(wrong)
+
+
+def test_layouts_are_saved_by_torchs_names():
+    torch = pytest.importorskip("torch")
+    save([pullback.strided, pullback.sparse_csr], buffer := io.BytesIO())
+    assert torch.load(io.BytesIO(buffer.getvalue())) == [torch.strided, torch.sparse_csr]
+    assert load(io.BytesIO(buffer.getvalue())) == [pullback.strided, pullback.sparse_csr]
+
+
+def test_a_whole_layer_in_the_format_before_1_6():
+    torch = pytest.importorskip("torch")
+    torch.save(layer := torch.nn.Linear(2, 3), buffer := io.BytesIO(), _use_new_zipfile_serialization=False)
+    loaded = load(io.BytesIO(buffer.getvalue()), weights_only=False)
+    assert type(loaded) is pullback.nn.Linear and loaded.weight.tolist() == layer.weight.tolist()

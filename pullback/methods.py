@@ -17,6 +17,7 @@ from .functional.operands import wrap_dim
 from .functional.registry import IN_PLACE, METHODS, load, on_load
 from .notices import warn_user
 from .ops import casting, pointwise
+from .ops.striding import owner_of
 from .size import Size, SizeAttribute, element_count
 from .tensor import Tensor
 
@@ -96,13 +97,6 @@ def _plain_strides(array: np.ndarray, strides: tuple) -> tuple:
         result.append(step)
         step *= max(n, 1)
     return tuple(reversed(result))
-
-
-def owner_of(array: np.ndarray) -> np.ndarray:
-    """The array that owns the memory another looks at."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 def storage_offset(self: Tensor) -> int:
@@ -377,7 +371,8 @@ PROTOCOL: dict[str, Any] = {
     "T": property(transposed), "mT": property(matrix_transposed), "mH": property(adjoint), "H": property(hermitian),
     "real": property(real, lambda self, value: set_part(real(self), value)),
     "imag": property(imag, lambda self, value: set_part(imag(self), value)),
-    "__getitem__": indexing.getitem, "__setitem__": indexing.setitem, "__len__": length, "__iter__": iterate,
+    "__getitem__": indexing.getitem, "__setitem__": indexing.setitem, "__delitem__": indexing.delitem,
+    "__len__": length, "__iter__": iterate,
     "__reversed__": turned_round, "__contains__": contains, "__bool__": to_bool, "__index__": to_index,
     "__float__": lambda self: _scalar(self, float), "__int__": lambda self: _scalar(self, int),
     "__complex__": lambda self: _scalar(self, complex),

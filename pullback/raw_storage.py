@@ -12,7 +12,7 @@ import numpy as np
 
 from .device import cpu, device
 from .dtypes import dtype, from_numpy_dtype
-from .methods import owner_of
+from .ops.striding import owner_of
 from .tensor import Tensor
 
 

@@ -127,11 +127,11 @@ def _mean(x: Any, axis: tuple, keepdims: Any) -> Any:
     return _sum(x, axis, keepdims) / count
 
 
-def _mean_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
+def mean_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
     return spread(g / max(count_of(x_shape, axis), 1), x_shape, axis, keepdims)
 
 
-mean_axes: Op = linear("MeanBackward1", _mean, x=_mean_transpose)
+mean_axes: Op = linear("MeanBackward1", _mean, x=mean_transpose)
 
 
 def _mean_all(x: Any) -> Any:

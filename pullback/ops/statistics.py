@@ -13,7 +13,7 @@ import numpy as np
 from ..autograd.op import Op, conjugate, op
 from .cumulative import has_zeros, products_before
 from .pointwise import fill
-from .reductions import count_of, spread, sum_axes, unkeep
+from .reductions import count_of, mean_axes, mean_transpose, spread, sum_axes, unkeep
 from .shape import permute, reshape
 from .striding import in_order
 
@@ -56,33 +56,23 @@ variance: Op = op("VarBackward0", _variance, x=_variance_pullback)
 deviation: Op = op("StdBackward0", _deviation, x=_deviation_pullback)
 
 
-def _mean(x: Any, axis: tuple, keepdims: Any) -> Any:
-    from .reductions import mean_axes
-
-    return mean_axes.forward(x, axis, keepdims)
-
-
-def _mean_pullback(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
-    return spread(g / max(count_of(x_shape, axis), 1), x_shape, axis, keepdims)
-
-
 variance_mean: Op = op(
     "VarMeanBackward0",
-    lambda x, axis, keepdims, correction: (_variance(x, axis, keepdims, correction), _mean(x, axis, keepdims)),
+    lambda x, axis, keepdims, correction: (_variance(x, axis, keepdims, correction), mean_axes.forward(x, axis, keepdims)),
     inputs=("x",),
     outputs=0,
     joint=lambda g, x, x_shape, axis, keepdims, correction: (
-        _variance_pullback(g[0], x, axis, keepdims, correction) + _mean_pullback(g[1], x_shape, axis, keepdims),
+        _variance_pullback(g[0], x, axis, keepdims, correction) + mean_transpose(g[1], x_shape, axis, keepdims),
     ),
 )
 deviation_mean: Op = op(
     "StdMeanBackward0",
-    lambda x, axis, keepdims, correction: (_deviation(x, axis, keepdims, correction), _mean(x, axis, keepdims)),
+    lambda x, axis, keepdims, correction: (_deviation(x, axis, keepdims, correction), mean_axes.forward(x, axis, keepdims)),
     inputs=("x",),
     outputs=0,
     joint=lambda g, x, outs, x_shape, axis, keepdims, correction: (
         _deviation_pullback(g[0], x, outs[0], axis, keepdims, correction)
-        + _mean_pullback(g[1], x_shape, axis, keepdims),
+        + mean_transpose(g[1], x_shape, axis, keepdims),
     ),
 )
 

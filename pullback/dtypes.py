@@ -172,7 +172,7 @@ def from_numpy_dtype(numpy_dtype: np.dtype) -> dtype:
     if by_name is not None and by_name.numpy == numpy_dtype:
         return by_name
     raise TypeError(
-        f"can't convert np.ndarray of type numpy.{numpy_dtype.name}_. The only supported types are: float64, float32, "
+        f"can't convert np.ndarray of type numpy.{numpy_dtype.type.__name__}. The only supported types are: float64, float32, "
         "float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
     )
 

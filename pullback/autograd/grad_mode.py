@@ -137,6 +137,8 @@ class set_grad_enabled(ModeSwitch):
     """Switch recording on or off: takes effect at once, and as a context manager undoes itself at the end."""
 
     def __init__(self, mode: bool) -> None:
+        if type(mode).__name__ not in ("bool", "bool_"):  # Python's or NumPy's
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
         self.mode: bool = bool(mode)
         self._previous = current_mode()
         set_mode(self._previous.replace(grad=self.mode))

@@ -16,6 +16,8 @@ from ..autograd.tape import apply, binary, wrap
 from ..tensor import Tensor
 from .operands import NUMBERS, as_tensor, broadcast_error, operand, promote
 
+ONE_VALUE = "the value must be a number or a Tensor without dims"
+
 
 def need_tensor(value: Any, function: str, name: str = "input", position: int = 1) -> Tensor:
     """The value as a tensor; a number is an error in torch's words."""
@@ -29,13 +31,12 @@ def need_tensor(value: Any, function: str, name: str = "input", position: int = 
     return as_tensor(value, name, function)
 
 
-def invalid_combination(function: str, *values: Any) -> TypeError:
+def invalid_combination(
+    function: str, *values: Any, wanted: str = "a Tensor is needed first. Make one of a number with torch.tensor(number)"
+) -> TypeError:
     """Torch's complaint when no overload takes these arguments."""
     kinds = ", ".join("Tensor" if isinstance(value, Tensor) else type(value).__name__ for value in values)
-    return TypeError(
-        f"{function}() received an invalid combination of arguments - got ({kinds}), but a Tensor is needed first. "
-        "Make one of a number with torch.tensor(number)."
-    )
+    return TypeError(f"{function}() received an invalid combination of arguments - got ({kinds}), but {wanted}.")
 
 
 def need_one_tensor(function: str, *values: Any) -> None:

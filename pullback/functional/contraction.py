@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd import autocast
 from ..autograd.tape import apply, wrap
+from ..notices import warn_user
 from ..ops import matmul as ops
 from ..ops import norms, pointwise
 from ..ops import shape as shapes
@@ -363,6 +364,11 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
             raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
         if 3 not in shape:
             raise RuntimeError("no dimension of size 3 in input")
+        warn_user(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
+            "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a "
+            "future release."
+        )
         dim = shape.index(3)
     return cross_product(input, other, dim)
 

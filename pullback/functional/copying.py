@@ -17,7 +17,8 @@ from ..notices import warn_user
 from ..ops import casting as ops
 from ..ops import pointwise
 from ..tensor import Tensor
-from .operands import as_operand, broadcast_error
+from .checks import ONE_VALUE, invalid_combination
+from .operands import NUMBERS, as_operand, broadcast_error
 from .registry import FUNCTIONS, METHODS, public
 from .writing import plain_operands
 
@@ -155,6 +156,8 @@ def fill_(input: Tensor, value: Any) -> Tensor:
         raise RuntimeError(
             f"value cannot be converted to type {input.dtype.short_name} without overflow: it is complex"
         )
+    if not isinstance(value, (*NUMBERS, np.generic)):
+        raise invalid_combination("fill_", value, wanted=ONE_VALUE)
     return views.write_in_place(input, pointwise.fill, (), {"value": value}, _fill_over, overlap=True)
 
 

@@ -195,16 +195,21 @@ def _check_broadcast(have: tuple, want: tuple) -> None:
         fits = False
     if not fits:
         extra = len(want) - len(have)
-        for axis, n in enumerate(have):
-            if axis + extra >= 0 and n not in (1, want[axis + extra]):
-                raise RuntimeError(
-                    f"The expanded size of the tensor ({want[axis + extra]}) must match the existing size ({n}) at "
-                    f"non-singleton dimension {axis + extra}.  Target sizes: {list(want)}.  Tensor sizes: {list(have)}"
-                )
+        if extra < 0 and any(n != 1 for n in have[:-extra]):
+            raise RuntimeError(
+                f"expand(torch.FloatTensor{{{list(have)}}}, size={list(want)}): the number of sizes provided "
+                f"({len(want)}) must be greater or equal to the number of dimensions in the tensor ({len(have)})"
+            )
+        axis, n = next((i, n) for i, n in enumerate(have) if i + extra >= 0 and n not in (1, want[i + extra]))
         raise RuntimeError(
-            f"expand(torch.FloatTensor{{{list(have)}}}, size={list(want)}): the number of sizes provided "
-            f"({len(want)}) must be greater or equal to the number of dimensions in the tensor ({len(have)})"
+            f"The expanded size of the tensor ({want[axis + extra]}) must match the existing size ({n}) at "
+            f"non-singleton dimension {axis + extra}.  Target sizes: {list(want)}.  Tensor sizes: {list(have)}"
         )
+
+
+def delitem(x: Tensor, index: Any) -> None:
+    """`del x[index]`, which tensors do not do."""
+    raise TypeError("Tensor does not support deleting items. Select those that stay, as in x[1:] or x[mask].")
 
 
 def put_in_place(target: Tensor, value: Tensor, index: tuple[Any, ...], accumulate: bool) -> Tensor:

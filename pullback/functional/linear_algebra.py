@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays.batched import all_values
 from ..autograd.tape import wrap
+from ..notices import warn_user
 from ..tensor import Tensor
 from .registry import public
 
@@ -82,6 +83,10 @@ def matrix_exp(input: Tensor) -> Tensor:
     return matrix_exp(input)
 
 
+def _older(name: str, newer: str) -> None:
+    warn_user(f"torch.{name} is deprecated in favor of torch.linalg.{newer} and will be removed in a future PyTorch release.")
+
+
 # --- Cholesky ---
 
 
@@ -91,6 +96,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     from ..linalg.checks import float_square, raise_on
     from ..linalg.factorizations import cholesky_ex, not_positive
 
+    _older("cholesky", "cholesky")
     factors, info = cholesky_ex(float_square(input, "cholesky"), upper=upper)
     raise_on(info, "cholesky", not_positive)
     return factors
@@ -126,6 +132,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     """L and U in one matrix, and pivots (and info)."""
     from ..linalg.factorizations import lu_factor_ex
 
+    _older("lu", "lu_factor / torch.linalg.lu_factor_ex")
     result = lu_factor_ex(A, pivot=pivot)
     return result if get_infos else (result.LU, result.pivots)
 
@@ -161,6 +168,7 @@ def qr(input: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
     from ..linalg import qr
     from ..linalg.older_results import QR
 
+    _older("qr", "qr")
     return QR(*qr(input, "reduced" if some else "complete"))
 
 
@@ -225,6 +233,7 @@ def triangular_solve(
     from ..linalg.checks import matrix, square
     from ..linalg.older_results import TriangularSolve
 
+    _older("triangular_solve", "solve_triangular")
     matrix(input, "torch.triangular_solve", "b")
     square(A, "torch.triangular_solve")
     factor = A.mT if transpose else A

@@ -13,7 +13,7 @@ from ..autograd.tape import wrap
 from ..dtypes import default_dtype, dtype, from_numpy_dtype, number_in, result_dtype, scalar_dtype
 from ..ops.casting import cast
 from ..tensor import Tensor
-from .refusals import must_be_tensor
+from .refusals import must_be_sizes, must_be_tensor
 
 NUMBERS: tuple[Any, ...] = (int, float, complex)  # bool is an int
 
@@ -178,7 +178,7 @@ def sizes_of(args: tuple[Any, ...]) -> tuple[int, ...]:
 def _size(value: Any) -> int:
     if hasattr(value, "__index__") and type(value) is not bool:
         return value.__index__()
-    raise TypeError(f"argument 'size' must be tuple of ints, but found element of type {type(value).__name__}")
+    raise must_be_sizes(value)
 
 
 def broadcast_error(a: tuple[Any, ...], b: tuple[Any, ...]) -> RuntimeError:

@@ -334,7 +334,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     kind = condition._array.dtype
     if kind.kind != "b" and kind != np.uint8:
         raise RuntimeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype!r}"
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.type_name}"
         )
     mask = condition if kind.kind == "b" else wrap(condition._array != 0)
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):

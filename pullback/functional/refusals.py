@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from ..notices import PACKAGE
@@ -17,6 +17,15 @@ from ..tensor import Tensor
 def must_be_tensor(value: Any) -> TypeError:
     """Torch's complaint about an argument of the public function that is running."""
     return _complaint(value, _outwards(sys._getframe(1)))
+
+
+def must_be_sizes(value: Any) -> TypeError:
+    """Torch's complaint about something that is no size, in a call of the public function that is running."""
+    code = next((frame.f_code for frame in _outwards(sys._getframe(1)) if _is_public(frame.f_code)), None)
+    given = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :][:1] if code else ()  # as in reshape(x, *shape)
+    name = given[0] if given and given[0] in ("shape", "dims", "repeats") else "size"
+    function = f"{code.co_name}(): " if code else ""
+    return TypeError(f"{function}argument '{name}' (position 1) must be tuple of ints, not {type(value).__name__}")
 
 
 def blame_argument(error: BaseException) -> None:
@@ -39,13 +48,15 @@ def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
+def _is_public(code: CodeType) -> bool:
+    modules = (sys.modules.get(name) for name in ("pullback", "pullback.nn.functional"))
+    return any(code.co_name in vars(each) for each in (Tensor, *modules) if each is not None)
+
+
 def _place(value: Any, frame: FrameType) -> tuple[str, str, int] | None:
     """Function, argument and its position, if the frame runs a public function that was given this value."""
-    from .registry import FUNCTIONS
-
     code = frame.f_code
-    layers: Any = sys.modules.get("pullback.nn.functional")
-    if code.co_name in FUNCTIONS or code.co_name in vars(layers or sys):
+    if _is_public(code):
         for position, name in enumerate(code.co_varnames[: code.co_argcount], 1):
             if name != "self" and frame.f_locals.get(name) is value:
                 return code.co_name, name, position

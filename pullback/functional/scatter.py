@@ -18,6 +18,7 @@ from ..ops import indexing
 from ..ops import scatter as ops
 from ..ops import scatter_reduce as reductions
 from ..tensor import Tensor
+from .checks import ONE_VALUE, invalid_combination
 from .index_parsing import FULL, parse
 from .indexing import check_fits, put_in_place
 from .operands import NUMBERS, broadcast_error, number_tensor, wrap_dim
@@ -312,7 +313,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 def _broadcast_mask(input: Tensor, mask: Tensor, function: str) -> None:
     if mask._array.dtype.kind != "b":
-        raise RuntimeError(f"{function} only supports boolean masks, but got mask with dtype {mask.dtype!r}")
+        raise RuntimeError(f"{function} only supports boolean masks, but got mask with dtype {mask.dtype.short_name}")
     if input._array.shape == mask._array.shape:
         return
     try:
@@ -353,6 +354,8 @@ def _masked_fill_plan(input: Tensor, mask: Tensor, value: Any) -> tuple:
         return indexing.masked_fill_from, value
     if isinstance(value, complex) and input._array.dtype.kind != "c":
         raise RuntimeError("value cannot be converted to type float without overflow: it is complex")
+    if not isinstance(value, (*NUMBERS, np.generic)):
+        raise invalid_combination("masked_fill", mask, value, wanted=ONE_VALUE)
     return indexing.masked_fill, number_tensor(value, input)
 
 

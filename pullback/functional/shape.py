@@ -39,7 +39,8 @@ def infer_shape(sizes: tuple[Any, ...], count: int) -> tuple[Any, ...]:
     if unknown > 1:
         raise RuntimeError("only one dimension can be inferred")
     if any(n < -1 for n in sizes):
-        raise RuntimeError(f"invalid shape dimension {min(sizes)}")
+        place = next(i for i, n in enumerate(sizes) if n < -1)
+        raise RuntimeError(f"invalid shape dimension {sizes[place]} at index {place} of shape {list(sizes)}")
     if unknown:
         known = -known
         if known == 0:
@@ -337,7 +338,7 @@ def expand(input: Tensor, *sizes: Any, implicit: bool = False, size: Any = None)
     extra = len(wanted) - len(shape)
     if extra < 0:
         raise RuntimeError(
-            f"expand({{{list(shape)}}}, size={list(wanted)}): the number of sizes provided ({len(wanted)}) must be "
+            f"expand({input.type()}{{{list(shape)}}}, size={list(wanted)}): the number of sizes provided ({len(wanted)}) must be "
             f"greater or equal to the number of dimensions in the tensor ({len(shape)})"
         )
     if shape == wanted[extra:] and (not extra or min(wanted[:extra]) >= 0):

@@ -305,6 +305,8 @@ class Optimizer:
 
 
 def _typename(value: Any) -> str:
+    if isinstance(value, pullback.Tensor):
+        return value.type()
     kind = type(value)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 

@@ -162,7 +162,7 @@ class SparseTensor(Tensor):
 
 # Facts about shape and type, which the empty array inside answers.
 _FACTS = frozenset({"__get__", "size", "dim", "ndimension", "numel", "nelement", "is_floating_point", "is_complex",
-                    "__len__", "element_size", "get_device"})  # fmt: skip
+                    "__len__", "element_size", "get_device", "sparse_mask"})  # fmt: skip
 
 
 def make(places: Tensor, entries: Tensor, shape: Any, ordered: bool = False, layout: layout_type = sparse_coo) -> SparseTensor:

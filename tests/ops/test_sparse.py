@@ -95,6 +95,7 @@ LOSSES = {
     "ordered": lambda t, a, x: (a.coalesce().values() ** 2).sum() + x.sum(),
     "sum": lambda t, a, x: t.sparse.sum(a, 0).to_dense().pow(2).sum() * x.sum(),
     "dense": lambda t, a, x: (a.to_dense() @ x).tanh().sum(),
+    "mask": lambda t, a, x: (x.t().sparse_mask(a.detach()).to_dense() * x.t()).sum() + t.sparse.sum(a),
 }
 
 

@@ -91,6 +91,8 @@ FUNCTIONS: dict[str, str] = {
     "erfc": "special_functions",
     "erfinv": "special_functions",
     "expand_copy": "subviews",
+    "fake_quantize_per_channel_affine": "quantization",
+    "fake_quantize_per_tensor_affine": "quantization",
     "feature_alpha_dropout": "layers",
     "feature_alpha_dropout_": "layers",
     "feature_dropout": "layers",

@@ -1,0 +1,35 @@
+"""Fake quantization: numbers rounded to the steps of a quantized range, and handed on as floating point numbers.
+
+Cotangents pass where the number fell inside the range. Steps and zero points have no gradients, as in torch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import Op, op
+
+
+def _step(x: Any, scale: Any, zero_point: Any) -> Any:
+    return np.rint(x * (1 / scale)) + zero_point
+
+
+def _fake_quantize(x: Any, scale: Any, zero_point: Any, low: int, high: int) -> Any:
+    step = np.fmin(np.fmax(_step(x, scale, zero_point), low), high)  # these two let NaN go to the lower end
+    return np.asarray((step - zero_point) * scale).astype(np.asarray(x).dtype)
+
+
+def _pulled(g: Any, x: Any, scale: Any, zero_point: Any, low: int, high: int) -> Any:
+    step = _step(x, scale, zero_point)
+    return np.where((step >= low) & (step <= high), g, 0)
+
+
+def _op(node: str) -> Op:
+    return op(node, _fake_quantize, kind="elementwise_pull", x=_pulled, scale=None, zero_point=None)
+
+
+fake_quantize: Op = _op("FakeQuantizePerTensorAffineCachemaskBackward0")
+fake_quantize_by_tensors: Op = _op("FakeQuantizePerTensorAffineCachemaskTensorQparamsBackward0")
+fake_quantize_channels: Op = _op("FakeQuantizePerChannelAffineCachemaskBackward0")

@@ -109,11 +109,11 @@ def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Any:
 
 
 def sparse_mask(self: Tensor, mask: Any) -> Any:
-    """The elements of this tensor at the places of a sparse one."""
+    """The elements of this tensor at the places of a sparse one; twice at a place that it has twice."""
     from ..sparse.tensor import make
 
-    places = mask.coalesce()._indices()
-    return make(places, self[tuple(places)], self.shape, True)
+    places = mask._indices()
+    return make(places, self[tuple(places)], self.shape, mask.is_coalesced())
 
 
 def as_subclass(self: Tensor, cls: type[Any]) -> Any:

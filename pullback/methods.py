@@ -345,6 +345,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
     raise ValueError(f"invalid type: {dtype!r}")
 
 
+_OTHER_PLACES = "is_cuda is_mps is_xpu is_mtia is_ipu is_xla is_vulkan is_maia is_meta is_mkldnn"
+_OTHER_KINDS = "is_sparse is_sparse_csr is_quantized is_nested"
 PROTOCOL: dict[str, Any] = {
     "size": SizeAttribute(element_count), "numel": numel, "nelement": numel, "stride": stride, "storage_offset": storage_offset,
     "is_contiguous": is_contiguous, "item": item, "tolist": tolist, "type": type_,
@@ -357,17 +359,13 @@ PROTOCOL: dict[str, Any] = {
     "is_complex": lambda self: self._array.dtype.kind == "c",
     "is_signed": lambda self: self._array.dtype.kind not in "bu",
     "is_conj": lambda self: False, "is_neg": lambda self: False,
-    "is_cuda": property(lambda self: False), "is_cpu": property(lambda self: True),
-    "is_sparse": property(lambda self: False), "is_quantized": property(lambda self: False),
-    "is_meta": property(lambda self: False), "is_mkldnn": property(lambda self: False), "is_nested": property(lambda self: False),
-    "is_mps": property(lambda self: False), "is_xpu": property(lambda self: False), "is_mtia": property(lambda self: False),
-    "is_ipu": property(lambda self: False), "is_xla": property(lambda self: False), "is_vulkan": property(lambda self: False),
-    "is_maia": property(lambda self: False), "is_sparse_csr": property(lambda self: False),
+    "is_cpu": property(lambda self: True),
+    **dict.fromkeys(_OTHER_PLACES.split(), property(lambda self: False)),
+    **dict.fromkeys(_OTHER_KINDS.split(), property(lambda self: False)),
     "dense_dim": lambda self: self._array.ndim, "sparse_dim": lambda self: 0,
     "get_device": lambda self: -1, "is_pinned": lambda self, device=None: False, "is_shared": lambda self: False,
     "pin_memory": lambda self, device=None: self, "share_memory_": lambda self: self,
     "cpu": lambda self, memory_format=None: self,
-    "resolve_conj": lambda self: self, "resolve_neg": lambda self: self,
     "T": property(transposed), "mT": property(matrix_transposed), "mH": property(adjoint), "H": property(hermitian),
     "real": property(real, lambda self, value: set_part(real(self), value)),
     "imag": property(imag, lambda self, value: set_part(imag(self), value)),
@@ -388,9 +386,7 @@ _SENTENCES = {
     "is_floating_point": "Whether the elements are floats.", "is_complex": "Whether the elements are complex numbers.",
     "is_signed": "Whether the dtype has negative numbers.", "is_conj": "False: conjugation is done at once.",
     "is_neg": "False: negation is done at once.", "is_cpu": "True: every tensor lives in main memory.",
-    "is_cuda is_mps is_xpu is_mtia is_ipu is_xla is_vulkan is_maia is_meta is_mkldnn":
-    "False: every tensor lives in main memory.",
-    "is_sparse is_sparse_csr is_quantized is_nested": "False: every tensor is a plain dense one.",
+    _OTHER_PLACES: "False: every tensor lives in main memory.", _OTHER_KINDS: "False: every tensor is a plain dense one.",
     "dense_dim": "The number of dims, all of which are dense.", "sparse_dim": "0: no dim is sparse.",
     "get_device": "-1: main memory has no number.", "is_pinned": "False: there is no pinned memory.",
     "is_shared": "False: memory belongs to one process.", "pin_memory share_memory_ cpu": "The tensor itself.",

@@ -1,4 +1,4 @@
-"""Copies, casts and fills: clone, to, copy_, fill_, zero_, contiguous, the dtype methods; questions about dtypes."""
+"""Copies, casts and fills: clone, to, copy_, fill_, zero_, contiguous, the dtype methods, detach."""
 
 from __future__ import annotations
 
@@ -192,74 +192,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
     return apply(pointwise.fill, (input,), {"value": value})
 
 
-# --- questions about tensors ---
-
-
-@public(method=False)
-def is_floating_point(input: Tensor) -> bool:
-    """Whether the elements are floating point numbers."""
-    return input._array.dtype.kind in "fV"
-
-
-@public(method=False)
-def is_complex(input: Tensor) -> bool:
-    """Whether the elements are complex numbers."""
-    return input._array.dtype.kind == "c"
-
-
-@public(method=False)
-def is_conj(input: Tensor) -> bool:
-    """False: conjugation happens at once here."""
-    return False
-
-
-@public(method=False)
-def is_neg(input: Tensor) -> bool:
-    """False: negation happens at once here."""
-    return False
-
-
-@public(method=False)
-def is_signed(input: Tensor) -> bool:
-    """Whether the dtype has negative numbers."""
-    return input._array.dtype.kind not in "bu"
-
-
-@public(method=False)
-def is_inference(input: Tensor) -> bool:
-    """Whether the tensor was made in inference mode."""
-    return input._inference
-
-
-@public()
-def is_nonzero(input: Tensor) -> bool:
-    """Whether the one element is not zero."""
-    count = input._array.size
-    if count != 1:
-        which = "no values" if count == 0 else "more than one value"
-        raise RuntimeError(f"Boolean value of Tensor with {which} is ambiguous")
-    return bool(input._array.item() if input._array.dtype.kind != "V" else input._array.astype(np.float32).item())
-
-
-@public()
-def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether the shapes are equal."""
-    return input._array.shape == other._array.shape
-
-
-@public(function=False)
-def is_set_to(input: Tensor, tensor: Tensor) -> bool:
-    """Whether both look at the same memory in the same way."""
-    a, b = input.memory(), tensor.memory()
-    return (
-        a.shape == b.shape and a.strides == b.strides and a.__array_interface__["data"] == b.__array_interface__["data"]
-    )
-
-
-@public(method=False)
-def numel(input: Tensor) -> int:
-    """The number of elements."""
-    return int(input._array.size)
+# --- without the history ---
 
 
 @public(method=False)

@@ -13,7 +13,7 @@ from ..autograd.tape import wrap
 from ..dtypes import as_dtype
 from ..notices import warn_user
 from ..tensor import Tensor
-from .registry import FUNCTIONS, METHODS
+from .registry import FUNCTIONS, METHODS, public
 
 
 def _question(name: str) -> Any:
@@ -33,6 +33,21 @@ def is_nonzero(input: Tensor) -> bool:
         which = "no values" if input.numel() == 0 else "more than one value"
         raise RuntimeError(f"Boolean value of Tensor with {which} is ambiguous")
     return bool(input)
+
+
+@public()
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether the shapes are equal."""
+    return input._array.shape == other._array.shape
+
+
+@public(function=False)
+def is_set_to(input: Tensor, tensor: Tensor) -> bool:
+    """Whether both look at the same memory in the same way."""
+    a, b = input.memory(), tensor.memory()
+    return (
+        a.shape == b.shape and a.strides == b.strides and a.__array_interface__["data"] == b.__array_interface__["data"]
+    )
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:

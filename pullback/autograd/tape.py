@@ -25,7 +25,7 @@ from .node import Node
 from .op import Op
 
 new_object: Callable[..., Any] = object.__new__
-LARGE = 1 << 15  # elements from which elementwise operations run block by block
+LARGE = 5 << 14  # elements from which elementwise operations may run block by block (`kernels.large.SMALL_BYTES`)
 
 
 def wrap(array: Any) -> Tensor:

@@ -88,9 +88,17 @@ heaviside: Op = op(
     x=flat,
     values=lambda g, x: np.where(x == 0, g, 0),
 )
+
+
+def _ldexp(a: Any, b: Any) -> Any:
+    """a * 2**b, where 2**b alone may be too large or too small: in two halves, a whole number first."""
+    half = np.trunc(b * 0.5) if b.dtype.kind != "c" else b * 0.5
+    return (a * np.exp2(half) * np.exp2(b - half)).astype(a.dtype, copy=False)
+
+
 ldexp: Op = op(
     "LdexpBackward0",
-    lambda a, b: a * np.exp2(b),
+    _ldexp,
     kind="elementwise_pull",
     a=lambda g, b: g * conjugate(2.0**b),
     b=lambda g, out: g * conjugate(out) * 0.6931471805599453,

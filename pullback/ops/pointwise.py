@@ -325,10 +325,10 @@ frac: Op = elementwise("FracBackward0", lambda x: x - np.trunc(x), x=lambda: 1)
 
 
 def _round_to(x: Any, decimals: int) -> Any:
-    scale = 10.0 ** abs(decimals)
+    scale, kind = 10.0 ** abs(decimals), x.dtype
+    x = x.astype(np.float32) if kind.itemsize == 2 else x  # the scaled number may overflow half precision
     rounded = np.round(x * scale) / scale if decimals > 0 else np.round(x / scale) * scale
-    return rounded.astype(x.dtype, copy=False)
-
+    return rounded.astype(kind, copy=False)
 
 
 def _scaled(x: Any, factor: float) -> Any:

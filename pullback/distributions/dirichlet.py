@@ -34,7 +34,8 @@ class _DirichletSample(pullback.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
-        return _Dirichlet_backward(*ctx.saved_tensors, grad)
+        x, concentration = ctx.saved_tensors
+        return _Dirichlet_backward(x, concentration, grad)
 
 
 class Dirichlet(ExponentialFamily):

@@ -74,7 +74,7 @@ def sortable(x: Any) -> Any:
     return x.astype(np.float32) if x.dtype.kind == "V" else x
 
 
-def _insertions(row: Any, values: Any, side: str) -> Any:
+def _insertions(row: Any, values: Any, side: Any) -> Any:
     if row.dtype.kind == "f" and row.size and np.isnan(row[-1]):
         return _first_above(row, values, side == "left")
     return np.searchsorted(row, values, side)

@@ -50,7 +50,7 @@ class CausalBias(pullback.Tensor):
     def __torch_function__(cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         if func is pullback.nn.functional.scaled_dot_product_attention:
             return _attend(*args, **(kwargs or {}))
-        return super().__torch_function__(func, types, args, kwargs)
+        return super().__torch_function__(func, types, args, kwargs)  # type: ignore[misc]
 
 
 def _attend(query: Any, key: Any, value: Any, attn_mask: CausalBias, dropout_p: float = 0.0, is_causal: bool = False,

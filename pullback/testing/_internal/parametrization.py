@@ -62,9 +62,13 @@ def parametrize(
                 name = name_fn(*values)
             else:
                 name = "_".join(_name_of(key, each, number) for key, each in zip(names, values, strict=True))
-            yield Case(test, name, dict(zip(names, values, strict=True)), lambda _, own=given.decorators: own)
+            yield Case(test, name, dict(zip(names, values, strict=True)), _always(given.decorators))
 
     return lambda function: add_mark(function, mark)
+
+
+def _always(decorators: list[Any]) -> Callable[[dict[str, Any]], list[Any]]:
+    return lambda arguments: decorators
 
 
 def _name_of(key: str, value: Any, number: int) -> str:

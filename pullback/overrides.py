@@ -27,7 +27,7 @@ def is_tensor_like(inp: Any) -> bool:
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether somebody takes over: a mode, or one of the arguments."""
+    """Whether a `__torch_function__` takes over: that of a mode, or of one of the arguments."""
     return bool(settings.modes or settings.subclasses and takers_among(relevant_args))
 
 
@@ -119,7 +119,7 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
 
 @cache
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """Functions that ask nobody."""
+    """Functions that call no `__torch_function__`."""
     import pullback
 
     names = ("is_tensor", "tensor", "as_tensor", "from_numpy", "is_grad_enabled", "get_default_dtype")

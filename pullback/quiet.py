@@ -39,7 +39,7 @@ except ImportError:  # pragma: no cover - another NumPy
 
 
 def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose floating point warnings nobody hears."""
+    """The function with NumPy's floating point warnings switched off."""
 
     def quietly(*args: Any, **kwargs: Any) -> Any:
         token = silence()

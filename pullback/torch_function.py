@@ -81,7 +81,7 @@ def ask(function: Callable[..., Any], takers: list[Any], args: tuple[Any, ...], 
 
 
 def refuse(function: Callable[..., Any], takers: list[Any]) -> TypeError:
-    """The error when everybody who was asked returned NotImplemented."""
+    """The error when every `__torch_function__` returned NotImplemented."""
     from .overrides import resolve_name
 
     name = resolve_name(function) or getattr(function, "__name__", repr(function))
@@ -200,7 +200,7 @@ def redirect_everything() -> None:
 
 
 def claimed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call failed because an argument is a foreign object that nobody asked; from now on it is asked."""
+    """Whether a call failed because of a foreign object with a `__torch_function__`, which is called from now on."""
     if _Progress.tensor or not any(not isinstance(taker, Tensor) for taker in takers_among((*args, *kwargs.values()))):
         return False
     redirect_everything()
@@ -326,7 +326,7 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """A context in which nobody is asked."""
+    """A context in which no `__torch_function__` is called."""
 
     def __enter__(self) -> None:
         super().__enter__()

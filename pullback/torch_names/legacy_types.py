@@ -23,7 +23,7 @@ _DTYPES = {
 
 
 class tensortype(type):
-    """The type of `torch.FloatTensor` and its kin."""
+    """The type of `torch.FloatTensor` and the other legacy types."""
 
     dtype: dtypes.dtype
     is_cuda: bool

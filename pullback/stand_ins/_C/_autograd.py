@@ -17,7 +17,7 @@ __all__ = [
 
 
 def _unsafe_set_version_counter(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
-    """Make version counters say something else. Saved values are then no longer checked rightly."""
+    """Set version counters. The checks of saved values can no longer be relied on then."""
     for version in versions:
         if version < 0:
             raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")

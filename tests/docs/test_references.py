@@ -1,0 +1,22 @@
+"""Files that comments, docstrings and pages speak of are there: a file that moves takes its mentions along."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+MENTIONED = re.compile(r"`([\w./]+\.py)`|`((?:pullback|kernels|ops|autograd|functional|arrays|interop|torch_names|stand_ins)/[\w/]*)`")
+ELSEWHERE = {"conftest.py"}  # the reader's own
+
+
+def test_mentioned_files_exist():
+    files = [path for room in ("pullback", "tools", "benchmarks") for path in (ROOT / room).rglob("*.py")]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "howto").glob("*.md")]
+    names = {path.name for path in files}
+    missing = []
+    for path in [*files, *pages]:
+        for match in MENTIONED.finditer(path.read_text("utf-8")):
+            mentioned = match.group(1) or match.group(2)
+            places = (ROOT, ROOT / "pullback", path.parent, path.parent.parent)
+            if not any((place / mentioned).exists() for place in places) and mentioned not in names | ELSEWHERE:
+                missing.append((path.relative_to(ROOT).as_posix(), mentioned))
+    assert missing == []

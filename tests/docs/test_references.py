@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MENTIONED = re.compile(r"`([\w./]+\.py)`|`((?:pullback|kernels|ops|autograd|functional|arrays|interop|torch_names|stand_ins)/[\w/]*)`")
+ROOMS = "pullback|kernels|ops|autograd|functional|arrays|interop|torch_names|stand_ins"
+MENTIONED = re.compile(rf"`([\w./]+\.py)`|`((?:{ROOMS})/[\w/]*)`")
 ELSEWHERE = {"conftest.py"}  # the reader's own
 
 

@@ -187,3 +187,19 @@ def resize_tables(
     else:
         table = _linear(size, count, scale, align_corners, real)
     return table, transposed(table, size)
+
+
+def fixed_point(table: Table) -> Table:
+    """A table for bytes: its weights rounded to as many binary places as let the largest fit in 16 bits."""
+    places, weights = table
+    if weights is None:
+        return table
+    weights = weights.copy()
+    for k in range(places.shape[1] - 1, 0, -1):  # at the edges one input is read several times: with the sum of weights
+        again = places[:, k] == places[:, k - 1]
+        weights[:, k - 1] += np.where(again, weights[:, k], 0)
+        weights[:, k] = np.where(again, 0, weights[:, k])
+    digits = 0
+    while digits < 22 and int(0.5 + weights.max() * 2 ** (digits + 1)) < 1 << 15:
+        digits += 1
+    return places, np.trunc(weights * 2.0**digits + np.copysign(0.5, weights)) / 2.0**digits

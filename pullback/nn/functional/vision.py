@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...autograd.tape import apply
-from ...kernels.resampling import resize_tables
+from ...kernels.resampling import fixed_point, resize_tables
 from ...notices import warn_user
 from ...ops.vision import resample_op
 from ...tensor import Tensor
@@ -115,8 +115,7 @@ def _resize(
     if kind.kind in "biu":
         if kind.kind != "u":
             raise NotImplementedError(f"\"upsample_{mode}\" not implemented for '{input.dtype.type_name}'")
-        wide = _resize(input.float(), output, scales, mode, align_corners, antialias)
-        return wide.round().clamp(0, 255).to(input.dtype)
+        return _resize_image(input, output, scales, mode, align_corners, antialias)
     double = kind.itemsize == 8
     pairs = [
         resize_tables(mode, n, m, None if scales is None else scales[i], align_corners, antialias, double)
@@ -136,6 +135,20 @@ def _resize(
             "back": tuple(pairs[i][1] for i in order),
         },
     )
+
+
+def _resize_image(
+    input: Tensor, output: tuple, scales: tuple | None, mode: str, align_corners: bool, antialias: bool
+) -> Tensor:
+    """Of bytes: the last axis first, with weights of fixed point, and bytes again after each axis, as torch has it."""
+    op = resample_op(_NODE_NAMES[mode].format(len(output)))
+    for axis in reversed(range(len(output))):
+        size = input.shape[2 + axis]
+        scale = None if scales is None else scales[axis]
+        table, back = resize_tables(mode, size, output[axis], scale, align_corners, antialias, True)
+        params = {"axes": (axis + 2,), "tables": (fixed_point(table),), "back": (back,)}
+        input = (apply(op, (input.double(),), params) + 0.5).floor().clamp(0, 255).to(input.dtype)
+    return input
 
 
 def upsample(

@@ -26,6 +26,7 @@ from .op import Op
 
 new_object: Callable[..., Any] = object.__new__
 LARGE = 5 << 14  # elements from which elementwise operations may run block by block (`kernels.large.SMALL_BYTES`)
+LARGE_FACTOR = 1 << 14  # elements of a factor from which two products may run side by side
 
 
 def wrap(array: Any) -> Tensor:
@@ -182,6 +183,7 @@ def binary(
     saves less), and for plain arrays another `forward`.
     """
     forward, blocked, apart = forward or op.forward, op.blocked, op.blocked or op.side_by_side
+    many = LARGE_FACTOR if op.side_by_side else LARGE
     spread = blocked or op.kind == "linear"  # sums: their rules are nothing to spread over threads
     carefully: Callable[..., Any] = otherwise or (lambda a, b: apply(op, (a, b)))
 
@@ -205,7 +207,7 @@ def binary(
             mask = 0
         else:
             return carefully(a, b)
-        large = x.size >= LARGE
+        large = x.size >= many
         try:
             out = by_blocks(forward, x, y) if large and spread else forward(x, y)
         except RuntimeWarning:
@@ -305,7 +307,7 @@ def record(
 def make_node(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mask: int, outs: tuple[Any, ...]) -> Node:
     """The node of one application, with what its rules need saved."""
     out = outs[0]
-    large = out.size >= LARGE and (op.blocked or op.side_by_side)
+    large = out.size >= LARGE and op.blocked or out.size >= LARGE_FACTOR and op.side_by_side
     plan = op.plans.get(mask << 2) if out.dtype.kind == "f" and not large and not op.variadic else None
     if plan is None:
         plan = op.plan(mask, len(inputs), out.dtype.kind == "c", large)

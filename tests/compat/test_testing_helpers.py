@@ -2,6 +2,7 @@
 
 import unittest
 
+import numpy as np
 import pytest
 
 import pullback
@@ -136,3 +137,59 @@ def test_decorators_of_a_table_are_for_the_tests_they_name():
     assert not info.is_active(**asked, param_kwargs={"flag": 0})
     for key, other in (("cls_name", "TestOther"), ("test_name", "test_other"), ("dtype", pullback.float64)):
         assert not info.is_active(**{**asked, key: other}, param_kwargs={})
+
+
+def test_every_row_of_optimizers_can_be_used_and_refuses_what_it_says():
+    from pullback.testing._internal import common_optimizers as table
+
+    assert {row.name for row in table.optim_db} >= {"SGD", "Adam", "LBFGS", "SparseAdam"} and len(table.optim_db) == 14
+    for row in table.optim_db:
+        made = table._get_optim_inputs_including_global_cliquey_kwargs("cpu", pullback.float32, row)
+        assert len(made) > len(row.supported_impls)
+        for given in made:
+            row.optim_cls([pullback.nn.Parameter(pullback.ones(2))], **given.kwargs)
+        for wrong in row.optim_error_inputs_func("cpu", pullback.float32):
+            given = wrong.optimizer_error_input
+            params = [pullback.nn.Parameter(pullback.ones(2))] if given.params is None else given.params
+            expected = pytest.warns if wrong.error_type is UserWarning else pytest.raises
+            with expected(wrong.error_type, match=wrong.error_regex):
+                row.optim_cls(params, **given.kwargs)
+
+
+def test_tests_are_made_for_each_optimizer():
+    from pullback.testing._internal import common_optimizers as table
+
+    seen = []
+
+    class TestAll(common_utils.TestCase):
+        @table.optims(table.optim_db, dtypes=[pullback.float64])
+        def test_param_groups_lr(self, device, dtype, optim_info):
+            seen.append((optim_info.name, dtype))
+
+    scope = {"TestAll": TestAll}
+    common_device_type.instantiate_device_type_tests(TestAll, scope)
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(scope["TestAllCPU"]).run(result)
+    assert result.wasSuccessful() and ("Adam", pullback.float64) in seen and len(result.skipped) == 1
+
+
+def test_tracked_tensors_are_compared_in_their_order():
+    from pullback.testing._internal.common_optimizers import TensorTracker
+
+    tracker, case = TensorTracker({"atol": 0.1, "rtol": 0.0}), common_utils.TestCase()
+    tracker.add(pullback.zeros(2))
+    tracker.add(pullback.ones(2))
+    second = pullback.full((2,), 0.05)
+    tracker.pop_check_set(second, case)
+    assert (second == 0).all() and not tracker.all_popped()
+    with pytest.raises(AssertionError):
+        tracker.pop_check_set(second, case)
+
+
+def test_subsets_layers_and_arrays_of_text_are_compared_item_by_item():
+    case, data = common_utils.TestCase(), pullback.utils.data
+    one, other = (data.Subset(list(range(9)), places) for places in ([1, 2], [1, 3]))
+    case.assertEqual(one, data.Subset(list(range(9)), [1, 2]))
+    case.assertNotEqual(one, other)
+    case.assertEqual(np.array(["a", "b"]), np.array(["a", "b"]))
+    case.assertNotEqual(np.array(["a", "b"]), np.array(["a", "c"]))

@@ -121,6 +121,7 @@ class TestCase(unittest.TestCase):
         self, x: Any, y: Any, atol: float | None, rtol: float | None, equal_nan: bool, exact_dtype: bool
     ) -> None:
         again = partial(self._compare, atol=atol, rtol=rtol, equal_nan=equal_nan, exact_dtype=exact_dtype)
+        x, y = _items(x), _items(y)
         if isinstance(x, (Tensor, np.ndarray, np.generic)) or isinstance(y, (Tensor, np.ndarray, np.generic)):
             self._compare_tensors(x, y, atol, rtol, equal_nan, exact_dtype)
         elif isinstance(x, str) or isinstance(y, str) or x is None or y is None:
@@ -223,6 +224,17 @@ class TestCase(unittest.TestCase):
         for attribute in ("device", "dtype", "is_sparse"):
             super().assertEqual(getattr(x, attribute), getattr(y, attribute))
         super().assertEqual(x.type(), y.type())
+
+
+def _items(value: Any) -> Any:
+    """Lists of what holds items without being a sequence to Python, and of arrays of anything but numbers."""
+    if isinstance(value, np.ndarray):
+        return value.tolist() if value.dtype.kind in "OSU" else value
+    if isinstance(value, Tensor) or not hasattr(value, "__getitem__"):
+        return value
+    torch = _torch()
+    kinds = (torch.utils.data.Subset, torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ParameterList)
+    return list(value) if isinstance(value, kinds) else value
 
 
 # --- the state of the world ---

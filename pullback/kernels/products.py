@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .memory import empty, keep_freed_memory
+from .memory import POOLED, empty, keep_freed_memory
 from .threads import parallel_rows, parallel_tasks, shares, single_threaded_blas, threads_to_share
 
 FEW = 1 << 12
@@ -72,8 +72,11 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if out is not None:
             return out
     if not _is_large(a, b):
+        shape = a.shape[0], b.shape[1]
         with single_threaded_blas:
-            return a.dot(b)
+            if shape[0] * shape[1] * a.itemsize < POOLED:
+                return a.dot(b)
+            return np.matmul(a, b, empty(shape, a.dtype))  # `dot` fills the result with zeros first
     # One piece for each thread: BLAS packs its operands anew for each, and twice as many cost a tenth more.
     out, piece, pieces = _cut_product(a, b, threads_to_share())
     parallel_tasks(piece, pieces, products=True)

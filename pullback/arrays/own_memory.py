@@ -12,7 +12,7 @@ import numpy as np
 
 from ..autograd import general
 from ..autograd.tape import wrap
-from ..autograd.views import alias_of, base_of, steps_of
+from ..autograd.views import alias_of, base_of, keep_tangents, steps_of
 from ..tensor import Tensor
 from .batched import Batched, raw
 from .batching_rules import apply_batched, is_tensor
@@ -37,15 +37,20 @@ def alias_inside(alias: Tensor) -> list[Tensor]:
     if type(array) is not Batched:
         return []
     inside = alias_of(array.array) if is_tensor(array.array) else wrap(array.array)
+    keep_tangents(inside)
     alias._array = array.same(inside)
     return [inside, *alias_inside(inside)]
 
 
 def followed(value: Any) -> bool:
-    """Whether a tape or a tangent outside the batch follows what is inside it."""
-    return type(value) is Batched and is_tensor(value.array) and (
-        value.array.requires_grad or value.array._tangent is not None
-    )
+    """Whether a tape or a tangent outside the batch, or outside one around it, follows what is inside it."""
+    while type(value) is Batched:
+        value = value.array
+        if is_tensor(value):
+            if value.requires_grad or value._tangent is not None:
+                return True
+            value = value._array
+    return False
 
 
 def without_history(array: Any) -> Any:

@@ -245,7 +245,10 @@ def layer(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], 
 
 def contraction(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     left, right, out = params["labels"]
-    label = ("batch", len(out))  # no label of one example looks like this
+    taken, number = {*left, *right, *out}, 0
+    while ("batch", number) in taken:  # a pass over the record of another batched one
+        number += 1
+    label = ("batch", number)
     return op(
         *values,
         labels=((label, *left) if flags[0] else left, (label, *right) if flags[1] else right, (label, *out)),

@@ -320,12 +320,27 @@ def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: 
         ]
     from .roots import grad
 
-    found = iter(grad(roots, wanted, weights, create_graph=mode.grad, retain_graph=True, allow_unused=True))
+    record = mode.grad or _watched((*primals, *tangents))
+    found = iter(grad(roots, wanted, weights, create_graph=record, retain_graph=True, allow_unused=True))
     answers: list = []
     for out, cotangent in zip(outs, cotangents, strict=True):
         tangent = None if cotangent is None else next(found)
+        if record and not mode.grad and tangent is not None:
+            tangents_outside, tangent = tangent._tangent, views.cut(tangent)
+            tangent._tangent = tangents_outside
         answers.append(_zeros_like(out) if cotangent is not None and tangent is None else tangent)
     return answers
+
+
+def _watched(values: tuple) -> bool:
+    """Whether a level outside, of forward mode or around a batch, wants to know what becomes of values."""
+    for value in values:
+        if isinstance(value, Tensor) and (value._tangent is not None or type(value._array) is not np.ndarray):
+            from ..arrays.own_memory import followed
+
+            if value._tangent is not None or followed(value._array):
+                return True
+    return False
 
 
 def unknown(out: Tensor, level: int) -> Tensor:

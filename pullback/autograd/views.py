@@ -336,6 +336,16 @@ def alias_of(tensor: Tensor) -> Tensor:
     return alias
 
 
+def keep_tangents(alias: Tensor) -> None:
+    """Give what an in-place operation reads from, if it has tangents, memory of its own, and tangents of its own.
+
+    What tangents are computed from may be kept in many places, and the write will change the tangents, too.
+    """
+    if alias._tangent is not None:
+        alias._array, alias._storage = np.copy(alias._array), None
+        alias._tangent = {level: tangent.clone() for level, tangent in alias._tangent.items()}
+
+
 def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
     """Compute `function(tensor, ...)` and write the result over `tensor`, keeping history right."""
     mode = current_mode()
@@ -355,6 +365,7 @@ def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs:
         alias = cut(tensor)  # no_grad with forward mode: a leaf may be written
     else:
         alias = alias_of(tensor)
+    keep_tangents(alias)
     aliases = [alias]
     if type(alias._array) is Batched:
         from ..arrays.own_memory import alias_inside

@@ -15,7 +15,7 @@ from ..autograd.tape import wrap
 from ..utils._pytree import tree_flatten, tree_unflatten
 from .forward import _check, jvp
 from .reverse import _check_tensors, gradients_of
-from .wrapping import edge_of, inner_leaf, released, settle, transform
+from .wrapping import edge_of, inner_leaf, released, settle, transform, watched
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
@@ -57,8 +57,8 @@ def _recorded(outputs: list, leaves: list, own: set) -> Callable[[list], list]:
 
     def carry(tangents: list) -> list:
         with transform() as outside:
-            watched = any(t._tangent is not None or outside.grad and t.requires_grad for t in tangents)
-            found = gradients_of(pulled, unknown, tangents, outside.grad, everything, record=watched or None)
+            record = any([watched(tangent, outside.grad) for tangent in tangents]) or None
+            found = gradients_of(pulled, unknown, tangents, outside.grad, everything, record=record)
             results = iter(released(found, everything))
         return [
             next(results) if output._array.dtype.kind in "fcV" else wrap(np.zeros(output._array.shape, output._array.dtype))

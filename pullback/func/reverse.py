@@ -26,6 +26,7 @@ from .wrapping import (
     selected,
     settle,
     transform,
+    watched,
 )
 
 
@@ -154,7 +155,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
             wanted = create_graph
             if wanted is None:
                 for weight in weights:
-                    if weight._tangent is not None or outside_now.grad and weight.requires_grad:
+                    if watched(weight, outside_now.grad):
                         wanted = True
             gradients = gradients_of(flat_out, flat, weights, outside_now.grad, own, record=wanted)
             result = tree_unflatten(released(gradients, own), spec)

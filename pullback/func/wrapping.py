@@ -9,6 +9,7 @@ from numpy import ndarray
 
 from ..arrays.batched import Batched, level_of
 from ..arrays.batching_rules import is_tensor
+from ..arrays.own_memory import followed
 from ..autograd.general import payload_of
 from ..autograd.mode import current_mode, set_mode, transform_depth
 from ..autograd.tape import apply, wrap
@@ -88,16 +89,12 @@ def settle(own: set[Any]) -> None:
 
 def outer_history(output: Tensor, own: set[Any]) -> bool:
     """Whether something outside the transform wants to know how `output` was computed."""
-    if output._tangent is not None:
-        return True
-    array = output._array
-    if (
-        type(array) is Batched
-        and is_tensor(array.array)
-        and (array.array._requires_grad or array.array._tangent is not None)
-    ):
-        return True
-    return leads_out(output, own)
+    return output._tangent is not None or followed(output._array) or leads_out(output, own)
+
+
+def watched(value: Tensor, recording: bool) -> bool:
+    """Whether something outside the transform wants to know what becomes of a cotangent or tangent that it is given."""
+    return value._tangent is not None or recording and value.requires_grad or followed(value._array)
 
 
 def leads_out(output: Tensor, own: set[Any]) -> bool:
@@ -161,16 +158,26 @@ def _released_one(x: Tensor, own: set) -> Tensor:
     if not x.requires_grad and x._tangent is None and (type(array) is not Batched or type(array.array) is ndarray):
         return x
     result = detached(x) if x.requires_grad and not leads_out(x, own) else x
-    if type(array) is Batched and is_tensor(array.array) and not result.requires_grad:
-        inside = _released_one(array.array, own)
-        if inside is not array.array:
-            result = wrap(Batched(inside, array.level, array.batched))
+    if type(array) is Batched and not result.requires_grad:
+        released_array = _released_inside(array, own)
+        if released_array is not array:
+            result = wrap(released_array)
             result._tangent = x._tangent
     if x._tangent is not None:
         tangents = {level: _released_one(tangent, own) for level, tangent in x._tangent.items()}
         if any(tangents[level] is not tangent for level, tangent in x._tangent.items()):
             result._tangent = tangents
     return result
+
+
+def _released_inside(array: Batched, own: set) -> Batched:
+    """A batch without what the tapes outside it know of the transform's own leaves."""
+    inside = array.array
+    if type(inside) is Batched:
+        new: Any = _released_inside(inside, own)
+    else:
+        new = _released_one(inside, own) if is_tensor(inside) else inside
+    return array if new is inside else array.same(new)
 
 
 def detached(x: Tensor) -> Tensor:

@@ -17,7 +17,10 @@ _cache = True
 
 def is_autocast_available(device_type: str) -> bool:
     """Whether autocast can be used on a type of device."""
-    return device_type in ("cpu", "cuda")
+    if device_type in ("cpu", "cuda"):
+        return True
+    device(device_type)  # there may be no such type of device at all
+    return False
 
 
 class autocast:
@@ -29,7 +32,6 @@ class autocast:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         if not is_autocast_available(device_type):
-            device(device_type)  # there may be no such type of device at all
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         self.device: str = device_type
         self.fast_dtype: Any = get_autocast_dtype(device_type) if dtype is None else dtype

@@ -167,10 +167,18 @@ class OneCycleLR(_MomentumSchedule):
             self._prepare_momentum(base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
+    @staticmethod
+    def _annealing_cos(start: Any, end: Any, pct: float) -> Any:
+        return end + (start - end) / 2.0 * (math.cos(math.pi * pct) + 1)
+
+    @staticmethod
+    def _annealing_linear(start: Any, end: Any, pct: float) -> Any:
+        return (end - start) * pct + start
+
     def _anneal(self, start: Any, end: Any, share: float) -> Any:
-        if self._anneal_func_type == "cos":
-            return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
-        return (end - start) * share + start
+        # Checkpoints from before torch 2.2 have the function and not its name.
+        function = getattr(self, "anneal_func", None) or getattr(self, f"_annealing_{self._anneal_func_type}")
+        return function(start, end, share)
 
     def get_lr(self) -> list[Any]:
         """The rates of the next step; sets the momenta, too."""

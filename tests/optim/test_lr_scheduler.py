@@ -212,3 +212,19 @@ def test_mistakes_raise_what_torch_raises(name):
     with pytest.raises(type(expected.value)) as got:
         MISTAKES[name](pullback, pullback.optim.lr_scheduler, optimizer_of(pullback))
     assert str(expected.value).split("\\n")[0].split("\n")[0][:60].strip("'\"") in str(got.value)
+
+
+def test_one_cycle_goes_on_from_a_checkpoint_that_names_its_function_as_older_ones_do():
+    def made(strategy):
+        optimizer = pullback.optim.SGD([pullback.ones(1)], lr=0.1, momentum=0.9)
+        return pullback.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=10, anneal_strategy=strategy)
+
+    linear, other = made("linear"), made("cos")
+    state = linear.state_dict()
+    del state["_anneal_func_type"]
+    del other._anneal_func_type
+    other.load_state_dict({**state, "anneal_func": type(linear)._annealing_linear})
+    for schedule in (linear, other):
+        schedule.optimizer.step()
+        schedule.step()
+    assert linear.get_last_lr() == other.get_last_lr() != made("cos").get_last_lr()

@@ -133,3 +133,9 @@ def test_functions_inside_a_loss_run_without_autocast() -> None:
             pullback.linalg.inv(pullback.zeros(2, 2))
         assert pullback.is_autocast_enabled("cpu")
     assert not pullback.is_autocast_enabled("cpu")
+
+
+def test_whether_autocast_is_there_for_a_device_is_asked_by_its_name():
+    assert pullback.amp.is_autocast_available("cpu") and pullback.amp.is_autocast_available("cuda")
+    with pytest.raises(RuntimeError, match="device"):
+        pullback.amp.is_autocast_available("not a real device")

@@ -12,7 +12,7 @@ import numpy as np
 
 from .autograd.mode import current_mode
 from .autograd.tape import wrap
-from .device import require_cpu
+from .device import defaults, meta, place_of, require_cpu
 from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in, promote_types, scalar_dtype
 from .dtypes import dtype as dtype_type
 from .functional.operands import sizes_of
@@ -27,8 +27,10 @@ def finish(
     array: np.ndarray, requires_grad: bool = False, device: Any = None, pin_memory: bool = False, layout: Any = None
 ) -> Tensor:
     """Wrap a fresh array as a leaf."""
-    if device is not None:
-        require_cpu(device)
+    if (device is not None or defaults) and (defaults[-1] if device is None else place_of(device)) is meta:
+        from .nn.meta import outlined
+
+        return outlined(array, requires_grad)
     if layout is not None:
         from .layout import require_strided
 
@@ -58,7 +60,7 @@ def tensor(
     data: Any, *, dtype: dtype_type | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
     """A new tensor that copies `data`: a number, nested lists, an array."""
-    if type(data) is list and data and dtype is None and device is None and _all_floats(data):
+    if type(data) is list and data and dtype is None and device is None and not defaults and _all_floats(data):
         try:
             array = np.array(data, default_dtype().numpy)
         except (TypeError, ValueError):
@@ -470,7 +472,8 @@ def _like(function: Any, input: Tensor, dtype: Any, requires_grad: bool, device:
             array = np.empty([array.shape[axis] for axis in order], wanted)
             array = array.transpose([order.index(axis) for axis in range(array.ndim)])
         return finish(function(array, dtype=wanted), requires_grad, device)
-    return beside(input, finish(function(np.empty(array.shape, wanted)), requires_grad, device))
+    fresh = finish(function(np.empty(array.shape, wanted)), requires_grad, device or input.device)
+    return fresh if input.is_meta else beside(input, fresh)
 
 
 def beside(input: Tensor, fresh: Tensor) -> Tensor:

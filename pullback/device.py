@@ -1,7 +1,7 @@
 """`device`: where a tensor lives. "cpu" today; "cuda" names the seam where a CuPy array would stand in for NumPy's.
 
 A device is only a label: the array inside a tensor decides what runs where, and rules reach it through NumPy's
-protocols. "meta" and other torch devices are refused with an error that says so.
+protocols. "meta" tensors have no elements (`nn/meta.py`); torch's other devices are refused with an error that says so.
 """
 
 from __future__ import annotations
@@ -58,24 +58,36 @@ class device:
         return (device, (self.type,) if self.index is None else (self.type, self.index))
 
     def __enter__(self) -> device:
-        require_cpu(self)
+        defaults.append(place_of(self))
         return self
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        return None
+        defaults.pop()
 
 
 cpu: device = device("cpu")
+meta: device = device("meta")
+defaults: list[device] = []
+"""Where new tensors go that say nothing about it: the last of these, or the CPU if there is none."""
 
 
-def require_cpu(value: Any) -> device:
-    """The device for a new tensor; RuntimeError for one this build cannot reach."""
+def place_of(value: Any) -> device:
+    """The device for a new tensor, `cpu` or `meta`; RuntimeError for one this build cannot reach."""
     if value is None or value is cpu:
         return cpu
     wanted = value if isinstance(value, device) else device(value)
+    if wanted.type == "meta":
+        return meta
     if wanted.type != "cpu":
         raise RuntimeError(
             f"Pullback runs on the CPU: device '{wanted}' is not available here "
             "(torch.cuda.is_available() is False). Use device='cpu', or drop the device argument."
         )
+    return cpu
+
+
+def require_cpu(value: Any) -> device:
+    """The CPU; RuntimeError for another device."""
+    if place_of(value) is meta:
+        raise RuntimeError("Elements cannot be put on device 'meta', whose tensors have none. Use device='cpu'.")
     return cpu

@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd import views
 from ..autograd.tape import apply, apply_unary, wrap
 from ..device import device as device_type
-from ..device import require_cpu
+from ..device import meta, place_of
 from ..dtypes import ALIASES, bfloat16, int8, number_in, uint8
 from ..dtypes import dtype as dtype_type
 from ..notices import warn_user
@@ -46,8 +46,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if type(dtype) is type:
         args, dtype = (*args, dtype), None
     copy = kwargs.get("copy", False)
-    if kwargs.get("device") is not None:
-        require_cpu(kwargs["device"])
+    place = place_of(kwargs.get("device"))
     if isinstance(kwargs.get("other"), Tensor):
         dtype = kwargs["other"].dtype
     for position, value in enumerate(args):
@@ -56,7 +55,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         elif isinstance(value, Tensor):
             dtype = value.dtype
         elif isinstance(value, (str, device_type)) or isinstance(value, int) and not isinstance(value, bool):
-            require_cpu(value)
+            place = place_of(value)
         elif isinstance(value, type) and value in (float, int, bool, complex):
             from ..dtypes import as_dtype
 
@@ -68,6 +67,10 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
                 "to() received an invalid combination of arguments - got "
                 f"({', '.join(type(a).__name__ for a in args)}). Pass a dtype, a device, or a tensor."
             )
+    if place is meta:
+        from ..nn.meta import outlined
+
+        return outlined(input._array).to(input.dtype if dtype is None else dtype)
     if dtype is None:
         return apply_unary(ops.clone, input) if copy else input
     return to_dtype(input, dtype, copy)

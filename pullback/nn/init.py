@@ -60,6 +60,8 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers that lie in [a, b], by rejection."""
+    if tensor.is_meta:
+        return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
         warn_user("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
                   "The distribution of values may be incorrect.")
@@ -200,7 +202,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     """Make the rows (or columns) orthonormal, trailing dimensions flattened, then scale."""
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
-    if tensor.numel() == 0:
+    if tensor.numel() == 0 or tensor.is_meta:
         return tensor
     rows = tensor.shape[0]
     columns = tensor.numel() // rows

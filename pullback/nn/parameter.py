@@ -20,6 +20,10 @@ class Parameter(Tensor):
             array = np.empty(0, np.float32)
         else:
             array = data.detach()._array
+            if data.is_meta:
+                from .meta import MetaParameter
+
+                return MetaParameter.__new__(MetaParameter, data, requires_grad)
         result = object.__new__(cls)
         result._array = array
         if requires_grad and array.dtype.kind not in "fcV":

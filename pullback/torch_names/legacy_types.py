@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import dtypes
 from ..creation import legacy_tensor
-from ..device import cpu, device, require_cpu
+from ..device import cpu, defaults, device, place_of
 from ..notices import warn_user
 from ..tensor import Tensor
 
@@ -98,14 +98,14 @@ def typename(obj: Any, /) -> str:
 
 
 def get_default_device() -> device:
-    """Where new tensors go: the CPU."""
-    return cpu
+    """Where new tensors go."""
+    return defaults[-1] if defaults else cpu
 
 
 def set_default_device(device: Any) -> None:
-    """Accepts the CPU."""
-    if device is not None:
-        require_cpu(device)
+    """Let new tensors go there, "cpu" or "meta", outside of `with torch.device(...)`."""
+    place = place_of(device)
+    defaults[:1] = [] if place is cpu else [place]
 
 
 def get_device_module(device: Any = None) -> Any:

@@ -213,6 +213,11 @@ class StateDictMixin:
                 if assign:
                     self._assign_loaded(name, tensor, value, undo)
                 else:
+                    if not lazy and tensor.is_meta and not value.is_meta:
+                        warn_user(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in "
+                                  "the current model, which is a no-op. (Did you mean to pass `assign=True` to assign items "
+                                  "in the state dictionary to their corresponding key in the module instead of copying "
+                                  "them in place?)")
                     if not lazy:
                         undo.will_overwrite(tensor)
                     tensor.copy_(value)

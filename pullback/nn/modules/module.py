@@ -326,7 +326,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
                 pullback.utils.swap_tensors(parameter, Parameter(converted, parameter.requires_grad))
             except Exception as error:
                 raise RuntimeError(f"_apply(): Couldn't swap {self._get_name()}.{name}") from error
-        elif how.get_overwrite_module_params_on_conversion():
+        elif how.get_overwrite_module_params_on_conversion() or parameter.is_meta is not converted.is_meta:
             self._parameters[name] = Parameter(converted, parameter.requires_grad)
         else:
             parameter.data = converted

@@ -375,7 +375,7 @@ PROTOCOL: dict[str, Any] = {
     "__float__": lambda self: _scalar(self, float), "__int__": lambda self: _scalar(self, int),
     "__complex__": lambda self: _scalar(self, complex),
     "__repr__": text, "__str__": text, "__format__": formatted, "__deepcopy__": deepcopy, "__reduce_ex__": reduce_,
-    "__abs__": elementary.abs, "__floor__": elementary.floor, "__ceil__": elementary.ceil, "__trunc__": elementary.trunc,
+    "__abs__": elementary.abs,
     "__copy__": lambda self: self if type(self) is Tensor and self._node is not None else _shallow(self),
     "_user_attributes": user_attributes,
 }  # fmt: skip

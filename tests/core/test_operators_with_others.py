@@ -1,5 +1,7 @@
 """Operators leave to other classes what those know better."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -50,3 +52,11 @@ def test_transposes_of_vectors_are_refused():
             getattr(pullback.ones(2), name)
     with pytest.raises(RuntimeError, match="consider using tensor.mH"):
         pullback.ones(2, 3, 4).H  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["floor", "ceil", "sqrt", "isnan", "fabs"])
+def test_pythons_mathematics_gives_numbers(name):
+    torch = pytest.importorskip("torch")
+    theirs, ours = (getattr(math, name)(t.tensor(2.75)) for t in (torch, pullback))
+    assert ours == theirs and type(ours) is type(theirs)
+    assert list(range(math.ceil(pullback.tensor(5) / 2))) == [0, 1, 2]

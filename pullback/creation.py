@@ -1,11 +1,11 @@
-"""Making tensors: `tensor`, `zeros`, `*_like`, `new_*`, and conversion from data.
+"""Making tensors: `tensor`, `zeros`, `*_like`, `new_*`.
 
-Evenly spaced numbers are in `ranges.py`, random ones in `random.py`; sharing memory with other libraries in `interop/`.
+What data becomes is in `from_data.py`, evenly spaced numbers in `ranges.py`, random ones in `random.py`; sharing memory with
+other libraries in `interop/`.
 """
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,13 @@ import numpy as np
 from .autograd.mode import current_mode
 from .autograd.tape import wrap
 from .device import defaults, meta, place_of, require_cpu
-from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in, promote_types, scalar_dtype
+from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in
 from .dtypes import dtype as dtype_type
+from .from_data import all_floats, array_from
 from .functional.operands import sizes_of
 from .functional.registry import FUNCTIONS, METHODS
 from .layout import dense_order
 from .notices import warn_user
-from .quiet import quiet
 from .tensor import Tensor
 
 
@@ -60,7 +60,7 @@ def tensor(
     data: Any, *, dtype: dtype_type | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
     """A new tensor that copies `data`: a number, nested lists, an array."""
-    if type(data) is list and data and dtype is None and device is None and not defaults and _all_floats(data):
+    if type(data) is list and data and dtype is None and device is None and not defaults and all_floats(data):
         try:
             array = np.array(data, default_dtype().numpy)
         except (TypeError, ValueError):
@@ -77,186 +77,6 @@ def tensor(
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
         )
     return finish(array_from(data, dtype), requires_grad, device)
-
-
-def _all_floats(data: list[Any]) -> bool:
-    """Whether a list is of Python floats. Of a long one the ends are looked at: those are not written by hand."""
-    if len(data) > _SHORT:
-        return type(data[0]) is type(data[-1]) is float
-    for item in data:
-        if type(item) is not float:
-            return False
-    return True
-
-
-def array_from(data: Any, dtype: Any = None) -> np.ndarray:
-    """A fresh array in torch's idea of the data's dtype."""
-    if type(data) is float:
-        kind = (default_dtype() if dtype is None else as_dtype(dtype)).numpy
-        return np.array(data, kind) if kind.kind == "f" and -65504 < data < 65504 else _number(data, kind)
-    if isinstance(data, Tensor):
-        array = np.array(data._array)
-    elif isinstance(data, (np.ndarray, np.generic)):
-        from_numpy_dtype(data.dtype)
-        array = np.array(data, order="C")
-    else:
-        array, from_numbers = _from_python(data)
-        if dtype is None and from_numbers and array.dtype.kind == "u":
-            raise ValueError("Overflow when unpacking long long: the number does not fit in int64")
-        if dtype is None and from_numbers:
-            array = _typed(array)
-    if dtype is not None:
-        wanted = as_dtype(dtype).numpy
-        if array.dtype.kind == "c" and wanted.kind not in "cb":
-            raise TypeError("must be real number, not complex: take .real or .imag first")
-        if array.dtype.kind == "O":
-            return _checked_integers(array, wanted)
-        if wanted.kind in "iu" and array.dtype != wanted and array.size and not isinstance(data, (Tensor, np.ndarray)):
-            _check_range(array, wanted)
-        with np.errstate(all="ignore"):
-            array = array.astype(wanted, copy=False)
-    elif array.dtype.kind == "O":
-        raise RuntimeError("Overflow when unpacking long long: the number does not fit in int64")
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-
-
-def _check_range(array: np.ndarray, wanted: np.dtype) -> None:
-    """Numbers must fit into integers they are asked to be; arrays and tensors are cast, whatever becomes of them."""
-    low, high = array.min(), array.max()
-    if array.dtype.kind in "iu":
-        for bound in (low, high):
-            number_in(int(bound), wanted)
-    elif array.dtype.kind == "f":
-        limits = np.iinfo(wanted)
-        if not (limits.min <= low and high <= limits.max):
-            raise _overflow(wanted)
-
-
-def _overflow(kind: np.dtype) -> RuntimeError:
-    return RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
-
-
-@quiet
-def _number(value: float, kind: np.dtype) -> np.ndarray:
-    if kind.kind in "iu":
-        _check_range(np.array(value), kind)
-    return np.array(value).astype(kind)
-
-
-def _checked_integers(array: np.ndarray, wanted: np.dtype) -> np.ndarray:
-    try:
-        return array.astype(wanted)
-    except OverflowError:
-        raise _overflow(wanted) from None
-
-
-def _from_python(data: Any) -> tuple[np.ndarray, bool]:
-    """An array of a number or of nested sequences, and whether it was made of Python numbers (which have no dtype)."""
-    if isinstance(data, (bool, int, float, complex)):
-        return np.array(data), True
-    if isinstance(data, (str, dict, set, frozenset)) or data is None or not hasattr(data, "__len__"):
-        if hasattr(data, "__array__") or hasattr(data, "__dlpack__") or hasattr(data, "__array_interface__"):
-            return np.array(np.asarray(data)), False
-        if isinstance(data, str):
-            raise TypeError("new(): invalid data type 'str'")
-        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
-    if type(_first_element(data)) in (bool, int, float, complex):
-        try:
-            array = np.array(data)
-        except (ValueError, TypeError, RuntimeError):
-            pass  # ragged, or mixed with tensors
-        else:
-            if array.dtype.kind in "bi" or array.dtype.kind in "fc" and not _holds_dtypes(data, array.size):
-                return array, True
-    return _element_by_element(data)
-
-
-_DEEPEST = 64  # dims that an array can have
-_SHORT = 32  # elements of a list that may be of several kinds
-
-
-def _holds_dtypes(data: Any, size: int) -> bool:
-    """Whether nested sequences hold scalars of NumPy or tensors, whose dtypes count. Of many elements the last is asked."""
-    if not isinstance(data, (list, tuple)):
-        return hasattr(data, "dtype")
-    return any(_holds_dtypes(item, size) for item in (data if size <= _SHORT else data[-1:]))
-
-
-def _first_element(data: Any) -> Any:
-    depth = 0
-    while isinstance(data, (list, tuple)) and data:
-        data = data[0]
-        depth += 1
-        if depth > _DEEPEST:
-            raise ValueError(f"too many dimensions '{type(data).__name__}': a list that holds itself has no end")
-    return data
-
-
-def _element_by_element(data: Any) -> tuple[np.ndarray, bool]:
-    shape = _shape_of(data)
-    flat: list[Any] = []
-    _flatten(data, shape, 0, flat)
-    if not flat:
-        return np.empty(shape, default_dtype().numpy), False
-    if any(isinstance(item, (np.ndarray, np.generic)) for item in flat):
-        kinds = {from_numpy_dtype(item.dtype) if hasattr(item, "dtype") else scalar_dtype(item) for item in flat}
-        common = functools.reduce(promote_types, kinds)
-        return np.array([np.asarray(item) for item in flat], common.numpy).reshape(shape), False
-    return np.array(flat).reshape(shape), True
-
-
-def _typed(array: np.ndarray) -> np.ndarray:
-    """Python floats and complex numbers take the default dtype."""
-    if array.dtype == np.float64:
-        return array.astype(default_dtype().numpy)
-    if array.dtype == np.complex128:
-        return array.astype(default_dtype().to_complex().numpy)
-    if array.dtype.kind in "US":
-        raise ValueError("too many dimensions 'str'")
-    return array
-
-
-def _shape_of(data: Any) -> tuple:
-    shape: list[int] = []
-    while not isinstance(data, (str, bytes, np.generic)) and hasattr(data, "__len__"):
-        if isinstance(data, Tensor) and shape and data.numel() == 1:
-            break  # inside a list, a tensor of one element is a number whatever its shape
-        if isinstance(data, (Tensor, np.ndarray)):
-            shape.extend(data.shape)
-            break
-        shape.append(len(data))
-        if len(data) == 0:
-            break
-        data = data[0]
-    return tuple(shape)
-
-
-def _flatten(data: Any, shape: tuple, depth: int, out: list) -> None:
-    if isinstance(data, str):
-        if depth and len(shape) == depth and out:
-            raise TypeError("new(): invalid data type 'str'")
-        raise ValueError("too many dimensions 'str'")
-    if depth == len(shape):
-        if isinstance(data, Tensor):
-            data = data._array
-        if isinstance(data, np.ndarray) and data.size == 1:
-            data = data.reshape(())[()]
-        if data is None:
-            raise RuntimeError("Could not infer dtype of NoneType")
-        if not isinstance(data, (bool, int, float, complex, np.generic)):
-            if hasattr(data, "__len__"):
-                raise TypeError(f"not a sequence of numbers: {type(data).__name__} at depth {depth}")
-            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
-        out.append(data)
-        return
-    if not hasattr(data, "__len__"):
-        raise TypeError(f"not a sequence: expected a sequence of length {shape[depth]} at dim {depth}, got {type(data).__name__}")
-    if len(data) != shape[depth]:
-        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
-    if isinstance(data, Tensor):
-        data = data._array
-    for item in data:
-        _flatten(item, shape, depth + 1, out)
 
 
 def as_tensor(data: Any, dtype: dtype_type | None = None, device: Any = None) -> Tensor:

@@ -12,7 +12,7 @@ ELSEWHERE = {"conftest.py"}  # the reader's own
 def test_mentioned_files_exist():
     files = [path for room in ("pullback", "tools", "benchmarks") for path in (ROOT / room).rglob("*.py")]
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "howto").glob("*.md")]
-    names = {path.name for path in files}
+    names = {path.name for path in (*files, *(ROOT / "tests").rglob("*.py"))}
     missing = []
     for path in [*files, *pages]:
         for match in MENTIONED.finditer(path.read_text("utf-8")):

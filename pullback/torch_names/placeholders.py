@@ -46,7 +46,7 @@ _ADVICE: dict[str, str] = {
     "torch._higher_order_ops": _CAPTURE,
     "torch._C": "It is part of torch's compiled core.",
     "torch._custom_ops": _OPERATORS,
-    "torch._subclasses": "Every tensor has data here.",
+    "torch._subclasses": "Tensors of shapes without data are torch.empty(..., device='meta').",
     "torch._decomp": _OPERATORS,
     "torch._ops": _OPERATORS,
     "torch._prims": _OPERATORS,

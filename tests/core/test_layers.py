@@ -16,7 +16,8 @@ LAYERS = (
     "kernels",
     "ops",
     "tensor arrays autograd",
-    "creation fft from_data functional interop linalg masked methods quasirandom random ranges raw_storage return_types runtime special",
+    "creation fft from_data functional interop linalg masked methods quasirandom random ranges raw_storage return_types "
+    "runtime special",
     "amp array_api cli distributed distributions explaining func implicit library multi multiprocessing nn optim optimize "
     "overrides profiler serialization signal sparse stand_ins testing torch_function torch_names utils",
 )

@@ -90,6 +90,8 @@ def _scaled(op: Op, a: Any, b: Any, alpha: Any, function: str) -> Tensor:
     first, second = promote(as_tensor(a), as_operand(b))
     if isinstance(alpha, Tensor):
         alpha = alpha.item()
+    if not isinstance(second, Tensor):
+        second = wrap(np.asarray(second, first._array.dtype))
     if isinstance(alpha, float) and first._array.dtype.kind in "iub":
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, bool) and first._array.dtype.kind != "b":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -285,9 +286,20 @@ def _added(x: Tensor, a: Tensor) -> None:
         )
 
 
+def _older_form(function: Callable[..., Any], *args: Any) -> Tensor:
+    """`addmm` and its relatives with numbers among the tensors: f(beta, input, alpha, a, b), x.f(beta, a, b), ..."""
+    numbers = [value for value in args if not isinstance(value, Tensor)]
+    tensors = [value for value in args if isinstance(value, Tensor)]
+    if len(tensors) != 3:
+        raise TypeError(f"{function.__name__}() takes 3 tensors but {len(tensors)} were given")
+    return function(*tensors, **dict(zip(("beta", "alpha"), numbers, strict=False)))
+
+
 @public(in_place=True, out=True)
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
+    if legacy:
+        return _older_form(addmm, input, mat1, mat2, *legacy)
     x, y, z = mat1._array, mat2._array, input._array
     plain = z.dtype is x.dtype is y.dtype and x.dtype.kind in "fc"
     if not plain or x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0]:
@@ -308,16 +320,20 @@ def _check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
 
 
 @public(out=True)
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (sum of the products of two batches)."""
+    if legacy:
+        return _older_form(addbmm, input, batch1, batch2, *legacy)
     _batches(batch1, batch2)
     _added(input, batch1)
     _expandable(input, (batch1._array.shape[1], batch2._array.shape[2]))
     return apply(ops.addbmm, (input, batch1, batch2), _factors(input, beta, alpha))
 
 
-def _addbmm_in_place(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def _addbmm_in_place(self: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`addbmm`, written over this tensor; alone among its kind it lets a tensor that broadcasts grow."""
+    if legacy:
+        return _older_form(_addbmm_in_place, self, batch1, batch2, *legacy)
     from ..autograd import views
 
     if self._array.ndim == 2 and self._array.shape == (batch1._array.shape[1], batch2._array.shape[2]):
@@ -332,8 +348,10 @@ METHODS["addbmm_"] = _addbmm_in_place
 
 
 @public(in_place=True, out=True)
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (products of two batches)."""
+    if legacy:
+        return _older_form(baddbmm, input, batch1, batch2, *legacy)
     _batches(batch1, batch2)
     _added(input, batch1)
     _expandable(input, (*batch1._array.shape[:2], batch2._array.shape[2]))
@@ -341,8 +359,10 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
 
 
 @public(in_place=True, out=True)
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
+    if legacy:
+        return _older_form(addmv, input, mat, vec, *legacy)
     x, y = mat._array, vec._array
     if x.ndim != 2 or y.ndim != 1 or input._array.ndim > 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input._array.ndim}, {x.ndim}, {y.ndim}")
@@ -358,8 +378,10 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
 
 
 @public(in_place=True, out=True)
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (outer product of two vectors)."""
+    if legacy:
+        return _older_form(addr, input, vec1, vec2, *legacy)
     for x in (vec1, vec2):
         if x._array.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument vec, but got {x._array.ndim}-D")

@@ -17,7 +17,7 @@ _BOOL, _INTEGER, _FLOAT, _COMPLEX = range(4)
 class dtype:
     """The type of a tensor's elements: `float32`, `int64`, `bool`, ..."""
 
-    __slots__ = ("name", "short_name", "type_name", "category", "itemsize", "is_signed", "_numpy")
+    __slots__ = ("name", "short_name", "type_name", "category", "itemsize", "is_signed", "numpy")
 
     def __init__(self, name: str, type_name: str, short_name: str, category: int, itemsize: int, signed: bool) -> None:
         self.name: str = name
@@ -26,14 +26,14 @@ class dtype:
         self.category: int = category
         self.itemsize: int = itemsize
         self.is_signed: bool = signed
-        self._numpy: np.dtype | None = None if name in _FROM_ML_DTYPES or name in NAMED_ONLY else np.dtype(name)
+        if name not in _FROM_ML_DTYPES and name not in NAMED_ONLY:
+            self.numpy: np.dtype = np.dtype(name)  # the NumPy type that holds these elements
 
-    @property
-    def numpy(self) -> np.dtype:
-        """The NumPy type that holds these elements."""
-        if self._numpy is None:
-            self._numpy = _load_extension_dtype(self)
-        return self._numpy
+    def __getattr__(self, name: str) -> Any:
+        if name != "numpy":
+            raise AttributeError(f"'torch.dtype' object has no attribute {name!r}")
+        self.numpy = _load_extension_dtype(self)  # asked for the first time
+        return self.numpy
 
     @property
     def kind(self) -> str:
@@ -106,7 +106,9 @@ ALIASES: dict[Any, Any] = {
 }  # fmt: skip
 
 _BY_NAME = {d.name: d for d in ALL_DTYPES}
-_BY_NUMPY: dict[np.dtype, dtype] = {d._numpy: d for d in ALL_DTYPES if d._numpy is not None}
+_BY_NUMPY: dict[np.dtype, dtype] = {
+    d.numpy: d for d in ALL_DTYPES if d.name not in _FROM_ML_DTYPES and d.name not in NAMED_ONLY
+}
 _REAL_OF = {complex64: float32, complex128: float64}
 _COMPLEX_OF = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
 

@@ -29,7 +29,7 @@ from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
 from .large_cotangents import run_by_blocks, run_side_by_side, sum_by_blocks
 from .mode import IN_RULES, NO_GRAD, RECORD, current_mode, set_mode
 from .node import FREED, Node
-from .op import NOTHING, TWO, passed_on
+from .op import BLOCKED, CALLED, NOTHING, TWO, passed_on
 from .reach import nodes_leading_to
 from .saved import arrays_of, tensors_of
 from .tape import LARGE, by_blocks, wrap
@@ -360,7 +360,8 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
         heap, waiting, leaves, owned, executed = sweep.heap, sweep.cotangents, sweep.leaves, sweep.owned, sweep.executed
         record, reach, fit, plain = sweep.record, sweep.reach, sweep.fit, sweep.plain
         simple_leaves = sweep.arrivals is None
-        last_write = maxsize if record else clock.last_write  # a recorded pass takes saved values as tensors
+        # A recorded pass takes saved values as tensors; one that is not plain takes no node as it is.
+        last_write = maxsize if record or not plain else clock.last_write
     shared_by: Any = None  # the node whose joint rule gave `shares`
     placed: Any = ()  # nodes at which an array of our own waits that selections may write into
     # `upcoming` is a waiting node that is not in the heap yet, and `coming` the cotangent that waits there: in a chain
@@ -380,7 +381,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
         else:
             return leaves, owned, executed, sweep
         values = node.arrays
-        if values is None or node.order <= last_write or not plain:
+        if values is None or node.order <= last_write:
             if node.general or not plain:
                 sweep = sweep or adopt(heap, waiting, leaves, owned, executed)
                 if not sweep.switched:
@@ -397,19 +398,17 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
         # nearly all nodes are such, and this loop is where a small program spends its time.
         executed.append(node)
         edges, plan = node.edges, node.plan
-        blocked = plan.blocked and type(cotangent) is ndarray
         for position, rule, source, sources in plan.steps:
             target = edges[position]
             if reach is not None and target not in reach:
                 continue
-            if blocked:
-                gradient = None  # no names for the cotangent but one: then a rule may write over it
-                coming = coming if upcoming is not None else None
-                last = position == plan.calls[-1][0]
-                gradient = run_by_blocks(rule, cotangent, values, sources, node.params, last)
-                if last:
-                    cotangent = None
-            elif source is None:
+            if source >= 0:
+                gradient = rule(cotangent, values[source])
+            elif source == NOTHING:
+                gradient = cotangent if rule is passed_on else rule(cotangent)
+            elif source == TWO:
+                gradient = rule(cotangent, values[sources[0]], values[sources[1]])
+            elif source == CALLED:
                 params = node.params
                 if plan.places and type(cotangent) is ndarray:  # a selection: of many, only the first makes zeros
                     if target in placed:
@@ -423,12 +422,16 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                         leaves[target][(*params["index"], ...)] += cotangent
                         continue
                 gradient = sources.call(cotangent, values, params)
-            elif source >= 0:
-                gradient = rule(cotangent, values[source])
-            elif source == NOTHING:
-                gradient = cotangent if rule is passed_on else rule(cotangent)
-            elif source == TWO:
-                gradient = rule(cotangent, values[sources[0]], values[sources[1]])
+            elif source == BLOCKED:
+                if type(cotangent) is ndarray:
+                    gradient = None  # no names for the cotangent but one: then a rule may write over it
+                    coming = coming if upcoming is not None else None
+                    last = position == plan.calls[-1][0]
+                    gradient = run_by_blocks(rule, cotangent, values, sources, node.params, last)
+                    if last:
+                        cotangent = None
+                else:
+                    gradient = sources.call(cotangent, values, node.params)
             else:  # the share of one input in the results of a joint rule, or of rules that run side by side
                 if shared_by is not node:
                     shares, shared_by = run_joint(node, cotangent, values, reach), node
@@ -450,10 +453,10 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                     if type(gradient) is not Picked or not plain or target.hooks is not None or not target.plan.op.takes_picked:
                         gradient = fit(gradient, target.shape, target.dtype)
                 if target is upcoming:
-                    coming = coming + gradient if not blocked else sum_by_blocks(coming, gradient)
+                    coming = coming + gradient if not plan.blocked else sum_by_blocks(coming, gradient)
                 elif target in waiting:
                     present = waiting.pop(target)
-                    waiting[target] = present + gradient if not blocked else sum_by_blocks(present, gradient)
+                    waiting[target] = present + gradient if not plan.blocked else sum_by_blocks(present, gradient)
                 elif upcoming is None:
                     upcoming, coming = target, gradient
                 elif target.order > upcoming.order:

@@ -19,7 +19,7 @@ from .node import Node, node_class
 _FORMS: dict[tuple[Any, ...], int] = {(): 0, (0,): 1, (1,): 2, (1, 0): 3, (-1,): 4, (("shape", 0),): 5, (0, -1): 6}
 
 
-NOTHING, TWO, JOINT = -1, -2, -3  # see `Plan.calls` and `Plan.steps`
+NOTHING, TWO, CALLED, BLOCKED, JOINT = -1, -2, -3, -4, -5  # see `Plan.calls` and `Plan.steps`
 _dispatching: dict[type[Any], bool] = {}
 
 
@@ -77,17 +77,17 @@ class Plan:
         # input number, -1 - output number, ('shape', input number) or a name such as 'arrays'
         self.saves: tuple[Any, ...] = saves
         # (input number, rule, source, sources): a source is a position in `saves` or a parameter's name; `source` is the
-        # position if there is just one, NOTHING, or TWO positions; None in all other cases, where `sources.call` calls it
+        # position if there is just one, NOTHING, or TWO positions; in all other cases the rule is CALLED by `sources.call`
         self.calls: tuple[Any, ...] = calls
         self.keeps_output: bool = keeps_output
         self.joint: Any = joint  # (rule, sources) of a rule shared by all inputs, else None
-        # what the engine goes through: the calls, or each input that wants its share in the results of a joint rule, or
-        # of rules that run side by side
+        # what the engine goes through: the calls; BLOCKED where rules are elementwise, on arrays so large that they run
+        # block by block; each input that wants its share in the results of a JOINT rule, or of rules that run side by side
         self.steps: tuple[Any, ...] = calls or tuple([(i, None, JOINT, ()) for i, needed in enumerate(needs) if needed and joint])
         self.needs: tuple[bool, ...] = needs
         self.wanted: tuple[int, ...] = tuple([position for position, needed in enumerate(needs) if needed])
         self.places: bool = False  # the rule puts its cotangent at an `index` of zeros
-        self.blocked: bool = False  # whether rules are elementwise, on arrays so large that they run block by block
+        self.blocked: bool = False
         self.op: Any = None  # whose plan it is
         self.undefined_allowed: bool = False  # whether rules take None for outputs nothing was computed from
         # a number for the commonest combinations, which recording treats apart
@@ -199,7 +199,9 @@ class Op:
         plan = self.plans.get(key)
         if plan is None:
             plan = self.plans[key] = self._make_plan(mask, count, self.rules if complex_ else self.real_rules)
-            plan.blocked = large and self.blocked and all(type(code) is int for code in plan.saves)
+            if large and self.blocked and all(type(code) is int for code in plan.saves):
+                plan.blocked = True
+                plan.steps = tuple([(i, rule, BLOCKED, sources) for i, rule, _, sources in plan.calls])
             plan.op = self
             if self.engine_rules:
                 plan.steps = tuple([
@@ -273,10 +275,10 @@ class Op:
         return f"<op {self.name}>"
 
 
-def _summary(sources: tuple) -> int | None:
-    """What a rule asks for besides the cotangent, if that is up to two saved values."""
+def _summary(sources: tuple) -> int:
+    """What a rule asks for besides the cotangent: up to two saved values, or more than that."""
     if len(sources) > 2 or not all(type(source) is int for source in sources):
-        return None
+        return CALLED
     return NOTHING if not sources else sources[0] if len(sources) == 1 else TWO
 
 

@@ -34,6 +34,14 @@ _LAZY = {
     "clear_safe_globals": "constructors",
     "get_safe_globals": "constructors",
     "safe_globals": "constructors",
+    "LoadEndianness": "options",
+    "get_crc32_options": "options",
+    "get_default_load_endianness": "options",
+    "get_default_mmap_options": "options",
+    "get_unsafe_globals_in_checkpoint": "options",
+    "set_crc32_options": "options",
+    "set_default_load_endianness": "options",
+    "set_default_mmap_options": "options",
 }
 
 FileLike = str | os.PathLike[str] | IO[bytes]
@@ -114,7 +122,9 @@ def load(
         from .safetensors import load_file
 
         return load_file(f, "cpu" if map_location is None else map_location)
-    with open(f, "rb") as file:
+    from .options import maps_are_shared
+
+    with open(f, "r+b" if mmap and maps_are_shared() else "rb") as file:
         return _load_open(file, map_location, pickle_module, weights_only, bool(mmap), pickle_load_args)
 
 
@@ -126,6 +136,7 @@ def _load_open(
     is_mapped: bool,
     arguments: dict[str, Any],
 ) -> Any:
+    from .options import maps_are_shared
     from .reader import Loader
     from .source import MappedSource, Source
 
@@ -134,7 +145,7 @@ def _load_open(
             f"'{type(file).__name__}' object has no attribute 'seek'. You can only torch.load from a file that is "
             "seekable. Please pre-load the data into a buffer like io.BytesIO and try to load from it instead."
         )
-    source = MappedSource(file) if is_mapped else Source(file)
+    source = MappedSource(file, maps_are_shared()) if is_mapped else Source(file)
     if weights_only:
         return Loader(source, map_location).load()
     if pickle_module is None:

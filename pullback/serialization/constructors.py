@@ -112,6 +112,12 @@ class Resolver:
             "file with everything on this machine, weights_only=False loads it, running whatever code it contains."
         )
 
+    def knows(self, path: str) -> bool:
+        """Whether `resolve` would find `module.name`."""
+        module, _, name = path.rpartition(".")
+        module = _PYTHON2_MODULES.get(module, module)
+        return module not in _BLOCKED_MODULES and (known_global(module, name) is not None or f"{module}.{name}" in self.user)
+
     def constructor(self, value: Any) -> Constructor | None:
         """How to call `value`, or None if a file may not call it."""
         return value if type(value) is Constructor else self.user_constructors.get(id(value))

@@ -18,6 +18,7 @@ from .constructors import Resolver
 from .dtypes import numpy_dtype
 from .errors import CheckpointError, TruncatedCheckpointError
 from .interpreter import Interpreter
+from .options import get_default_load_endianness
 from .rebuild import Storage, StorageType
 from .source import MappedSource, Source
 
@@ -70,6 +71,8 @@ class Loader:
             if order not in (b"little", b"big"):
                 raise CheckpointError(f"Unknown endianness type: {order[:20]!r}")
             self.is_swapped = order.decode() != sys.byteorder
+        elif (assumed := get_default_load_endianness()) is not None and assumed.name != "NATIVE":
+            self.is_swapped = assumed.name.lower() != sys.byteorder
         is_mapped = isinstance(self.source, MappedSource)
         seen = {"byteorder", "data.pkl"}
 

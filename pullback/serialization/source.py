@@ -1,4 +1,4 @@
-"""Random access to the bytes of a checkpoint: an open file, a buffer, or a private memory map.
+"""Random access to the bytes of a checkpoint: an open file, a buffer, or a memory map.
 
 Nothing larger than what is left of the file is ever allocated, whatever lengths the file claims.
 """
@@ -67,17 +67,18 @@ class Source:
 
 
 class MappedSource(Source):
-    """A file mapped into memory, copy on write: arrays are read from disk when they are first touched."""
+    """A file mapped into memory: arrays are read from disk when first touched. Writes reach the file if it is shared."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], is_shared: bool = False) -> None:
         import mmap
 
         super().__init__(file)
         if self.size == 0:
             raise TruncatedCheckpointError("The file is empty.")
-        self.mapping: np.ndarray = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
+        access = mmap.ACCESS_WRITE if is_shared else mmap.ACCESS_COPY
+        self.mapping: np.ndarray = np.frombuffer(mmap.mmap(file.fileno(), 0, access=access), np.uint8)
 
     def array(self, offset: int, length: int) -> np.ndarray:
-        """A writable view of the map; writes stay in memory and never reach the file."""
+        """A writable view of the map."""
         self._check(offset, length)
         return self.mapping[offset : offset + length]

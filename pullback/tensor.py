@@ -44,6 +44,7 @@ class Tensor:
     _anchor: Anchor | None = None  # a leaf's stand-in in graphs, once one refers to it
     _owner: Any = None  # of an anchor: a weak reference to its leaf
     _tangent: Any = None  # forward mode: {level: tangent}
+    _tangents_moved: int = 0  # how often a write gave the tangents other memory; of a view, how often it has followed
     _inference: bool = False
     _detached: bool = False  # by `detach_`, so that graphs made before can no longer follow it
     _name: str | None = None

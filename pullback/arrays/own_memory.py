@@ -12,7 +12,7 @@ import numpy as np
 
 from ..autograd import general
 from ..autograd.tape import wrap
-from ..autograd.views import alias_of, base_of, keep_tangents, steps_of
+from ..autograd.views import alias_of, base_of, keep_tangents, refresh, steps_of
 from ..tensor import Tensor
 from .batched import Batched, raw
 from .batching_rules import apply_batched, is_tensor
@@ -36,7 +36,13 @@ def alias_inside(alias: Tensor) -> list[Tensor]:
     array = alias._array
     if type(array) is not Batched:
         return []
-    inside = alias_of(array.array) if is_tensor(array.array) else wrap(array.array)
+    inside = array.array
+    if is_tensor(inside):
+        if inside._view is not None:  # of what may have been written through another view
+            refresh(inside)
+        inside = alias_of(inside)
+    else:
+        inside = wrap(inside)
     keep_tangents(inside)
     alias._array = array.same(inside)
     return [inside, *alias_inside(inside)]

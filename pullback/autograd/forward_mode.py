@@ -394,8 +394,32 @@ def write_tangents(tensor: Tensor, result: Tensor) -> None:
         if old is None:
             set_tangent(tensor, level, new)  # type: ignore[arg-type]
         else:
+            if new is not None and not _levels(new) <= _levels(old):
+                old = _with_room(tensor, level, old, new)
             old.copy_(_zeros_like(tensor) if new is None else new)
             set_tangent(tensor, level, old)
+
+
+def _levels(tensor: Tensor) -> set[int]:
+    """The levels of batches at which a tensor has a value for each example."""
+    found, array = set(), tensor._array
+    while type(array) is not np.ndarray and hasattr(array, "array"):
+        if array.batched:
+            found.add(array.level)
+        array = array.array
+        array = array._array if isinstance(array, Tensor) else array
+    return found
+
+
+def _with_room(tensor: Tensor, level: int, old: Tensor, new: Tensor) -> Tensor:
+    """The tangent that is to be overwritten, in memory with a place for each example that `new` has."""
+    base = tensor if tensor._view is None else tensor._view.base
+    whole = base._tangent[level]
+    room = (old + new).new_zeros(base._array.shape, dtype=whole.dtype)
+    room.copy_(whole)
+    set_tangent(base, level, room)
+    base._tangents_moved += 1
+    return room if base is tensor else _part_of(room, tensor._view)
 
 
 def _tangent_in_base(tensor: Tensor, level: int, new: Tensor) -> Tensor | None:
@@ -419,9 +443,12 @@ def _part_of(tangent: Tensor, view: Any) -> Tensor:
 def tangents_of(tensor: Tensor) -> dict[int, Tensor] | None:
     """The tangents. A view that was made before its base got some, by a write in place, takes its part of them."""
     view = tensor._view
-    if tensor._tangent is None and view is not None and view.base._tangent is not None:
-        for level, tangent in view.base._tangent.items():
-            set_tangent(tensor, level, _part_of(tangent, view))
+    if view is not None and view.base._tangent is not None:
+        moved = view.base._tangents_moved
+        if tensor._tangent is None or tensor._tangents_moved != moved:
+            for level, tangent in view.base._tangent.items():
+                set_tangent(tensor, level, _part_of(tangent, view))
+            tensor._tangents_moved = moved
     return tensor._tangent
 
 

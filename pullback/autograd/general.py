@@ -154,7 +154,7 @@ def top_levels(inputs: tuple[Any, ...], params: dict[Any, Any] | None, below: fl
             if value._view is not None:
                 look_at_base(value)
             array = value._array
-            if value._tangent is None and value._view is not None and value._view.base._tangent is not None:
+            if value._view is not None and value._view.base._tangent is not None:
                 from .forward_mode import tangents_of
 
                 tangents_of(value)

@@ -361,6 +361,11 @@ def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs:
         if result is not tensor:
             write(tensor, result, storage)
         return tensor
+    view = tensor._view
+    if view is not None and base_of(view)._tangent is not None:
+        from .forward_mode import tangents_of
+
+        tangents_of(tensor)
     if tensor._requires_grad and tensor._node is None:
         alias = cut(tensor)  # no_grad with forward mode: a leaf may be written
     else:

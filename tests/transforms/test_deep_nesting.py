@@ -28,7 +28,24 @@ def filled(M, x):
     return y
 
 
+def seen_before(M, x):
+    y = x.clone()
+    view = y[1:]
+    y.mul_(x.cos())
+    return y * view.sum()
+
+
+def through_views(M, x):
+    y = x.clone()
+    view, other = y[1:], y.reshape(2, 2).T
+    view.mul_(x[0])
+    other.add_((x * x).reshape(2, 2))
+    return y * view.sum() + other.reshape(4)
+
+
 FUNCTIONS = {
+    "seen before": seen_before,
+    "through views": through_views,
     "written": written,
     "filled": filled,
     "contraction": lambda M, x: M.einsum("i,ij,j->i", x, M.tensor(W), x),
@@ -68,8 +85,8 @@ def _followed(M, f, way):
 CHAINS = [
     ("grad", "vmap", "vmap"), ("value", "vmap", "vmap"), ("jvp", "jvp", "vmap"), ("jacrev", "jacrev"), ("grad", "jvp"),
     ("jacrev", "jacrev", "jvp"), ("vmap of a closure", "grad", "jvp"), ("vmap of a closure", "jvp", "grad"),
-    ("jvp", "grad", "vmap"), ("vjp", "vmap"), ("grad", "vmap of a closure", "jacrev"), ("jacfwd", "jacrev", "grad"), 
-    ("vmap", "vjp", "jvp"),
+    ("jvp", "grad", "vmap"), ("vjp", "vmap"), ("grad", "vmap of a closure", "jacrev"), ("jacfwd", "jacrev", "grad"),
+    ("vmap", "vjp", "jvp"), ("jacfwd", "vmap"), ("jacfwd", "vmap", "vmap"), ("jacrev", "jacfwd", "vmap"),
 ]  # fmt: skip
 
 

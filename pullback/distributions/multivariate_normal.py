@@ -28,6 +28,12 @@ def _batch_mv(matrix: Tensor, vector: Tensor) -> Tensor:
 
 def _batch_mahalanobis(factor: Tensor, x: Tensor) -> Tensor:
     """Squared length of `x` in the metric of a covariance with Cholesky factor `factor`, over batches of both."""
+    batch = factor.shape[:-2]
+    samples = x.shape[: x.dim() - 1 - len(batch)]
+    if samples and x.shape[len(samples) : -1] == batch:  # all samples are columns of one system for each factor
+        columns = x.reshape(math.prod(samples), *batch, x.shape[-1]).movedim(0, -1)
+        solved = pullback.linalg.solve_triangular(factor, columns, upper=False)
+        return solved.pow(2).sum(-2).movedim(-1, 0).reshape(*samples, *batch)
     solved = pullback.linalg.solve_triangular(factor, x.unsqueeze(-1), upper=False)
     return solved.pow(2).sum((-2, -1))
 

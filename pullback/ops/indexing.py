@@ -72,7 +72,13 @@ def add_rows(out: Any, rows: np.ndarray, values: Any, fresh: bool = False) -> No
 
 def _add_sums(out: Any, ordered: np.ndarray, starts: np.ndarray, values: Any) -> None:
     """Few long runs of equal indices: sum each."""
-    out[ordered[starts]] += np.add.reduceat(values, starts, axis=0)
+    if values[0].size < 32:
+        out[ordered[starts]] += np.add.reduceat(values, starts, axis=0)
+        return
+    # Of wide rows NumPy would sum column after column, past every cache.
+    ends = (*starts[1:].tolist(), ordered.size)
+    for row, start, end in zip(ordered[starts].tolist(), starts.tolist(), ends, strict=True):
+        out[row] += np.add.reduce(values[start:end], axis=0)
 
 
 def _add_rounds(

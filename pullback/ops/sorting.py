@@ -99,8 +99,31 @@ def _sort(x: Any, axis: int, descending: bool, keepdims: Any) -> tuple:
 sort: Op = _selection("SortBackward0", _sort)
 
 
+def _partly_sorted(x: Any, rank: int, axis: int) -> tuple[Any, Any] | None:
+    """The keys of long rows and the key at a rank of each row; None where sorting all is as good, or NaNs are about."""
+    if x.shape[axis] < 64 or x.size < 4096:
+        return None
+    keys = sortable(x)
+    if keys.dtype.kind == "f" and np.isnan(np.max(keys)):
+        return None
+    return keys, _place(np.partition(keys, rank, axis), rank, axis)
+
+
 def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: Any) -> tuple:
-    order = in_order(order_of(x, axis, largest)[(*(slice(None),) * axis, slice(0, k))])
+    length = x.shape[axis]
+    found = _partly_sorted(x, length - k if largest else k - 1, axis) if 0 < k <= length // 8 else None
+    if found is None:
+        order = in_order(order_of(x, axis, largest)[(*(slice(None),) * axis, slice(0, k))])
+        return _take_along(x, order, axis), order
+    # Of those that equal the last one taken, the first come first, as in a stable order.
+    keys, last = (np.moveaxis(each, axis, -1) for each in found)
+    equal = keys == last
+    taken = keys > last if largest else keys < last
+    missing = k - np.count_nonzero(taken, axis=-1, keepdims=True)
+    taken |= equal & (np.cumsum(equal, axis=-1, dtype=np.int32) <= missing)
+    places = np.nonzero(taken)[-1].reshape(*keys.shape[:-1], k)
+    order = order_of(np.take_along_axis(keys, places, -1), places.ndim - 1, largest)
+    order = in_order(np.moveaxis(np.take_along_axis(places, order, -1), -1, axis))
     return _take_along(x, order, axis), order
 
 
@@ -111,8 +134,19 @@ def _place(order: Any, position: int, axis: int) -> Any:
     return order[(*(slice(None),) * axis, slice(position, position + 1))]
 
 
+def _at_rank(x: Any, rank: int, axis: int) -> Any:
+    """The index of the element at a rank of the stable order."""
+    found = _partly_sorted(x, rank, axis)
+    if found is None:
+        return _place(order_of(x, axis, False), rank, axis)
+    keys, key = found
+    equal = keys == key
+    before = rank - np.count_nonzero(keys < key, axis=axis, keepdims=True)
+    return np.argmax(equal & (np.cumsum(equal, axis=axis, dtype=np.int32) > before), axis=axis, keepdims=True)
+
+
 def _kthvalue(x: Any, k: int, axis: int, keepdims: Any) -> tuple:
-    return picked(x, _place(order_of(x, axis, False), k - 1, axis), axis, keepdims)
+    return picked(x, _at_rank(x, k - 1, axis), axis, keepdims)
 
 
 kthvalue: Op = _selection("KthvalueBackward0", _kthvalue)
@@ -120,7 +154,7 @@ kthvalue: Op = _selection("KthvalueBackward0", _kthvalue)
 
 def _median(x: Any, axis: int, keepdims: Any) -> tuple:
     """The lower median; NaN if there is one, with the index of the first."""
-    middle = _place(order_of(x, axis, False), (x.shape[axis] - 1) // 2, axis)
+    middle = _at_rank(x, (x.shape[axis] - 1) // 2, axis)
     if x.dtype.kind in "fV":
         missing = np.isnan(x)
         middle = np.where(np.any(missing, axis, keepdims=True), np.argmax(missing, axis, keepdims=True), middle)

@@ -233,3 +233,12 @@ def test_complaints(name):
     with pytest.raises(type(expected.value)) as raised:
         COMPLAINTS[name](pullback)
     assert phrase in str(raised.value)
+
+
+def test_many_wide_rows_are_added_up() -> None:
+    rng = np.random.default_rng(0)
+    places, rows = rng.integers(0, 7, 200), rng.normal(size=(200, 40))
+    from against_torch import compare
+
+    compare(lambda t, x, rows: x.index_add(0, t.from_numpy(places), rows), rng.normal(size=(7, 40)), rows, order=1)
+    compare(lambda t, x: x[t.from_numpy(places)] * 2, rng.normal(size=(7, 40)), order=1)

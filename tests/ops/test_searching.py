@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from against_torch import both_refuse, compare
 
+import pullback
+
 RANDOM = np.random.default_rng(4)
 X = RANDOM.normal(size=(4, 5))
 REPEATED = RANDOM.integers(0, 4, (4, 5))
@@ -70,12 +72,30 @@ def test_bincount() -> None:
 
 
 def test_named_results() -> None:
-    import pullback
-
     x = pullback.tensor(X)
     assert x.sort().values.shape == (4, 5) and x.max(0).indices.dtype == pullback.int64
     assert "torch.return_types.topk(\nvalues=" in repr(x.topk(2))
     assert pullback.histogram(x, 3).bin_edges.shape == (4,) and pullback.aminmax(x).max == x.max()
+
+
+@pytest.mark.parametrize("values", ["distinct", "repeated", "with NaN", "integers"])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_the_best_of_long_rows_are_those_of_the_stable_order(values: str, dim: int) -> None:
+    array = np.random.default_rng(0).normal(size=(80, 90)) * 3
+    array = array if values == "distinct" else np.round(array)
+    if values == "with NaN":
+        array[3, 4] = array[7, 7] = np.nan
+    x = pullback.tensor(array.astype("int64") if values == "integers" else array)
+    for largest in (True, False):
+        expected = x.argsort(dim, descending=largest, stable=True).narrow(dim, 0, 6)
+        assert pullback.equal(x.topk(6, dim, largest).indices, expected)
+    order = x.argsort(dim, stable=True)
+    for rank in (0, 17, 79):
+        assert pullback.equal(x.kthvalue(rank + 1, dim).indices, order.select(dim, rank))
+    if values != "with NaN":
+        assert pullback.equal(x.median(dim).indices, order.select(dim, (x.size(dim) - 1) // 2))
+    if values == "distinct":
+        compare(lambda t, x: (x.topk(6, dim).values, x.kthvalue(18, dim).values, x.median(dim).values), array, order=1)
 
 
 def test_sorting_is_stable_with_nan() -> None:

@@ -50,6 +50,8 @@ torch.set_default_device("meta")
 say(str(torch.empty(2).device), str(torch.get_default_device()))
 torch.set_default_device("cpu")
 say(str(torch.empty(2).device), str(torch.get_default_device()))
+torch.set_default_device(None)  # in torch a default device is a mode, which changes what its layers do
+say(str(torch.get_default_device()))
 """,
     "modules": """
 import copy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import namedtuple
 
 import numpy as np
@@ -284,3 +285,26 @@ def _followed_outside(M, f, x):
 def test_what_stops_a_gradient_stops_it_at_every_level(name, around):
     answers = [AROUND[around](M, lambda r, M=M: STOPPED[name](M, r), M.tensor(A)) for M in (pullback, torch)]
     np.testing.assert_allclose(*[answer.detach().numpy() for answer in answers], rtol=1e-10, atol=1e-12)
+
+
+def test_an_ensemble_on_a_skeleton():
+    """The way of torch's tutorial: the module that is called has shapes only, the numbers come from the stack."""
+    answers = []
+    for M in (pullback, torch):
+        members = [M.nn.Sequential(M.nn.Linear(3, 4), M.nn.BatchNorm1d(4)).double() for _ in range(2)]
+        for number, member in enumerate(members):
+            for parameter in member.parameters():
+                size = M.arange(parameter.numel(), dtype=M.float64).reshape(parameter.shape)
+                parameter.data.copy_(M.sin(size + number))
+        parameters, buffers = M.func.stack_module_state(members)
+        skeleton = copy.deepcopy(members[0]).to("meta").eval()
+
+        def call(parameters, buffers, x, M=M, skeleton=skeleton):
+            return M.func.functional_call(skeleton, (parameters, buffers), (x,))
+
+        outputs = M.vmap(call, in_dims=(0, 0, None))(parameters, buffers, M.tensor(A))
+        outputs.sum().backward()
+        answers.append((outputs.detach().numpy(), parameters["0.weight"].grad.numpy()))
+        assert tuple(skeleton[0].weight.shape) == (4, 3)
+    for ours, theirs in zip(*answers, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10)

@@ -49,6 +49,8 @@ USUAL = [
     (floats(2, 2), 2), (DEFINITE, P.tensor([[2, 3, 3]] * COUNT).int(), X), (X, Y, MASK[:, 0].double().sign() * 2 - 1),
 ]  # fmt: skip
 ROWS = {
+    "fake_quantize_per_tensor_affine": (X, 0.1, 0, 0, 255),
+    "fake_quantize_per_channel_affine": (X, V.abs().float(), integers(3).int(), 1, 0, 255),
     "as_strided_scatter": (X, V, (3,), (1,)),
     "select_scatter": (X, V, 0, 1),
     "scatter_reduce": (X, 0, I, Y, "amax"),

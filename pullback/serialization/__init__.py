@@ -67,24 +67,24 @@ def save(
 ) -> None:
     """Write `obj` (tensors, containers, state dicts, picklable objects) to a path or a file object.
 
-    At a path, the old file is replaced in one step once the new one is complete and on disk. The archive is
-    always of the zip kind and its pickle of protocol 2, which every torch since 1.6 reads.
+    At a path, the old file is replaced in one step once the new one is complete and on disk. The archive is of the zip
+    kind, which every torch since 1.6 reads, or of the kind before (which has no checksums); its pickle is of protocol 2.
     """
-    from .writer import write_checkpoint
-
     if pickle_module is not None and getattr(pickle_module, "__name__", "") not in ("pickle", "_pickle"):
         raise ValueError(
             f"save() has its own pickler and cannot use {pickle_module!r}. Leave pickle_module out, or dump the parts "
             "that need it to bytes first and save those."
         )
-    if not _use_new_zipfile_serialization:
-        raise ValueError("The file format of torch before 1.6 can be loaded but is no longer written.")
+    if _use_new_zipfile_serialization:
+        from .writer import write_checkpoint as write
+    else:
+        from .legacy import write_legacy_checkpoint as write
     if isinstance(f, (str, os.PathLike)):
         from .atomic import replace_file
 
-        replace_file(f, lambda file: write_checkpoint(obj, file.write))
+        replace_file(f, lambda file: write(obj, file.write))
     elif hasattr(f, "write"):
-        write_checkpoint(obj, f.write)
+        write(obj, f.write)
         if hasattr(f, "flush"):
             f.flush()  # the file may be read by its name before it is closed
     else:

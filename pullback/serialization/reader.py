@@ -18,14 +18,12 @@ from .constructors import Resolver
 from .dtypes import numpy_dtype
 from .errors import CheckpointError, TruncatedCheckpointError
 from .interpreter import Interpreter
+from .legacy import MAGIC, PROTOCOL
 from .options import get_default_load_endianness
 from .rebuild import Storage, StorageType
 from .source import MappedSource, Source
 
 Place = Callable[[np.ndarray, str], Any]
-
-_LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
-_LEGACY_PROTOCOL = 1001
 
 
 class Loader:
@@ -100,10 +98,10 @@ class Loader:
     def _load_legacy(self) -> Any:
         data = self.source.read(0, self.source.size)
         magic, position = self.unpickle(data, 0, _no_storage)
-        if magic != _LEGACY_MAGIC or type(magic) is not int:
+        if magic != MAGIC or type(magic) is not int:
             raise CheckpointError("Invalid magic number; corrupt file?")
         protocol, position = self.unpickle(data, position, _no_storage)
-        if protocol != _LEGACY_PROTOCOL or type(protocol) is not int:
+        if protocol != PROTOCOL or type(protocol) is not int:
             raise CheckpointError(f"Invalid protocol version: {protocol!r:.50}")
         system, position = self.unpickle(data, position, _no_storage)
         little = system.get("little_endian", True) if type(system) is dict else True

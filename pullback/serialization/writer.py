@@ -48,8 +48,10 @@ class StorageReference:
 class Storages:
     """The distinct storages of the tensors met so far, in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_legacy: bool = False) -> None:
+        self.is_legacy: bool = is_legacy  # for the format before 1.6, which knows storages by their dtype only
         self.arrays: list[np.ndarray] = []
+        self.counts: list[int] = []
         self._known: dict[tuple[int, int], tuple[str, str]] = {}
 
     def reduce_tensor(self, tensor: Any) -> tuple[Global, tuple[Any, ...]]:
@@ -59,6 +61,11 @@ class Storages:
             return Global("torch._utils _rebuild_sparse_tensor"), sparse
         parts = bridge.parts_of_tensor(tensor)
         key, is_typed = self._register(parts)
+        if self.is_legacy and not is_typed:
+            raise RuntimeError(
+                f"The file format before torch 1.6 cannot hold a tensor of {parts.dtype} here: it has no such storages, "
+                "or another tensor views the same memory as another dtype. Leave _use_new_zipfile_serialization out."
+            )
         count = parts.storage.nbytes
         if is_typed:
             count //= numpy_dtype(parts.dtype).itemsize
@@ -66,7 +73,10 @@ class Storages:
         else:
             kind = Global("torch.storage UntypedStorage")
         requires_grad = parts.requires_grad and not parts.is_parameter
-        view = (StorageReference(kind, key, "cpu", count), parts.offset, parts.size, parts.stride, requires_grad)
+        if int(key) == len(self.counts):
+            self.counts.append(count)
+        storage = StorageReference(kind, key, "cpu", count, *((None,) if self.is_legacy else ()))
+        view = (storage, parts.offset, parts.size, parts.stride, requires_grad)
         if is_typed:
             rebuild = Call(Global("torch._utils _rebuild_tensor_v2"), (*view, OrderedDict()))
         else:

@@ -367,7 +367,6 @@ ERRORS = [
     (lambda path: load_tensor("cuda"), RuntimeError, "Attempting to deserialize object on a"),
     (lambda path: load_tensor("foo"), RuntimeError, "don't know how to restore data loc"),
     (lambda path: load_tensor(5), TypeError, "not callable"),
-    (lambda path: save(1, io.BytesIO(), _use_new_zipfile_serialization=False), ValueError, "before 1.6"),
     (lambda path: save(1, io.BytesIO(), pickle_module=io), ValueError, "own pickler"),
 ]  # fmt: skip
 

@@ -161,3 +161,26 @@ def test_a_whole_layer_in_the_format_before_1_6():
     torch.save(layer := torch.nn.Linear(2, 3), buffer := io.BytesIO(), _use_new_zipfile_serialization=False)
     loaded = load(io.BytesIO(buffer.getvalue()), weights_only=False)
     assert type(loaded) is pullback.nn.Linear and loaded.weight.tolist() == layer.weight.tolist()
+
+
+def test_the_format_before_1_6_is_written_for_torch_and_for_us():
+    torch = pytest.importorskip("torch")
+    base = pullback.arange(12.0).reshape(3, 4)
+    layer = pullback.nn.Linear(4, 2)
+    value = {
+        "base": base, "view": base[1:, ::2], "again": base, "state": layer.state_dict(), "empty": pullback.zeros(0, 2),
+        "parameter": layer.weight, "numbers": [1, 2.5, None, "text"], "half": pullback.ones(3).bfloat16(),
+        "flags": pullback.tensor([True, False]), "complex": pullback.ones(2, dtype=pullback.complex64),
+    }  # fmt: skip
+    save(value, buffer := io.BytesIO(), _use_new_zipfile_serialization=False)
+    assert buffer.getvalue()[:2] == b"\x80\x02"
+    for library in (torch, pullback):
+        loaded = library.load(io.BytesIO(buffer.getvalue()))
+        assert loaded["numbers"] == value["numbers"] and loaded["again"] is loaded["base"]
+        for name in ("base", "view", "empty", "parameter", "half", "flags", "complex"):
+            assert loaded[name].tolist() == value[name].tolist() and str(loaded[name].dtype) == str(value[name].dtype)
+        assert loaded["state"]["bias"].tolist() == layer.bias.tolist()
+        loaded["base"][1, 0] = -1
+        assert loaded["view"][0, 0] == -1 and type(loaded["parameter"]) is library.nn.Parameter
+    with pytest.raises(RuntimeError, match="before torch 1.6 cannot hold a tensor of uint16"):
+        save(pullback.ones(2).to(pullback.uint16), io.BytesIO(), _use_new_zipfile_serialization=False)

@@ -15,7 +15,7 @@ from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, binary, wrap
 from ..ops import pointwise as ops
 from ..tensor import Tensor
-from .checks import need_first_tensor, need_one_tensor
+from .checks import need_first_tensor, need_one_tensor, warn_of_older_form
 from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, promote
 from .registry import public
 
@@ -111,7 +111,8 @@ def _first(input: Any, other: Any) -> Tensor:
 @public(in_place=True, out=True)
 def add(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
     """`input + alpha * other`."""
-    if legacy:  # the old form: add(alpha, other)
+    if legacy:
+        warn_of_older_form("add", ("alpha",), ("other",))
         other, alpha = legacy[0], other
     if alpha == 1 and alpha is not True:
         return _needed(_add(_first(input, other), other), "add", other)
@@ -121,7 +122,8 @@ def add(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
 @public("subtract", in_place=True, out=True)
 def sub(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
     """`input - alpha * other`."""
-    if legacy:  # the old form: add(alpha, other)
+    if legacy:
+        warn_of_older_form("sub", ("alpha",), ("other",))
         other, alpha = legacy[0], other
     if alpha == 1 and alpha is not True:
         return _needed(_subtract(_first(input, other), other), "sub", other)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op
 from ..autograd.tape import apply, binary, wrap
+from ..notices import warn_user
 from ..tensor import Tensor
 from .operands import NUMBERS, as_tensor, broadcast_error, operand, promote
 
@@ -49,6 +50,16 @@ def need_first_tensor(function: str, *values: Any) -> None:
     """Refuse a number as the first argument, as torch does."""
     if isinstance(values[0], NUMBERS):
         raise invalid_combination(function, *values)
+
+
+def warn_of_older_form(function: str, numbers: tuple[str, ...], tensors: tuple[str, ...]) -> None:
+    """Numbers before the tensors, as in torch's first versions, still work, with a warning."""
+    first, last = (", ".join(f"Number {name}{end}" for name in numbers) for end in ("", " = 1"))
+    rest = ", ".join(f"Tensor {name}" for name in tensors)
+    warn_user(
+        f"This overload of {function} is deprecated:\n\t{function}({first}, {rest})\nConsider using one of the following "
+        f"signatures instead:\n\t{function}({rest}, *, {last})"
+    )
 
 
 def not_implemented_for(kernel: str, x: Tensor) -> NotImplementedError:

@@ -14,6 +14,7 @@ from ..ops import matmul as ops
 from ..ops import pointwise
 from ..ops import shape as shapes
 from ..tensor import Tensor
+from .checks import warn_of_older_form
 from .operands import as_operand, as_tensor, broadcast_error, promote
 from .registry import METHODS, public
 
@@ -292,6 +293,7 @@ def _older_form(function: Callable[..., Any], *args: Any) -> Tensor:
     tensors = [value for value in args if isinstance(value, Tensor)]
     if len(tensors) != 3:
         raise TypeError(f"{function.__name__}() takes 3 tensors but {len(tensors)} were given")
+    warn_of_older_form(function.__name__.strip("_"), ("beta", "alpha"), ("first", "second"))
     return function(*tensors, **dict(zip(("beta", "alpha"), numbers, strict=False)))
 
 

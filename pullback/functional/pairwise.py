@@ -29,6 +29,7 @@ from .checks import (
     not_implemented_for,
     of_one_float,
     together,
+    warn_of_older_form,
 )
 from .operands import NUMBERS, as_tensor, operand, promote, result_type
 from .registry import FUNCTIONS, METHODS, public, store
@@ -260,7 +261,8 @@ def lerp(input: Any, end: Any, weight: Any) -> Tensor:
 @public(in_place=True, out=True)
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
-    if legacy:  # the old form: addcmul(value, tensor1, tensor2)
+    if legacy:
+        warn_of_older_form("addcmul", ("value",), ("tensor1", "tensor2"))
         value, tensor1, tensor2 = tensor1, tensor2, legacy[0]
     x, a, b = promote(*(as_tensor(each) for each in (input, tensor1, tensor2)))
     if isinstance(value, Tensor):
@@ -273,7 +275,8 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1
 @public(in_place=True, out=True)
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1) -> Tensor:
     """`input + value * tensor1 / tensor2`."""
-    if legacy:  # the old form: addcdiv(value, tensor1, tensor2)
+    if legacy:
+        warn_of_older_form("addcdiv", ("value",), ("tensor1", "tensor2"))
         value, tensor1, tensor2 = tensor1, tensor2, legacy[0]
     x, a, b = promote(*(as_tensor(each) for each in (input, tensor1, tensor2)))
     if a._array.dtype.kind in "biu":

@@ -389,3 +389,21 @@ def test_a_stranger_is_asked(operator, in_place):
         names = {"x": t.ones(2, dtype=t.int64), "other": Stranger()}
         exec(f"x {operator}= other" if in_place else f"x = x {operator} other", names)  # noqa: S102
         assert names["x"] == "asked"
+
+
+OLDER_FORMS = {
+    "add": lambda t: t.ones(2).add(2, t.ones(2)),
+    "sub": lambda t: t.ones(2).sub_(2, t.ones(2)),
+    "addcmul": lambda t: t.addcmul(t.ones(2), 2, t.ones(2), t.ones(2)),
+    "addcdiv": lambda t: t.ones(2).addcdiv_(2, t.ones(2), t.ones(2)),
+    "addmv": lambda t: t.addmv(2, t.ones(2), t.ones(2, 2), t.ones(2)),
+}
+
+
+@pytest.mark.parametrize("name", OLDER_FORMS)
+def test_older_forms_work_with_a_warning(name):
+    with pytest.warns(UserWarning, match=f"This overload of {name} is deprecated"):
+        found = OLDER_FORMS[name](pullback)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert found.tolist() == OLDER_FORMS[name](torch).tolist()

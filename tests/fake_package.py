@@ -46,6 +46,7 @@ FAKE_FILES = {
     "optim.py": "import an_optional_package_that_is_absent",
     "broken.py": "import math\nmath.no_such_function",
     "cuda.py": "def device_count(): return 0\ndef is_available(): return False",
+    "onnx.py": "from typing import NoReturn\ndef export(*args) -> NoReturn: raise NotImplementedError\ndef known(): return False",
     "utils/__init__.py": "",
     "utils/data.py": "class DataLoader: pass",
 }

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from pullback.cli.scan import Unreadable, Use, scan_file, source_files
-from pullback.torch_names.lookup import COVERAGE_PAGE, find_torch_name, has_torch_name, nearest_torch_name
+from pullback.torch_names.lookup import COVERAGE_PAGE, find_torch_name, has_torch_name, nearest_torch_name, only_refuses
 
 _PLACES_SHOWN = 5
 
@@ -45,7 +45,8 @@ def report(paths: list[str]) -> dict[str, Any]:
         if use.name not in judged:
             judged[use.name] = _judged_part(use.name)
         places.setdefault(judged[use.name], []).append(use.place)
-    supported = sorted(name for name in places if has_torch_name(name))
+    refused = {name for name in places if has_torch_name(name) and only_refuses(name)}
+    supported = sorted(name for name in places if has_torch_name(name) and name not in refused)
     missing = sorted(places.keys() - set(supported), key=lambda name: (-len(places[name]), name))
     # Rounded down, so that 100 means all.
     percent = 1000 * len(supported) // len(places) / 10 if places else 100.0
@@ -56,7 +57,13 @@ def report(paths: list[str]) -> dict[str, Any]:
         "uses": sum(len(where) for where in places.values()),
         "supported": supported,
         "unsupported": [
-            {"name": name, "nearest": nearest_torch_name(name), "places": places[name]} for name in missing
+            {
+                "name": name,
+                "nearest": None if name in refused else nearest_torch_name(name),
+                "refused": name in refused,
+                "places": places[name],
+            }
+            for name in missing
         ],
         "unreadable": [failure._asdict() for failure in unreadable],
     }
@@ -69,8 +76,10 @@ def _as_text(findings: dict[str, Any]) -> str:
     if findings["unsupported"]:
         lines += ["", "unsupported:"]
     for item in findings["unsupported"]:
-        nearest = f"  (nearest: {item['nearest']})" if item["nearest"] else ""
-        lines.append(f"  {item['name']}{nearest}")
+        remark = f"  (nearest: {item['nearest']})" if item["nearest"] else ""
+        if item["refused"]:
+            remark = "  (can be imported; calling it raises an error that says what to do)"
+        lines.append(f"  {item['name']}{remark}")
         shown = item["places"][:_PLACES_SHOWN]
         lines += [f"    {place}" for place in shown]
         if len(item["places"]) > len(shown):

@@ -28,7 +28,7 @@ def symbolic_trace(root: Any, concrete_args: Any = None) -> NoReturn:
 
 
 class _Unsupported:
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> NoReturn:
         _refuse()
 
 

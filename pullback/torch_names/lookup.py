@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
+from typing import NoReturn
 
 from .placeholders import advice_for
 
@@ -93,6 +94,17 @@ def has_torch_name(dotted: str) -> bool:
     except (AttributeError, ImportError):
         return False
     return True
+
+
+def only_refuses(dotted: str) -> bool:
+    """Whether a name is here to say that it is not: a function that never returns, or a class nobody can make one of.
+
+    What needs a GPU does not count: a torch without one refuses it, too, and programs ask before.
+    """
+    found = find_torch_name(dotted)
+    function = found.__init__ if isinstance(found, type) else found  # type: ignore[misc]
+    never = getattr(function, "__annotations__", {}).get("return") in ("NoReturn", NoReturn)
+    return never and not dotted.startswith("torch.cuda.")
 
 
 def nearest_torch_name(dotted: str) -> str | None:

@@ -190,6 +190,14 @@ def test_check_finds_names_and_places(package: Path, tmp_path: Path) -> None:
     assert "torch.nn.Liner  (nearest: torch.nn.Linear)\n    a.py:15\n" in text
 
 
+def test_check_does_not_count_what_is_only_refused(package: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch.onnx\ntorch.onnx.known()\ntorch.onnx.export()\n")
+    findings = json.loads(pullback("check", "a.py", "--json", package=package, cwd=tmp_path).stdout)
+    assert findings["supported"] == ["torch.onnx", "torch.onnx.known"]
+    assert [(item["name"], item["refused"]) for item in findings["unsupported"]] == [("torch.onnx.export", True)]
+    assert "says what to do" in pullback("check", "a.py", package=package, cwd=tmp_path).stdout
+
+
 def test_check_walks_projects_and_notebooks(package: Path, tmp_path: Path) -> None:
     cells = [
         {"cell_type": "markdown", "source": ["import torch.in_markdown"]},

@@ -93,8 +93,12 @@ def _from_python(data: Any) -> tuple[np.ndarray, bool]:
     """An array of a number or of nested sequences, and whether it was made of Python numbers (which have no dtype)."""
     if isinstance(data, (bool, int, float, complex)):
         return np.array(data), True
+    if not isinstance(data, (list, tuple)) and hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
+        from .interop import from_dlpack
+
+        return np.array(from_dlpack(data)._array), False
     if isinstance(data, (str, dict, set, frozenset)) or data is None or not hasattr(data, "__len__"):
-        if hasattr(data, "__array__") or hasattr(data, "__dlpack__") or hasattr(data, "__array_interface__"):
+        if hasattr(data, "__array__") or hasattr(data, "__array_interface__"):
             return np.array(np.asarray(data)), False
         if isinstance(data, str):
             raise TypeError("new(): invalid data type 'str'")

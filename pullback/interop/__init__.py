@@ -16,6 +16,9 @@ from ..autograd.tape import wrap
 from ..dtypes import from_numpy_dtype
 from ..notices import warn_user
 from ..tensor import Tensor
+from .dlpack import dlpack, dlpack_device, from_dlpack, to_dlpack
+
+__all__ = ["from_dlpack", "from_numpy", "to_dlpack"]
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
@@ -29,6 +32,10 @@ def from_numpy(array: np.ndarray) -> Tensor:
         raise ValueError(
             "given numpy array has byte order different from the native byte order. "
             "Conversion between byte orders is currently not supported."
+        )
+    if not array.flags.c_contiguous and any(step % array.itemsize for step in array.strides):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory."
         )
     if not array.flags.writeable:
         import warnings
@@ -68,57 +75,6 @@ def array_protocol(self: Tensor, dtype: Any = None, copy: bool | None = None) ->
     if dtype is not None and array.dtype != dtype:
         return array.astype(dtype)
     return array.copy() if copy else array
-
-
-def from_dlpack(ext_tensor: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor that shares the memory of any object that speaks DLPack, or a copy of it if asked for."""
-    if device is not None:
-        from ..device import require_cpu
-
-        require_cpu(device)
-    if isinstance(ext_tensor, Tensor):
-        return ext_tensor.clone() if copy else ext_tensor
-    if hasattr(ext_tensor, "__dlpack__"):
-        return wrap(np.from_dlpack(ext_tensor, copy=copy))
-    packed = _Packed(ext_tensor)
-    array = packed.array = np.from_dlpack(packed, copy=copy)
-    if not array.flags.writeable:  # an older capsule does not say whether it may be written; torch writes
-        packed.__array_interface__ = {**array.__array_interface__, "data": (array.__array_interface__["data"][0], False)}
-        array = np.asarray(packed)
-    return wrap(array)
-
-
-class _Packed:
-    """The object that a DLPack capsule was taken from, as NumPy wants to see it. It keeps the memory alive."""
-
-    array: np.ndarray
-    __array_interface__: dict[str, Any]
-
-    def __init__(self, capsule: Any) -> None:
-        self.capsule: Any = capsule
-
-    def __dlpack__(self, **ignored: Any) -> Any:
-        return self.capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
-
-
-def to_dlpack(tensor: Tensor) -> Any:
-    """A DLPack capsule of a tensor."""
-    return tensor.__dlpack__()
-
-
-def dlpack(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
-    """`__dlpack__`: the memory, for other libraries to share."""
-    if self.requires_grad:
-        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    return self.memory().__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
-
-
-def dlpack_device(self: Tensor) -> tuple[int, int]:
-    """`__dlpack_device__`: the CPU."""
-    return (1, 0)
 
 
 def ufunc_protocol(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:

@@ -38,6 +38,8 @@ def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callabl
     ordered = name not in ("eq", "ne")
 
     def operator(input: Any, other: Any) -> Any:
+        if type(other) in (list, tuple) and not ordered:
+            return NotImplemented  # `x == []` asks whether it is one, and is False
         values = _values(input, other)
         if values is None:
             return NotImplemented
@@ -50,7 +52,7 @@ def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callabl
 
     def function(input: Any, other: Any) -> Tensor:
         need_first_tensor(name, input, other)
-        result = operator(as_tensor(input), other)
+        result = operator(as_tensor(input), as_tensor(other) if type(other) in (list, tuple) else other)
         if result is NotImplemented:
             raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
         return result

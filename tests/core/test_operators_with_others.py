@@ -60,3 +60,12 @@ def test_pythons_mathematics_gives_numbers(name):
     theirs, ours = (getattr(math, name)(t.tensor(2.75)) for t in (torch, pullback))
     assert ours == theirs and type(ours) is type(theirs)
     assert list(range(math.ceil(pullback.tensor(5) / 2))) == [0, 1, 2]
+
+
+def test_a_tensor_is_not_equal_to_a_list():
+    torch = pytest.importorskip("torch")
+    for t in (torch, pullback):
+        x = t.tensor([1.0, 2.0])
+        assert (x == [1.0, 2.0]) is False and (x != (1.0, 2.0)) is True and (x == []) is False and ([] == x) is False
+        assert np.float32(1) in x and np.int64(2) in x and np.float64(3) not in x
+    assert pullback.eq(x, [1.0, 5.0]).tolist() == [True, False]

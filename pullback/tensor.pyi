@@ -25,6 +25,7 @@ class Tensor:
     _view: Any
     _anchor: Any
     _tangent: Any
+    _tangents_moved: _int
     _inference: _bool
     _detached: _bool
     _moves: Any
@@ -116,6 +117,8 @@ class Tensor:
     def _backward_hooks(self, value: Any) -> None: ...
     @property
     def _base(self) -> Tensor | None: ...
+    @property
+    def _cdata(self) -> Any: ...
     def _check_grad(self, value: Any) -> None: ...
     @property
     def _grad_fn(self) -> Any: ...

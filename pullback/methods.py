@@ -178,7 +178,7 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
 
 
 def contains(self: Tensor, element: Any) -> bool:
-    if isinstance(element, (Tensor, int, float, complex, bool)):
+    if isinstance(element, (Tensor, int, float, complex, np.number)):
         return bool(np.any((self == element)._array))
     raise RuntimeError(
         f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."

@@ -184,6 +184,7 @@ def binary(
     """
     forward, blocked, apart = forward or op.forward, op.blocked, op.blocked or op.side_by_side
     many = LARGE_FACTOR if op.side_by_side else LARGE
+    plans, plans_of_one = op.pair_plans, (itself or op).pair_plans
     spread = blocked or op.kind == "linear"  # sums: their rules are nothing to spread over threads
     carefully: Callable[..., Any] = otherwise or (lambda a, b: apply(op, (a, b)))
 
@@ -227,10 +228,9 @@ def binary(
             result._node = None
             result._requires_grad = False
             return result
-        recorded = op if a is not b or itself is None else itself
-        plan = recorded.pair_plans[mask]
+        plan = (plans if a is not b else plans_of_one)[mask]
         if plan is None or large and apart:
-            plan = recorded.plan(mask, 2, large=large and apart)
+            plan = (op if a is not b else itself or op).plan(mask, 2, large=large and apart)
         node = Node()
         first = second = None
         if mask & 1:
@@ -261,7 +261,7 @@ def binary(
             node.saved = node.arrays = ()
         elif form == 2:
             node.saved, node.arrays = (b,), (y,)
-            if mask & 2 and b._inference or isinstance(b, Tensor) and b._inference:
+            if type(b) is not float and type(b) is not int and b._inference:
                 refuse_inference()
         elif form == 1:
             node.saved, node.arrays = (a,), (x,)

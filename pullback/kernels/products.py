@@ -60,8 +60,10 @@ UNSHARED_PRODUCT = 1 << 18
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """`a @ b` for a matrix or a vector on either side."""
-    few = FEW if a.ndim > 1 < b.ndim else FEW_FOR_A_VECTOR
-    if a.size + b.size <= few or a.dtype != b.dtype or a.dtype.kind not in "fc" or a.shape[-1] != b.shape[0]:
+    size = a.size + b.size
+    if size <= FEW or a.dtype != b.dtype or a.dtype.kind not in "fc" or a.shape[-1] != b.shape[0]:
+        return a.dot(b)
+    if size <= FEW_FOR_A_VECTOR and (a.ndim < 2 or b.ndim < 2):
         return a.dot(b)
     keep_freed_memory()
     if a.ndim < 2 or b.ndim < 2:

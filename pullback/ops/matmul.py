@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..autograd.op import Op, conjugate, linear, op
 from ..kernels.products import FEW, batched_product, product
@@ -63,15 +64,16 @@ def _right_of_batches(g: Any, a: Any, b_shape: tuple) -> Any:
 
 
 def _plain_matrices(a: Any, b: Any) -> bool:
-    return type(a) is np.ndarray is type(b) and a.itemsize > 2
+    return type(a) is ndarray is type(b) and a.itemsize > 2
 
 
 # Real matrices, the commonest case of all: products in which one factor is taken transposed, closed under taking
 # pullbacks. So derivatives of any order are one product each, without views of transposes in between.
 mm: Op = op("MmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
 mm.real_rules = {
-    "a": lambda g, b: product(g, b.T) if _plain_matrices(g, b) else times_transposed(g, b),
-    "b": lambda g, a: product(a.T, g) if _plain_matrices(g, a) else transposed_times(a, g),
+    # `_plain_matrices` written out: every backward pass of a network comes by here.
+    "a": lambda g, b: product(g, b.T) if type(g) is ndarray is type(b) and g.itemsize > 2 else times_transposed(g, b),
+    "b": lambda g, a: product(a.T, g) if type(g) is ndarray is type(a) and g.itemsize > 2 else transposed_times(a, g),
 }
 times_transposed: Op = op(
     "MmBackward0",

@@ -15,7 +15,7 @@ from .autograd.tape import wrap
 from .device import defaults, meta, place_of, require_cpu
 from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in
 from .dtypes import dtype as dtype_type
-from .from_data import all_floats, array_from
+from .from_data import all_floats_between, array_from
 from .functional.operands import sizes_of
 from .functional.registry import FUNCTIONS, METHODS
 from .layout import dense_order
@@ -60,7 +60,10 @@ def tensor(
     data: Any, *, dtype: dtype_type | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
     """A new tensor that copies `data`: a number, nested lists, an array."""
-    if type(data) is list and data and dtype is None and device is None and not defaults and all_floats(data):
+    if (
+        type(data) is list and data and type(data[0]) is float is type(data[-1]) and dtype is None and device is None
+        and not defaults and (len(data) < 3 or all_floats_between(data))
+    ):  # fmt: skip
         try:
             array = np.array(data, default_dtype().numpy)
         except (TypeError, ValueError):

@@ -18,10 +18,10 @@ _DEEPEST = 64  # dims that an array can have
 _SHORT = 32  # elements of a list that may be of several kinds
 
 
-def all_floats(data: list[Any]) -> bool:
-    """Whether a list is of Python floats. Of a long one the ends are looked at: those are not written by hand."""
+def all_floats_between(data: list[Any]) -> bool:
+    """Whether a list that begins and ends with Python floats has no others. A long one is not asked: nobody wrote it by hand."""
     if len(data) > _SHORT:
-        return type(data[0]) is type(data[-1]) is float
+        return True
     for item in data:
         if type(item) is not float:
             return False

@@ -377,7 +377,7 @@ PROTOCOL: dict[str, Any] = {
     "__repr__": text, "__str__": text, "__format__": formatted, "__deepcopy__": deepcopy, "__reduce_ex__": reduce_,
     "__abs__": elementary.abs,
     "__copy__": lambda self: self if type(self) is Tensor and self._node is not None else _shallow(self),
-    "_user_attributes": user_attributes,
+    "_user_attributes": user_attributes, "_cdata": property(lambda self: id(self.__dict__)),
 }  # fmt: skip
 # What those of them are that are too short for a docstring.
 _SENTENCES = {
@@ -390,6 +390,7 @@ _SENTENCES = {
     "dense_dim": "The number of dims, all of which are dense.", "sparse_dim": "0: no dim is sparse.",
     "get_device": "-1: main memory has no number.", "is_pinned": "False: there is no pinned memory.",
     "is_shared": "False: memory belongs to one process.", "pin_memory share_memory_ cpu": "The tensor itself.",
+    "_cdata": "A number for what the tensor has, which `swap_tensors` gives to another.",
 }  # fmt: skip
 for _names, _sentence in _SENTENCES.items():
     for _name in _names.split():

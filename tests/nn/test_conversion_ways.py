@@ -56,3 +56,12 @@ def test_no_gradient_goes_to_the_wrong_one_of_two_swapped_tensors():
             module.utils.swap_tensors(a, b)
             result.backward()
         assert a.grad is None and b.grad is None
+
+
+def test_the_number_of_what_a_tensor_has_goes_with_a_swap():
+    first, second = pullback.ones(2), pullback.zeros(3)
+    numbers = first._cdata, second._cdata
+    first.data = pullback.ones(4)
+    assert first._cdata == numbers[0] != numbers[1]
+    pullback.utils.swap_tensors(first, second)
+    assert (second._cdata, first._cdata) == numbers

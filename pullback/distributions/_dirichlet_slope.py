@@ -11,8 +11,15 @@ import numpy as np
 
 from pullback.kernels.special import digamma, lgamma
 
-_WEIGHTS = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
-"""Central differences of order eight, in the logarithm of the concentration."""
+_WEIGHTS = tuple(
+    (sign * offset, sign * weight)
+    for offset, weight in ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
+    for sign in (1, -1)
+)
+"""Central differences of order eight, in the logarithm of the concentration: offsets and weights."""
+
+_SETTLED = 1e-15
+"""Relative steps of the continued fraction that are mere rounding."""
 
 _NEAR = 1e-7
 """So close to zero or one the leading term of the distribution function is all that counts."""
@@ -25,11 +32,8 @@ def dirichlet_slope(x: np.ndarray, alpha: np.ndarray, total: np.ndarray) -> np.n
     inside = np.clip(x, _NEAR, 1 - _NEAR)
     # Relative steps; shorter for large concentrations, whose distributions are narrow.
     step = 0.02 / np.sqrt(1 + 0.1 * a)
-    change = np.zeros(x.shape)
-    for offset, weight in _WEIGHTS:
-        up = _distribution_function(inside, a * np.exp(offset * step), b)
-        down = _distribution_function(inside, a * np.exp(-offset * step), b)
-        change += weight * (up - down)
+    offsets, weights = (np.reshape(row, (-1, *np.ones(x.ndim, int))) for row in zip(*_WEIGHTS))
+    change = np.sum(weights * _distribution_function(inside, a * np.exp(offsets * step), b), axis=0)
     with np.errstate(all="ignore"):
         log_density = (a - 1) * np.log(inside) + b * np.log1p(-inside) - _log_beta(a, b)
         slope = -change / (step * a) * np.exp(-log_density)
@@ -64,7 +68,7 @@ def _lower_tail(x: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
             d = 1 / _away_from_zero(1 + term * d, tiny)
             c = _away_from_zero(1 + term / c, tiny)
             fraction = fraction * c * d
-        if np.all(np.abs(fraction - before) <= 1e-16 * np.abs(fraction)):
+        if np.all(np.abs(fraction - before) <= _SETTLED * np.abs(fraction)):
             break
     return np.exp(a * np.log(x) + b * np.log1p(-x) - _log_beta(a, b)) * fraction / a
 

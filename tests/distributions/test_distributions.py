@@ -237,3 +237,14 @@ def test_distributions_of_ones_own():
         point.log_prob(pullback.zeros(2))
     with pytest.warns(FutureWarning):
         assert point.sample_n(4).shape == (4, 2)
+
+
+def test_the_slope_of_dirichlet_draws_settles_instead_of_going_round(monkeypatch):
+    from pullback.distributions import _dirichlet_slope
+
+    steps, away = [], _dirichlet_slope._away_from_zero
+    monkeypatch.setattr(_dirichlet_slope, "_away_from_zero", lambda *values: steps.append(1) or away(*values))
+    pullback.manual_seed(0)
+    concentration = pullback.full((2000,), 2.0, requires_grad=True)
+    pullback.distributions.Beta(concentration, 3.0).rsample().sum().backward()
+    assert 10 < len(steps) < 400

@@ -193,3 +193,13 @@ def test_subsets_layers_and_arrays_of_text_are_compared_item_by_item():
     case.assertNotEqual(one, other)
     case.assertEqual(np.array(["a", "b"]), np.array(["a", "b"]))
     case.assertNotEqual(np.array(["a", "b"]), np.array(["a", "c"]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_random_matrices_are_what_their_names_say(dtype):
+    kind = getattr(pullback, dtype)
+    matrices = common_utils.random_well_conditioned_matrix(2, 5, 3, dtype=kind)
+    values = pullback.linalg.svdvals(matrices)
+    assert matrices.dtype is kind and matrices.shape == (2, 5, 3) and (values - 1).abs().max() < 0.1
+    assert pullback.linalg.matrix_rank(common_utils.random_lowrank_matrix(2, 6, 4, 3, dtype=kind)).tolist() == [2] * 3
+    assert pullback.linalg.matrix_rank(common_utils.random_square_matrix_of_rank(5, 3, dtype=kind)) == 3

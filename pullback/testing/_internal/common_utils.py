@@ -145,8 +145,8 @@ class TestCase(unittest.TestCase):
         inexact = isinstance(x, (float, complex)) or isinstance(y, (float, complex)) or atol or rtol
         if not inexact and not self.precision:
             raise AssertionError(f"{x} is not {y}")
-        atol = max(1e-7, self.precision) if atol is None else atol
-        rtol = max(1e-7, self.rel_tol) if rtol is None else rtol
+        atol = max(1e-5, self.precision) if atol is None else atol  # numbers are mostly of single precision
+        rtol = max(1.3e-6, self.rel_tol) if rtol is None else rtol
         if not abs(x - y) <= atol + rtol * abs(y):
             raise AssertionError(f"{x} is not {y}: the difference is {abs(x - y)}")
 
@@ -448,3 +448,22 @@ def make_fullrank_matrices_with_distinct_singular_values(
     s = 1 + (-1) ** number / number  # 3/2, 2/3, 5/4, ...
     matrix = (u * s.to(dtype)) @ vh
     return matrix.requires_grad_(requires_grad)
+
+
+def random_well_conditioned_matrix(
+    *shape: int, dtype: Any = None, device: Any = None, mean: float = 1.0, sigma: float = 0.001
+) -> Tensor:
+    """Matrices whose singular values all lie near `mean`."""
+    torch = _torch()
+    left, _, right = torch.linalg.svd(torch.randn(*shape, dtype=dtype), full_matrices=False)
+    values = torch.randn(*shape[:-2], min(shape[-2:]), dtype=left.real.dtype) * sigma + mean
+    return (left * values.unsqueeze(-2)) @ right
+
+
+def random_lowrank_matrix(rank: int, rows: int, columns: int, *batches: int, **kwargs: Any) -> Tensor:
+    torch = _torch()
+    return torch.randn(*batches, rows, rank, **kwargs) @ torch.randn(*batches, rank, columns, **kwargs)
+
+
+def random_square_matrix_of_rank(l: int, rank: int, dtype: Any = None, device: Any = None) -> Tensor:  # noqa: E741
+    return random_lowrank_matrix(rank, l, l, dtype=dtype if dtype is not None else _torch().double)

@@ -14,7 +14,7 @@ from ..arrays.batching_rules import is_tensor
 from ..tensor import Tensor
 from ..utils._pytree import broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_unflatten
 from .forward_mode import below_level, set_tangent
-from .function import Function, FunctionCtx, run_function
+from .function import Function, FunctionCtx, SavedInput, run_function
 from .general import payload_of, top_levels
 from .mode import current_mode, set_mode
 from .tape import wrap
@@ -77,6 +77,7 @@ def _apply_dual(cls: type[Function], args: tuple, level: int) -> Any:
                 out = args[written[0]]
         results.append(_with_tangent(out, tangent, level))
     _note_tangents(results, cls)
+    _keep_duals(results, cls, primals, args)
     return results[0] if single else tuple(results)
 
 
@@ -87,6 +88,17 @@ def _note_tangents(results: list, cls: type[Function]) -> None:
         if isinstance(node, cls._backward_cls):
             node.notes = {} if node.notes is None else node.notes
             node.notes.setdefault("tangents", {})[value._output_nr] = value._tangent
+
+
+def _keep_duals(results: list, cls: type[Function], primals: tuple, args: tuple) -> None:
+    """Inputs that a node saved, likewise: they were saved without the tangents of this level."""
+    duals = {id(primal): value for primal, value in zip(primals, args, strict=True) if primal is not value}
+    for value in results:
+        node = value._node if isinstance(value, Tensor) else None
+        if isinstance(node, cls._backward_cls) and type(node.saved) is tuple:
+            for entry in node.saved:
+                if isinstance(entry, SavedInput):
+                    entry.tensor = duals.get(id(entry.tensor), entry.tensor)
 
 
 def check_tangent(ctx: Any, out: Tensor, tangent: Any, sources: list[Any]) -> None:

@@ -116,3 +116,51 @@ def test_weights_from_outside_a_batch_are_followed(program):
     x = pullback.tensor(W, requires_grad=True)
     (gradient,) = pullback.autograd.grad((pullback.vmap(product)(x) ** 2).sum(), x)
     np.testing.assert_allclose(gradient.numpy(), 18 * W)
+
+
+def _product_of(M):
+    class Product(M.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, y):
+            return x**2 * y, x * 3
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs, *output)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g, h):
+            x, y, first, _ = ctx.saved_tensors
+            return 2 * x * y * g + 3 * h, first / y * g
+
+        @staticmethod
+        def jvp(ctx, s, t):
+            x, y = ctx.saved_tensors
+            return 2 * x * y * s + x**2 * t, 3 * s
+
+    return Product
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda M, f: lambda x: M.func.jvp(M.func.grad(f), (x,), (x,))[1],
+        lambda M, f: M.func.jacfwd(M.func.jacrev(f)),
+        lambda M, f: M.func.jacfwd(M.func.jacrev(M.func.jacrev(f))),
+        lambda M, f: lambda x: M.vmap(M.func.jacfwd(M.func.jacrev(f)))(M.stack([x, x * 0.5])),
+    ],
+)
+def test_what_a_custom_function_saved_has_its_tangents(around):
+    """Forward over reverse: its inputs are results of something else."""
+    answers = []
+    for M in (pullback, torch):
+
+        def f(x, M=M):
+            first, second = _product_of(M).apply(x.sin(), x.cos() + 2)
+            return (first * second.sin()).sum()
+
+        answers.append(around(M, f)(M.tensor(X)).numpy())
+    np.testing.assert_allclose(*answers, rtol=1e-9)

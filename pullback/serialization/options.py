@@ -107,7 +107,7 @@ def _globals_of(pickled: bytes) -> list[str]:
     texts: list[Any] = []
     for operation, argument, _ in genops(pickled):
         if operation.name == "GLOBAL":
-            found[argument.replace(" ", ".", 1)] = None
+            found[str(argument).replace(" ", ".", 1)] = None
         elif operation.name == "STACK_GLOBAL":
             found[".".join(map(str, texts[-2:]))] = None
         elif isinstance(argument, str):

@@ -214,17 +214,17 @@ def _skipped(test_name: str, reason: str) -> DecorateInfo:
 def _table() -> list[OptimizerInfo]:
     torch = _torch()
     optim, tensor = torch.optim, torch.tensor
-    fused = {"supported_impls": ("foreach", "differentiable", "fused"), "supports_fused_on": ("cpu",)}
+    fused: Options = {"supported_impls": ("foreach", "differentiable", "fused"), "supports_fused_on": ("cpu",)}
     fused["not_og_supported_flags"] = ("foreach", "differentiable", "fused", "maximize", "capturable")
     two_numbers = "betas must be either both floats or both Tensors"
-    adam_refuses = [
+    adam_refuses: list[tuple[Options, str]] = [
         ({"betas": (1.0, 0.0)}, "Invalid beta parameter at index 0: 1.0"),
         ({"weight_decay": -1}, "Invalid weight_decay value: -1"),
         ({"lr": tensor(0.001), "foreach": True}, "lr as a Tensor is not supported for capturable=False and foreach=True"),
         ({"betas": (0.9, tensor(0.99))}, two_numbers),
         ({"betas": (tensor(0.9), 0.99)}, two_numbers),
     ]
-    plain_betas = [({"betas": (0.0, 1.0)}, "Invalid beta parameter at index 1: 1.0")]
+    plain_betas: list[tuple[Options, str]] = [({"betas": (0.0, 1.0)}, "Invalid beta parameter at index 1: 1.0")]
     loose = {torch.float32: tol(atol=1e-4, rtol=5e-3)}
     apart = (DecorateInfo(toleranceOverride(loose), None, "test_foreach_matches_forloop"),)
     one_group = "test_param_groups_lr test_param_groups_weight_decay test_param_group_with_lrscheduler_goes_right_direction"

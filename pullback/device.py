@@ -72,16 +72,21 @@ defaults: list[device] = []
 
 
 def place_of(value: Any) -> device:
-    """The device for a new tensor, `cpu` or `meta`; RuntimeError for one this build cannot reach."""
+    """The device for a new tensor, `cpu` or `meta`; an error for one that is not here."""
     if value is None or value is cpu:
         return cpu
     wanted = value if isinstance(value, device) else device(value)
     if wanted.type == "meta":
         return meta
+    if wanted.type in ("cuda", "xpu"):
+        raise AssertionError(
+            f"Torch not compiled with {wanted.type.upper()} enabled. Pullback computes on the CPU: use device='cpu', or drop "
+            "the device argument."
+        )
     if wanted.type != "cpu":
         raise RuntimeError(
-            f"Pullback runs on the CPU: device '{wanted}' is not available here "
-            "(torch.cuda.is_available() is False). Use device='cpu', or drop the device argument."
+            f"Pullback runs on the CPU: device '{wanted}' is not available here. "
+            "Use device='cpu', or drop the device argument."
         )
     return cpu
 

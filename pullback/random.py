@@ -31,6 +31,9 @@ class Generator(_engine.Generator):
         super().__init__(device)
         self.device: Any = cpu
 
+    def __repr__(self) -> str:
+        return f"<torch._C.Generator object at {id(self):#x}>"  # what notebooks show after torch.manual_seed(0)
+
     def get_state(self) -> Tensor:
         """The whole state as a tensor of bytes."""
         return wrap(self.state_bytes())

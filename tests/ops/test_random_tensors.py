@@ -196,3 +196,8 @@ def test_ranges_beyond_exact_integers_warn(kind: str, bounds: tuple) -> None:
     with pytest.warns(UserWarning, match="is out of bounds") as caught:
         same_draws(lambda t: t.empty(5, dtype=getattr(t, kind)).random_(*bounds))
     assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_generators_look_like_torchs() -> None:
+    shown = [repr(t.manual_seed(0)).partition(" at 0x")[0] for t in (torch, pullback)]
+    assert shown[0] == shown[1]

@@ -176,7 +176,12 @@ def _least_squares(A: Tensor, B: Tensor, vector: bool, rcond: Any, driver: str) 
     array = np.asarray(A._array)
     rows, columns = array.shape[-2:]
     real = np.zeros((), array.dtype).real.dtype
-    cutoff = np.finfo(array.dtype).eps * max(rows, columns) if rcond is None else float(rcond)
+    precision = float(np.finfo(array.dtype).eps)
+    cutoff = precision * max(rows, columns) if rcond is None else float(rcond)
+    if cutoff < 0 or driver == "gelsd" and not 0 < cutoff < 1:
+        cutoff = precision / 2  # as LAPACK has it: what rounding can do to one operation
+    if min(rows, columns) == 1 and driver != "gelss":
+        cutoff = 0.0  # a single number is as large as the largest
     params = {
         "atol": np.zeros((), real),
         "rtol": np.asarray(0 if driver == "gels" else cutoff, real),

@@ -201,6 +201,11 @@ t.addmv(2, t.ones(2), t.ones(2, 2), t.ones(2))
 t.ones(2, 2).addr_(2, 3, t.ones(2), t.ones(2))
 t.ones(2, 2).addbmm_(2, 3, t.ones(1, 2, 2), t.ones(1, 2, 2))
 t.baddbmm(2, t.ones(1, 2, 2), t.ones(1, 2, 2), t.ones(1, 2, 2))
+t.linalg.lstsq(t.tensor([[2.0]]), t.ones(1), rcond=1.0, driver="gelsd")[::2]
+t.linalg.lstsq(t.diag(t.tensor([2.0, 1.0])), t.ones(2), rcond=1.0, driver="gelsd")[::2]
+t.linalg.lstsq(t.diag(t.tensor([2.0, 1.0])), t.ones(2), rcond=1.0, driver="gelss")[::2]
+t.linalg.lstsq(t.tensor([[2.0, 0.0], [0.0, 0.0]]), t.ones(2), rcond=-1.0, driver="gelsd")[::2]
+t.linalg.lstsq(t.diag(t.tensor([2.0, 1.0])), t.ones(2), rcond=0.5, driver="gelsd")[::2]
 t.einsum("ij->i", t.full((2, 3), 100, dtype=t.uint8))
 t.einsum("ij,j->i", t.full((2, 3), 100, dtype=t.int16), t.ones(3, dtype=t.int16))
 t.einsum("ij,k->ik", t.full((2, 3), 100, dtype=t.int8), t.ones(2, dtype=t.int8))

@@ -101,6 +101,7 @@ HOOKS = {
     "parameter_from_tensor": _parameter_from_tensor,
     "parts_of_tensor": _parts_of_tensor,
     "parts_of_sparse": lambda tensor: None,
+    "parts_of_meta": lambda tensor: None,
     "reduce_value": _reduce_value,
     "is_tensor": lambda value: isinstance(value, Tensor),
     "is_available": lambda kind: False,

@@ -45,6 +45,8 @@ def storage_from_array(array: np.ndarray, location: str) -> Any:
     """A one-dimensional tensor over `array`, on the device `location`; all views of a storage begin with it."""
     import pullback
 
+    if location == "meta":
+        return meta_tensor(pullback.dtypes.from_numpy_dtype(array.dtype), array.shape, False)
     tensor = pullback.from_numpy(array)
     return tensor if location == "cpu" else tensor.to(location)
 
@@ -63,6 +65,8 @@ def tensor_from_parts(
     """
     from pullback.autograd.views import storage_of
 
+    if storage.device.type == "meta":
+        return meta_tensor(storage.dtype, size, requires_grad)
     array = storage.memory()
     tensor = storage.detach()
     # Through bytes, because NumPy does not lend the buffer of a bfloat16 array.
@@ -83,6 +87,8 @@ def is_available(kind: str) -> bool:
     """Whether tensors can be put on devices of this kind here."""
     import pullback
 
+    if kind == "meta":
+        return True
     backend = getattr(pullback, kind, None)
     return backend is not None and hasattr(backend, "is_available") and bool(backend.is_available())
 
@@ -110,6 +116,20 @@ def parts_of_tensor(tensor: Any) -> TensorParts:
         storage, dtype_name(array.dtype), offset, tuple(array.shape), tuple(stride), bool(tensor.requires_grad),
         _is_parameter(tensor), attributes_of_tensor(tensor),
     )  # fmt: skip
+
+
+def meta_tensor(dtype: Any, size: tuple[int, ...], requires_grad: bool) -> Any:
+    """A tensor without elements."""
+    import pullback
+
+    return pullback.empty(size, dtype=dtype, device="meta", requires_grad=requires_grad)
+
+
+def parts_of_meta(tensor: Any) -> tuple[Any, ...] | None:
+    """Dtype, size, stride and `requires_grad` of a tensor without elements; None for one that has them."""
+    if not tensor.is_meta:
+        return None
+    return tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), bool(tensor.requires_grad)
 
 
 def parts_of_sparse(tensor: Any) -> tuple[Any, tuple[Any, ...]] | None:

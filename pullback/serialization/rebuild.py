@@ -162,6 +162,13 @@ def _sparse(layout: Any, parts: Any) -> Any:
         raise CheckpointError(f"A sparse tensor in the checkpoint does not hold together: {error}") from error
 
 
+def _meta(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
+    name = getattr(dtype, "name", None)
+    if name not in DTYPE_NAMES or type(requires_grad) is not bool or requires_grad and name not in DIFFERENTIABLE:
+        raise TypeError("expected a dtype and whether gradients are wanted")
+    return bridge.meta_tensor(dtype, _integers(size), requires_grad)
+
+
 def _parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
     if not bridge.is_tensor(data) or type(requires_grad) is not bool:
         raise TypeError("a parameter needs a tensor and a boolean requires_grad")
@@ -200,6 +207,7 @@ REBUILDERS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor_v2": _tensor_v2,
     "torch._utils._rebuild_tensor_v3": _tensor_v3,
     "torch._utils._rebuild_sparse_tensor": _sparse,
+    "torch._utils._rebuild_meta_tensor_no_storage": _meta,
     "torch._utils._rebuild_parameter": _parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
     "torch._tensor._rebuild_from_type_v2": _from_type,

@@ -59,6 +59,9 @@ class Storages:
         sparse = bridge.parts_of_sparse(tensor)
         if sparse is not None:
             return Global("torch._utils _rebuild_sparse_tensor"), sparse
+        meta = bridge.parts_of_meta(tensor)
+        if meta is not None:
+            return Global("torch._utils _rebuild_meta_tensor_no_storage"), meta
         parts = bridge.parts_of_tensor(tensor)
         key, is_typed = self._register(parts)
         if self.is_legacy and not is_typed:

@@ -226,9 +226,6 @@ def test_special_tensors_of_torch():
     marked = torch.nn.Parameter(torch.ones(2))
     marked.note = "mine"
     assert from_torch(marked).is_parameter and from_torch(marked).note == "mine"
-    for unsupported, words in [(torch.eye(2).to_sparse(), "sparse"), (torch.empty(2, device="meta"), "meta")]:
-        with pytest.raises(CheckpointError, match=words):
-            from_torch(unsupported)
 
 
 @needs_torch

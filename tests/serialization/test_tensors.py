@@ -184,3 +184,22 @@ def test_the_format_before_1_6_is_written_for_torch_and_for_us():
         assert loaded["view"][0, 0] == -1 and type(loaded["parameter"]) is library.nn.Parameter
     with pytest.raises(RuntimeError, match="before torch 1.6 cannot hold a tensor of uint16"):
         save(pullback.ones(2).to(pullback.uint16), io.BytesIO(), _use_new_zipfile_serialization=False)
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_tensors_without_elements_travel_between_the_libraries(weights_only):
+    torch = pytest.importorskip("torch")
+    for writer, reader in ((pullback, pullback), (torch, pullback), (pullback, torch)):
+        layer = writer.nn.Linear(2, 3, device="meta")
+        writer.save({**layer.state_dict(), "parameter": layer.weight}, buffer := io.BytesIO())
+        loaded = reader.load(io.BytesIO(buffer.getvalue()), weights_only=weights_only)
+        assert loaded["weight"].is_meta and loaded["weight"].shape == (3, 2) and loaded["weight"].dtype is reader.float32
+        assert loaded["parameter"].requires_grad and loaded["parameter"].is_meta
+
+
+def test_weights_are_loaded_as_their_outlines():
+    torch = pytest.importorskip("torch")
+    for writer in (pullback, torch):
+        writer.save({"a": writer.ones(3, 4)[1:], "b": writer.ones(2, dtype=writer.int64)}, buffer := io.BytesIO())
+        loaded = load(io.BytesIO(buffer.getvalue()), map_location="meta")
+        assert loaded["a"].is_meta and loaded["a"].shape == (2, 4) and loaded["b"].dtype is pullback.int64

@@ -142,7 +142,14 @@ def run_on_payloads(cls: type[Function], args: tuple[Any, ...], level: int, reco
     mode = current_mode()
     set_mode(mode.replace(batch_level=max(0, level - 1), grad=recording))
     try:
-        output = _OnBatch.apply(call, *call.payloads)
+        if any(call.batched):
+            output = _OnBatch.apply(call, *call.payloads)
+        else:  # the same for all examples
+            for number, payload in zip(call.positions, call.payloads, strict=True):
+                call.args[number] = payload
+            output = cls.apply(*call.args)
+            call.single = not isinstance(output, tuple)
+            call.outputs_batched = [False] * (1 if call.single else len(output))
     finally:
         set_mode(mode)
     results = entered((output,) if call.single else output, call.outputs_batched, level)

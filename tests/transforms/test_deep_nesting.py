@@ -164,3 +164,22 @@ def test_what_a_custom_function_saved_has_its_tangents(around):
 
         answers.append(around(M, f)(M.tensor(X)).numpy())
     np.testing.assert_allclose(*answers, rtol=1e-9)
+
+
+@pytest.mark.parametrize("names", [("jacrev", "jacfwd", "jacfwd"), ("jacfwd", "jacfwd"), ("jacfwd", "jacfwd", "jacrev"), ("grad", "vmap")])
+def test_a_custom_function_of_what_all_examples_share(names):
+    """The Jacobian's examples are its tangents: the values themselves are the same for all. Torch is wrong here."""
+
+    def custom(x):
+        first, second = _product_of(pullback).apply(x.sin(), x.cos() + 2)
+        return (first * second.sin()).sum()
+
+    def written_out(x):
+        return (x.sin() ** 2 * (x.cos() + 2) * (3 * x.sin()).sin()).sum()
+
+    answers = []
+    for f in (custom, written_out):
+        for name in names:
+            f = NESTINGS["vmap of a closure"](pullback, f) if name == "vmap" else getattr(pullback.func, name)(f)
+        answers.append(f(pullback.tensor(X)).numpy())
+    np.testing.assert_allclose(*answers, rtol=1e-9, atol=1e-12)

@@ -166,7 +166,9 @@ def test_what_a_custom_function_saved_has_its_tangents(around):
     np.testing.assert_allclose(*answers, rtol=1e-9)
 
 
-@pytest.mark.parametrize("names", [("jacrev", "jacfwd", "jacfwd"), ("jacfwd", "jacfwd"), ("jacfwd", "jacfwd", "jacrev"), ("grad", "vmap")])
+@pytest.mark.parametrize(
+    "names", [("jacrev", "jacfwd", "jacfwd"), ("jacfwd", "jacfwd"), ("jacfwd", "jacfwd", "jacrev"), ("grad", "vmap")]
+)
 def test_a_custom_function_of_what_all_examples_share(names):
     """The Jacobian's examples are its tangents: the values themselves are the same for all. Torch is wrong here."""
 

@@ -11,6 +11,8 @@ import os
 from enum import Enum
 from typing import IO, Any
 
+from .errors import CheckpointError
+
 
 class LoadEndianness(Enum):
     """The byte order of a checkpoint that does not name it."""
@@ -105,7 +107,11 @@ def _globals_of(pickled: bytes) -> list[str]:
 
     found: dict[str, None] = {}
     texts: list[Any] = []
-    for operation, argument, _ in genops(pickled):
+    try:
+        operations = list(genops(pickled))
+    except (ValueError, IndexError) as error:
+        raise CheckpointError(f"The pickle in the checkpoint is malformed: {error}") from error
+    for operation, argument, _ in operations:
         if operation.name == "GLOBAL":
             found[str(argument).replace(" ", ".", 1)] = None
         elif operation.name == "STACK_GLOBAL":

@@ -3,6 +3,7 @@
 FUNCTIONS: dict[str, str] = {
     "Generator": "random_choices",
     "_sample_dirichlet": "random_gamma",
+    "_segment_reduce": "segments",
     "_standard_gamma": "random_gamma",
     "_standard_gamma_grad": "random_gamma",
     "_unsafe_masked_index": "selection",

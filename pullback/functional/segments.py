@@ -45,6 +45,9 @@ def segment_reduce(
     return result.reshape((*data._array.shape[:axis], bounds.shape[-1] - 1, *data._array.shape[axis + 1 :]))
 
 
+FUNCTIONS["_segment_reduce"] = segment_reduce  # the name it had first
+
+
 def _bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> np.ndarray:
     if offsets is not None:
         return np.asarray(offsets._array)
@@ -66,7 +69,8 @@ def _reduced(piece: Tensor, reduce: str, initial: Any) -> Tensor:
         found = FUNCTIONS["amax" if reduce == "max" else "amin"](piece, 0)
         if initial is None:
             return found
-        return FUNCTIONS["clamp"](found, **{"min" if reduce == "max" else "max": initial})
+        beaten = found < initial if reduce == "max" else found > initial
+        return FUNCTIONS["where"](beaten, initial, found)  # NaN is beaten by nothing
     if reduce == "prod":
         return FUNCTIONS["prod"](piece, 0) * (1 if initial is None else initial)
     total = piece.sum(0) + (0 if initial is None else initial)

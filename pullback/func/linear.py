@@ -31,7 +31,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         flat_out, out_spec = tree_flatten(output)
         _check_tensors(flat_out, "linearize(f, *primals)", "primals")
         own = {edge_of(leaf) for leaf in leaves}
-        carry = None if _has_custom_nodes(flat_out) else _recorded(flat_out, leaves, own)
+        carry = None if _has_custom_nodes(flat_out) else _recorded_if_possible(flat_out, leaves, own)
     answer = released(output, own)
 
     def jvp_fn(*tangents: Any) -> Any:
@@ -45,6 +45,16 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         return tree_unflatten(carry(given), out_spec)
 
     return answer, jvp_fn
+
+
+def _recorded_if_possible(outputs: list, leaves: list, own: set) -> Callable[[list], list] | None:
+    """`_recorded`; None for a function that wrote over something that its backward pass needs, but tangents do not."""
+    try:
+        return _recorded(outputs, leaves, own)
+    except RuntimeError as error:
+        if "modified by an inplace operation" not in str(error):
+            raise
+        return None
 
 
 def _recorded(outputs: list, leaves: list, own: set) -> Callable[[list], list]:

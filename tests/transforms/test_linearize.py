@@ -117,3 +117,18 @@ def test_batch_norms_lose_their_running_statistics():
     parameters = dict(model.named_parameters())
     samples = vmap(lambda x: pullback.func.functional_call(model, parameters, (x,)))(pullback.randn(4, 5, 3))
     assert samples.shape == (4, 5, 3)
+
+
+def test_a_function_that_writes_over_what_a_backward_pass_needs():
+    """Its values can be pushed forward all the same."""
+
+    def f(x):
+        y = x * 1
+        first = y[:2]
+        y[1:3] += first * x[0]
+        return y
+
+    x = pullback.tensor([1.0, 2.0, 3.0, 4.0])
+    value, jvp_fn = linearize(f, x)
+    assert value.tolist() == [1.0, 3.0, 5.0, 4.0]
+    assert pullback.allclose(jvp_fn(x), jvp(f, (x,), (x,))[1])

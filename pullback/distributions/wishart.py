@@ -107,16 +107,23 @@ class Wishart(CovarianceParameter, ExponentialFamily):
         factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 
-    def rsample(self, sample_shape: Sequence[int] = EMPTY) -> Tensor:
-        sample = self._draw(sample_shape)
-        # Torch means to draw singular matrices again but draws the regular ones; follow it, to stay in its stream.
-        again = self.support.check(sample)
-        for _ in self._batch_shape:
-            again = again.any(-1)
-        if again.any():
-            sample = sample.clone()
-            sample[again] = self._draw(again[again].shape)
+    def rsample(self, sample_shape: Sequence[int] = EMPTY, max_try_correction: int | None = None) -> Tensor:
+        """Draws; singular matrices among them are drawn again, `max_try_correction` times (10 unless given) at most."""
+        sample = self._draw(sample_shape).clone()
+        # Torch's first round means to draw singular matrices again but draws the regular ones: follow it, to stay in its stream.
+        again = self._anywhere_in_batch(self.support.check(sample))
+        for _ in range(10 if max_try_correction is None else max_try_correction):
+            if not again.any():
+                break
+            drawn = self._draw(again[again].shape)
+            sample[again] = drawn
+            again[again.clone()] = self._anywhere_in_batch(~self.support.check(drawn))
         return sample
+
+    def _anywhere_in_batch(self, condition: Tensor) -> Tensor:
+        for _ in self._batch_shape:
+            condition = condition.any(-1)
+        return condition
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_value(value)

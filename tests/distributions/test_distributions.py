@@ -248,3 +248,11 @@ def test_the_slope_of_dirichlet_draws_settles_instead_of_going_round(monkeypatch
     concentration = pullback.full((2000,), 2.0, requires_grad=True)
     pullback.distributions.Beta(concentration, 3.0).rsample().sum().backward()
     assert 10 < len(steps) < 400
+
+
+def test_singular_wishart_draws_are_drawn_again():
+    pullback.manual_seed(1)
+    wishart = pullback.distributions.Wishart(pullback.tensor([2.01, 2.5]), pullback.eye(3).expand(2, 3, 3))
+    assert wishart.support.check(wishart.sample((500,))).all()
+    assert not wishart.support.check(wishart.rsample((500,), max_try_correction=0)).all()
+    assert wishart.sample().shape == (2, 3, 3)

@@ -7,12 +7,17 @@ kernels for other devices, batching rules) is accepted and kept, and not needed 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .autograd import Function
+from .autograd.mode import current_mode, is_grad_enabled
+from .autograd.special_nodes import warn_of_gradients
+from .notices import warn_user
 from .tensor import Tensor
-from .torch_names.operators import Operator, put
+from .torch_names.operators import Operator, Overload, put
+from .utils._pytree import tree_leaves
 
 __all__ = [
     "CustomOpDef", "Library", "custom_op", "define", "impl", "impl_abstract", "infer_schema", "opcheck",
@@ -35,9 +40,12 @@ def _decorator(keep: Callable[[Any], Any], function: Any) -> Any:
 
 
 class CustomOpDef:
-    """An operator made from a Python function. Without `register_autograd` it has no derivative."""
+    """An operator made from a Python function. Without `register_autograd` it has no derivative.
 
-    def __init__(self, qualified_name: str, function: Callable[..., Any] | None) -> None:
+    One that a `Library` defines and gives a body is open: differentiated as far as its body can be, with a warning.
+    """
+
+    def __init__(self, qualified_name: str, function: Callable[..., Any] | None, is_open: bool = False) -> None:
         self._namespace, _, self._name = qualified_name.partition("::")
         if not self._name:
             raise ValueError(f"the name of an operator is 'namespace::name', not {qualified_name!r}")
@@ -45,8 +53,9 @@ class CustomOpDef:
         self._function: Callable[..., Any] | None = function
         self._backward: Callable[..., Any] | None = None
         self._setup_context: Callable[..., Any] | None = None
+        self._open: bool = is_open
         self._composite: bool = False  # made of differentiable functions, and differentiated through them
-        self._opoverload: Operator = put(self._namespace, self._name, self).default
+        self._opoverload: Overload = put(self._namespace, self._name, self).default
         _defined[qualified_name] = self
 
     def __repr__(self) -> str:
@@ -60,6 +69,8 @@ class CustomOpDef:
             )
         if self._composite:
             return self._function(*args, **kwargs)
+        if self._open and self._backward is None:
+            return _followed(self, args, kwargs)
         bound = inspect.signature(self._function).bind(*args, **kwargs)
         bound.apply_defaults()
         return _Call.apply(self, bound.kwargs, *bound.args)
@@ -89,14 +100,54 @@ class CustomOpDef:
         return _decorator(lambda function: function, func)
 
 
+class Fallback:
+    """What happens when a gradient reaches an operator that was given none: "warn" or "nothing"."""
+
+    mode: str = "warn"
+
+
+def _followed(op: CustomOpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run an operator that has no derivative; whoever sends a gradient to its results is warned."""
+    assert op._function is not None
+    output = run_shown(op, args, kwargs)
+    inputs = [value for value in tree_leaves((args, kwargs)) if isinstance(value, Tensor)]
+    if Fallback.mode == "nothing" or not is_grad_enabled() or not any(value.requires_grad for value in inputs):
+        return output
+    message = (
+        f"{op._qualname}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop "
+        "through it. This may lead to silently incorrect behavior: give it a derivative with "
+        "torch.library.register_autograd, or register its body as CompositeImplicitAutograd."
+    )
+    known = set(map(id, inputs))
+    for value in tree_leaves(output):
+        if not isinstance(value, Tensor):
+            continue
+        if value.requires_grad:
+            for watched in {id(each): each for each in (value, value._base) if each is not None}.values():
+                if watched.requires_grad:
+                    watched.register_hook(lambda _: warn_user(message))
+        elif id(value) not in known and (value.is_floating_point() or value.is_complex()):
+            warn_of_gradients(message, tuple(inputs), value)
+    return output
+
+
+def run_shown(op: CustomOpDef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Run an operator's body, shown to dispatch modes as one operator."""
+    assert op._function is not None
+    if current_mode().dispatch:
+        from .dispatch import run_custom
+
+        return run_custom(op._opoverload, op._function, args, keywords)
+    return op._function(*args, **keywords)
+
+
 class _Call(Function):
     """One call of a custom operator. The last gradients are for its arguments; the operator itself has none."""
 
     @staticmethod
     def forward(ctx: Any, op: CustomOpDef, keywords: dict[str, Any], *args: Any) -> Any:
-        assert op._function is not None
         ctx.operator = op
-        output = op._function(*args, **keywords)
+        output = run_shown(op, args, keywords)
         if op._setup_context is not None:
             extra = {"keyword_only_inputs": keywords} if keywords else {}
             op._setup_context(ctx=ctx, inputs=args, output=output, **extra)
@@ -163,7 +214,7 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: An
 
 def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> None:
     """Announce an operator; `impl` gives it a body."""
-    _operator(qualname)
+    CustomOpDef(qualname, None, is_open=True)
 
 
 _COMPOSITE = ("", "default", "CompositeImplicitAutograd", "Autograd", "AutogradCPU")
@@ -189,6 +240,7 @@ class Library:
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         if kind not in ("DEF", "IMPL", "FRAGMENT"):
             raise ValueError(f"Unsupported kind: {kind}")
+        self.m: Any = None  # torch's handle on what was registered, which is let go by deleting it
         self.ns: str = ns
         self.kind: str = kind
         self.dispatch_key: str = dispatch_key
@@ -206,6 +258,12 @@ class Library:
         name = op_name if isinstance(op_name, str) else op_name.__name__
         name = name.rpartition("::")[2].split(".")[0]
         impl(f"{self.ns}::{name}", dispatch_key or self.dispatch_key, fn)
+
+
+@contextmanager
+def _scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
+    """A `Library` for the length of a `with` block; what it defined stays."""
+    yield Library(*args, **kwargs)
 
 
 _TYPES = {"Tensor": "Tensor", "int": "SymInt", "float": "float", "bool": "bool", "str": "str"}

@@ -26,6 +26,7 @@ class Tensor:
     _anchor: Any
     _tangent: Any
     _tangents_moved: _int
+    _is_written: _bool
     _inference: _bool
     _detached: _bool
     _moves: Any

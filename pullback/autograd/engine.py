@@ -90,11 +90,12 @@ class Sweep:
             self.plain = not self.captures
         return self
 
-    def run(self, cotangents: list[Any]) -> None:
-        """Walk the graph from the roots, latest node first, until nothing waits."""
+    def run(self, cotangents: list[Any]) -> dict[Any, Any]:
+        """Walk the graph from the roots, latest node first, until nothing waits; what has arrived at leaves."""
         for (target, slot), cotangent in zip(self.roots, cotangents, strict=True):
             self.deliver(target, slot, cotangent, False)
         walk(None, None, self)
+        return self.leaves if self.arrivals is None else self.finish()
 
     def step_generally(self, node: Node, cotangent: Any) -> bool:
         """The complete form of `step`: several outputs, joint rules, hooks, captures, anomaly mode."""
@@ -557,8 +558,11 @@ def sweep_back(sweep: Sweep, cotangents: list[Any]) -> dict[Any, Any]:
         set_mode(mode.replace(grad=sweep.record, inference=False, safe=IN_RULES if mode.safe else 0))
     warnings_token = silence()
     try:
-        sweep.run(cotangents)
-        return sweep.leaves if sweep.arrivals is None else sweep.finish()
+        if mode.dispatch and not sweep.record:
+            from ..dispatch import run_on_tensors
+
+            return run_on_tensors(sweep, cotangents)
+        return sweep.run(cotangents)
     finally:
         restore(warnings_token)
         if sweep.switched:

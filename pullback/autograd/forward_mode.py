@@ -49,7 +49,7 @@ def _nothing_else(mode: Mode) -> bool:
     """Whether nothing but forward mode is special."""
     return not (
         mode.batch_level or mode.inference or mode.saved_hooks or mode.safe or mode.autocast is not None
-        or mode.anomaly is not None or mode.profiler is not None
+        or mode.anomaly is not None or mode.profiler is not None or mode.dispatch
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The general form of `tape.apply`, for everything beyond plain recording.
 
-Anomaly mode, saved-tensor hooks, inference mode, forward mode and profiling all come through here, so that the plain
-form can stay a straight line.
+Anomaly mode, saved-tensor hooks, inference mode, forward mode, profiling and dispatch modes all come through here, so
+that the plain form can stay a straight line.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def apply_special(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None
 
         op = counterpart(op)
     if mode.batch_level and not mode.dual_level and not mode.inference and mode.anomaly is None and mode.profiler is None:
-        if not mode.saved_hooks:
+        if not mode.saved_hooks and not mode.dispatch:
             return _apply_in_batch(op, inputs, params, mode)
     if mode.profiler is not None:
-        with mode.profiler.operation(op.name, inputs) as event:
+        with mode.profiler.operation(op, inputs) as event:
             result = _apply(op, inputs, params, mode)
             mode.profiler.note_results(event, result)
             return result
@@ -98,14 +98,22 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
             inputs = lifted(inputs, batch)
     if op.view:
         inputs[0].memory()
-    arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
-    if batch:
-        out = _run(apply_batched, op, arrays, params)
-    else:
-        out = _run(op.forward, *arrays, **(params or {}))
-    several = op.outputs != 1
-    results = tuple(tape.wrap(part) for part in (out if several else (out,)))
     mask = tape.needs_gradient(op, inputs) if mode.grad else 0
+    packed: dict[int, Any] = {}
+    if mask and mode.saved_hooks:
+        from .saved import pack_inputs
+
+        # Before it runs: a checkpoint that has seen all it needs stops here, and spares its last operation.
+        packed = pack_inputs(op.plan(mask, len(inputs)), inputs, mode.saved_hooks[-1])
+    several = op.outputs != 1
+    if mode.dispatch and not batch:
+        from ..dispatch import run_by_modes
+
+        results = run_by_modes(op, inputs, params, mode)
+    else:
+        arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
+        out = _run(apply_batched, op, arrays, params) if batch else _run(op.forward, *arrays, **(params or {}))
+        results = tuple(tape.wrap(part) for part in (out if several else (out,)))
     for number, result in enumerate(results):
         if op.view:
             if several:
@@ -115,7 +123,7 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
         if mode.inference and not (op.view and not inputs[0]._inference):
             result._inference = True
     if mask:
-        _record(op, inputs, params, mask, results, several, mode)
+        _record(op, inputs, params, mask, results, packed, mode)
     if mode.anomaly is not None:
         from .anomaly_mode import check_forward
 
@@ -123,9 +131,9 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
     return results if several else results[0]
 
 
-def _record(op: Op, inputs: tuple, params: dict | None, mask: int, results: tuple, several: bool, mode: Mode) -> None:
+def _record(op: Op, inputs: tuple, params: dict | None, mask: int, results: tuple, packed: dict, mode: Mode) -> None:
     node: Any
-    if several:
+    if op.outputs != 1:
         node = tape.record_many(op, inputs, params, mask, results)
     else:
         node = tape.record(op, inputs, params, mask, results[0], results[0]._array)
@@ -138,7 +146,7 @@ def _record(op: Op, inputs: tuple, params: dict | None, mask: int, results: tupl
     if mode.saved_hooks and node.saved:
         from .saved import pack_saved
 
-        pack_saved(node, mode.saved_hooks[-1])
+        pack_saved(node, mode.saved_hooks[-1], packed)
 
 
 # --- levels of forward mode and of batches ---------------------------------------------------------------------------

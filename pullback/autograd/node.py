@@ -129,6 +129,8 @@ class Node(metaclass=NodeType):
         """Where gradients go next: pairs of a node (None for inputs without gradient) and a number."""
         from .graph import accumulator_of  # a leaf's AccumulateGrad is made when somebody looks
 
+        if self.op is not None and self.op.rebuild is not None:
+            self.op.rebuild(self)
         slots = self.slots or (0,) * len(self.edges)
         return tuple(
             (None, 0) if target is None else (target.shown(), slot) if target.is_node else (accumulator_of(target), 0)
@@ -150,7 +152,7 @@ class Node(metaclass=NodeType):
         return [InputMetadata(list(shape), from_numpy_dtype(dtype), cpu) for shape, dtype in outputs]
 
     def _sequence_nr(self) -> int:
-        return self.order
+        return int(self.order)
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call `fn(grad_inputs, grad_outputs)` after this node has run; it may return new grad_inputs."""

@@ -101,6 +101,7 @@ class Op:
 
     shown_constants: dict[str, Any] = {}  # what nodes show as saved under torch's name, where it is always the same
     extras_from: int = 1  # the output from which on rules know them as `extras`; those before are not saved
+    rebuild: Any = None  # what makes a node of this operation those that torch shows, when somebody looks where it leads
     engine_rules: dict[str, Callable[..., Any]] = {}  # for the engine alone: the same, but may answer with `Picked`
     takes_picked: bool = False  # whether the rule knows what to do with a cotangent that is `Picked`
     first_only: bool = False  # of several outputs only the first carries a gradient: rules are given that one's cotangent

@@ -14,7 +14,7 @@ from ..storage import Storage
 from ..tensor import Anchor, Tensor
 from .mode import current_mode
 from .node import FREED, Node
-from .tape import SavedList, wrap
+from .tape import SavedList, kept, wrap
 
 SECOND_TIME: str = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -350,12 +350,25 @@ def pack(pack_hook: Any, tensor: Tensor) -> Any:
     return packed
 
 
-def pack_saved(node: Node, hooks: tuple[Any, ...], detached_outputs: bool = True) -> None:
-    """Pass every saved tensor of a new node through the innermost pair of saved-tensor hooks."""
+def pack_inputs(plan: Any, inputs: tuple[Any, ...], hooks: tuple[Any, ...]) -> dict[int, SavedTensor]:
+    """The inputs that a plan saves, through a pair of saved-tensor hooks, by their numbers."""
+    pack_hook, unpack_hook = hooks
+    packed = {}
+    for code in plan.saves:
+        if type(code) is int and code >= 0 and isinstance(inputs[code], Tensor):
+            value = kept(inputs[code])
+            packed[code] = SavedTensor(pack(pack_hook, value), unpack_hook, _history_of(value))
+    return packed
+
+
+def pack_saved(node: Node, hooks: tuple[Any, ...], packed: dict[int, SavedTensor]) -> None:
+    """Pass every saved tensor of a new node through the innermost pair of saved-tensor hooks, `packed` ones excepted."""
     pack_hook, unpack_hook = hooks
     entries: list[Any] = []
     for code, value in zip(node.plan.saves, node.saved, strict=True):
-        if isinstance(value, Tensor):
+        if code in packed:
+            entries.append(packed[code])
+        elif isinstance(value, Tensor):
             entries.append(SavedTensor(pack(pack_hook, value), unpack_hook, _history_of(value)))
         elif type(code) is int and code < 0:
             entries.append(SavedTensor(pack(pack_hook, wrap(value)), unpack_hook))

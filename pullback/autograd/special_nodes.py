@@ -1,4 +1,4 @@
-"""Nodes that are no operation of their own: an error that waits for a backward pass, and a gradient that is dropped.
+"""Nodes that are no operation of their own: errors and warnings that wait for a backward pass, gradients that are dropped.
 
 `DelayedError` and `UndefinedGrad` are called on tensors and give the same values with such a node behind them. The
 nodes of operations come from `node.py`, those of custom functions from `function.py`.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..notices import warn_user
 from ..tensor import Tensor
 from .node import Node
 from .op import Plan
@@ -43,6 +44,28 @@ class UndefinedGradBackward(Node):
     def run(self, sweep: Any, cotangent: Any) -> list[Any]:
         """Send nothing on."""
         return [None] * len(self.edges)
+
+
+class WarnNotImplemented(Node):
+    """Stands where a gradient would be needed that nobody has written: warns, and lets none through."""
+
+    __module__ = "torch.autograd"
+    full_name: str = "WarnNotImplemented"
+    general: bool = True
+    message: str = ""
+
+    def run(self, sweep: Any, cotangent: Any) -> list[Any]:
+        """Warn, and send nothing on."""
+        warn_user(self.message)
+        return [None] * len(self.edges)
+
+
+def warn_of_gradients(message: str, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+    """Give a tensor without history a node that leads to these inputs and warns of gradients."""
+    node = _joined(WarnNotImplemented, inputs)
+    node.outputs, node.shape, node.dtype = None, output._array.shape, output._array.dtype
+    node.message = message
+    output._node, output._output_nr, output._requires_grad = node, 0, True
 
 
 class DelayedError(Error):

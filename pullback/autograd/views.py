@@ -376,6 +376,8 @@ def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs:
         from ..arrays.own_memory import alias_inside
 
         aliases += alias_inside(alias)
+    if mode.dispatch:
+        alias._is_written = True  # such modes are shown `add_`, not `add`
     try:
         result = function(alias, *args, **kwargs)
     except NotBatchable as error:
@@ -384,6 +386,8 @@ def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs:
         result = call_example_by_example(function, (alias, *args), kwargs, error)
     if result is alias:  # nothing to do, as for the conjugate of real numbers
         return tensor
+    if mode.dispatch:
+        alias._is_written = False
     check_result(tensor, result)
     recording = mode.grad and result._requires_grad
     if recording:
@@ -545,4 +549,5 @@ def reshape_in_place(tensor: Tensor, op: Op, params: dict[Any, Any], back: tuple
 
 
 _tensor._refresh = look
+Tensor._is_written = False
 Tensor._moves = ()  # of a base that was reshaped in place: the steps that undo it, for views that saw it before

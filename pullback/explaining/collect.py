@@ -61,7 +61,7 @@ def undisturbed() -> Iterator[None]:
     from ..random import get_rng_state, set_rng_state
 
     state, mode = get_rng_state(), current_mode()
-    set_mode(mode.replace(grad=False, inference=False, anomaly=None, profiler=None))
+    set_mode(mode.replace(grad=False, inference=False, anomaly=None, profiler=None, dispatch=()))
     token = silence()
     try:
         yield

@@ -161,11 +161,13 @@ def fill_(input: Tensor, value: Any) -> Tensor:
         )
     if not isinstance(value, (*NUMBERS, np.generic)):
         raise invalid_combination("fill_", value, wanted=ONE_VALUE)
+    if isinstance(value, (int, float)):
+        value = number_in(value, input._array.dtype)
     return views.write_in_place(input, pointwise.fill, (), {"value": value}, _fill_over, overlap=True)
 
 
 def _fill_over(array: Any, value: Any) -> None:
-    array.fill(number_in(value, array.dtype) if isinstance(value, (int, float)) else value)
+    array.fill(value)
 
 
 def zero_(input: Tensor) -> Tensor:

@@ -253,13 +253,22 @@ def _layer_weight(g: Any, x: Any, weight_shape: tuple) -> Any:
 
 linear_layer: Op = op("AddmmBackward0", _linear_layer, x=_layer_input, weight=_layer_weight, bias=lambda g: g)
 linear_map: Op = op("MmBackward0", _weigh, kind="bilinear", x=_layer_input, weight=_layer_weight)
+
+
+def _as_torch_shows_it(node: Any) -> None:
+    from ..autograd.linear_graph import rebuild
+
+    rebuild(node)
+
+
+linear_layer.rebuild = linear_map.rebuild = _as_torch_shows_it
 linear_layer.side_by_side = linear_map.side_by_side = True
 
 # --- contraction of two arrays over labelled axes ---
 
 
 @functools.lru_cache(maxsize=1024)
-def _arrangement(labels: tuple) -> tuple:
+def arrangement(labels: tuple) -> tuple:
     """How to turn a contraction into a matrix product: orders of axes, and how many stand for what."""
     left, right, out = labels
     batch = [label for label in left if label in right and label in out]
@@ -284,7 +293,7 @@ def _reordering(labels: Any, wanted: list) -> tuple | None:
 
 def _contract(a: Any, b: Any, labels: tuple) -> Any:
     """One matrix product. Every label stands in two or three of (a, b, out), none twice in one of them."""
-    first, second, last, batch, ours, theirs = _arrangement(labels)
+    first, second, last, batch, ours, theirs = arrangement(labels)
     x = a if first is None else a.transpose(first)
     y = b if second is None else b.transpose(second)
     if ours == x.ndim:  # nothing to add up: an elementwise product

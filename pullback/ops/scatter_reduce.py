@@ -114,6 +114,8 @@ ones_of: Op = op("OnesLikeBackward0", np.ones_like, x=None)
 
 def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, include_self: bool) -> tuple:
     """Products without the element itself; where one element is zero, dividing by it is no way to leave it out."""
+    from ..autograd.mode import is_grad_enabled
+
     src = _cut(src, index)
     shape = tuple(x.shape)
     x_without_zeros = np.where(x == 0, 1, x)
@@ -121,7 +123,8 @@ def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, inc
     for_x = g * others / x_without_zeros
     zero = src == 0
     zeros = gather(spread(np.where(zero, ones_of(src), 0), index, shape=shape, axis=axis), index, axis=axis)
-    if isinstance(zeros, Tensor) and type(zeros._array) is np.ndarray and np.any(zeros._array > 1):
+    recorded = isinstance(zeros, Tensor) and is_grad_enabled()
+    if recorded and type(zeros._array) is np.ndarray and np.any(zeros._array > 1):
         raise RuntimeError(  # the formula below is right, but constant there, which its own derivative is not
             "Double backward is unsupported for products (scatter_reduce and index_reduce with 'prod') in which several "
             "zeros meet in one place. Their first derivatives are fine."

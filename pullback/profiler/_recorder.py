@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import get_ident
 from time import perf_counter
 from typing import Any
@@ -36,11 +36,16 @@ class profile:
     # --- the tape's side ---
 
     @contextmanager
-    def operation(self, name: str, inputs: tuple[Any, ...]) -> Iterator[FunctionEvent]:
+    def operation(self, op: Any, inputs: tuple[Any, ...]) -> Iterator[FunctionEvent]:
         """Called by the tape around each operation."""
+        from ..torch_names.aten import called_as
+
         shapes = [list(getattr(value, "shape", ())) for value in inputs] if self._record_shapes else None
-        with self.block(f"aten::{_snake(name)}", shapes) as event:
-            yield event
+        *around, name = called_as(op, inputs)
+        with ExitStack() as blocks:
+            for outer in around:
+                blocks.enter_context(self.block(f"aten::{outer}", shapes))
+            yield blocks.enter_context(self.block(f"aten::{name}", shapes))
 
     @contextmanager
     def node(self, name: str) -> Iterator[FunctionEvent]:
@@ -141,10 +146,6 @@ def _bytes_of(results: Any) -> int:
         return sum(_bytes_of(result) for result in results)
     array = getattr(results, "_array", results)
     return array.nbytes if isinstance(array, (np.ndarray, np.generic)) and is_own(array) else 0
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() and i else letter.lower() for i, letter in enumerate(name))
 
 
 class record_function:

@@ -23,6 +23,7 @@ ELSEWHERE: dict[str, str] = {
     "torch._functorch.make_functional": "pullback.func.older",
     "torch._dynamo.eval_frame": "pullback._dynamo",
     "torch._lowrank": "pullback",
+    "torch._ops": "pullback.torch_names.operators",
     "torch._subclasses.fake_tensor": "pullback._subclasses",
     "torch._tensor": "pullback.tensor",
     "torch._tensor_str": "pullback.printing",

@@ -2,7 +2,8 @@
 
 Under the `torch` alias this module is `torch.ops`; `pullback.ops` are Pullback's own operations, another thing.
 A name of `aten` stands for the torch function, method or `linalg_`/`fft_`/`special_` function of that name; its
-overloads (`add.Tensor`, `add.default`) are one and the same function. Compiled libraries cannot be loaded.
+overloads (`add.Tensor`, `add.default`) do the same. A `TorchDispatchMode` is shown operations as these overloads.
+Compiled libraries cannot be loaded.
 """
 
 from __future__ import annotations
@@ -15,13 +16,12 @@ loaded_libraries: set[str] = set()
 
 
 class Operator:
-    """One operator: call it, or one of its overloads."""
+    """Something of `torch.ops` that can be called."""
 
-    def __init__(self, namespace: str, name: str, function: Callable[..., Any], overload: str = "") -> None:
+    def __init__(self, namespace: str, name: str, function: Callable[..., Any]) -> None:
         self.namespace: str = namespace
-        self.overload: str = overload
         self.function: Callable[..., Any] = function
-        self.__name__: str = f"{name}.{overload}" if overload else name
+        self.__name__: str = name
         self.__module__: str = f"torch.ops.{namespace}"
         self.__doc__ = function.__doc__
 
@@ -29,17 +29,6 @@ class Operator:
         if "self" in kwargs:  # the core calls its first argument so
             return self.function(kwargs.pop("self"), *args, **kwargs)
         return self.function(*args, **kwargs)
-
-    def __getattr__(self, overload: str) -> Operator:
-        if overload.startswith("_") or self.overload:
-            raise AttributeError(f"operator {self} has no attribute {overload!r}")
-        found = Operator(self.namespace, self.__name__, self.function, overload)
-        self.__dict__[overload] = found  # the same object each time: programs compare operators
-        return found
-
-    def overloads(self) -> list[str]:
-        """The names of the overloads: one stands for all."""
-        return ["default"]
 
     def name(self) -> str:
         """`namespace::operator`."""
@@ -49,6 +38,43 @@ class Operator:
         return f"{self.namespace}.{self.__name__}"
 
 
+class Packet(Operator):
+    """One operator with all its overloads, which are its attributes."""
+
+    def __getattr__(self, overload: str) -> Overload:
+        if overload.startswith("_"):
+            raise AttributeError(f"operator {self} has no attribute {overload!r}")
+        found = Overload(self, overload)
+        self.__dict__[overload] = found  # the same object each time: programs compare operators
+        return found
+
+    def overloads(self) -> list[str]:
+        """The names of the overloads: one stands for all."""
+        return ["default"]
+
+
+def called(operator: Overload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The function of this name in `dispatch.py`, which puts itself here when it is imported."""
+    return NotImplemented
+
+
+class Overload(Operator):
+    """One overload of an operator. What a dispatch mode is shown; called by it, it is the operation that was shown."""
+
+    def __init__(self, packet: Packet, overload: str) -> None:
+        super().__init__(packet.namespace, f"{packet.__name__}.{overload}", packet.function)
+        self._overloadpacket: Packet = packet
+        self.overloadpacket: Packet = packet
+        self._overloadname: str = overload
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        result = called(self, args, kwargs)
+        return super().__call__(*args, **kwargs) if result is NotImplemented else result
+
+
+OpOverload, OpOverloadPacket = Overload, Packet  # torch's names
+
+
 class OperatorNamespace(ModuleType):
     """`torch.ops.<name>`: operators as attributes, found when they are first asked for."""
 
@@ -56,8 +82,12 @@ class OperatorNamespace(ModuleType):
         super().__init__(f"torch.ops.{name}")
         self._own_name: str = name
 
-    def __getattr__(self, name: str) -> Operator:
-        function = None if name.startswith("__") or self._own_name not in ("aten", "prims") else find_function(name)
+    def __getattr__(self, name: str) -> Packet:
+        function: Callable[..., Any] | None = None
+        if self._own_name == "profiler":
+            function = _PROFILER.get(name)
+        elif self._own_name in ("aten", "prims") and not name.startswith("__"):
+            function = find_function(name)
         if function is None:
             raise AttributeError(
                 f"'_OpNamespace' '{self._own_name}' object has no attribute '{name}'. "
@@ -84,7 +114,31 @@ def index_of(x: Any, indices: Any) -> Any:
     return x[tuple(slice(None) if index is None else index for index in indices)]
 
 
-_WRITTEN_OUT: dict[str, Callable[..., Any]] = {"slice": slice_of, "index": index_of}
+def convolution_backward(
+    grad_output: Any, input: Any, weight: Any, bias_sizes: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
+    output_padding: Any, groups: int, output_mask: Any,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """The gradients of a convolution's input, weight and bias, None for those that `output_mask` leaves out."""
+    from ..autograd.tape import apply
+    from ..ops import convolution as ops
+
+    axes = weight.dim() - 2
+    stride, padding, dilation = (tuple(each) * (axes if len(each) == 1 else 1) for each in (stride, padding, dilation))
+    geometry = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    for_input = for_weight = None
+    if output_mask[0]:
+        spatial = {} if transposed else {"spatial": tuple(input.shape[2:])}
+        op = ops.convolution if transposed else ops.convolution_input
+        for_input = apply(op, (grad_output, weight), {**spatial, **geometry})
+    if output_mask[1]:
+        pair = (input, grad_output) if transposed else (grad_output, input)
+        for_weight = apply(ops.convolution_weight, pair, {"kernel": tuple(weight.shape[2:]), **geometry})
+    return for_input, for_weight, grad_output.sum((0, *range(2, axes + 2))) if output_mask[2] else None
+
+
+_WRITTEN_OUT: dict[str, Callable[..., Any]] = {
+    "slice": slice_of, "index": index_of, "convolution_backward": convolution_backward,
+}  # fmt: skip
 
 
 def _mentioned(name: str) -> Callable[..., Any]:
@@ -121,6 +175,24 @@ def find_function(name: str) -> Callable[..., Any] | None:
     return _mentioned(name) if name.startswith(("_", "sym_")) else None
 
 
+def _record_function_enter(name: str, args: str | None = None) -> Any:
+    """Begin a named block of a profile."""
+    from ..profiler import record_function
+
+    return record_function(name, args).__enter__()
+
+
+def _record_function_exit(block: Any) -> None:
+    """End a named block of a profile."""
+    block.__exit__(None, None, None)
+
+
+_PROFILER: dict[str, Callable[..., Any]] = {
+    "_record_function_enter": _record_function_enter, "_record_function_enter_new": _record_function_enter,
+    "_record_function_exit": _record_function_exit,
+}  # fmt: skip
+
+
 def namespace(name: str) -> OperatorNamespace:
     """The namespace of this name, made when it is first asked for."""
     found = globals().get(name)
@@ -129,11 +201,20 @@ def namespace(name: str) -> OperatorNamespace:
     return found
 
 
-def put(space: str, name: str, function: Callable[..., Any]) -> Operator:
+def put(space: str, name: str, function: Callable[..., Any]) -> Packet:
     """Make the operator `torch.ops.<space>.<name>` of a function."""
-    operator = Operator(space, name, function)
+    operator = Packet(space, name, function)
     setattr(namespace(space), name, operator)
     return operator
+
+
+def overload_of(space: str, name: str, overload: str) -> Overload:
+    """An overload by its name. One of the core that is no function here can be looked at, and not called by name."""
+    try:
+        operator = getattr(namespace(space), name)
+    except AttributeError:
+        operator = put(space, name, _mentioned(name))
+    return getattr(operator, overload)
 
 
 def __getattr__(name: str) -> OperatorNamespace:

@@ -1,18 +1,18 @@
-"""`torch.utils._mode_utils`: leaving interception of operations. Nothing intercepts them here, so nothing is left."""
+"""`torch.utils._mode_utils`: leaving interception of operations for a while."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
+
+from ._python_dispatch import _disable_current_modes
 
 __all__ = ["all_same_mode", "no_dispatch"]
 
 
-@contextmanager
-def no_dispatch() -> Iterator[None]:
-    """Run operations as they are, which they always are."""
-    yield
+def no_dispatch() -> Any:
+    """Inside, operations run as they are, whichever modes are on."""
+    return _disable_current_modes()
 
 
 def all_same_mode(modes: Sequence[Any]) -> bool:

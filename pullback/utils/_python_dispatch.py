@@ -1,29 +1,102 @@
-"""`torch.utils._python_dispatch`: interception of every operation by Python code, which Pullback refuses.
+"""`torch.utils._python_dispatch`: modes that see every operation below autograd, and may answer in its place.
 
-Operations here call NumPy directly; there is no dispatcher between. The class can be imported and subclassed, so that
-modules that mention it load; entering a mode says what to use instead.
+The mechanism, and what is shown, is in `dispatch.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from ..autograd.mode import current_mode, set_mode
 
 __all__ = ["TorchDispatchMode"]
 
 
 class TorchDispatchMode:
-    """The base of modes that would see every operation."""
+    """Inside a `with` block, operations go to `__torch_dispatch__(self, func, types, args, kwargs)`.
+
+    `func` is an operator such as `torch.ops.aten.mul.Tensor`; `func(*args, **kwargs)` runs it, with the mode itself off.
+    Of nested modes the innermost is asked first, and what it calls goes to the next one.
+    """
+
+    def __init__(self, _dispatch_key: Any = None) -> None:
+        pass
+
+    def __torch_dispatch__(
+        self, func: Any, types: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Answer for an operation: a subclass says how."""
+        raise NotImplementedError
 
     def __enter__(self) -> Any:
-        raise NotImplementedError(
-            f"{type(self).__name__} cannot be entered: Pullback has no dispatcher that modes could intercept. To watch "
-            "operations use torch.profiler.profile, to watch a graph use hooks and saved_tensors_hooks."
-        )
+        mode = current_mode()
+        set_mode(mode.replace(dispatch=(*mode.dispatch, self)))
+        return self
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        return None
+        mode = current_mode()
+        set_mode(mode.replace(dispatch=mode.dispatch[:-1]))
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
+        """The same as making one, which is what to do."""
+        return cls(*args, **kwargs)
 
 
-def _get_current_dispatch_mode() -> None:
-    """The mode that is active: there is never one."""
-    return None
+BaseTorchDispatchMode = TorchDispatchMode
+
+
+@contextmanager
+def _without(count: int) -> Iterator[tuple[Any, ...]]:
+    """Operations go past the `count` innermost modes, which are given."""
+    mode = current_mode()
+    kept = len(mode.dispatch) - count
+    set_mode(mode.replace(dispatch=mode.dispatch[:kept]))
+    try:
+        yield mode.dispatch[kept:]
+    finally:
+        set_mode(current_mode().replace(dispatch=mode.dispatch))
+
+
+def _disable_current_modes() -> Any:
+    """Inside, no mode is asked."""
+    return _without(len(current_mode().dispatch))
+
+
+@contextmanager
+def _pop_mode_temporarily(k: Any = None) -> Iterator[Any]:
+    """Inside, the innermost mode is not asked; it is given."""
+    if not current_mode().dispatch:
+        raise AssertionError("there is no dispatch mode to pop")
+    with _without(1) as modes:
+        yield modes[0]
+
+
+def _get_current_dispatch_mode() -> Any:
+    """The innermost mode, None outside of any."""
+    modes = current_mode().dispatch
+    return modes[-1] if modes else None
+
+
+def _get_current_dispatch_mode_stack() -> list[Any]:
+    """All modes, the innermost last."""
+    return list(current_mode().dispatch)
+
+
+def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
+    """Whether a mode is on."""
+    return bool(current_mode().dispatch)
+
+
+def is_traceable_wrapper_subclass(t: object) -> bool:
+    """Whether a tensor holds other tensors that it can be taken apart into."""
+    from ..tensor import Tensor
+
+    return isinstance(t, Tensor) and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
+
+
+def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
+    """What an operation gave, as it is: views here know what they look at."""
+    return out

@@ -2,12 +2,11 @@
 
 Without reentrance (recommended) saved values are replaced by placeholders through saved-tensor hooks; the first one
 that is needed runs the function again, and stops when all values have been seen. The reentrant form is a custom
-function.
+function. Keeping the results of chosen operations is in `selective_checkpoint.py`.
 """
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -22,11 +21,19 @@ from ..autograd.mode import current_mode, is_grad_enabled, set_mode
 from ..autograd.running import pass_number
 from ..notices import warn_user
 from ..tensor import Tensor
+from .selective_checkpoint import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    _CachedTorchDispatchMode,
+    _CachingTorchDispatchMode,
+    create_selective_checkpoint_contexts,
+)
 
 __all__ = [
-    "CheckpointError", "CheckpointPolicy", "GraphExecGroup", "checkpoint", "checkpoint_sequential", "noop_context_fn",
-    "set_checkpoint_debug_enabled",
-    "set_checkpoint_early_stop", "create_selective_checkpoint_contexts",
+    "CheckpointError", "CheckpointPolicy", "GraphExecGroup", "SAC_IGNORED_OPS", "SelectiveCheckpointContext",
+    "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
+    "create_selective_checkpoint_contexts", "_CachedTorchDispatchMode", "_CachingTorchDispatchMode",
 ]  # fmt: skip
 
 
@@ -49,6 +56,11 @@ _early_stop: ContextVar[bool | None] = ContextVar("pullback_checkpoint_early_sto
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
     """Which devices the arguments are on, and the states of their generators, the CPU left out: none."""
     return [], []
+
+
+def _infer_device_type(*args: Any) -> str:
+    """The kind of device that the arguments are on."""
+    return "cpu"
 
 
 def set_device_states(devices: list[int], states: list[Tensor], *, device_type: str | None = None) -> None:
@@ -87,32 +99,6 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager
 def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
     """Whether second runs stop when all values have been seen (overrides `checkpoint(early_stop=)`)."""
     return _set(_early_stop, enable)
-
-
-class CheckpointPolicy(enum.Enum):
-    """What a policy of selective checkpointing says about one operation."""
-
-    MUST_SAVE = 0
-    PREFER_SAVE = 1
-    MUST_RECOMPUTE = 2
-    PREFER_RECOMPUTE = 3
-    MUST_CPU_OFFLOAD = 4
-
-
-def create_selective_checkpoint_contexts(
-    policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
-) -> tuple[Any, Any]:
-    """Refused: which operations are kept cannot be chosen one by one, for there is no dispatcher that would ask."""
-    if isinstance(policy_fn_or_list, list):
-        for op in policy_fn_or_list:
-            if not callable(op):
-                raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}.")
-    elif not callable(policy_fn_or_list):
-        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
-    raise NotImplementedError(
-        "Selective checkpointing is not supported. Checkpoint smaller parts of the function instead: what lies "
-        "outside of checkpoint() is kept, what lies inside is computed again."
-    )
 
 
 class GraphExecGroup:

@@ -115,3 +115,9 @@ def test_what_has_no_sparse_form_is_computed_on_the_dense_tensor():
     assert pullback.equal(a.cos(), a.to_dense().cos())
     assert pullback.cat([a, a]).tolist() == pullback.cat([a.to_dense(), a.to_dense()]).tolist()
     assert a[1].tolist() == a.to_dense()[1].tolist()
+
+
+def test_the_data_of_a_dense_tensor_stays_dense():
+    for t in (torch, pullback):
+        with pytest.raises(RuntimeError, match="incompatible tensor type"):
+            t.zeros(2, 3).data = matrix(t)[0]

@@ -44,6 +44,42 @@ class _WeakTensorRef:
         return self._reference() is None
 
 
+def _get_autograd_fallback_mode() -> str:
+    """What happens when a gradient reaches an operator without a derivative: "warn" or "nothing"."""
+    from pullback.library import Fallback
+
+    return Fallback.mode
+
+
+def _set_autograd_fallback_mode(mode: str) -> None:
+    """Say what happens when a gradient reaches an operator without a derivative."""
+    from pullback.library import Fallback
+
+    Fallback.mode = mode
+
+
+_cached: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
+
+
+def _set_cached_tensors_enabled(enabled: bool) -> None:
+    """Accepted: what is noted as cached changes nothing here."""
+
+
+def _add_cached_tensor(tensor: Tensor) -> None:
+    """Note that a cache holds a tensor."""
+    _cached[id(tensor)] = tensor
+
+
+def _remove_cached_tensor(tensor: Tensor) -> None:
+    """Note that no cache holds a tensor any more."""
+    _cached.pop(id(tensor), None)
+
+
+def _is_cached_tensor(tensor: Tensor) -> bool:
+    """Whether a tensor was noted as cached."""
+    return id(tensor) in _cached
+
+
 def _get_tracing_state() -> None:
     """Whether a program is being traced: never."""
     return None

@@ -1,0 +1,308 @@
+"""Operations under the names and arguments of torch's core: `MulBackward0` is what `aten.mul.Tensor` recorded.
+
+What a `TorchDispatchMode` is shown. Names follow from those of the nodes, with a table of exceptions; arguments are in
+torch's order for the operations people look at, and for all others tensors in order and parameters by name.
+Operations that torch makes of several of its own, and are one here, are taken apart where products are involved
+(`PARTS`), so that these can be counted and kept; others show as the operation that gives them their name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import Op
+from ..autograd.running import running_sweep
+from ..autograd.tape import apply
+from ..ops import convolution, matmul, shape
+from ..tensor import Tensor
+
+Arguments = tuple[list[Any], dict[str, Any]]
+
+# --- names ---
+
+_NAMES = {
+    "Cdist": "_cdist_forward", "Conj": "_conj", "CtcLoss": "_ctc_loss", "EmbeddingBag": "_embedding_bag",
+    "FftC2C": "_fft_c2c", "FftC2R": "_fft_c2r", "FftR2C": "_fft_r2c", "LinalgDet": "_linalg_det",
+    "LinalgEigh": "_linalg_eigh", "LinalgSlogdet": "_linalg_slogdet", "LinalgSolveEx": "_linalg_solve_ex",
+    "LinalgSvd": "_linalg_svd", "LogSigmoid": "log_sigmoid_forward", "LogSoftmax": "_log_softmax",
+    "LogSoftmaxBackwardData": "_log_softmax_backward_data", "NllLoss": "nll_loss_forward",
+    "NllLoss2D": "nll_loss2d_forward", "PreluKernel": "_prelu_kernel", "Softmax": "_softmax",
+    "SoftmaxBackwardData": "_softmax_backward_data", "StandardGamma": "_standard_gamma", "ToCopy": "_to_copy",
+    "ScaledDotProductFlashAttentionForCpu": "_scaled_dot_product_flash_attention_for_cpu",
+    "ThnnFusedCell": "_thnn_fused_lstm_cell", "UnsafeView": "_unsafe_view", "Unique2": "_unique2",
+    "CopySlices": "copy", "Upsample": "upsample_bilinear2d_backward", "NotImplemented": "floor_divide",
+    "FakeQuantizePerTensorAffineCachemaskTensorQparams": "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
+    "SmoothL1Loss": "smooth_l1_loss", "AdaptiveAvgPool2DBackward": "_adaptive_avg_pool2d_backward",
+}  # fmt: skip
+_SPECIAL = re.compile(r"(Airy|Bessel|Modified|Scaled(?!Dot)|Spherical|Chebyshev|Shifted|Hermite|Laguerre|Legendre)")
+# The overload that a node belongs to, where it is not `default`.
+_OVERLOADS = {
+    "Tensor": "Add0 Sub0 Mul0 Div0 Clamp0 ClampMax1 ClampMin1 Copysign0 Fmod1 Remainder1 Frexp0 Index0 Ldexp0 Lerp1 "
+    "MaskedFill1 Rsub0 Slice0 Split0 Xlogy0 Fill3 Searchsorted0",
+    "Scalar": "Copysign1 Fmod0 Remainder0 Lerp0 MaskedFill0 Rsub1 Fill2 Mul1 Pow2",
+    "dim": "Max0 Min0 Mean1 Median1 Nanmedian1 Squeeze1 Squeeze4 All0 Any0", "dims": "Squeeze2 Squeeze5",
+    "correction": "Std0 StdMean0 Var0 VarMean0", "int": "Select0 Transpose0 Unbind0", "dim_IntList": "Sum1 CountNonzero0",
+    "dim_int": "Prod1", "int_Scalar": "IndexFill0", "int_Tensor": "IndexFill1", "Tensor_mode": "Div2", "two": "ScatterReduce0",
+    "Tensor_Scalar": "Pow0", "Tensor_Tensor": "Pow1 Isin0", "decimals": "Round1", "src": "Scatter0", "value": "Scatter1",
+    "self": "Where0", "bin_ct": "Histogram0", "p": "Bernoulli2", "atol_rtol_tensor": "LinalgPinv0",
+    "other_scalar": "SpecialZeta0", "self_scalar": "SpecialZeta1",
+}  # fmt: skip
+_OVERLOAD_OF = {node: overload for overload, nodes in _OVERLOADS.items() for node in nodes.split()}
+_IN_PLACE = {"Tensor_Scalar": "Scalar", "Tensor_Tensor": "Tensor"}  # overloads that are called otherwise there
+_ALWAYS_IN_PLACE = frozenset(
+    "fill copy cauchy exponential geometric log_normal normal random uniform fill_diagonal resize".split()
+)
+_IN_PLACE_NODES = frozenset("Squeeze3 Squeeze4 Squeeze5 Transpose1 T1 Unsqueeze1".split())
+
+
+@cache
+def name_of(node_name: str, in_place: bool = False) -> tuple[str, str]:
+    """Name and overload of the operator of torch's core that records nodes of a name."""
+    found = re.fullmatch(r"(?:.*::)?(.+?)(?:Backward(\d*)|Backwards)?", node_name)
+    assert found is not None
+    stem, number = found[1], found[2] or "0"
+    name = _NAMES.get(stem)
+    if name is None:
+        words = re.sub(r"(\d)([A-Z])", lambda each: each[1] + each[2].lower(), stem)
+        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", words).lower()
+        if _SPECIAL.match(stem):
+            name = f"special_{name}"
+    overload = _OVERLOAD_OF.get(stem + number, "default")
+    if in_place or name in _ALWAYS_IN_PLACE or stem + number in _IN_PLACE_NODES:
+        return f"{name}_", _IN_PLACE.get(overload, overload)
+    return name, overload
+
+
+# --- arguments ---
+
+
+def _trimmed(*args: Any) -> list[Any]:
+    """Arguments without the False at the end that torch leaves out."""
+    return list(args[:-1] if args[-1] is False else args)
+
+
+def _over_axes(x: Any, axis: Any = None, keepdims: bool = False, **others: Any) -> Arguments:
+    if axis is None:
+        return [x], others
+    axes = [axis] if isinstance(axis, int) else list(axis)
+    return _trimmed(x, axes, keepdims), others
+
+
+def _along(x: Any, axis: Any = None, keepdims: bool = False, **others: Any) -> Arguments:
+    if axis is None or axis == ():
+        return [x], others
+    return _trimmed(x, axis[0] if isinstance(axis, tuple) else axis, keepdims), others
+
+
+def _shaped(x: Any, shape: Any) -> Arguments:
+    return [x, list(shape)], {}
+
+
+def _swapped(x: Any, axes: Any) -> Arguments:
+    moved = [number for number, axis in enumerate(axes) if axis != number]
+    return [x, *(moved or [0, 0])], {}
+
+
+def _selected(x: Any, index: Any) -> Arguments:
+    places = [number for number, part in enumerate(index) if isinstance(part, int)]
+    return ([x, places[0], index[places[0]]], {}) if len(places) == 1 else ([x], {"index": index})
+
+
+def _sliced(x: Any, index: Any) -> Arguments:
+    cuts = [(number, part) for number, part in enumerate(index) if isinstance(part, slice) and part != slice(None)]
+    if len(cuts) != 1 or len(index) > x.ndim:
+        return [x], {"index": index}
+    number, part = cuts[0]
+    start, stop, step = part.indices(x.shape[number])
+    return [x, number, start, stop, *([step] if step != 1 else [])], {}
+
+
+def _picked(x: Any, index: Any) -> Arguments:
+    from ..creation import as_tensor
+
+    parts = [None if isinstance(part, slice) else as_tensor(part) for part in index]
+    while parts and parts[-1] is None:
+        parts.pop()
+    return [x, parts], {}
+
+
+def _with_factors(*inputs: Any, **factors: Any) -> Arguments:
+    return list(inputs), {name: factor for name, factor in factors.items() if factor != 1}
+
+
+def _cast(x: Any, dtype: Any) -> Arguments:
+    from ..dtypes import from_numpy_dtype
+
+    return [x], {"dtype": from_numpy_dtype(dtype)}
+
+
+def _convolved(x: Any, weight: Any, bias: Any = None, **geometry: Any) -> Arguments:
+    """`convolution`, or with `spatial` the transposed one."""
+    stride, padding, dilation = (list(geometry[name]) for name in ("stride", "padding", "dilation"))
+    spatial = geometry.get("spatial")
+    extra = [0] * len(stride)
+    if spatial is not None:
+        extra = [
+            size - ((given - 1) * step - 2 * pad + spread * (taps - 1) + 1)
+            for size, given, step, pad, spread, taps in zip(
+                spatial, x.shape[2:], stride, padding, dilation, weight.shape[2:], strict=True
+            )
+        ]
+    return [x, weight, bias, stride, padding, dilation, spatial is not None, extra, geometry["groups"]], {}
+
+
+def _convolved_back(g: Any, x: Any, **geometry: Any) -> Arguments:
+    """The part of `convolution_backward` that is for the weight, which is not there: its place is None."""
+    stride, padding, dilation = (list(geometry[name]) for name in ("stride", "padding", "dilation"))
+    mask = [False, True, False]
+    return [g, x, None, None, stride, padding, dilation, False, [0] * len(stride), geometry["groups"], mask], {}
+
+
+def _convolved_back_to_input(g: Any, weight: Any, **geometry: Any) -> Arguments:
+    """The part that is for the input. Of a transposed convolution it is a convolution."""
+    (_, _, _, stride, padding, dilation, transposed, extra, groups), _ = _convolved(g, weight, **geometry)
+    mask = [True, False, False]
+    return [g, None, weight, None, stride, padding, dilation, not transposed, extra, groups, mask], {}
+
+
+def _joined(*tensors: Any, axis: int = 0) -> Arguments:
+    return [list(tensors), *([axis] if axis else [])], {}
+
+
+def _attended(query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale: float, causal: bool) -> Arguments:
+    return [query, key, value, 0.0, causal], {"attn_mask": mask, "scale": scale}
+
+
+_ARGUMENTS: dict[str, Callable[..., Arguments]] = {
+    "sum": _over_axes, "mean": _over_axes, "amax": _over_axes, "amin": _over_axes, "logsumexp": _over_axes,
+    "var": _over_axes, "std": _over_axes, "var_mean": _over_axes, "std_mean": _over_axes, "nansum": _over_axes,
+    "max": _along, "min": _along, "median": _along, "prod": _along, "cummax": _along, "cummin": _along,
+    "cumsum": lambda x, axis, reverse=False: ([x, axis], {"reverse": True} if reverse else {}), "cumprod": _along,
+    "view": _shaped, "_unsafe_view": _shaped, "expand": _shaped,
+    "permute": lambda x, axes: ([x, list(axes)], {}), "transpose": _swapped, "t": lambda x, axes=None: ([x], {}),
+    "unsqueeze": lambda x, **where: ([x, *where.values()], {}),
+    "select": lambda x, index=(): _selected(x, index), "slice": _sliced, "index": _picked,
+    "addmm": _with_factors, "baddbmm": _with_factors, "addmv": _with_factors, "addbmm": _with_factors, "add": _with_factors,
+    "sub": _with_factors, "rsub": _with_factors,
+    "pow": lambda x, b=2, **scalar: ([x, scalar.get("exponent", b)] if "base" not in scalar else [scalar["base"], x], {}),
+    "_softmax": lambda x, axis: ([x, axis, False], {}), "_log_softmax": lambda x, axis: ([x, axis, False], {}),
+    "cat": _joined, "stack": _joined, "_to_copy": _cast,
+    "clamp": lambda x, *limits, minimum=None, maximum=None: ([x, *(limits or (minimum, maximum))], {}),
+    "gelu": lambda x, approximate="none": ([x], {} if approximate == "none" else {"approximate": approximate}),
+    "embedding": lambda weight, indices, **_: ([weight, indices], {}),
+    "_scaled_dot_product_flash_attention_for_cpu": _attended,
+}  # fmt: skip
+_ARGUMENTS_OF: dict[Op, Callable[..., Arguments]] = {
+    convolution.convolution: _convolved, convolution.convolution_biased: _convolved,
+    convolution.convolution_input: _convolved, convolution.convolution_input_biased: _convolved,
+    convolution.convolution_weight: _convolved_back, shape.place: lambda x, **where: ([x], where),
+}  # fmt: skip
+_IN_RULES = {convolution.convolution: _convolved_back_to_input, convolution.convolution_input: _convolved_back_to_input}
+_PARAMETERS = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def arguments_of(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], name: str) -> Arguments:
+    """The arguments of one application under a name: tensors in order, then parameters, as torch's operator takes them."""
+    if name == "convolution_backward" and op in _IN_RULES:
+        return _IN_RULES[op](*inputs, **params)
+    written_out = _ARGUMENTS_OF.get(op) or _ARGUMENTS.get(name_of(op.node_name)[0].removesuffix("_"))
+    if written_out is not None:
+        try:
+            return written_out(*inputs, **params)
+        except TypeError:
+            pass  # an operation of ours that shares the name and has other parameters
+    return list(inputs), {_PARAMETERS.get(name, name): value for name, value in params.items()}
+
+
+_TRANSPOSES = {convolution.convolution_weight: "convolution_backward", shape.place: "slice_backward"}
+
+
+def operator_name(op: Op, in_place: bool, grad: bool) -> tuple[str, str]:
+    """Name and overload that an operation is shown under; transposes share the names of their nodes with others."""
+    backward = _TRANSPOSES.get(op)
+    if backward is None and op in _IN_RULES and not grad and running_sweep() is not None:
+        backward = "convolution_backward"
+    return (backward, "default") if backward is not None else name_of(op.node_name, in_place)
+
+
+# Functions that torch's core has around an operator, and which a profile shows as well.
+_AROUND = {
+    "_softmax": "softmax", "_log_softmax": "log_softmax", "native_layer_norm": "layer_norm", "native_batch_norm": "batch_norm",
+    "native_group_norm": "group_norm", "_embedding_bag": "embedding_bag", "_to_copy": "to",
+    "_scaled_dot_product_flash_attention_for_cpu": "scaled_dot_product_attention", "nll_loss_forward": "nll_loss",
+}  # fmt: skip
+
+
+def called_as(op: Op, inputs: tuple[Any, ...]) -> list[str]:
+    """The names under which a profile shows an operation, the outermost first."""
+    name = operator_name(op, False, True)[0]
+    if op in (matmul.linear_layer, matmul.linear_map):
+        return ["linear", name]
+    if op is matmul.matmul:
+        return ["matmul", "mm" if inputs[1].ndim == 2 else "bmm"]
+    if op in (convolution.convolution, convolution.convolution_biased):
+        return [f"conv{inputs[0].ndim - 2}d", name]
+    around = _AROUND.get(name)
+    return [name] if around is None else [around, name]
+
+
+# --- operations that torch makes of several ---
+
+
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    """`a @ b` as torch's core does it: products of two matrices, or of two stacks of them, and views around it."""
+    if a.ndim < 2 or b.ndim < 2:
+        return apply(matmul.mv if b.ndim == 1 and a.ndim == 2 else matmul.dot, (a, b))
+    if b.ndim == 2:
+        if a.ndim == 2:
+            return apply(matmul.mm, (a, b))
+        rows = a.reshape((math.prod(a.shape[:-1]), a.shape[-1]))
+        return _unfolded(apply(matmul.mm, (rows, b)), (*a.shape[:-1], b.shape[-1]))
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    stacks = math.prod(lead)
+    left, right = (
+        each.expand((*lead, *each.shape[-2:])).reshape((stacks, *each.shape[-2:])) for each in (a, b)
+    )
+    return _unfolded(apply(matmul.bmm, (left, right)), (*lead, a.shape[-2], b.shape[-1]))
+
+
+def _unfolded(x: Tensor, size: tuple[int, ...]) -> Tensor:
+    return apply(shape.unsafe_reshape, (x,), {"shape": size})
+
+
+def _layer(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    if bias is None or weight.ndim != 2 or x.ndim < 2:
+        product = _product(x, weight.t())
+        return product if bias is None else product + bias
+    rows = x if x.ndim == 2 else x.reshape((math.prod(x.shape[:-1]), x.shape[-1]))
+    out = apply(matmul.addmm, (bias, rows, weight.t()), {"beta": 1, "alpha": 1})
+    return out if x.ndim == 2 else out.reshape((*x.shape[:-1], weight.shape[0]))
+
+
+def _contraction(a: Tensor, b: Tensor, labels: tuple[Any, ...]) -> Tensor:
+    """The product behind einsum, as one of two stacks of matrices."""
+    first, second, last, batch, ours, theirs = matmul.arrangement(labels)
+    x = a if first is None else a.permute(first)
+    y = b if second is None else b.permute(second)
+    lead, rows, columns = x.shape[:batch], x.shape[batch:ours], y.shape[theirs:]
+    stacks, inner = math.prod(lead), math.prod(y.shape[batch:theirs])
+    factors = x.reshape((stacks, math.prod(rows), inner)), y.reshape((stacks, inner, math.prod(columns)))
+    product = apply(matmul.bmm, factors).reshape((*lead, *rows, *columns))
+    return product if last is None else product.permute(last)
+
+
+PARTS: dict[Op, Callable[..., Tensor]] = {
+    matmul.contract: _contraction,
+    matmul.matmul: _product,
+    matmul.times_transposed: lambda a, b: _product(a, b.t()),
+    matmul.transposed_times: lambda a, b: _product(a.t(), b),
+    matmul.linear_layer: _layer,
+    matmul.linear_map: _layer,
+    matmul.vm: lambda a, b: apply(shape.squeeze_in_place, (_product(a.unsqueeze(0), b),), {"axes": (0,)}),
+}

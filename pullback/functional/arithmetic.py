@@ -16,16 +16,18 @@ from ..autograd.tape import apply, apply_unary, binary, wrap
 from ..ops import pointwise as ops
 from ..tensor import Tensor
 from .checks import need_first_tensor, need_one_tensor, warn_of_older_form
-from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, promote
+from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, operand, promote
 from .registry import public
 
 
 def binary_operator(
-    op: Op, floating: bool = False, check: Callable[..., Any] | None = None, itself: Op | None = None, half: Op | None = None
+    op: Op, floating: bool = False, check: Callable[..., Any] | None = None, itself: Op | None = None, half: Op | None = None,
+    leaves: Callable[[Any, Any], bool] | None = None,
 ) -> Callable[[Any, Any], Any]:
     """A function of a tensor and anything: the form behind `Tensor.__mul__` and friends.
 
-    `check` sees the operands that are not of one floating dtype, `half` is for half precision with a number.
+    `check` sees the operands that are not of one floating dtype, `half` is for half precision with a number, and what
+    `leaves` approves of is left to Python.
     """
 
     def promoted(a: Any, b: Any) -> Any:
@@ -39,7 +41,7 @@ def binary_operator(
             alike = kind is not None and kind.kind == "f" and (type(b) is float or type(b) is int)
         if not alike:
             first, second = as_operand(a), as_operand(b)
-            if first is None or second is None:
+            if first is None or second is None or leaves is not None and leaves(a, b):
                 return NotImplemented
             if check is not None:
                 check(first, second)
@@ -52,6 +54,19 @@ def binary_operator(
             raise
 
     return binary(op, promoted, itself)
+
+
+def _extends_a_list(a: Any, b: Any) -> bool:
+    """Whether this may be `outputs += rows`: a list that takes the rows of a tensor, once the tensor refuses."""
+    return type(a) in (list, tuple) or type(b) in (list, tuple)
+
+
+def _repeats_a_list(a: Any, b: Any) -> bool:
+    """Whether this is `[0] * length`, which Python does by itself, once the tensor refuses."""
+    values, length = (a, b) if type(a) in (list, tuple) else (b, a)
+    if type(values) not in (list, tuple) or not isinstance(length, Tensor):
+        return False
+    return length._array.size == 1 and length._array.dtype.kind in "iu"
 
 
 def _shape(value: Any) -> tuple:
@@ -72,11 +87,11 @@ def _boolean_subtraction(a: Any, b: Any) -> None:
         )
 
 
-_add = binary_operator(ops.add)
+_add = binary_operator(ops.add, leaves=_extends_a_list)
 _subtract = binary_operator(ops.subtract, check=_boolean_subtraction)
 _reverse_subtract = binary_operator(ops.reverse_subtract, check=_boolean_subtraction)
 _reverse_subtract_tensors = binary_operator(ops.reverse_subtract_tensors, check=_boolean_subtraction)
-_multiply = binary_operator(ops.multiply, itself=ops.multiply_itself, half=ops.multiply_by)
+_multiply = binary_operator(ops.multiply, itself=ops.multiply_itself, half=ops.multiply_by, leaves=_repeats_a_list)
 _divide = binary_operator(ops.divide, floating=True, half=ops.divide_by)
 
 
@@ -87,7 +102,7 @@ def _needed(result: Any, function: str, value: Any) -> Tensor:
 
 
 def _scaled(op: Op, a: Any, b: Any, alpha: Any, function: str) -> Tensor:
-    first, second = promote(as_tensor(a), as_operand(b))
+    first, second = promote(as_tensor(a), operand(b))
     if isinstance(alpha, Tensor):
         alpha = alpha.item()
     if not isinstance(second, Tensor):
@@ -179,7 +194,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
         if base == 1 and not isinstance(base, complex):
             base = 1.0 if x._array.dtype.kind == "f" else base
         return apply(ops.power_of_scalar, (x,), {"base": base})
-    a, b = promote(as_tensor(input), as_operand(exponent))
+    a, b = promote(as_tensor(input), operand(exponent))
     return apply(ops.power, (a, b))
 
 

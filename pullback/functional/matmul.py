@@ -16,6 +16,7 @@ from ..ops import shape as shapes
 from ..tensor import Tensor
 from .checks import warn_of_older_form
 from .operands import as_operand, as_tensor, broadcast_error, promote
+from .refusals import blame_argument
 from .registry import METHODS, public
 
 
@@ -42,6 +43,7 @@ def multiply(a: Any, b: Any) -> Any:
         a, b = as_operand(a), as_operand(b)
         if not isinstance(b, Tensor) or not isinstance(a, Tensor):
             return NotImplemented
+        a, b = promote(a, b)  # an array of another dtype, as NumPy makes them
     x, y = a._array, b._array
     if x.ndim == 2:
         if y.ndim == 2:
@@ -279,11 +281,11 @@ def _expandable(x: Tensor, shape: tuple) -> None:
             )
 
 
-def _added(x: Tensor, a: Tensor) -> None:
+def _added(x: Tensor, a: Tensor, names: str = "self and mat2") -> None:
     if x._array.dtype != a._array.dtype and not autocast.is_active():
         raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {x.dtype.type_name} and {a.dtype.type_name}. Input "
-            "dtypes must be the same: convert one of them, as in b.to(a.dtype)."
+            f"{names} must have the same dtype, but got {x.dtype.type_name} and {a.dtype.type_name}. Input dtypes must "
+            "be the same: convert one of them, as in b.to(a.dtype)."
         )
 
 
@@ -400,19 +402,28 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Any = 1,
 @public(method=False, function=False)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias, for weights stored as (out, in)."""
-    x, w = input._array, weight._array
+    try:
+        x, w = input._array, weight._array
+    except AttributeError as error:
+        blame_argument(error)
+        raise
     if x.ndim == 0 or x.shape[-1] != w.shape[-1]:
         if x.ndim == 0:
             raise RuntimeError("both arguments to linear need to be at least 1D, but they are 0D and 2D")
         raise _mismatch((x.size // max(x.shape[-1], 1), x.shape[-1]), w.shape[::-1])
-    if x.dtype is not w.dtype:
-        _same_dtype(input, weight, "mat1 and mat2")
     if bias is None:
+        if x.dtype is not w.dtype:
+            _same_dtype(input, weight)
+        if w.ndim > 2:
+            raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {w.ndim}D")
         return apply(ops.linear_map, (input, weight))
-    if bias._array.dtype is not x.dtype:
+    if not (w.dtype is x.dtype is bias._array.dtype):
+        _added(input, weight, "mat1 and mat2")
         _added(bias, input)
     if bias._array.shape != w.shape[:-1]:
-        _expandable(bias, (*x.shape[:-1], *w.shape[:-1]))
+        if w.ndim != 2:
+            raise RuntimeError(f"mat2 must be a matrix, got {w.ndim}-D tensor")
+        _expandable(bias, (*x.shape[:-1], w.shape[0]))
     return apply(ops.linear_layer, (input, weight, bias))
 
 

@@ -78,7 +78,10 @@ def drawn_along(array: Any, draw: Callable[[tuple[int, ...], bool], np.ndarray],
     if levels:
         _check_allowed(levels)
     if levels or type(array) is Batched:
+        shared = type(array) is Batched and not fresh and any(randomness == "same" for _, randomness, _ in levels)
         array = memory_of_examples(array)
+        if shared:  # drawn elsewhere, and copied to every example
+            array = np.empty(array.shape, bool)
     if array.flags.c_contiguous:
         values = draw(array.shape, True)
     else:

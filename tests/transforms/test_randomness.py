@@ -173,3 +173,13 @@ def test_numbers_for_a_shared_tensor_are_refused_by_default():
     w = pullback.ones(2, 3).T
     with pytest.raises(RuntimeError, match="randomness error mode"):
         pullback.vmap(lambda x: pullback.randn_like(w) + x)(pullback.zeros(3))
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_the_same_numbers_written_into_every_example(dim):
+    answers = []
+    for library in (pullback, torch):
+        x = library.zeros(4, 5, 6)
+        library.manual_seed(5)
+        answers.append(np.asarray(library.vmap(lambda x: x.normal_(), in_dims=dim, randomness="same")(x)))
+    np.testing.assert_allclose(*answers, rtol=1e-6)

@@ -108,9 +108,10 @@ class Wishart(CovarianceParameter, ExponentialFamily):
         return factor @ factor.mT
 
     def rsample(self, sample_shape: Sequence[int] = EMPTY, max_try_correction: int | None = None) -> Tensor:
-        """Draws; singular matrices among them are drawn again, `max_try_correction` times (10 unless given) at most."""
+        """Draws; singular ones are drawn again as torch does it, `max_try_correction` times (10 unless given) at most."""
         sample = self._draw(sample_shape).clone()
-        # Torch's first round means to draw singular matrices again but draws the regular ones: follow it, to stay in its stream.
+        # Torch's first round means to draw singular matrices again but draws the regular ones, and later rounds look at
+        # these alone: follow it, to stay in its stream.
         again = self._anywhere_in_batch(self.support.check(sample))
         for _ in range(10 if max_try_correction is None else max_try_correction):
             if not again.any():

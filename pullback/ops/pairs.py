@@ -93,7 +93,8 @@ heaviside: Op = op(
 def _ldexp(a: Any, b: Any) -> Any:
     """a * 2**b, where 2**b alone may be too large or too small: in two halves, a whole number first."""
     half = np.trunc(b * 0.5) if b.dtype.kind != "c" else b * 0.5
-    return (a * np.exp2(half) * np.exp2(b - half)).astype(a.dtype, copy=False)
+    rest = np.where(half == b, half, b - half)  # of an infinity, both halves are one
+    return (a * np.exp2(half) * np.exp2(rest)).astype(a.dtype, copy=False)
 
 
 ldexp: Op = op(

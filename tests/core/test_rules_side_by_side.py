@@ -11,11 +11,8 @@ F = pullback.nn.functional
 
 
 @pytest.fixture(autouse=True)
-def two_threads():
-    before = threads.get_num_threads()
-    threads.set_num_threads(2)
-    yield
-    threads.set_num_threads(before)
+def two_threads(set_threads):
+    set_threads(2)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pullback.kernels import large, threads
+from pullback.kernels import large
 
 SHAPES = [
     ((40, 30), (40, 30)), ((40, 30), (30,)), ((40, 30), (1, 30)), ((40, 30), (40, 1)), ((4, 10, 30), (30,)),
@@ -13,12 +13,10 @@ SHAPES = [
 
 
 @pytest.fixture(params=[1, 2, 3], autouse=True)
-def thread_count(request, monkeypatch):
+def thread_count(request, monkeypatch, set_threads):
     monkeypatch.setattr(large, "SMALL_BYTES", 0)
-    before = threads.get_num_threads()
-    threads.set_num_threads(request.param)
-    yield request.param
-    threads.set_num_threads(before)
+    set_threads(request.param)
+    return request.param
 
 
 def several_steps(x, y):

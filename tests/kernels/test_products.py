@@ -11,11 +11,9 @@ from pullback.kernels import products, threads
 
 
 @pytest.fixture(params=[1, 2, 3])
-def thread_count(request):
-    before = threads.get_num_threads()
-    threads.set_num_threads(request.param)
-    yield request.param
-    threads.set_num_threads(before)
+def thread_count(request, set_threads):
+    set_threads(request.param)
+    return request.param
 
 
 def values(shape, dtype="float32", seed=0):

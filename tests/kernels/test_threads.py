@@ -15,11 +15,8 @@ from pullback.kernels import threads
 
 
 @pytest.fixture(autouse=True)
-def two_threads():
-    before = threads.get_num_threads()
-    threads.set_num_threads(2)
-    yield
-    threads.set_num_threads(before)
+def two_threads(set_threads):
+    set_threads(2)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 3, 17, 1000, 4097])

@@ -10,8 +10,6 @@ import pytest
 import pullback
 from pullback.serialization import CheckpointError, bridge, load, safetensors, save
 
-needs_tensor = pytest.mark.skipif(not hasattr(pullback, "Tensor"), reason="needs the tensor class")
-
 
 def round_trip(value, **options):
     buffer = io.BytesIO()
@@ -45,7 +43,6 @@ def test_whole_storage_of_strangers():
     assert bridge.whole_storage(np.zeros(2, "i1,f8")["f1"]) is None  # elements at no multiple of their size
 
 
-@needs_tensor
 def test_tensors_come_back_as_they_were():
     base = pullback.arange(24.0).reshape(4, 6)
     value = {
@@ -70,7 +67,6 @@ def test_tensors_come_back_as_they_were():
     assert result["wanted"].grad is not None
 
 
-@needs_tensor
 def test_modules_and_optimizers_go_both_ways():
     torch = pytest.importorskip("torch")
 
@@ -98,7 +94,6 @@ def test_modules_and_optimizers_go_both_ways():
     assert np.array_equal(whole(pullback.ones(1, 3)).detach().numpy(), ours[0](pullback.ones(1, 3)).detach().numpy())
 
 
-@needs_tensor
 def test_safetensors_of_tensors(tmp_path):
     value = {"a": pullback.arange(6.0).reshape(2, 3), "b": pullback.ones(2, dtype=pullback.int8)}
     safetensors.save_file(value, tmp_path / "x.safetensors")

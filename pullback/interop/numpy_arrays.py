@@ -12,6 +12,7 @@ import numpy as np
 
 from ..autograd.tape import wrap
 from ..functional import registry
+from ..functional.checks import array_of
 from ..tensor import Tensor
 from .numpy_algebra import _same
 from .numpy_functions import FUNCTIONS, _tensor, implements, tracked
@@ -195,7 +196,7 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
 @implements(np.broadcast_arrays)
 def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
     if not tracked(args):  # libraries convert with these four: without a gradient they get arrays, as with torch
-        return np.broadcast_arrays(*map(_plain, args))
+        return np.broadcast_arrays(*map(array_of, args))
     return tuple(_F["broadcast_tensors"](*(_tensor(each) for each in args)))
 
 
@@ -207,7 +208,7 @@ def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str =
 def _at_least(name: str) -> Any:
     def convert(*arys: Any) -> Any:
         if not tracked(arys):
-            return getattr(np, name)(*map(_plain, arys))
+            return getattr(np, name)(*map(array_of, arys))
         results = tuple(_F[name](_tensor(each)) for each in arys)
         return results[0] if len(results) == 1 else results
 
@@ -436,12 +437,8 @@ def _allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan:
 
 @implements(np.isclose)
 def _isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    first, second, relative, absolute = (np.asarray(_plain(value)) for value in (a, b, rtol, atol))
+    first, second, relative, absolute = (np.asarray(array_of(value)) for value in (a, b, rtol, atol))
     return wrap(np.asarray(np.isclose(first, second, relative, absolute, equal_nan)))
-
-
-def _plain(value: Any) -> Any:
-    return value._array if isinstance(value, Tensor) else value
 
 
 # --- functions of the Array API standard that NumPy has besides its older names ---

@@ -73,14 +73,15 @@ def is_half(dtype: Any) -> bool:
     return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
-def _widened(value: Any) -> Any:
+def widened(value: Any) -> Any:
+    """Half precision in float32; everything else as it is."""
     return value.astype(np.float32) if hasattr(value, "dtype") and is_half(value.dtype) else value
 
 
 def single(*values: Any) -> tuple[Any, ...]:
     """What a rule is given, in float32 where that is plain arrays of half precision; the tape casts the result back."""
     first = values[0]
-    return tuple(map(_widened, values)) if type(first) is np.ndarray and first.dtype.itemsize == 2 else values
+    return tuple(map(widened, values)) if type(first) is np.ndarray and first.dtype.itemsize == 2 else values
 
 
 def in_single(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,7 +94,7 @@ def in_single(kernel: Callable[..., Any]) -> Callable[..., Any]:
         try:
             if first.itemsize != 2:
                 return kernel(*arrays, **params)
-            results = kernel(*map(_widened, arrays), **params)
+            results = kernel(*map(widened, arrays), **params)
         finally:
             restore(token)
         if isinstance(results, tuple):

@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from ..autograd.op import Op, conjugate, linear, op
 from ..kernels.products import FEW, batched_product, product
-from .fusing import in_single
+from .fusing import in_single, is_half
 from .shape import diagonal, expand, place_diagonal
 from .striding import in_order
 
@@ -30,15 +30,11 @@ def adjoint(x: Any) -> Any:
     return conjugate(transposed(x))
 
 
-def _half(dtype: Any) -> bool:
-    return dtype.itemsize == 2 and dtype.kind in "fV"
-
-
 def _matmul(a: Any, b: Any) -> Any:
     if a.itemsize <= 2:
         if a.dtype.kind == "b":
             raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'. Convert first, as in x.int().")
-        if _half(a.dtype):  # BLAS has no half precision, so go through float32
+        if is_half(a.dtype):  # BLAS has no half precision, so go through float32
             return _matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if b.ndim <= 2:
         if a.ndim <= 2:
@@ -160,7 +156,7 @@ def _scaled(g: Any, factor: Any) -> Any:
 
 
 def _addmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
-    if _half(a.dtype):
+    if is_half(a.dtype):
         x, wide_a, wide_b = (v.astype(np.float32) for v in (x, a, b))
         return _addmm(x, wide_a, wide_b, beta, alpha).astype(a.dtype)
     return _combine(x, _matmul(a, b), beta, alpha)

@@ -17,7 +17,7 @@ from ..kernels import channels
 from ..kernels import normalization as kernels
 from ..quiet import quiet
 from .batching import _fold, _full, _unfold, channels_normalized, normalized
-from .fusing import fused, in_single, is_half, narrowed, plain
+from .fusing import fused, in_single, is_half, narrowed, plain, widened
 from .striding import in_order
 
 
@@ -37,10 +37,6 @@ def _moment(x: Any, axis: tuple) -> Any:
 def _over_lead(x: Any, axes: int) -> Any:
     lead = _leading(x, axes)
     return np.sum(x, axis=lead) if lead else x
-
-
-def _widened(*values: Any) -> list:
-    return [value.astype(np.float32) if value is not None and is_half(value.dtype) else value for value in values]
 
 
 def _narrowed_first(gradients: tuple, kind: np.dtype) -> tuple:
@@ -63,7 +59,7 @@ def _layer_norm_pullback(
         if not is_half(kind):
             return kernels.layer_norm_backward(g, x, extras[0], extras[1], weight, axes=axes, wanted=needs)
         gradients = kernels.layer_norm_backward(
-            *_widened(np.asarray(g), x, extras[0], extras[1], weight), axes=axes, wanted=needs
+            *map(widened, (np.asarray(g), x, extras[0], extras[1], weight)), axes=axes, wanted=needs
         )
         return _narrowed_first(gradients, kind)
     axis = _trailing(x, axes)
@@ -95,7 +91,7 @@ def _rms_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, a
     if plain(g, x, weight):
         kind = x.dtype
         gradients = kernels.rms_norm_backward(
-            *_widened(np.asarray(g), x, extras[0], weight), axes=axes, wanted=(*needs, False)[:2]
+            *map(widened, (np.asarray(g), x, extras[0], weight)), axes=axes, wanted=(*needs, False)[:2]
         )
         return _narrowed_first(gradients, kind) if is_half(kind) else gradients
     axis = _trailing(x, axes)
@@ -152,7 +148,7 @@ def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple:
     shape, kind = x.shape, x.dtype
     x = in_order(x) if x.ndim < 4 else x
     if is_half(kind):
-        x, weight, bias = _widened(x, weight, bias)
+        x, weight, bias = map(widened, (x, weight, bias))
     if channels.suits(x):
         out, mean, variance = _large_batch_norm(x, weight, bias, eps)
         return out.astype(kind, copy=False), mean, variance
@@ -235,7 +231,7 @@ def _batch_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple,
     if plain(g, x, weight):
         if not is_half(x.dtype):
             return _plain_batch_norm_pullback(g, x, weight, extras[0], extras[1], needs, eps)
-        wide = (*_widened(np.asarray(g), x, weight, extras[0], extras[1]), needs, eps)
+        wide = (*map(widened, (np.asarray(g), x, weight, extras[0], extras[1])), needs, eps)
         return _narrowed_first(_plain_batch_norm_pullback(*wide), x.dtype)
     axis = _channels(x)
     centred = x - _moment(x, axis)
@@ -263,7 +259,7 @@ batch_norm: Op = fused(
 def _group_norm(x: Any, weight: Any, bias: Any, groups: int, eps: float) -> tuple:
     shape, kind = x.shape, x.dtype
     if is_half(kind):
-        x, weight, bias = _widened(x, weight, bias)
+        x, weight, bias = map(widened, (x, weight, bias))
     if channels.suits(x):
         out, mean, scale = _large_group_norm(x, weight, bias, groups, eps)
         return out.astype(kind, copy=False), mean, scale
@@ -352,7 +348,7 @@ def _group_norm_pullback(
     if plain(g, x, weight) and x.size:
         if not is_half(x.dtype):
             return _plain_group_norm_pullback(g, x, weight, extras[0], extras[1], needs, groups)
-        wide = (*_widened(np.asarray(g), x, weight, extras[0], extras[1]), needs, groups)
+        wide = (*map(widened, (np.asarray(g), x, weight, extras[0], extras[1])), needs, groups)
         return _narrowed_first(_plain_group_norm_pullback(*wide), x.dtype)
     shape = tuple(x.shape)
     rows = (shape[0], groups, math.prod(shape[1:]) // groups)
@@ -398,7 +394,9 @@ group_norm: Op = fused(
 @quiet
 def _fixed_norm(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
     kind = x.dtype
-    x, mean, variance, weight, bias = _widened(in_order(x) if x.ndim < 4 else x, mean, variance, weight, bias)
+    x, mean, variance, weight, bias = map(
+        widened, (in_order(x) if x.ndim < 4 else x, mean, variance, weight, bias)
+    )
     scale = 1 / np.sqrt(variance + eps)
     if weight is not None:
         scale = scale * weight
@@ -418,7 +416,7 @@ def _fixed_norm_pullback(
 ) -> tuple:
     if plain(g, x, weight, mean, variance):
         if is_half(x.dtype):
-            wide = (*_widened(np.asarray(g), x, mean, variance, weight), needs, eps)
+            wide = (*map(widened, (np.asarray(g), x, mean, variance, weight)), needs, eps)
             return _narrowed_first(_fixed_norm_pullback(*wide), x.dtype)
         if channels.suits(x):
             return _large_fixed_norm_pullback(g, x, mean, variance, weight, needs, eps)

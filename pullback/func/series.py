@@ -343,9 +343,9 @@ def _pulled(node: Any, cotangents: list, values: list, positions: Any) -> dict[i
         needs = tuple(position in positions for position in range(len(node.edges)))
         results = rule(given, *[values[s] if type(s) is int else needs if s == "needs" else params[s] for s in sources])
         found = {position: results[position] for position in positions if results[position] is not None}
-    for position, rule, _, sources in plan.calls:
+    for position, _, _, sources in plan.calls:
         if position in positions:
-            found[position] = rule(given, *[values[s] if type(s) is int else params[s] for s in sources])
+            found[position] = sources.call(given, values, params)
     return {
         position: fit_tensor(value, *metadata_of(node.edges[position], slots[position]))
         for position, value in found.items()

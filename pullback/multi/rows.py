@@ -171,9 +171,9 @@ class RowSweep(Sweep):
     def pulled(self, node: Any, g: np.ndarray, position: int) -> Any:
         """What the rule for one input makes of the rows, taken as an ordinary cotangent."""
         values = arrays_of(node)
-        for where, rule, _, sources in node.plan.calls:
+        for where, _, _, sources in node.plan.calls:
             if where == position:
-                return rule(g, *[values[s] if type(s) is int else node.params[s] for s in sources])
+                return sources.call(g, values, node.params)
         raise AssertionError("a wanted input has a rule")
 
     def saved(self, node: Any, name: str) -> Any:

@@ -135,8 +135,11 @@ def _main(g: Any) -> np.ndarray:
     return g[0] if type(g) is tuple else g
 
 
-def channels(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
-    """Batch norm with fixed statistics: an affine map of each sample."""
+def sample_by_sample(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+    """Each sample on its own, with shared weights: group norm, batch norm with fixed statistics, convolutions.
+
+    Of convolutions these are the ones that kept columns of all samples together for the gradient of the weight.
+    """
     return by_example(sweep, node, g, ("x",), ())
 
 
@@ -155,16 +158,6 @@ def planes(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
             inner = inner or by_example(sweep, node, g, node.op.inputs[:1], (), only=position)
             results[position] = None if inner is None else inner[position]
     return results
-
-
-def planes_kept(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
-    """A convolution that kept the columns of its input for the weight's gradient; these are of all samples together."""
-    return by_example(sweep, node, g, ("x",), ())
-
-
-def grouped(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
-    """Group norm: statistics of each sample, with shared scale and shift."""
-    return by_example(sweep, node, g, ("x",), ())
 
 
 def one_step(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
@@ -223,9 +216,9 @@ def by_example(
         results[:] = rule(
             cotangent, *[values[s] if type(s) is int else needs if s == "needs" else node.params[s] for s in sources]
         )
-    for position, rule, _, sources in node.plan.calls:
+    for position, _, _, sources in node.plan.calls:
         if sweep.wanted(node, position) and only in (None, position):
-            results[position] = rule(cotangent, *[values[s] if type(s) is int else node.params[s] for s in sources])
+            results[position] = sources.call(cotangent, values, node.params)
     for position, result in enumerate(results):
         if type(result) is Batched and node.op.inputs[position] in rows:
             results[position] = SampleRows(result.array[:, 0], sweep.level)
@@ -247,7 +240,7 @@ def layer(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
         name = node.op.inputs[position]
         if name == "x":
             shape = sweep.shape_of(node, 0)
-            if len(shape) < 2 or len(sweep_weight_shape(sweep, node)) != 2:
+            if len(shape) < 2 or len(_weight_shape(sweep, node)) != 2:
                 return None
             results[position] = SampleRows(sweep.pulled(node, g, position), sweep.level)
         elif name == "bias":
@@ -260,7 +253,7 @@ def layer(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
     return results
 
 
-def sweep_weight_shape(sweep: RowSweep, node: Any) -> tuple[Any, ...]:
+def _weight_shape(sweep: RowSweep, node: Any) -> tuple[Any, ...]:
     weight = sweep.saved(node, "weight")
     return () if weight is None else weight.shape
 
@@ -328,11 +321,9 @@ _BY_TREATMENT: dict[Treatment, str] = {
     expanded: "shape.expand",
     picked: "indexing.pick shape.slice_ shape.select",
     trailing: "normalization.layer_norm normalization.rms_norm",
-    channels: "normalization.fixed_norm",
+    sample_by_sample: "normalization.fixed_norm normalization.group_norm convolution.convolution_keeping",
     planes: "convolution.convolution convolution.convolution_biased convolution.convolution_input "
     "convolution.convolution_input_biased",
-    planes_kept: "convolution.convolution_keeping",
-    grouped: "normalization.group_norm",
     one_step: "recurrence.rnn_cell recurrence.gru_cell recurrence.lstm_cell",
     looked_up: "embedding.lookup",
     bagged: "embedding.sum_bags embedding.max_bags",

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.mode import current_mode
+
 CONTROL_FLOW: str = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
     "yet, "
@@ -29,6 +31,12 @@ ITEM: str = (
     'file a bug report. vmap(..., fallback="loop") runs the function example by example, where .item() works.'
 )
 
+
+ESCAPED: str = (
+    "Either your tensor may have escaped from inside a function being vmapped and this is a user error (see "
+    "https://pytorch.org/functorch/stable/ux_limitations.html), or there is an internal error. It stands for one example "
+    "of a batch, which means nothing when the vmap is over: return it from the function."
+)
 
 ndarray = np.ndarray
 _PLAIN = frozenset((ndarray, float, int, bool, complex))
@@ -99,6 +107,8 @@ class Batched:
     __array_priority__ = 2000
 
     def __init__(self, array: Any, level: int, batched: bool = True) -> None:
+        if level > current_mode().batch_level:  # every operation on a batch makes another one
+            raise RuntimeError(ESCAPED)
         self.array: Any = array
         self.level: int = level
         self.batched: bool = batched
@@ -181,6 +191,8 @@ class Batched:
     def value(self, complaint: str = CONTROL_FLOW) -> Any:
         """The array that all examples share; an error if they have one each."""
         if self.batched:
+            if self.level > current_mode().batch_level:
+                raise RuntimeError(ESCAPED)
             raise NotBatchable(complaint)
         inside = raw(self.array)
         return inside.value(complaint) if type(inside) is Batched else inside

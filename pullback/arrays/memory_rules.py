@@ -14,11 +14,11 @@ from .batched import Batched, raw
 from .batching_rules import Rule, example_by_example, is_tensor, lined_up, with_batch_axis
 
 _ALL = slice(None)
-_INNERMOST = 1 << 30  # a level of its own, inside all others
 
 
 def replayed(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Steps of views, each by its own rule; strided ones speak of memory that these values need not have."""
+    from ..autograd.batched_grad import batch_level
     from ..autograd.views import _replay
     from ..ops.indexing import pick
     from ..ops.striding import as_strided
@@ -30,9 +30,10 @@ def replayed(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any
         places = _replay(np.arange(1, count + 1).reshape(shape), steps)
         picked = pick(np.reshape(values[0], (size, count)), index=(_ALL, np.maximum(places, 1) - 1))
         return picked if places.all() else np.where(places > 0, picked, 0)
-    result = Batched(values[0], _INNERMOST)
-    for step, step_params, _ in steps:
-        result = step(result, **(step_params or {}))
+    with batch_level() as level:
+        result = Batched(values[0], level)
+        for step, step_params, _ in steps:
+            result = step(result, **(step_params or {}))
     return result.array
 
 

@@ -13,7 +13,7 @@ from ..arrays.batched import Batched, level_of
 from ..arrays.batching_rules import is_tensor
 from ..tensor import Tensor
 from ..utils._pytree import broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_unflatten
-from .forward_mode import below_level, set_tangent
+from .forward_mode import below_level, note_saved_tangents, set_tangent
 from .function import Function, FunctionCtx, SavedInput, run_function
 from .general import payload_of, top_levels
 from .mode import current_mode, set_mode
@@ -86,8 +86,7 @@ def _note_tangents(results: list, cls: type[Function]) -> None:
     for value in results:
         node = value._node if isinstance(value, Tensor) else None
         if isinstance(node, cls._backward_cls):
-            node.notes = {} if node.notes is None else node.notes
-            node.notes.setdefault("tangents", {})[value._output_nr] = value._tangent
+            note_saved_tangents(node, value._output_nr, value._tangent)
 
 
 def _keep_duals(results: list, cls: type[Function], primals: tuple, args: tuple) -> None:
@@ -273,16 +272,18 @@ def _by_rule(cls: type[Function], args: tuple, level: int, recording: bool) -> A
         else:
             inside.append(value)
             dims.append(None)
-    mode = current_mode()
+    mode, shared = current_mode(), all(dim is None for dim in dims)
     set_mode(mode.replace(batch_level=max(0, level - 1), grad=recording))
     try:
-        if all(dim is None for dim in dims):  # the same for all examples
+        if shared:
             result = cls.apply(*tree_unflatten(inside, structure))
-            return tuple(_shared(part, level) for part in result) if isinstance(result, tuple) else _shared(result, level)
-        info = VmapInfo(int(size), randomness_at(level))
-        result = cls.vmap(info, tree_unflatten(dims, structure), *tree_unflatten(inside, structure))
+        else:
+            info = VmapInfo(int(size), randomness_at(level))
+            result = cls.vmap(info, tree_unflatten(dims, structure), *tree_unflatten(inside, structure))
     finally:
         set_mode(mode)
+    if shared:  # the same for all examples
+        return tuple(_shared(part, level) for part in result) if isinstance(result, tuple) else _shared(result, level)
     if not (isinstance(result, tuple) and len(result) == 2):
         raise RuntimeError(
             f"Expected the vmap staticmethod of {cls.__name__} to have two returns, an output and out_dims with pytree "

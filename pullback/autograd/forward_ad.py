@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..tensor import Tensor
 from . import tape
-from .forward_mode import CARRIERS, below_level, forget_level, set_tangent, tangents_of
+from .forward_mode import below_level, forget_level, open_level, set_tangent, tangents_of
 from .grad_mode import ModeSwitch
 from .mode import current_mode, set_mode
 
@@ -81,7 +81,7 @@ def enter_dual_level(nested: bool = False) -> int:
         )
     level = next_level()
     _Levels.entered.append((level, mode.dual_level))
-    CARRIERS[level] = []
+    open_level(level)
     set_mode(mode.replace(dual_level=level))
     return level if nested else 0
 

@@ -9,6 +9,7 @@ The public names are in `forward_ad.py`.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import Any
 
@@ -65,31 +66,62 @@ def _with_tangents(op: Op, inputs: tuple, params: dict | None, result: Any, leve
 def set_tangent(tensor: Tensor, level: int, tangent: Tensor) -> None:
     """Give a tensor a tangent at a level."""
     tensor._tangent = {**(tensor._tangent or {}), level: tangent}
-    carriers = CARRIERS.get(level)
+    _note_carrier(tensor, level)
+
+
+class _OpenLevels(threading.local):
+    """The open levels of this thread: for each, weak references to the tensors and nodes that got a tangent there."""
+
+    def __init__(self) -> None:
+        self.carriers: dict[int, list[Any]] = {}
+
+
+_open_levels = _OpenLevels()
+
+
+def open_level(level: int) -> None:
+    """From now on, remember who gets a tangent at this level: its number will be used again."""
+    _open_levels.carriers[level] = []
+
+
+def _note_carrier(carrier: Any, level: int) -> None:
+    carriers = _open_levels.carriers.get(level)
     if carriers is not None:
-        carriers.append(weakref.ref(tensor))
-
-
-# For levels that are entered by hand, and those in which something was written: the tensors that got a tangent there.
-# When the level ends they lose it, for its number will be used again.
-CARRIERS: dict[int, list[Any]] = {}
+        carriers.append(weakref.ref(carrier))
+        if not len(carriers) & 0xFFFF:  # in a long computation most are gone by now
+            carriers[:] = [reference for reference in carriers if reference() is not None]
 
 
 def forget_level(level: int) -> None:
-    """Take the tangents of a level that has ended away from the tensors that still carry them."""
-    for reference in CARRIERS.pop(level, ()):
-        tensor = reference()
-        if tensor is not None and tensor._tangent is not None:
-            tensor._tangent = {number: t for number, t in tensor._tangent.items() if number != level} or None
+    """A level has ended: what outlives it, by escaping or in a graph, loses its tangents."""
+    for reference in _open_levels.carriers.pop(level, ()):
+        carrier = reference()
+        if isinstance(carrier, Tensor):
+            carrier._tangent = _without(carrier._tangent, level)
+        elif carrier is not None:
+            kept = carrier.notes["tangents"]
+            carrier.notes["tangents"] = {number: _without(tangents, level) for number, tangents in kept.items()}
+
+
+def _without(tangents: dict[int, Tensor] | None, level: int) -> dict[int, Tensor] | None:
+    return {number: tangent for number, tangent in (tangents or {}).items() if number != level} or None
 
 
 def note_output_tangents(results: tuple[Any, ...]) -> None:
     """A node that saved its outputs must give them back with their tangents (forward over reverse)."""
     node = results[0]._node
     if node is not None and node.plan is not None and node.plan.keeps_output:
-        if node.notes is None:
-            node.notes = {}
-        node.notes["tangents"] = {number: result._tangent for number, result in enumerate(results)}
+        for number, result in enumerate(results):
+            note_saved_tangents(node, number, result._tangent)
+
+
+def note_saved_tangents(node: Any, number: int, tangents: dict[int, Tensor] | None) -> None:
+    """What a saved output has to carry when it is looked at."""
+    if node.notes is None:
+        node.notes = {}
+    node.notes.setdefault("tangents", {})[number] = tangents
+    for level in tangents or ():
+        _note_carrier(node, level)
 
 
 def below_level(tensor: Tensor, level: int) -> Tensor:
@@ -388,7 +420,6 @@ def write_tangents(tensor: Tensor, result: Tensor) -> None:
     for level in {*tangents, *present}:
         new = tangents.get(level)
         old = present.get(level)
-        CARRIERS.setdefault(level, [])  # the tensor, or its base, may outlive the level
         if old is None and new is not None:
             old = _tangent_in_base(tensor, level, new)
         if old is None:

@@ -146,9 +146,16 @@ def _run(
         with batch_level() as level, randomness_of_level(level, randomness, size):
             inside = [value if dim is None else _entered(value, level, dim) for value, dim in zip(moved, dims, strict=True)]
             output = func(*tree_unflatten(inside, spec), **kwargs)
+            flat, spec = tree_flatten(output)
+            for value in flat:
+                if isinstance(value, Tensor) and value._view is not None:
+                    look_at_base(value)
     finally:
         _depth.reset(token)
-    return _outputs(func, out_dims, output, level, size, moved)
+    dims = _flat_out_dims(func, out_dims, output, spec)
+    return tree_unflatten(
+        [_left(func, value, dim, level, size, moved) for value, dim in zip(flat, dims, strict=True)], spec
+    )
 
 
 def _entered(value: Tensor, level: int, dim: int) -> Tensor:
@@ -156,14 +163,6 @@ def _entered(value: Tensor, level: int, dim: int) -> Tensor:
     if dim:
         batch._batch_dim = dim  # type: ignore[attr-defined] # where a custom function's own `vmap` is told to find it
     return batch
-
-
-def _outputs(func: Callable, out_dims: Any, output: Any, level: int, size: int, inputs: list) -> Any:
-    flat, spec = tree_flatten(output)
-    dims = _flat_out_dims(func, out_dims, output, spec)
-    return tree_unflatten(
-        [_left(func, value, dim, level, size, inputs) for value, dim in zip(flat, dims, strict=True)], spec
-    )
 
 
 def _flat_out_dims(func: Callable, out_dims: Any, output: Any, spec: Any) -> list:
@@ -189,8 +188,6 @@ def _left(func: Callable, value: Any, dim: Any, level: int, size: int, inputs: l
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set "
             "out_dims= to None for output?"
         )
-    if value._view is not None:
-        look_at_base(value)
     array = value._array
     inside = value
     batched = False

@@ -12,7 +12,7 @@ from ..arrays.batched import Batched
 from ..arrays.randomness import randomness_of_level
 from ..autograd.batched_grad import batch_level, unbatched
 from ..autograd.forward_ad import dual_at, next_level
-from ..autograd.forward_mode import below_level, forget_level, tangents_of
+from ..autograd.forward_mode import below_level, forget_level, open_level, tangents_of
 from ..autograd.mode import current_mode, set_mode
 from ..autograd.tape import wrap
 from ..tensor import Tensor
@@ -59,6 +59,7 @@ def push(
     name = "jvp(f, primals, tangents)"
     mode = current_mode()
     level = next_level()
+    open_level(level)
     token = _depth.set(_depth.get() + 1)
     set_mode(mode.replace(dual_level=level, inference=False))
     try:

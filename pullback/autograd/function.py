@@ -27,11 +27,17 @@ from .tape import kept, wrap
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
-_PLAN = Plan((), (), False, (None, ()), ())
-_PLAN.undefined_allowed = True  # `CustomNode.run` knows best what to put where no gradient came
-_KEEPING = Plan((), (), False, (None, ()), ())  # the same for a node that has saved something
-_KEEPING.undefined_allowed = _KEEPING.frees = True
 
+def plan_without_rules(frees: bool = False) -> Plan:
+    """The plan of a node whose `run` is all there is to it, and knows what to put where no gradient came."""
+    plan = Plan((), (), False, (None, ()), ())
+    plan.undefined_allowed = True
+    plan.frees = frees
+    return plan
+
+
+_PLAN = plan_without_rules()
+_KEEPING = plan_without_rules(frees=True)  # for a node that has saved something
 
 ACCESSED = type(FREED)()  # in the place of saved values that may be asked for only once
 

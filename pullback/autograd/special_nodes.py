@@ -10,15 +10,11 @@ from typing import Any
 
 from ..notices import warn_user
 from ..tensor import Tensor
+from .function import plan_without_rules
 from .node import Node
-from .op import Plan
 from .tape import edges_of, wrap
 
-
-def _plan() -> Plan:
-    plan = Plan((), (), False, (None, ()), ())
-    plan.undefined_allowed = True
-    return plan
+_PLAN = plan_without_rules()
 
 
 class Error(Node):
@@ -91,7 +87,7 @@ class UndefinedGrad:
 def _joined(kind: type[Node], tensors: tuple) -> Any:
     wanted = [position for position, tensor in enumerate(tensors) if isinstance(tensor, Tensor) and tensor.requires_grad]
     edges, slots = edges_of(tensors, tuple(wanted))
-    node = kind().prepare(edges, (), None, _plan(), None, None)
+    node = kind().prepare(edges, (), None, _PLAN, None, None)
     node.slots = slots
     node.outputs = tuple(
         (tensor._array.shape, tensor._array.dtype) if isinstance(tensor, Tensor) else ((), None) for tensor in tensors

@@ -20,7 +20,7 @@ from ..tensor import Anchor, Tensor, anchor_of
 from .grad_mode import is_view_replay_enabled
 from .mode import Mode, current_mode
 from .node import Node
-from .op import Op, linear
+from .op import Op, _rule_names, linear
 
 
 class View:
@@ -210,7 +210,7 @@ def _replay_transpose(g: Any, steps: tuple) -> Any:
     for op, params, shape in reversed(steps):
         rule = op.rules[op.inputs[0]]
         given = {"x_shape": shape, **(params or {})}
-        g = rule(g, *[given[name] for name in rule.__code__.co_varnames[1 : rule.__code__.co_argcount]])
+        g = rule(g, *[given[name] for name in _rule_names(rule)])
     return g
 
 
@@ -361,6 +361,27 @@ def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs:
         if result is not tensor:
             write(tensor, result, storage)
         return tensor
+    aliases = _aliases_to_read(tensor)
+    result = _computed(function, aliases[0], args, kwargs, mode)
+    if result is aliases[0]:  # nothing to do, as for the conjugate of real numbers
+        return tensor
+    check_result(tensor, result)
+    recording = mode.grad and result._requires_grad
+    if recording:
+        check_writable(tensor, mode, True)
+    _keep_old_values(aliases)
+    write(tensor, result, storage)
+    if result._tangent is not None or tensor._tangent is not None:
+        from .forward_mode import write_tangents
+
+        write_tangents(tensor, result)
+    if recording:
+        rebase(tensor, result)
+    return tensor
+
+
+def _aliases_to_read(tensor: Tensor) -> list[Tensor]:
+    """What an in-place operation reads from: an alias of the tensor, and of the tensors inside it where it is a batch."""
     view = tensor._view
     if view is not None and base_of(view)._tangent is not None:
         from .forward_mode import tangents_of
@@ -371,44 +392,36 @@ def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs:
     else:
         alias = alias_of(tensor)
     keep_tangents(alias)
-    aliases = [alias]
-    if type(alias._array) is Batched:
-        from ..arrays.own_memory import alias_inside
+    if type(alias._array) is not Batched:
+        return [alias]
+    from ..arrays.own_memory import alias_inside
 
-        aliases += alias_inside(alias)
+    return [alias, *alias_inside(alias)]
+
+
+def _computed(function: Callable[..., Any], alias: Tensor, args: tuple, kwargs: dict, mode: Mode) -> Tensor:
     if mode.dispatch:
         alias._is_written = True  # such modes are shown `add_`, not `add`
     try:
-        result = function(alias, *args, **kwargs)
+        return function(alias, *args, **kwargs)
     except NotBatchable as error:
         from ..arrays.fallback import call_example_by_example
 
-        result = call_example_by_example(function, (alias, *args), kwargs, error)
-    if result is alias:  # nothing to do, as for the conjugate of real numbers
-        return tensor
-    if mode.dispatch:
-        alias._is_written = False
-    check_result(tensor, result)
-    recording = mode.grad and result._requires_grad
-    if recording:
-        check_writable(tensor, mode, True)
-    kept = [weakref.ref(each) for each in aliases]
-    del alias
+        return call_example_by_example(function, (alias, *args), kwargs, error)
+    finally:
+        if mode.dispatch:
+            alias._is_written = False
+
+
+def _keep_old_values(aliases: list[Tensor]) -> None:
+    """Forget the aliases. Where one lives on, a rule wants the old value: it gets a copy that the write will not change."""
+    references = [weakref.ref(alias) for alias in aliases]
     aliases.clear()
-    for reference in kept:
+    for reference in references:
         saved = reference()
         if saved is not None:
-            # A rule wants the old value: it gets a copy, and this write does not count against it.
             saved._array = np.copy(saved._array)
             saved._storage = None
-    write(tensor, result, storage)
-    if result._tangent is not None or tensor._tangent is not None:
-        from .forward_mode import write_tangents
-
-        write_tangents(tensor, result)
-    if recording:
-        rebase(tensor, result)
-    return tensor
 
 
 def write_in_place(

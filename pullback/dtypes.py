@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-_BOOL, _INTEGER, _FLOAT, _COMPLEX = range(4)
+BOOL, INTEGER, FLOAT, COMPLEX = range(4)  # the categories of promotion, narrowest first
 
 
 class dtype:
@@ -38,15 +38,15 @@ class dtype:
     @property
     def kind(self) -> str:
         """NumPy's letter for the category, so that rules can ask arrays and tensors alike."""
-        return "fV"[self.name in _FROM_ML_DTYPES] if self.category == _FLOAT else self.numpy.kind
+        return "fV"[self.name in _FROM_ML_DTYPES] if self.category == FLOAT else self.numpy.kind
 
     @property
     def is_floating_point(self) -> bool:
-        return self.category == _FLOAT
+        return self.category == FLOAT
 
     @property
     def is_complex(self) -> bool:
-        return self.category == _COMPLEX
+        return self.category == COMPLEX
 
     def to_real(self) -> dtype:
         return _REAL_OF.get(self, self)
@@ -69,31 +69,31 @@ class dtype:
 
 _FROM_ML_DTYPES = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
 NAMED_ONLY = {  # programs compare with them, no tensor has them: (name of the type, category, bytes, signed)
-    "complex32": ("ComplexHalf", _COMPLEX, 4, True),
-    "qint8": ("QInt8", _INTEGER, 1, True),
-    "quint8": ("QUInt8", _INTEGER, 1, False),
-    "qint32": ("QInt32", _INTEGER, 4, True),
-    "quint4x2": ("QUInt4x2", _INTEGER, 1, False),
-    "quint2x4": ("QUInt2x4", _INTEGER, 1, False),
+    "complex32": ("ComplexHalf", COMPLEX, 4, True),
+    "qint8": ("QInt8", INTEGER, 1, True),
+    "quint8": ("QUInt8", INTEGER, 1, False),
+    "qint32": ("QInt32", INTEGER, 4, True),
+    "quint4x2": ("QUInt4x2", INTEGER, 1, False),
+    "quint2x4": ("QUInt2x4", INTEGER, 1, False),
 }
 
-bool_: dtype = dtype("bool", "Bool", "bool", _BOOL, 1, False)
-uint8: dtype = dtype("uint8", "Byte", "unsigned char", _INTEGER, 1, False)
-uint16: dtype = dtype("uint16", "UInt16", "uint16_t", _INTEGER, 2, False)
-uint32: dtype = dtype("uint32", "UInt32", "uint32_t", _INTEGER, 4, False)
-uint64: dtype = dtype("uint64", "UInt64", "uint64_t", _INTEGER, 8, False)
-int8: dtype = dtype("int8", "Char", "signed char", _INTEGER, 1, True)
-int16: dtype = dtype("int16", "Short", "short int", _INTEGER, 2, True)
-int32: dtype = dtype("int32", "Int", "int", _INTEGER, 4, True)
-int64: dtype = dtype("int64", "Long", "long int", _INTEGER, 8, True)
-float16: dtype = dtype("float16", "Half", "c10::Half", _FLOAT, 2, True)
-bfloat16: dtype = dtype("bfloat16", "BFloat16", "c10::BFloat16", _FLOAT, 2, True)
-float32: dtype = dtype("float32", "Float", "float", _FLOAT, 4, True)
-float64: dtype = dtype("float64", "Double", "double", _FLOAT, 8, True)
-complex64: dtype = dtype("complex64", "ComplexFloat", "c10::complex<float>", _COMPLEX, 8, True)
-complex128: dtype = dtype("complex128", "ComplexDouble", "c10::complex<double>", _COMPLEX, 16, True)
-float8_e4m3fn: dtype = dtype("float8_e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", _FLOAT, 1, True)
-float8_e5m2: dtype = dtype("float8_e5m2", "Float8_e5m2", "c10::Float8_e5m2", _FLOAT, 1, True)
+bool_: dtype = dtype("bool", "Bool", "bool", BOOL, 1, False)
+uint8: dtype = dtype("uint8", "Byte", "unsigned char", INTEGER, 1, False)
+uint16: dtype = dtype("uint16", "UInt16", "uint16_t", INTEGER, 2, False)
+uint32: dtype = dtype("uint32", "UInt32", "uint32_t", INTEGER, 4, False)
+uint64: dtype = dtype("uint64", "UInt64", "uint64_t", INTEGER, 8, False)
+int8: dtype = dtype("int8", "Char", "signed char", INTEGER, 1, True)
+int16: dtype = dtype("int16", "Short", "short int", INTEGER, 2, True)
+int32: dtype = dtype("int32", "Int", "int", INTEGER, 4, True)
+int64: dtype = dtype("int64", "Long", "long int", INTEGER, 8, True)
+float16: dtype = dtype("float16", "Half", "c10::Half", FLOAT, 2, True)
+bfloat16: dtype = dtype("bfloat16", "BFloat16", "c10::BFloat16", FLOAT, 2, True)
+float32: dtype = dtype("float32", "Float", "float", FLOAT, 4, True)
+float64: dtype = dtype("float64", "Double", "double", FLOAT, 8, True)
+complex64: dtype = dtype("complex64", "ComplexFloat", "c10::complex<float>", COMPLEX, 8, True)
+complex128: dtype = dtype("complex128", "ComplexDouble", "c10::complex<double>", COMPLEX, 16, True)
+float8_e4m3fn: dtype = dtype("float8_e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", FLOAT, 1, True)
+float8_e5m2: dtype = dtype("float8_e5m2", "Float8_e5m2", "c10::Float8_e5m2", FLOAT, 1, True)
 
 ALL_DTYPES: tuple[Any, ...] = (
     bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32, float64,
@@ -113,7 +113,8 @@ _REAL_OF = {complex64: float32, complex128: float64}
 _COMPLEX_OF = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
 
 
-_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
+LARGEST_HALF = 65504.0  # of float16: a number within fits every floating point dtype
+_LARGEST = {"float16": LARGEST_HALF, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
 
 
 def number_in(value: Any, kind: np.dtype) -> Any:
@@ -124,7 +125,7 @@ def number_in(value: Any, kind: np.dtype) -> Any:
         if not smallest <= value <= largest:  # nan is not either
             raise RuntimeError(f"value cannot be converted to type {_BY_NUMPY[kind].name}_t without overflow")
         value = int(value) & largest if kind.kind == "u" else int(value)
-    elif abs(value) > 65504 and kind.name in _LARGEST and _LARGEST[kind.name] < abs(value) < float("inf"):
+    elif abs(value) > LARGEST_HALF and kind.name in _LARGEST and _LARGEST[kind.name] < abs(value) < float("inf"):
         raise RuntimeError(f"value cannot be converted to type {_BY_NUMPY[kind].short_name} without overflow")
     return kind.type(value)
 
@@ -149,7 +150,7 @@ def named_only(name: str) -> dtype:
 
 def _load_extension_dtype(wanted: dtype) -> np.dtype:
     if wanted.name in NAMED_ONLY:
-        advice = "torch.complex64" if wanted.category == _COMPLEX else "torch.int8, torch.float16 or torch.bfloat16"
+        advice = "torch.complex64" if wanted.category == COMPLEX else "torch.int8, torch.float16 or torch.bfloat16"
         raise RuntimeError(f"Pullback has no tensors of dtype {wanted!r}. Use {advice}.")
     try:
         import ml_dtypes
@@ -236,7 +237,7 @@ _UNPROMOTED = frozenset({uint16, uint32, uint64, float8_e4m3fn, float8_e5m2})
 def _check_promotable(a: dtype, b: dtype) -> None:
     """Float8 meets no other dtype, the wide unsigned integers meet only floating point."""
     tiny = not {a, b}.isdisjoint((float8_e4m3fn, float8_e5m2))
-    if not tiny and _FLOAT in (a.category, b.category):
+    if not tiny and FLOAT in (a.category, b.category):
         return
     family = "Float8 Types" if tiny else "uint16, uint32, uint64 types"
     raise RuntimeError(
@@ -253,12 +254,12 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
         _check_promotable(type1, type2)
     low, high = (type1, type2) if type1.category <= type2.category else (type2, type1)
     if low.category == high.category:
-        if low.category == _INTEGER:
+        if low.category == INTEGER:
             return _promote_integers(type1, type2)
         if {low, high} == {float16, bfloat16}:
             return float32
         return low if low.itemsize >= high.itemsize else high
-    if high.category == _COMPLEX and low.category == _FLOAT:
+    if high.category == COMPLEX and low.category == FLOAT:
         return promote_types(high.to_real(), low).to_complex()
     return high
 
@@ -280,9 +281,9 @@ def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
     """Let a group of weaker operands change the category of the stronger group's type, never its width."""
     if higher is None:
         return lower
-    if lower is None or lower.category <= higher.category and higher.category != _BOOL:
+    if lower is None or lower.category <= higher.category and higher.category != BOOL:
         return higher
-    if higher.category == _FLOAT and lower.category == _COMPLEX:
+    if higher.category == FLOAT and lower.category == COMPLEX:
         return higher.to_complex()
     return promote_types(higher, lower)
 
@@ -307,11 +308,11 @@ def result_dtype(*operands: tuple[dtype, int]) -> dtype:
 
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether torch's casting rules let a result of type `from_` be stored in an output of type `to`."""
-    if from_.category == _COMPLEX and to.category != _COMPLEX:
+    if from_.category == COMPLEX and to.category != COMPLEX:
         return False
-    if from_.category == _FLOAT and to.category < _FLOAT:
+    if from_.category == FLOAT and to.category < FLOAT:
         return False
-    return not (from_.category == _INTEGER and to.category == _BOOL)
+    return not (from_.category == INTEGER and to.category == BOOL)
 
 
 # --- limits ---------------------------------------------------------------------------------------------------------
@@ -322,7 +323,7 @@ class finfo:
 
     def __init__(self, type: dtype | None = None) -> None:
         d = _default if type is None else as_dtype(type)
-        if d.category < _FLOAT:
+        if d.category < FLOAT:
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle {d!r}")
         real = d.to_real()
         numbers = np.finfo(real.numpy) if real not in (bfloat16, float8_e4m3fn, float8_e5m2) else _ml_finfo(real)
@@ -353,7 +354,7 @@ class iinfo:
 
     def __init__(self, type: dtype) -> None:
         d = as_dtype(type)
-        if d.category > _INTEGER:
+        if d.category > INTEGER:
             raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle {d!r}")
         if d is bool_:
             raise TypeError("torch.bool is not supported by torch.iinfo")

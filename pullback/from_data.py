@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in, promote_types, scalar_dtype
+from .dtypes import LARGEST_HALF, as_dtype, default_dtype, from_numpy_dtype, number_in, promote_types, scalar_dtype
 from .quiet import quiet
 from .tensor import Tensor
 
@@ -32,7 +32,7 @@ def array_from(data: Any, dtype: Any = None) -> np.ndarray:
     """A fresh array in torch's idea of the data's dtype."""
     if type(data) is float:
         kind = (default_dtype() if dtype is None else as_dtype(dtype)).numpy
-        return np.array(data, kind) if kind.kind == "f" and -65504 < data < 65504 else _number(data, kind)
+        return np.array(data, kind) if kind.kind == "f" and -LARGEST_HALF < data < LARGEST_HALF else _number(data, kind)
     if isinstance(data, Tensor):
         array = np.array(data._array)
     elif isinstance(data, (np.ndarray, np.generic)):

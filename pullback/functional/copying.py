@@ -11,7 +11,7 @@ from ..autograd import views
 from ..autograd.tape import apply, apply_unary, wrap
 from ..device import device as device_type
 from ..device import meta, place_of
-from ..dtypes import ALIASES, bfloat16, int8, number_in, uint8
+from ..dtypes import ALIASES, FLOAT, INTEGER, LARGEST_HALF, as_dtype, bfloat16, int8, number_in, uint8
 from ..dtypes import dtype as dtype_type
 from ..notices import warn_user
 from ..ops import casting as ops
@@ -33,8 +33,7 @@ def to_dtype(x: Tensor, dtype: dtype_type, copy: bool = False) -> Tensor:
     """The tensor in another dtype; itself if it has that dtype already."""
     if x.dtype is dtype:
         return apply_unary(ops.clone, x) if copy else x
-    if x._array.dtype.kind == "c" and dtype.category < 3 and dtype.name != "bool":
-
+    if x._array.dtype.kind == "c" and dtype.category in (INTEGER, FLOAT):
         warn_user("Casting complex values to real discards the imaginary part")
     return apply_unary(ops.cast, x, {"dtype": dtype.numpy})
 
@@ -57,8 +56,6 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         elif isinstance(value, (str, device_type)) or isinstance(value, int) and not isinstance(value, bool):
             place = place_of(value)
         elif isinstance(value, type) and value in (float, int, bool, complex):
-            from ..dtypes import as_dtype
-
             dtype = as_dtype(value)
         elif isinstance(value, bool) and position >= 2 + (not isinstance(args[0], (dtype_type, Tensor))):
             copy = value
@@ -143,7 +140,7 @@ METHODS["copy_"] = copy_
 
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Write one value everywhere."""
-    if (type(value) is float or type(value) is int) and -65504 < value < 65504:  # it fits any floating point dtype
+    if (type(value) is float or type(value) is int) and -LARGEST_HALF < value < LARGEST_HALF:
         arrays = plain_operands(input, ())
         if arrays is not None:
             arrays[0].fill(value)

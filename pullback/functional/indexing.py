@@ -17,7 +17,7 @@ from ..autograd.mode import Mode, current_mode
 from ..autograd.tape import apply, apply_unary, wrap
 from ..autograd.view_making import view_of
 from ..constants import FLOAT32, FLOAT64
-from ..dtypes import number_in
+from ..dtypes import LARGEST_HALF, number_in
 from ..ops import indexing as ops
 from ..ops import shape as shapes
 from ..tensor import Tensor
@@ -109,7 +109,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
 
             return write_by_batch(x, index, value, error)
     mode = current_mode()
-    if (type(value) is float or type(value) is int) and not mode.special and -65504 < value < 65504:
+    if (type(value) is float or type(value) is int) and not mode.special and -LARGEST_HALF < value < LARGEST_HALF:
         if array.dtype in _REAL and not (mode.grad and x.requires_grad):  # a number that fits: it need not become a tensor
             _write_number(x, basic, advanced, value, mode)
             return
@@ -118,10 +118,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         # Numbers and arrays are cast, and one value for a mask is; anything else is not.
         if given is value and (value._array.size != 1 or not _has_mask(index)):
             check_fits(value._array.shape, x._array[(*basic, ...)].shape, advanced)
-            raise RuntimeError(
-                f"Index put requires the source and destination dtypes match, got {x.dtype.type_name} for the "
-                f"destination and {value.dtype.type_name} for the source. Convert it: .to(x.dtype)."
-            )
+            raise _other_dtype(x, value)
         given = given.to(x.dtype)
     value = _drop_ones(given) if advanced and given._array.shape[:1] == (1,) else given
     if not mode.special and not (mode.grad and (x.requires_grad or value.requires_grad)):
@@ -132,6 +129,13 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         put_in_place(target, value, advanced, False)
     else:
         _overwrite(target, value)
+
+
+def _other_dtype(x: Tensor, value: Tensor) -> RuntimeError:
+    return RuntimeError(
+        f"Index put requires the source and destination dtypes match, got {x.dtype.type_name} for the destination and "
+        f"{value.dtype.type_name} for the source. Convert it: .to(x.dtype)."
+    )
 
 
 def _overwrite(target: Tensor, value: Tensor) -> None:

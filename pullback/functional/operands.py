@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import wrap
-from ..dtypes import default_dtype, dtype, from_numpy_dtype, number_in, result_dtype, scalar_dtype
+from ..dtypes import FLOAT, INTEGER, default_dtype, dtype, from_numpy_dtype, number_in, result_dtype, scalar_dtype
 from ..ops.casting import cast
 from ..tensor import Tensor
 from .refusals import must_be_sizes, must_be_tensor
@@ -90,7 +90,7 @@ def promote(*values: Any, floating: bool = False) -> tuple[Any, ...]:
         else:
             return values
     common = result_type(*values)
-    if floating and common.category < 2:
+    if floating and common.category < FLOAT:
         common = default_dtype()
     wanted = common.numpy
     return tuple(_converted(value, wanted, common) for value in values)
@@ -99,7 +99,7 @@ def promote(*values: Any, floating: bool = False) -> tuple[Any, ...]:
 def _converted(value: Any, wanted: np.dtype, common: dtype) -> Any:
     if isinstance(value, Tensor):
         return value if value._array.dtype == wanted else cast(value, dtype=wanted)
-    if common.category == 1 and not isinstance(value, bool):
+    if common.category == INTEGER and not isinstance(value, bool):
         return np.asarray(value).astype(wanted)[()]  # a number too large wraps, as in torch
     if wanted.kind == "V":  # bfloat16 is not weak to NumPy
         return np.asarray(value).astype(wanted)[()]

@@ -19,9 +19,9 @@ def _in_norm_dtype(x: Tensor, dtype: Any, function: str) -> Tensor:
     if dtype is None:
         return x
     wanted = as_dtype(dtype)
-    if wanted.category < 2:
+    if not (wanted.is_floating_point or wanted.is_complex):
         raise RuntimeError(f"{function}: dtype should be floating point or complex. Got {wanted.type_name}")
-    if (wanted.category == 3) != (x._array.dtype.kind == "c"):
+    if wanted.is_complex != (x._array.dtype.kind == "c"):
         kind = "complex" if x._array.dtype.kind == "c" else "real"
         raise RuntimeError(f"{function}: dtype should be {kind} for {kind} inputs, but got {wanted.type_name}")
     if wanted.numpy.itemsize < x._array.dtype.itemsize:

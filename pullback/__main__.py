@@ -7,12 +7,11 @@ asked for, so `pullback run script.py` starts no slower than the script.
 from __future__ import annotations
 
 import sys
-from typing import Any
 
-COMMANDS: dict[Any, Any] = {
+COMMANDS: dict[str, str] = {
     "run": "run a program that says `import torch`, unchanged, on Pullback",
     "check": "say which torch names a project uses and which of them are supported, without running it",
-    "explain": "run such a program and write a page about each of its backward calls",
+    "explain": "run such a program and write a page about each of its first backward calls",
     "info": "show versions, optional parts, BLAS, threads, SIMD and devices",
 }
 

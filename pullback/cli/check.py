@@ -10,6 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from pullback.cli import counted
 from pullback.cli.scan import Unreadable, Use, scan_file, source_files
 from pullback.torch_names.lookup import COVERAGE_PAGE, find_torch_name, has_torch_name, nearest_torch_name, only_refuses
 
@@ -70,9 +71,12 @@ def report(paths: list[str]) -> dict[str, Any]:
 
 
 def _as_text(findings: dict[str, Any]) -> str:
-    counts = f"{len(findings['supported'])} of {findings['names']} names, {findings['uses']} uses"
-    files = f"{findings['files']} file{'s' if findings['files'] != 1 else ''}"
-    lines = [f"{findings['percent']:g} % of the torch names in {files} are supported ({counts})"]
+    files = counted(findings["files"], "file")
+    if findings["names"]:
+        counts = f"{len(findings['supported'])} of {counted(findings['names'], 'name')}, {counted(findings['uses'], 'use')}"
+        lines = [f"{findings['percent']:g} % of the torch names in {files} are supported ({counts})"]
+    else:
+        lines = [f"no torch names in {files}"]
     if findings["unsupported"]:
         lines += ["", "unsupported:"]
     for item in findings["unsupported"]:

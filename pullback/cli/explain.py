@@ -11,16 +11,18 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from pullback.cli import counted
+
 USAGE: str = """\
 usage: pullback explain [--calls N] [--only LIST] [-o DIR] SCRIPT [ARGS...]
        pullback explain [options] -m MODULE [ARGS...]
        pullback explain [options] -c CODE [ARGS...]
 
-Runs the program and writes DIR/backward-001.html and so on, a page of its own for each call of backward().
+Runs the program and writes a page for each of its first calls of backward(): DIR/backward-001.html and so on.
 
-  --calls N    explain the first N calls (default 3)
-  --only LIST  explain these calls instead, such as 1,10 or 5-8
-  -o DIR       where the pages go (default: explained)"""
+  --calls N         explain the first N calls (default 3)
+  --only LIST       explain these calls instead, such as 1,10 or 5-8
+  -o, --output DIR  where the pages go (default: explained)"""
 
 
 class Options:
@@ -50,6 +52,8 @@ def parse(arguments: list[str]) -> Options:
             options.directory = value
     if not rest:
         raise ValueError("no program given")
+    if rest[0].startswith("-") and rest[0] not in ("-m", "-c", "-"):
+        raise ValueError(f"unknown option {rest[0]!r}")
     options.program = rest
     return options
 
@@ -115,7 +119,8 @@ class Watcher:
     def finish(self) -> None:
         """Say what was written."""
         if not self.pages:
-            print(f"pullback explain: no page written; the program made {self.count} backward calls.", file=sys.stderr)
+            made = f"the program made {counted(self.count, 'backward call')}"
+            print(f"pullback explain: no page written; {made}.", file=sys.stderr)
             return
         for name, text in self.pages:
             print(f"pullback explain: {os.path.join(self.options.directory, name)}  ({text})", file=sys.stderr)

@@ -10,15 +10,12 @@ from typing import Any
 
 # Optional packages and what they are for; the order is that of the printed list.
 _OPTIONAL = {
-    "scipy": "special functions",
+    "scipy": "some matrix factorizations, Sobol points, minimizers",
     "ml_dtypes": "bfloat16 and float8",
     "opt_einsum": "contraction order of einsum",
-    "safetensors": "safetensors files",
     "tqdm": "progress bars",
-    "rich": "coloured output",
+    "rich": "coloured explanations",
     "tensorboardX": "TensorBoard logs",
-    "einops": "einops on tensors",
-    "cupy": "GPU arrays",
 }
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -27,40 +24,18 @@ _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS
 def _installed_version(package: str) -> str | None:
     from importlib import metadata
 
-    # CuPy's distributions are named after the CUDA release they are built for.
-    names = ("cupy", "cupy-cuda12x", "cupy-cuda13x") if package == "cupy" else (package,)
-    for name in names:
-        try:
-            return metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return None
-
-
-def _devices() -> list[str]:
-    from pullback.torch_names.lookup import find_torch_name
-
-    devices = ["cpu"]
     try:
-        count: Any = find_torch_name("torch.cuda.device_count")
-    except AttributeError:
-        return devices
-    return devices + [f"cuda:{index}" for index in range(count())]
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _threads() -> dict[str, Any]:
-    from pullback.torch_names.lookup import find_torch_name
+    from pullback.kernels.threads import get_num_threads
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    facts: dict[str, Any] = {"cores": cores}
-    try:
-        get_num_threads: Any = find_torch_name("torch.get_num_threads")
-    except AttributeError:
-        pass
-    else:
-        facts["pullback"] = get_num_threads()
-    facts.update({name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ})
-    return facts
+    variables = {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ}
+    return {"cores": cores, "pullback": get_num_threads(), **variables}
 
 
 def gather() -> dict[str, Any]:
@@ -84,7 +59,7 @@ def gather() -> dict[str, Any]:
         "blas": " ".join(str(blas[key]) for key in ("name", "version") if blas.get(key)) or "none",
         "threads": _threads(),
         "simd": simd.get("found") or simd.get("baseline") or [],
-        "devices": _devices(),
+        "devices": ["cpu"],
     }
 
 
@@ -106,7 +81,10 @@ def main(arguments: list[str]) -> int:
     """Print the facts, as text or JSON."""
     import argparse
 
-    parser = argparse.ArgumentParser(prog="pullback info", description="Show what a bug report should contain.")
+    parser = argparse.ArgumentParser(
+        prog="pullback info",
+        description="Show versions, optional packages, BLAS, threads, SIMD and devices: what a bug report should contain.",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     facts = gather()

@@ -241,7 +241,7 @@ def _least_squares() -> Any:
     try:
         from scipy.optimize import least_squares
     except ImportError as error:
-        raise ImportError("FairGrad is solved by SciPy: pip install 'pullback[special]'") from error
+        raise ImportError("FairGrad is solved by SciPy: pip install 'pullback[scipy]'") from error
     return least_squares
 
 

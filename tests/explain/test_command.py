@@ -63,7 +63,7 @@ def test_a_failing_program_fails_and_keeps_its_pages(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["--calls", "x", "p.py"], ["--only", "0", "p.py"], ["--only", "a-b", "p.py"], ["-o"]]
+    "arguments", [[], ["--calls", "x", "p.py"], ["--only", "0", "p.py"], ["--only", "a-b", "p.py"], ["-o"], ["--page", "p.py"]]
 )
 def test_mistakes_are_explained(arguments, tmp_path):
     done = explain(*arguments, cwd=tmp_path)
@@ -72,4 +72,4 @@ def test_mistakes_are_explained(arguments, tmp_path):
 
 def test_a_program_without_backward(tmp_path):
     done = explain("-c", "import torch; print(torch.ones(1).item())", cwd=tmp_path)
-    assert done.returncode == 0 and done.stdout == "1.0\n" and "no page written" in done.stderr
+    assert done.returncode == 0 and done.stdout == "1.0\n" and "no page written; the program made 0 backward calls." in done.stderr

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .autograd.autocast import run_in_float32
+from .autograd.op import Op
 from .autograd.tape import apply, wrap
 from .dtypes import as_dtype, default_dtype
 from .dtypes import dtype as dtype_type
@@ -89,9 +90,11 @@ def _conjugated(x: Tensor) -> Tensor:
     return apply(conj, (x,))
 
 
-def _complex_transform(x: Tensor, axes: tuple, sizes: tuple, norm: str | None, inverse: bool) -> Tensor:
+def _complex_transform(
+    x: Tensor, axes: tuple, sizes: tuple, norm: str | None, inverse: bool, op: Op = ops.transform
+) -> Tensor:
     params = {"axes": axes, "scale": _scale(norm, sizes, inverse), "forward": not inverse}
-    return apply(ops.transform, (_resized(x, axes, sizes),), params)
+    return apply(op, (_resized(x, axes, sizes),), params)
 
 
 def _real_transform(x: Tensor, axes: tuple, sizes: tuple, norm: str | None, inverse: bool, function: str) -> Tensor:
@@ -128,7 +131,8 @@ def _real_inverse(x: Tensor, s: Any, dim: Any, norm: str | None, inverse: bool, 
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """Discrete Fourier transform along a dim."""
     x = _operand(input, "fft")
-    return _complex_transform(x, *_axes(x, n, dim), norm, False)
+    op = ops.transform if x._array.dtype.kind == "c" else ops.transform_of_real
+    return _complex_transform(x, *_axes(x, n, dim), norm, False, op)
 
 
 @with_out

@@ -55,7 +55,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     if ndim == 1:
         return diag_embed(input, diagonal)
     if ndim == 2:
-        return apply(clone_contiguous, (apply(ops.diagonal, (input,), _diagonal_params(input, diagonal, 0, 1)),))
+        return apply(ops.copied_diagonal, (input,), _diagonal_params(input, diagonal, 0, 1))
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
 
 

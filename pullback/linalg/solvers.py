@@ -96,16 +96,15 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
         raise RuntimeError(
             "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. Use matrices."
         )
-    right = B.unsqueeze(-1) if vector else B
-    check_fit(A, right, left, "linalg.solve")
+    check_fit(A, B.unsqueeze(-1) if vector else B, left, "linalg.solve")
     if left:
-        result, info = apply(ops.solve, (A, right))
+        result, info = apply(ops.solve_vector if vector else ops.solve, (A, B))
     else:
-        result, info = apply(ops.solve, (A.mT, right.mT))
+        result, info = apply(ops.solve, (A.mT, B.mT))
         result = result.mT
     if check_errors:
         raise_on(info, "torch.linalg.solve_ex", lambda _: "The solver failed because the input matrix is singular.")
-    return SolveEx(result.squeeze(-1) if vector else result, info)
+    return SolveEx(result, info)
 
 
 @linalg_function

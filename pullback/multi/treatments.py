@@ -184,7 +184,8 @@ def bagged(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     each = len(_main(g)) // sweep.count
     if bags is None or not rows or not np.array_equal(bags // each, np.repeat(np.arange(sweep.count), size)):
         return None
-    return [SampleRows(np.asarray(Sweep.call_rules(sweep, node, g)[0]), sweep.level), None]
+    given, *others = Sweep.call_rules(sweep, node, g)
+    return [SampleRows(np.asarray(given), sweep.level), *others]
 
 
 def by_example(
@@ -326,7 +327,7 @@ _BY_TREATMENT: dict[Treatment, str] = {
     "convolution.convolution_input_biased",
     one_step: "recurrence.rnn_cell recurrence.gru_cell recurrence.lstm_cell",
     looked_up: "embedding.lookup",
-    bagged: "embedding.sum_bags embedding.max_bags",
+    bagged: "embedding.sum_bags embedding.mean_bags embedding.max_bags",
     layer: "matmul.linear_layer matmul.linear_map",
     product: "matmul.mm matmul.matmul matmul.addmm",
     times_vector: "matmul.mv",

@@ -102,6 +102,19 @@ sum_bags: Op = linear(
 )
 
 
+def _mean_bags(x: Any, bags: Any, sizes: Any, count: int) -> Any:
+    return _sum_bags(x, bags, count) / sizes
+
+
+def _mean_bags_transpose(g: Any, bags: Any, sizes: Any) -> Any:
+    return _sum_bags_transpose(g / sizes, bags)
+
+
+mean_bags: Op = linear(
+    "EmbeddingBagBackward0", in_single(_mean_bags), inputs=("x", "bags", "sizes"), x=_mean_bags_transpose, bags=None, sizes=None
+)  # fmt: skip
+
+
 def _max_bags(x: Any, bags: Any, count: int) -> tuple:
     """Largest value of each column in each bag, and the row it stands in (columns first); 0 for empty bags."""
     rows, width = x.shape

@@ -59,6 +59,7 @@ def _transform_adjoint(g: Any, axes: tuple, scale: float, forward: bool) -> Any:
 
 
 transform: Op = linear("FftC2CBackward0", _transform, x=_transform_adjoint)
+transform_of_real: Op = linear("FftR2CBackward0", _transform, x=_transform_adjoint)
 
 
 def _real_transform(x: Any, axes: tuple, scale: float) -> Any:

@@ -52,6 +52,21 @@ def _solve_pullback(g: Any, a: Any, outs: Any, needs: tuple) -> list:
 solve: Op = op("LinalgSolveExBackward0", kernels.solve, outputs=0, inputs=("a", "b"), joint=_solve_pullback)
 
 
+def _solve_vector(a: Any, b: Any) -> tuple:
+    result, info = kernels.solve(a, b[..., None])
+    return result[..., 0], info
+
+
+def _solve_vector_pullback(g: Any, a: Any, outs: Any, needs: tuple) -> list:
+    right = solve(adjoint(a), g[0][..., None])[0]
+    return [-(right @ adjoint(outs[0][..., None])) if needs[0] else None, right[..., 0]]
+
+
+solve_vector: Op = op(
+    "LinalgSolveExBackward0", _solve_vector, outputs=0, inputs=("a", "b"), joint=_solve_vector_pullback
+)
+
+
 def _triangular_right(g: Any, a: Any, left: bool, upper: bool, unit: bool) -> Any:
     return solve_triangular(adjoint(a), g, left=left, upper=not upper, unit=unit)
 

@@ -155,6 +155,9 @@ def _place_diagonal_transpose(g: Any, offset: int, axis1: int, axis2: int) -> An
 
 place_diagonal: Op = linear("DiagEmbedBackward0", _place_diagonal, x=_place_diagonal_transpose)
 diagonal: Op = linear("DiagonalBackward0", _diagonal, view=True, x=_diagonal_transpose)
+copied_diagonal: Op = linear(
+    "DiagonalBackward0_copy", lambda x, offset, axis1, axis2: np.array(x.diagonal(offset, axis1, axis2)), x=_diagonal_transpose
+)  # fmt: skip
 
 
 def _replace_diagonal(x: Any, source: Any, offset: int, axis1: int, axis2: int) -> Any:

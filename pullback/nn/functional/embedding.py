@@ -180,8 +180,7 @@ def _bagged(looked_up: Tensor, bags: np.ndarray, count: int, mode: str, weights:
         return apply(ops.max_bags, (looked_up, constant(bags)), {"count": count})[0]
     if weights is not None:
         looked_up = looked_up * weights.unsqueeze(1)
-    total = apply(ops.sum_bags, (looked_up, constant(bags)), {"count": count})
     if mode == "sum":
-        return total
-    sizes = np.maximum(np.bincount(bags, minlength=count), 1).astype(total._array.dtype)
-    return total / constant(sizes[:, None])
+        return apply(ops.sum_bags, (looked_up, constant(bags)), {"count": count})
+    sizes = np.maximum(np.bincount(bags, minlength=count), 1).astype(looked_up._array.dtype)
+    return apply(ops.mean_bags, (looked_up, constant(bags), constant(sizes[:, None])), {"count": count})

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .autograd import roots
+from .autograd.batched_grad import gradient_rows
 from .autograd.grad_mode import inference_mode
 from .autograd.tape import wrap
 from .tensor import Tensor
@@ -112,10 +113,8 @@ class Objective:
         live = [number for number, slope in enumerate(self.slopes) if slope.requires_grad]
         if not live:
             return np.zeros((count, len(vector)))
-        found = roots.grad(
-            [self.slopes[number] for number in live], self.leaves, [weights[number] for number in live],
-            retain_graph=True, materialize_grads=True, is_grads_batched=True,
-        )  # fmt: skip
+        slopes, weights = [self.slopes[number] for number in live], [weights[number] for number in live]
+        found = gradient_rows(slopes, self.leaves, weights, retain_graph=True)
         return np.concatenate([np.asarray(g._array, dtype=np.float64).reshape(count, -1) for g in found], 1)
 
 

@@ -41,8 +41,8 @@ class batch_level:
 
 def batched_gradients(
     outputs: tuple[Any, ...], weights: tuple[Any, ...], keys: list[Any], retain: bool, record: bool
-) -> tuple[list[Tensor | None], int]:
-    """Gradients with the batch axis of the weights in front, and the number of weights."""
+) -> list[Tensor | None]:
+    """Gradients with the batch axis of the weights in front."""
     from .roots import root_of
 
     roots, sizes = [], []
@@ -67,7 +67,23 @@ def batched_gradients(
             batch = Batched(payload_of(weight, level) if record else weight.memory(), level)
             cotangents.append(wrap(batch) if record else batch)
         gradients = backward_to_inputs(roots, cotangents, keys, retain, record)
-    return [unbatched(gradient, sizes[0], level) for gradient in gradients], sizes[0]
+    return [unbatched(gradient, sizes[0], level) for gradient in gradients]
+
+
+def gradient_rows(
+    outputs: list[Any], inputs: list[Any], weights: list[Any], *, create_graph: bool = False, retain_graph: bool | None = None
+) -> list[Tensor]:
+    """`grad(..., is_grads_batched=True)` with rows of zeros for inputs that play no part: torch's are for one weight."""
+    from .roots import grad
+
+    found = grad(outputs, inputs, weights, retain_graph, create_graph, is_grads_batched=True, allow_unused=True)
+    rows = []
+    for x, gradient in zip(inputs, found, strict=True):
+        if gradient is None:
+            gradient = wrap(np.zeros((weights[0]._array.shape[0], *x._array.shape), x._array.dtype))
+            gradient._requires_grad = create_graph
+        rows.append(gradient)
+    return rows
 
 
 def _check_weight(weight: Any, shape: tuple, dtype: Any, position: int) -> None:

@@ -111,16 +111,15 @@ def grad(
     record = bool(create_graph)
     retain = record if retain_graph is None else bool(retain_graph)
     keys = [_edge_of(target) for target in targets]
-    size = None
     if is_grads_batched:
         from .batched_grad import batched_gradients
 
-        gradients, size = batched_gradients(given, weights, keys, retain, record)
+        gradients = batched_gradients(given, weights, keys, retain, record)
     else:
         roots, cotangents = _roots(given, weights, record)
         gradients = passes.backward_to_inputs(roots, cotangents, keys, retain, record)
     answers = tuple(
-        _answer(gradient, key, target, position, allow_unused, materialize_grads, record, size)
+        _answer(gradient, key, target, position, allow_unused, materialize_grads, record)
         for position, (gradient, key, target) in enumerate(zip(gradients, keys, targets, strict=True))
     )
     return answers if names is None else dict(zip(names, answers, strict=True))
@@ -351,7 +350,7 @@ def _edge_of(target: Any) -> tuple:
 
 
 def _answer(
-    gradient: Any, key: tuple, target: Any, position: int, allow_unused: bool, materialize: bool, record: bool, size: Any
+    gradient: Any, key: tuple, target: Any, position: int, allow_unused: bool, materialize: bool, record: bool
 ) -> Tensor | None:
     if gradient is not None:
         return gradient
@@ -365,7 +364,7 @@ def _answer(
     if isinstance(target, GradientEdge):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     shape, dtype = metadata_of(*key)
-    zeros = wrap(np.zeros(shape if size is None else (size, *shape), dtype))
+    zeros = wrap(np.zeros(shape, dtype))  # of the input's shape, as in torch, also where gradients are batched
     zeros._requires_grad = record
     return zeros
 

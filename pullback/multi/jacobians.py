@@ -15,14 +15,14 @@ import numpy as np
 from ..arrays.batched import Batched
 from ..autograd import roots
 from ..autograd.accumulate import commit
-from ..autograd.batched_grad import batch_level, unbatched
+from ..autograd.batched_grad import batch_level, gradient_rows, unbatched
 from ..autograd.engine import sweep_back
 from ..autograd.tape import wrap
 from ..func.reverse import _split_rows, standard_basis
 from ..functional.registry import FUNCTIONS
 from ..tensor import Tensor, anchor_of
 from ..utils._pytree import tree_flatten, tree_unflatten
-from .rows import Outer, RowSweep, SampleRows, spread
+from .rows import Outer, RowSweep, SampleRows
 
 
 def jacobian(
@@ -65,11 +65,8 @@ def backward_batched(
         weight if isinstance(weight, Tensor) else wrap(np.asarray(weight, dtype=loss._array.dtype))
         for weight, loss in zip(weights, flat_out, strict=True)
     ]
-    found = roots.grad(
-        flat_out, flat, weights, create_graph=create_graph, retain_graph=retain_graph, materialize_grads=True,
-        is_grads_batched=True,
-    )  # fmt: skip
-    return tree_unflatten(list(found), spec)
+    found = gradient_rows(flat_out, flat, weights, create_graph=create_graph, retain_graph=retain_graph)
+    return tree_unflatten(found, spec)
 
 
 def per_sample_gradients(losses: Tensor, params: Any, *, retain_graph: bool = True) -> Any:
@@ -88,8 +85,10 @@ def per_sample_gradients(losses: Tensor, params: Any, *, retain_graph: bool = Tr
     for value, leaf in zip(found, flat, strict=True):
         if value is None:
             answers.append(wrap(np.zeros((count, *leaf._array.shape), leaf._array.dtype)))
+        elif type(value) is Batched:
+            answers.append(unbatched(wrap(value), count, level))
         else:
-            answers.append(unbatched(wrap(spread(value)), count, level))
+            answers.append(wrap(value.whole()))
     return tree_unflatten(answers, spec)
 
 
@@ -277,7 +276,7 @@ def _swept(losses: Tensor, inputs: list[Tensor], retain_graph: bool) -> tuple[li
 
 
 def _matrix(value: Any) -> np.ndarray:
-    array = spread(value).array
+    array = value.array if type(value) is Batched else value.whole()
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
 
@@ -296,16 +295,7 @@ def _columns(
     parts = []
     for number, basis in enumerate(chunks):
         weights = [weight for weight, output in zip(basis, outputs, strict=True) if output.requires_grad]
-        parts.append(
-            roots.grad(
-                live,
-                inputs,
-                weights,
-                create_graph=create_graph,
-                retain_graph=retain_graph or number + 1 < len(chunks),
-                materialize_grads=True,
-                is_grads_batched=True,
-            )  # fmt: skip
-        )
+        retain = retain_graph or number + 1 < len(chunks)
+        parts.append(gradient_rows(live, inputs, weights, create_graph=create_graph, retain_graph=retain))
     return [group[0] if len(group) == 1 else FUNCTIONS["cat"](list(group), 0) for group in zip(*parts, strict=True)]
 

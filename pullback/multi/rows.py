@@ -43,11 +43,15 @@ class SampleRows:
 
     def spread(self) -> Batched:
         """The same as a batch of N whole cotangents."""
+        return Batched(self.whole(), self.level)
+
+    def whole(self) -> np.ndarray:
+        """The N whole cotangents."""
         count = self.count
         parts = self.array.reshape(count, len(self.array) // max(count, 1), *self.shape[1:])
         whole = np.zeros((count, *parts.shape), self.dtype)
         whole[np.arange(count), np.arange(count)] = parts
-        return Batched(whole.reshape(count, *self.shape), self.level)
+        return whole.reshape(count, *self.shape)
 
     def __add__(self, other: Any) -> Any:
         if type(other) is SampleRows:
@@ -74,9 +78,12 @@ class Outer:
         self.shape, self.dtype = (left.shape[-1], right.shape[-1]), left.dtype
 
     def spread(self) -> Batched:
+        return Batched(self.whole(), self.level)
+
+    def whole(self) -> np.ndarray:
         if self.left.shape[1] == 1:
-            return Batched(np.einsum("ni,nj->nij", self.left[:, 0], self.right[:, 0]), self.level)
-        return Batched(np.matmul(self.left.swapaxes(1, 2), self.right), self.level)
+            return np.einsum("ni,nj->nij", self.left[:, 0], self.right[:, 0])
+        return np.matmul(self.left.swapaxes(1, 2), self.right)
 
     def transposed(self) -> Outer:
         return Outer(self.right, self.left, self.level)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import roots
+from ..autograd.batched_grad import gradient_rows
 from ..autograd.grad_mode import inference_mode
 from ..autograd.tape import wrap
 from ..tensor import Tensor, anchor_of
@@ -174,7 +175,7 @@ def _along_rows(result: Tensor, leaf: Tensor, pattern: Pattern) -> np.ndarray:
     seeds = _seeds(pattern.row_colours, result)
     if not len(seeds._array) or not result.requires_grad:
         return np.zeros((len(seeds._array), leaf._array.size))
-    (found,) = roots.grad(result, [leaf], seeds, is_grads_batched=True, allow_unused=True, materialize_grads=True)
+    (found,) = gradient_rows([result], [leaf], [seeds])
     return np.asarray(found._array).reshape(len(seeds._array), -1)
 
 

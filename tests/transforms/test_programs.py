@@ -177,6 +177,7 @@ PROGRAMS = {
     "ordinary graph outside": lambda M: _outside(M),
     "batched cotangents": lambda M: _batched(M),
     "batched cotangents recorded": lambda M: _batched_twice(M),
+    "batched cotangents, an input unused": lambda M: _batched_and_unused(M),
     "vjp of a number without a cotangent": lambda M: M.func.vjp(lambda x: (x, (x**2).sum()), M.tensor(V))[1]((M.tensor(V), None)),
     "in inference mode": lambda M: _in_inference_mode(M),
 }
@@ -198,6 +199,13 @@ def _outside(M):
 def _batched(M):
     x = M.tensor(V, requires_grad=True)
     return M.autograd.grad((x**3) @ M.tensor(B), x, M.eye(4, dtype=M.float64), is_grads_batched=True)
+
+
+def _batched_and_unused(M):
+    x, unused = M.tensor(V, requires_grad=True), M.tensor(A, requires_grad=True)
+    return M.autograd.grad(
+        (x**3) @ M.tensor(B), (x, unused), M.eye(4, dtype=M.float64), is_grads_batched=True, materialize_grads=True
+    )
 
 
 def _batched_twice(M):

@@ -93,22 +93,35 @@ short: _dtype
 int: _dtype
 long: _dtype
 AcceleratorError: Any
+BFloat16Storage: Any
 BFloat16Tensor: Any
+BoolStorage: Any
 BoolTensor: Any
+ByteStorage: Any
 ByteTensor: Any
+CharStorage: Any
 CharTensor: Any
+ComplexDoubleStorage: Any
 ComplexDoubleTensor: Any
+ComplexFloatStorage: Any
 ComplexFloatTensor: Any
+DoubleStorage: Any
 DoubleTensor: Any
+FloatStorage: Any
 FloatTensor: Any
 from .stand_ins.futures import Future as Future
 from .random import Generator as Generator
 from .amp.grad_scaler import GradScaler as GradScaler
+HalfStorage: Any
 HalfTensor: Any
+IntStorage: Any
 IntTensor: Any
+LongStorage: Any
 LongTensor: Any
 from .torch_names.legacy_types import OutOfMemoryError as OutOfMemoryError
+ShortStorage: Any
 ShortTensor: Any
+Storage: Any
 from .torch_version import TorchVersion as TorchVersion
 from .raw_storage import TypedStorage as TypedStorage
 from .raw_storage import UntypedStorage as UntypedStorage

@@ -168,6 +168,8 @@ def legacy_tensor(cls: type[Any], *args: Any, **kwargs: Any) -> Tensor:
         array = np.empty(tuple(args[0]), kind)
     elif len(args) == 1 and isinstance(args[0], Tensor):
         array = args[0]._array
+    elif len(args) == 1 and hasattr(args[0], "untyped"):  # a storage: its memory, not a copy
+        array = args[0].as_array(wanted)
     elif len(args) == 1:
         if isinstance(args[0], (float, str)) or args[0] is None:
             raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
@@ -378,7 +380,7 @@ def new_tensor(
 
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """A tensor from sizes or data, in the dtype of this one, as the oldest constructor made it."""
-    return legacy_tensor(Tensor, *args, **kwargs).to(self.dtype)
+    return legacy_tensor(Tensor, *args, **{"dtype": self.dtype, **kwargs}).to(self.dtype)
 
 
 for _function in (zeros, ones, empty, full):

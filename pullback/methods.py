@@ -17,7 +17,7 @@ from .functional.operands import wrap_dim
 from .functional.registry import IN_PLACE, METHODS, load, on_load
 from .notices import warn_user
 from .ops import casting, pointwise
-from .ops.striding import owner_of
+from .ops.striding import copied_memory, owner_of
 from .size import Size, SizeAttribute, element_count
 from .tensor import Tensor
 
@@ -241,7 +241,7 @@ def deepcopy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
     import copy
 
     result = object.__new__(type(self))
-    result._array = np.array(self._array, order="K")
+    result._array = copied_memory(self._array, memo)
     result._requires_grad = self._requires_grad
     memo[id(self)] = result
     if self._grad is not None:

@@ -95,8 +95,21 @@ def _reduce_value(value):
     return None
 
 
+class Storage:
+    """What stands for a storage while a file is read."""
+
+    def __init__(self, elements):
+        self.elements = elements
+
+    def untyped(self):
+        return self
+
+
 HOOKS = {
     "storage_from_array": _storage_from_array,
+    "visible_storage": Storage,
+    "elements_of_storage": lambda storage, dtype: storage.elements,
+    "parts_of_storage": lambda value: None,
     "tensor_from_parts": _tensor_from_parts,
     "parameter_from_tensor": _parameter_from_tensor,
     "parts_of_tensor": _parts_of_tensor,

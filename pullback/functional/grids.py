@@ -241,7 +241,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         self._array = np.empty(0, self._array.dtype)
     else:
         if not isinstance(source, Tensor):  # a storage: its bytes, read as elements of this tensor's dtype
-            source = wrap(source.untyped()._bytes().view(self._array.dtype))
+            source = wrap(source.as_array(self.dtype))
             size = source.shape if size is None else size
         if source._array.dtype != self._array.dtype:
             raise RuntimeError(

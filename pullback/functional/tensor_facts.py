@@ -197,6 +197,8 @@ METHODS.update(
         "to_dense": to_dense,
         "untyped_storage": _lazy_method("raw_storage", "untyped_storage", "The memory under this tensor, as bytes."),
         "storage": _lazy_method("raw_storage", "storage", "The memory under this tensor, as elements of its dtype."),
+        "_typed_storage": _lazy_method("raw_storage", "typed_storage", "`storage()` without its warning."),
+        "storage_type": _lazy_method("raw_storage", "storage_type", "The class of storages of this dtype."),
         "record_stream": record_stream, "is_coalesced": lambda self: False,
         "is_distributed": lambda self: False, "dim_order": dim_order,
     }

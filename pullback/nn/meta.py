@@ -108,7 +108,12 @@ class MetaTensor(Tensor):
         return result if place is not meta else _outlines(result)
 
 
-_OF_THE_OBJECT = frozenset({"requires_grad_", "register_hook", "register_post_accumulate_grad_hook", "retain_grad"})
+_OF_THE_OBJECT = frozenset(
+    {
+        "requires_grad_", "register_hook", "register_post_accumulate_grad_hook", "retain_grad", "storage",
+        "untyped_storage", "typed_storage",
+    }
+)  # fmt: skip
 _STATE = [vars(Tensor)[name] for name in ("requires_grad", "grad", "grad_fn", "is_leaf")]
 
 

@@ -37,6 +37,12 @@ class Parameter(Tensor):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass  # everything is done in __new__; this keeps subclasses with their own signatures working
 
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
+        """A parameter with memory of its own and no gradient yet."""
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
+        return memo[id(self)]
+
     def __repr__(self) -> str:
         return "Parameter containing:\n" + Tensor.__repr__(self)
 

@@ -80,6 +80,25 @@ def view_at(array: np.ndarray, shape: tuple[Any, ...], strides: tuple[Any, ...],
     return np.ndarray(shape, kind, plain, start, strides)
 
 
+def copied_memory(array: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
+    """A copy for `deepcopy`: arrays that look at the same memory look at the same copy of it."""
+    if not isinstance(array, np.ndarray):
+        return np.array(array, order="K")
+    owner = owner_of(array)
+    copied = copied_owner(owner, memo)
+    if copied.strides != owner.strides:  # memory from elsewhere with gaps, which a copy has not
+        return np.array(array, order="K")
+    return copied if array is owner else view_at(copied, array.shape, array.strides, address(array) - address(owner))
+
+
+def copied_owner(owner: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
+    """The copy of an array that owns memory, made once for each `memo`."""
+    copies = memo.setdefault("memory", {})  # the other keys are numbers
+    if id(owner) not in copies:
+        copies[id(owner)] = owner, np.array(owner, order="K")  # the owner stays alive, and its number its own
+    return copies[id(owner)][1]
+
+
 def _as_buffer(owner: np.ndarray) -> np.ndarray | None:
     """The owner's memory in order, or None if it has gaps."""
     if owner.flags.c_contiguous:

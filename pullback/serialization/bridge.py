@@ -51,6 +51,33 @@ def storage_from_array(array: np.ndarray, location: str) -> Any:
     return tensor if location == "cpu" else tensor.to(location)
 
 
+def visible_storage(elements: Any) -> Any:
+    """The storage under what `storage_from_array` gave, for programs that save storages themselves."""
+    from pullback.raw_storage import typed_storage
+
+    return typed_storage(elements)
+
+
+def elements_of_storage(storage: Any, dtype: np.dtype) -> Any:
+    """A storage that programs see as what `storage_from_array` gives; programs may have made a tensor of it."""
+    import pullback
+
+    if is_tensor(storage):
+        return storage
+    kind = pullback.dtypes.from_numpy_dtype(dtype)
+    if storage.device.type == "meta":
+        return meta_tensor(kind, (storage.nbytes() // dtype.itemsize,), False)
+    return pullback.from_numpy(storage.untyped().as_array(kind))
+
+
+def parts_of_storage(value: Any) -> tuple[np.ndarray, str] | None:
+    """The bytes of a storage and the dtype of its elements; None for all else."""
+    module = sys.modules.get("pullback.raw_storage")  # unless it is loaded, there are no storages
+    if module is None or not module.is_storage(value):
+        return None
+    return value.untyped()._bytes(), value.dtype.name if isinstance(value, module.TypedStorage) else "uint8"
+
+
 def shares_memory(storage: Any, array: np.ndarray) -> bool:
     """Whether a tensor made by `storage_from_array` is a view of `array`."""
     return storage.device.type == "cpu" and np.shares_memory(storage.memory(), array)

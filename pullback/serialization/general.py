@@ -15,7 +15,6 @@ from .constructors import known_global
 from .errors import CheckpointError
 from .interpreter import Constructor
 from .reader import Loader
-from .rebuild import Storage
 from .source import Source
 
 
@@ -27,7 +26,7 @@ class GeneralLoader(Loader):
         self.pickle_module: Any = pickle_module
         self.arguments: dict[str, Any] = {"encoding": "utf-8", **arguments}
 
-    def unpickle(self, data: bytes, position: int, storage: Callable[[tuple[Any, ...]], Storage]) -> tuple[Any, int]:
+    def unpickle(self, data: bytes, position: int, storage: Callable[[tuple[Any, ...]], Any]) -> tuple[Any, int]:
         """The object pickled at `position`, and the position behind it."""
         file = io.BytesIO(data)
         file.seek(position)
@@ -43,7 +42,7 @@ class GeneralLoader(Loader):
                     return bridge.find_class(module, name)
                 return _Callable(known) if isinstance(known, Constructor) else known
 
-            def persistent_load(self, identifier: Any) -> Storage:
+            def persistent_load(self, identifier: Any) -> Any:
                 return storage(identifier)
 
         try:

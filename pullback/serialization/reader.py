@@ -33,12 +33,20 @@ class Loader:
         self.source: Source = source
         self.place: Any = location_mapper(map_location)
         self.storages: dict[str, Storage] = {}
+        self.shown: dict[str, Any] = {}  # the same storages, as programs see them
         self.is_swapped: bool = False
 
     def load(self) -> Any:
         """The object in the file."""
         if self.source.size == 0:
             raise TruncatedCheckpointError("Ran out of input: the file is empty.")
+        try:
+            return self._load_any()
+        finally:
+            for storage in self.shown.values():
+                del storage._loaded  # else it would keep the file open
+
+    def _load_any(self) -> Any:
         if self.source.read(0, min(4, self.source.size)) == b"PK\x03\x04":
             return self._load_archive()
         if self.source.size > 262 and self.source.read(257, 5) == b"ustar":
@@ -48,7 +56,7 @@ class Loader:
             )
         return self._load_legacy()
 
-    def unpickle(self, data: bytes, position: int, storage: Callable[[tuple[Any, ...]], Storage]) -> tuple[Any, int]:
+    def unpickle(self, data: bytes, position: int, storage: Callable[[tuple[Any, ...]], Any]) -> tuple[Any, int]:
         """The object pickled at `position`, and the position behind it."""
         interpreter = Interpreter(data, Resolver(), storage, position)
         try:
@@ -74,7 +82,7 @@ class Loader:
         is_mapped = isinstance(self.source, MappedSource)
         seen = {"byteorder", "data.pkl"}
 
-        def storage(identifier: tuple[Any, ...]) -> Storage:
+        def storage(identifier: tuple[Any, ...]) -> Any:
             kind, key, location, count = _storage_fields(identifier, 5)
             name = f"data/{key}"
             size = _byte_count(kind, count)
@@ -85,9 +93,9 @@ class Loader:
             if key not in self.storages:
                 # Verifying a mapped file would read all of it, which is what mapping avoids.
                 data = archive.array(name, verify=not is_mapped)
-                self.storages[key] = self._storage(data, kind, location)
+                self._add(key, data, kind, location)
                 seen.add(name)
-            return self.storages[key]
+            return self.shown[key]
 
         result, _ = self.unpickle(archive.read("data.pkl"), 0, storage)
         if archive.is_ours and not is_mapped:
@@ -122,8 +130,8 @@ class Loader:
                 if budget < 0:
                     raise TruncatedCheckpointError("The checkpoint is truncated: its storages exceed the file.")
                 empty = np.zeros(_byte_count(kind, count), np.uint8)
-                self.storages[key] = self._storage(empty, kind, location, is_late=True)
-            return self.storages[key]
+                self._add(key, empty, kind, location, is_late=True)
+            return self.shown[key]
 
         result, position = self.unpickle(data, position, storage)
         keys, position = self.unpickle(data, position, _no_storage)
@@ -147,11 +155,12 @@ class Loader:
             target.fill(np.frombuffer(data, np.uint8, target.data.nbytes, position))
             position += target.data.nbytes
 
-    def _storage(self, data: np.ndarray, kind: StorageType, location: str, is_late: bool = False) -> Storage:
-        return Storage(data, kind.dtype, lambda array: self.place(array, location), self.is_swapped, is_late)
+    def _add(self, key: str, data: np.ndarray, kind: StorageType, location: str, is_late: bool = False) -> None:
+        storage = Storage(data, kind.dtype, lambda array: self.place(array, location), self.is_swapped, is_late)
+        self.storages[key], self.shown[key] = storage, storage.shown()
 
 
-def _no_storage(identifier: tuple[Any, ...]) -> Storage:
+def _no_storage(identifier: tuple[Any, ...]) -> Any:
     raise CheckpointError("The checkpoint is malformed: a tensor stands where none belongs.")
 
 
@@ -183,9 +192,9 @@ def location_mapper(map_location: Any) -> Place:
         return lambda array, location: _restore(array, str(map_location))
 
     def place(array: np.ndarray, location: str) -> Any:
-        storage = bridge.storage_from_array(array, "cpu")
+        storage = bridge.visible_storage(bridge.storage_from_array(array, "cpu")).untyped()
         result = map_location(storage, location)
-        return _restore(array, location) if result is None else result
+        return _restore(array, location) if result is None else bridge.elements_of_storage(result, array.dtype)
 
     return place
 

@@ -50,6 +50,12 @@ class Storage:
         self.arrays: dict[str, np.ndarray] = {}
         self.typed: dict[str, Any] = {}
 
+    def shown(self) -> Any:
+        """The storage that programs see; it knows this one as `_loaded` until all is loaded."""
+        storage = bridge.visible_storage(self.elements(self.dtype)[0])
+        storage._loaded = self
+        return storage
+
     def elements(self, dtype: str) -> tuple[Any, int]:
         """The storage as a one-dimensional tensor of `dtype`, and its number of elements."""
         if dtype not in self.typed:
@@ -81,6 +87,7 @@ def _integers(values: Any) -> tuple[int, ...]:
 def _view(
     storage: Any, dtype: str, offset: int, size: Any, stride: Any, requires_grad: Any, flags: dict[str, Any] | None
 ) -> Any:
+    storage = getattr(storage, "_loaded", None)
     if type(storage) is not Storage:
         raise TypeError("a tensor needs a storage")
     if type(offset) is not int or type(requires_grad) is not bool:
@@ -130,7 +137,8 @@ def _tensor(storage: Any, offset: int, size: Any, stride: Any) -> Any:
 def _tensor_v2(
     storage: Any, offset: int, size: Any, stride: Any, requires_grad: Any, backward_hooks: Any, metadata: Any = None
 ) -> Any:
-    return _view(storage, getattr(storage, "dtype", ""), offset, size, stride, requires_grad, metadata)
+    dtype = getattr(getattr(storage, "_loaded", None), "dtype", "")
+    return _view(storage, dtype, offset, size, stride, requires_grad, metadata)
 
 
 def _tensor_v3(

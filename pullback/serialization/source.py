@@ -76,9 +76,9 @@ class MappedSource(Source):
         if self.size == 0:
             raise TruncatedCheckpointError("The file is empty.")
         access = mmap.ACCESS_WRITE if is_shared else mmap.ACCESS_COPY
-        self.mapping: np.ndarray = np.frombuffer(mmap.mmap(file.fileno(), 0, access=access), np.uint8)
+        self.mapping: mmap.mmap = mmap.mmap(file.fileno(), 0, access=access)
 
     def array(self, offset: int, length: int) -> np.ndarray:
-        """A writable view of the map."""
+        """A writable view of the map; what lies around it in the file is no part of its storage."""
         self._check(offset, length)
-        return self.mapping[offset : offset + length]
+        return np.frombuffer(self.mapping, np.uint8, length, offset) if length else np.empty(0, np.uint8)

@@ -63,22 +63,13 @@ class Storages:
         if meta is not None:
             return Global("torch._utils _rebuild_meta_tensor_no_storage"), meta
         parts = bridge.parts_of_tensor(tensor)
-        key, is_typed = self._register(parts)
+        storage, is_typed = self.reference(parts.storage, parts.dtype)
         if self.is_legacy and not is_typed:
             raise RuntimeError(
                 f"The file format before torch 1.6 cannot hold a tensor of {parts.dtype} here: it has no such storages, "
                 "or another tensor views the same memory as another dtype. Leave _use_new_zipfile_serialization out."
             )
-        count = parts.storage.nbytes
-        if is_typed:
-            count //= numpy_dtype(parts.dtype).itemsize
-            kind = Global(f"torch {STORAGE_CLASSES[parts.dtype]}")
-        else:
-            kind = Global("torch.storage UntypedStorage")
         requires_grad = parts.requires_grad and not parts.is_parameter
-        if int(key) == len(self.counts):
-            self.counts.append(count)
-        storage = StorageReference(kind, key, "cpu", count, *((None,) if self.is_legacy else ()))
         view = (storage, parts.offset, parts.size, parts.stride, requires_grad)
         if is_typed:
             rebuild = Call(Global("torch._utils _rebuild_tensor_v2"), (*view, OrderedDict()))
@@ -95,14 +86,30 @@ class Storages:
             return Global("torch._tensor _rebuild_from_type_v2"), arguments
         return rebuild.function, rebuild.arguments
 
-    def _register(self, parts: bridge.TensorParts) -> tuple[str, bool]:
-        """The storage's key, and whether the file knows it by this tensor's dtype (else by its bytes)."""
-        address = parts.storage.__array_interface__["data"][0]
-        identity = (address, parts.storage.nbytes) if parts.storage.nbytes else (-1 - len(self.arrays), 0)
-        key, dtype = self._known.setdefault(identity, (str(len(self.arrays)), parts.dtype))
+    def reduce_storage(self, data: np.ndarray, dtype: str) -> StorageReference:
+        """What stands for a storage that is saved itself."""
+        storage, is_typed = self.reference(data, dtype)
+        if not is_typed:
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as different types: a storage of "
+                f"{dtype}. Save tensors instead of storages."
+            )
+        return storage
+
+    def reference(self, data: np.ndarray, dtype: str) -> tuple[StorageReference, bool]:
+        """What stands for a storage, and whether the file knows it by this dtype (else by its bytes)."""
+        address = data.__array_interface__["data"][0]
+        identity = (address, data.nbytes) if data.nbytes else (-1 - len(self.arrays), 0)
+        key, known_as = self._known.setdefault(identity, (str(len(self.arrays)), dtype))
+        is_typed = known_as == dtype and dtype in STORAGE_CLASSES
+        count, kind = data.nbytes, Global("torch.storage UntypedStorage")
+        if is_typed:
+            count //= numpy_dtype(dtype).itemsize
+            kind = Global(f"torch {STORAGE_CLASSES[dtype]}")
         if int(key) == len(self.arrays):
-            self.arrays.append(parts.storage)
-        return key, dtype == parts.dtype and dtype in STORAGE_CLASSES
+            self.arrays.append(data)
+            self.counts.append(count)
+        return StorageReference(kind, key, "cpu", count, *((None,) if self.is_legacy else ())), is_typed
 
 
 class Call:
@@ -146,8 +153,10 @@ class Pickler:
             self._call(*self.storages.reduce_tensor(value))
             self._remember(value)
         else:
-            spelled = bridge.reduce_value(value)
-            if spelled is None:
+            storage, spelled = bridge.parts_of_storage(value), bridge.reduce_value(value)
+            if storage is not None:
+                self.save(self.storages.reduce_storage(*storage))
+            elif spelled is None:
                 self._reduce(value)
             elif spelled[1] is None:
                 self._global(Global(spelled[0]))

@@ -25,7 +25,8 @@ _BY_MODULE = {
     "torch_names.legacy_types": "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor "
     "LongTensor BoolTensor ComplexFloatTensor ComplexDoubleTensor set_default_tensor_type typename get_default_device "
     "set_default_device get_device_module OutOfMemoryError AcceleratorError",
-    "raw_storage": "UntypedStorage TypedStorage is_storage",
+    "raw_storage": "UntypedStorage TypedStorage is_storage Storage FloatStorage DoubleStorage HalfStorage BFloat16Storage "
+    "ByteStorage CharStorage ShortStorage IntStorage LongStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage",
     "compiler": "compile",
     "futures": "Future",
     "sparse": "sparse_coo_tensor sparse_csr_tensor spmm dsmm smm saddmm",

@@ -382,7 +382,7 @@ def test_map_location():
     seen = []
 
     def remember(storage, location):
-        seen.append((storage.base[0], location))
+        seen.append((storage.elements.base[0], location))
         return storage
 
     for location in ("cpu", b"cpu", Device("cpu"), {"cuda:1": "cpu"}, remember):

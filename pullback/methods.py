@@ -294,7 +294,7 @@ def transposed(self: Tensor) -> Tensor:
             "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - "
             "1, -1, -1))` to reverse the dimensions of a tensor.",
         )
-    return shape.permuted(shape.ops.permute, self, tuple(range(ndim - 1, -1, -1)))
+    return shape.permuted(shape.ops.permute, self, (1, 0) if ndim == 2 else tuple(range(ndim - 1, -1, -1)))
 
 
 def matrix_transposed(self: Tensor) -> Tensor:

@@ -355,7 +355,7 @@ RULES: dict[str, Rule] = {
     "shape.fold": lambda op, values, flags, params, size: (
         _window if params["shape"] else example_by_example
     )(op, values, flags, params, size),
-    **{f"shape.{name}": _axes for name in ("split", "split_sizes", "unbind")},
+    **{f"splitting.{name}": _axes for name in ("split", "split_sizes", "unbind")},
     "rearranging.concatenate": joined, "rearranging.stack": joined,
     "rearranging.flip": _axes, "rearranging.roll": _axes, "rearranging.rotate": _axes,
     "rearranging.tril": trailing_matrix, "rearranging.triu": trailing_matrix,

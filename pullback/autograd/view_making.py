@@ -91,16 +91,21 @@ def views_of(op: Op, x: Tensor, params: dict[Any, Any]) -> tuple[Any, ...]:
         if x._output_nr:
             node.slots = (x._output_nr,)
     results = []
+    recorded, version = node is not None, storage.version
+    output_step = op.output_step  # type: ignore[attr-defined]
     for number, out in enumerate(outs):
         result = new_object(Tensor)
         result._array = out
-        result._requires_grad = node is not None
+        result._requires_grad = recorded
         result._node = node
-        result._output_nr = number if node is not None else 0
+        result._output_nr = number if recorded else 0
         result._storage = storage
         result._inference = False
-        step = op.output_step(params, number, out.shape)  # type: ignore[attr-defined]
-        result._view = View(base, (step,), storage.version, "several")
+        result._view = view = new_object(View)
+        view.base = base
+        view.steps = (output_step(params, number, out.shape),)
+        view.version = version
+        view.origin = "several"
         results.append(result)
     return tuple(results)
 

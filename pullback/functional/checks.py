@@ -5,14 +5,12 @@ Lists and NumPy arrays are converted; bare numbers are refused in the places whe
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.tape import apply, binary, wrap
+from ..autograd.tape import apply, wrap
 from ..notices import warn_user
 from ..tensor import Tensor
 from .operands import NUMBERS, as_tensor, broadcast_error, operand, promote
@@ -90,31 +88,21 @@ def of_one_float(a: Any, b: Any) -> bool:
     return kind is b._array.dtype and kind.kind == "f"
 
 
-def together(op: Op, a: Tensor, b: Tensor) -> Tensor:
-    """Apply an operation, differentiable in both, to two tensors of one dtype."""
-    return _function_of(op)(a, b)
-
-
-@cache
-def _function_of(op: Op) -> Callable[..., Any]:
-    return binary(op, lambda a, b: broadcasting(op, a, b))
-
-
 def apply_to_both(op: Op, a: Any, b: Any, *, floating: bool = False) -> Tensor:
     """Promote two operands, make 0-d tensors of numbers, and apply an operation that broadcasts them."""
     if of_one_float(a, b):
-        return broadcasting(op, a, b)
+        return broadcasting(op, (a, b))
     first, second = promote(operand(a), operand(b), floating=floating)
     kind = (first if isinstance(first, Tensor) else second)._array.dtype
     first = first if isinstance(first, Tensor) else wrap(np.asarray(first, kind))
     second = second if isinstance(second, Tensor) else wrap(np.asarray(second, kind))
-    return broadcasting(op, first, second)
+    return broadcasting(op, (first, second))
 
 
-def broadcasting(op: Op, *operands: Any, **params: Any) -> Tensor:
+def broadcasting(op: Op, operands: tuple[Any, ...], params: dict[str, Any] | None = None) -> Tensor:
     """Apply an elementwise operation; shapes that do not broadcast are an error in torch's words."""
     try:
-        return apply(op, operands, params or None)
+        return apply(op, operands, params)
     except ValueError as error:
         if "broadcast" not in str(error):
             raise

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import wrap
+from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import from_numpy_dtype, result_dtype
+from ..ops.fusing import zero_of
 from ..tensor import Tensor
 from .checks import need_first_tensor, need_one_tensor, need_tensor
 from .operands import _strength, as_operand, as_tensor, broadcast_error
@@ -38,6 +40,22 @@ def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callabl
     ordered = name not in ("eq", "ne")
 
     def operator(input: Any, other: Any) -> Any:
+        x = input._array
+        kind = x.dtype
+        if (kind is FLOAT32 or kind is FLOAT64) and type(x) is np.ndarray:
+            y: Any = None
+            if isinstance(other, Tensor):
+                y = other._array
+            elif type(other) is float or type(other) is int:
+                y = number(other, kind) if other else zero_of(x)
+            if y is not None and y.dtype is kind:
+                try:
+                    return wrap(ufunc(x, y))
+                except ValueError:
+                    raise broadcast_error(x.shape, y.shape) from None
+        return carefully(input, other)
+
+    def carefully(input: Any, other: Any) -> Any:
         if type(other) in (list, tuple) and not ordered:
             return NotImplemented  # `x == []` asks whether it is one, and is False
         values = _values(input, other)

@@ -31,7 +31,7 @@ def _divided(operation: Op, a: Any, b: Any) -> Any:
         first = wrap(np.asarray(first, kind))
     if not isinstance(second, Tensor):
         second = np.asarray(second, kind)[()]
-    return broadcasting(operation, first, second)
+    return broadcasting(operation, (first, second))
 
 
 def _check_zero(a: Any, b: Any) -> None:

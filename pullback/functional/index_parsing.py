@@ -16,6 +16,7 @@ from ..tensor import Tensor
 
 ndarray = np.ndarray
 FULL = slice(None)
+_BOUNDS = (int, type(None))
 _NOT_NUMBERS = (slice, list, tuple, Tensor, np.ndarray)
 
 
@@ -35,7 +36,7 @@ def parse_basic(index: tuple[Any, ...], shape: tuple[Any, ...]) -> tuple[Any, ..
     ndim = len(shape)
     dim = 0
     ellipsis = False
-    for position, part in enumerate(index):
+    for part in index:
         kind = type(part)
         if kind is int:
             if dim >= ndim or not -shape[dim] <= part < shape[dim]:
@@ -43,11 +44,10 @@ def parse_basic(index: tuple[Any, ...], shape: tuple[Any, ...]) -> tuple[Any, ..
             parts.append(part)
             dim += 1
         elif kind is slice:
-            step = part.step
-            if step is not None and (type(step) is not int or step == 0):
+            start, stop, step = part.start, part.stop, part.step
+            if dim >= ndim or type(start) not in _BOUNDS or type(stop) not in _BOUNDS:
                 return None
-            start, stop = part.start, part.stop
-            if dim >= ndim or type(start) not in (int, type(None)) or type(stop) not in (int, type(None)):
+            if step is not None and (type(step) is not int or step == 0):
                 return None
             whole = not start and (stop is None or stop >= shape[dim]) and (step is None or step == 1)
             parts.append(FULL if whole else part)
@@ -56,11 +56,11 @@ def parse_basic(index: tuple[Any, ...], shape: tuple[Any, ...]) -> tuple[Any, ..
             parts.append(None)
         elif part is Ellipsis and not ellipsis:
             ellipsis = True
-            used = dim + sum(other is not None for other in index[position + 1 :])
-            if used > ndim:
+            skipped = ndim + 1 - sum([other is not None for other in index])  # dims that no other part is about
+            if skipped < 0:
                 return None
-            parts.extend([FULL] * (ndim - used))
-            dim += ndim - used
+            parts += [FULL] * skipped
+            dim += skipped
         else:
             return None
     while parts and parts[-1] is FULL:

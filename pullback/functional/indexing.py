@@ -43,8 +43,11 @@ def getitem(x: Tensor, index: Any) -> Tensor:
                 raise out_of_bounds(index, array.shape) from None
         if kind is slice and array.ndim:
             start, stop, step = index.start, index.stop, index.step
-            if step is None and (start is None or type(start) is int) and (stop is None or type(stop) is int):
-                return view_of(slice_, x, {"index": (index,)}, array[index])
+            if (start is None or type(start) is int) and (stop is None or type(stop) is int):
+                if step is None or type(step) is int and step > 1:
+                    return view_of(slice_, x, {"index": (index,)}, array[index])
+        if index is None:
+            return view_of(shapes.insert, x, {"index": (None,)}, array[None])
     if kind is tuple or kind is slice or index is None:
         basic = parse_basic(index if kind is tuple else (index,), array.shape)
         if basic is not None:

@@ -16,7 +16,7 @@ from ..autograd.tape import apply, wrap
 from ..autograd.view_making import views_of
 from ..autograd.views import refresh
 from ..notices import warn_user
-from ..ops import rearranging
+from ..ops import rearranging, splitting
 from ..ops import shape as ops
 from ..tensor import Tensor, anchor_of
 from . import shape as shapes
@@ -49,8 +49,15 @@ def split(
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={piece}")
     if piece == 0 and size != 0:
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
-    bounds = tuple([(i, min(i + piece, size)) for i in range(0, size, piece)]) if size else ((0, 0),)
-    return views_of(ops.split, input, {"axis": axis, "bounds": bounds})
+    return _cut(input, axis, size, piece)
+
+
+def _cut(input: Tensor, axis: int, size: int, piece: int) -> tuple[Tensor, ...]:
+    """Views of pieces of one size; the last may be smaller."""
+    bounds = [(start, start + piece) for start in range(0, size, piece)] if size else [(0, 0)]
+    if bounds[-1][1] != size:
+        bounds[-1] = (bounds[-1][0], size)
+    return views_of(splitting.split, input, {"axis": axis, "bounds": tuple(bounds)})
 
 
 @public()
@@ -71,7 +78,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
             f"{axis}), but got split_sizes={sizes}"
         )
     bounds = tuple((stop - n, stop) for n, stop in zip(sizes, accumulate(sizes), strict=True))
-    return views_of(ops.split_sizes, input, {"axis": axis, "bounds": bounds})
+    return views_of(splitting.split_sizes, input, {"axis": axis, "bounds": bounds})
 
 
 @public(wrap=False)
@@ -82,11 +89,11 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    size = shape[wrap_dim(dim, len(shape))]
-    piece = -(-size // chunks)
-    if piece == 0:
+    axis = wrap_dim(dim, len(shape))
+    size = shape[axis]
+    if size == 0:
         return split_with_sizes(input, [0] * chunks, dim)
-    return split(input, piece, dim)
+    return _cut(input, axis, size, -(-size // chunks))
 
 
 @public()

@@ -10,12 +10,24 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import wrap
-from ..dtypes import FLOAT, INTEGER, default_dtype, dtype, from_numpy_dtype, number_in, result_dtype, scalar_dtype
+from ..constants import FLOAT32, FLOAT64, number
+from ..dtypes import (
+    FLOAT,
+    INTEGER,
+    LARGEST_HALF,
+    default_dtype,
+    dtype,
+    from_numpy_dtype,
+    number_in,
+    result_dtype,
+    scalar_dtype,
+)
 from ..ops.casting import cast
 from ..tensor import Tensor
 from .refusals import must_be_sizes, must_be_tensor
 
 NUMBERS: tuple[Any, ...] = (int, float, complex)  # bool is an int
+_PLAIN = (float, int)
 
 
 def as_tensor(value: Any, name: str = "input", function: str | None = None) -> Tensor:
@@ -117,6 +129,8 @@ def float_operand(value: Any, name: str = "input", function: str | None = None) 
 def number_tensor(value: Any, like: Tensor) -> Tensor:
     """A Python number as a 0-d tensor in the dtype of another."""
     kind = like._array.dtype
+    if (kind is FLOAT32 or kind is FLOAT64) and type(value) in _PLAIN and -LARGEST_HALF < value < LARGEST_HALF:
+        return wrap(number(value, kind) if value else np.array(value, kind))
     return wrap(np.asarray(number_in(value, kind) if isinstance(value, (int, float)) else value, kind))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.tape import apply, apply_unary, wrap
+from ..autograd.tape import apply, apply_unary, binary, wrap
 from ..autograd.views import in_place
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import complex128, float64, number_in
@@ -28,7 +28,6 @@ from .checks import (
     need_tensor,
     not_implemented_for,
     of_one_float,
-    together,
     warn_of_older_form,
 )
 from .operands import NUMBERS, as_tensor, operand, promote, result_type
@@ -41,13 +40,18 @@ def _of_tensors(
 ) -> Callable:
     """A function that takes tensors only; `refused` are the kinds of dtype it is not defined for."""
 
-    def function(input: Any, other: Any) -> Tensor:
-        if of_one_float(input, other):
-            return together(op, input, other)
+    def carefully(input: Any, other: Any) -> Tensor:
         a, b = need_tensor(input, name), need_tensor(other, name, "other", 2)
         if refused:
             _refuse(name, refused, a, b)
         return apply_to_both(op, a, b, floating=floating)
+
+    quickly = binary(op, carefully)
+
+    def function(input: Any, other: Any) -> Tensor:
+        if isinstance(input, Tensor) and isinstance(other, Tensor):
+            return quickly(input, other)
+        return carefully(input, other)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -114,7 +118,7 @@ def heaviside(input: Any, values: Any) -> Tensor:
     if x._array.dtype.kind in "biu":
         array = x._array
         return wrap(np.where(array == 0, at_zero._array, array > 0).astype(array.dtype))
-    return broadcasting(pairs.heaviside, x, at_zero)
+    return broadcasting(pairs.heaviside, (x, at_zero))
 
 
 def _precise(input: Any, exponent: Any) -> dtype_type:
@@ -181,6 +185,7 @@ lcm: Callable[..., Any] = _of_integers("lcm", np.lcm, doc="The least common mult
 _BOUNDS = (float, int, type(None))
 _PLAIN = (float, int)
 _REAL = (FLOAT32, FLOAT64)
+BOOL = np.dtype(bool)
 
 
 @public("clip", in_place=True, out=True)
@@ -204,8 +209,8 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
         return apply(pointwise.clamp_scalar, (x,), {"minimum": low, "maximum": high})
     bounds = [bound if isinstance(bound, Tensor) else wrap(np.asarray(bound, x._array.dtype)) for bound in bounds]
     if len(bounds) == 2:
-        return broadcasting(pointwise.clamp_between, x, *bounds)
-    return broadcasting(pointwise.clamp_below if max is None else pointwise.clamp_above, x, bounds[0])
+        return broadcasting(pointwise.clamp_between, (x, *bounds))
+    return broadcasting(pointwise.clamp_below if max is None else pointwise.clamp_above, (x, bounds[0]))
 
 
 @public(in_place=True, out=True)
@@ -244,18 +249,20 @@ def _clamp_operands(name: str, input: Any, bound: Any) -> tuple[Any, Any]:
 @public(in_place=True, out=True)
 def lerp(input: Any, end: Any, weight: Any) -> Tensor:
     """`input + weight * (end - input)`."""
+    if of_one_float(input, end) and type(weight) is float:
+        return broadcasting(pairs.lerp_scalar, (input, end), {"weight": weight})
     start, end = need_tensor(input, "lerp"), need_tensor(end, "lerp", "end", 2)
     if start._array.dtype.kind in "biu":
         raise not_implemented_for("lerp_kernel_scalar", start)
     if start._array.dtype != end._array.dtype:
         raise RuntimeError(f"expected dtype {start.dtype!r} for `end` but got dtype {end.dtype!r}")
     if not isinstance(weight, Tensor):
-        return broadcasting(pairs.lerp_scalar, start, end, weight=weight)
+        return broadcasting(pairs.lerp_scalar, (start, end), {"weight": weight})
     if start._array.dtype != weight._array.dtype:
         if not weight._array.ndim and not weight.requires_grad:  # as a number, which has no precision of its own
-            return broadcasting(pairs.lerp_scalar, start, end, weight=weight.item())
+            return broadcasting(pairs.lerp_scalar, (start, end), {"weight": weight.item()})
         raise RuntimeError(f"expected dtype {start.dtype!r} for `weight` but got dtype {weight.dtype!r}")
-    return broadcasting(pairs.lerp, start, end, weight)
+    return broadcasting(pairs.lerp, (start, end, weight))
 
 
 @public(in_place=True, out=True)
@@ -269,7 +276,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1
         value = value.item()
     if x._array.dtype.kind in "iu":
         value = number_in(int(value), x._array.dtype)
-    return broadcasting(pairs.addcmul, x, a, b, value=value)
+    return broadcasting(pairs.addcmul, (x, a, b), {"value": value})
 
 
 @public(in_place=True, out=True)
@@ -285,7 +292,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1
             "division of tensor1 and tensor2. Write input + value * torch.trunc(tensor1 / tensor2), or convert to "
             "floats."
         )
-    return broadcasting(pairs.addcdiv, x, a, b, value=value)
+    return broadcasting(pairs.addcdiv, (x, a, b), {"value": value})
 
 
 def _add_product(x: np.ndarray, a: Any, b: Any, /, value: Any = 1) -> None:
@@ -325,13 +332,13 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         from .searching import nonzero
 
         return nonzero(condition, as_tuple=True)
-    if isinstance(condition, Tensor) and condition._array.dtype.kind == "b":
+    if isinstance(condition, Tensor) and condition._array.dtype is BOOL:
         if of_one_float(input, other):
-            return broadcasting(pointwise.where, condition, input, other)
+            return broadcasting(pointwise.where, (condition, input, other))
         if isinstance(input, Tensor) and type(other) in _PLAIN and input._array.dtype in _REAL:
-            return broadcasting(pointwise.where, condition, input, _number(other, input._array.dtype))
+            return broadcasting(pointwise.where, (condition, input, _number(other, input._array.dtype)))
         if isinstance(other, Tensor) and type(input) in _PLAIN and other._array.dtype in _REAL:
-            return broadcasting(pointwise.where, condition, _number(input, other._array.dtype), other)
+            return broadcasting(pointwise.where, (condition, _number(input, other._array.dtype), other))
     a, b = promote(operand(input), operand(other))
     condition = as_tensor(condition)
     kind = condition._array.dtype
@@ -343,7 +350,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         common = result_type(operand(input), operand(other)).numpy
         a, b = (value if isinstance(value, Tensor) else wrap(np.asarray(value, common)) for value in (a, b))
-    return broadcasting(pointwise.where, mask, a, b)
+    return broadcasting(pointwise.where, (mask, a, b))
 
 
 def _number(value: float, kind: np.dtype) -> Tensor:
@@ -373,12 +380,12 @@ def _parts(function: str, first: Any, second: Any, names: tuple[str, str]) -> tu
 
 def complex(real: Any, imag: Any, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from real and imaginary parts."""
-    return _into(broadcasting(pointwise.make_complex, *_parts("complex", real, imag, ("real", "imag"))), out, "complex")
+    return _into(broadcasting(pointwise.make_complex, _parts("complex", real, imag, ("real", "imag"))), out, "complex")
 
 
 def polar(abs: Any, angle: Any, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their size and angle."""
-    return _into(broadcasting(pointwise.polar, *_parts("polar", abs, angle, ("abs", "angle"))), out, "polar")
+    return _into(broadcasting(pointwise.polar, _parts("polar", abs, angle, ("abs", "angle"))), out, "polar")
 
 
 def _into(result: Tensor, out: Tensor | None, function: str) -> Tensor:

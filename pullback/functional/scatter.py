@@ -322,6 +322,9 @@ def _broadcast_mask(input: Tensor, mask: Tensor, function: str) -> None:
         raise broadcast_error(input._array.shape, mask._array.shape) from None
 
 
+_VALUES = (*NUMBERS, np.generic)
+
+
 @public()
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with one value where the mask is true."""
@@ -354,7 +357,7 @@ def _masked_fill_plan(input: Tensor, mask: Tensor, value: Any) -> tuple:
         return indexing.masked_fill_from, value
     if isinstance(value, complex) and input._array.dtype.kind != "c":
         raise RuntimeError("value cannot be converted to type float without overflow: it is complex")
-    if not isinstance(value, (*NUMBERS, np.generic)):
+    if not isinstance(value, _VALUES):
         raise invalid_combination("masked_fill", mask, value, wanted=ONE_VALUE)
     return indexing.masked_fill, number_tensor(value, input)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..dtypes import dtype as dtype_type
 from ..ops import shape as ops
 from ..ops.casting import clone as clone_op
 from ..ops.casting import clone_contiguous
+from ..ops.splitting import unbind as unbind_op
 from ..size import Size
 from ..tensor import Tensor
 from .operands import sizes_of, wrap_dim, wrap_dims
@@ -181,18 +183,21 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 @public(wrap=False)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge the dims from `start_dim` to `end_dim` into one."""
-    shape = input._array.shape
+    array = input._array
+    shape = array.shape
     ndim = len(shape)
     if ndim == 0:
         wrap_dim(start_dim, 0), wrap_dim(end_dim, 0)
         return reshape(input, (1,))
-    start, end = wrap_dim(start_dim, ndim), wrap_dim(end_dim, ndim)
+    if type(start_dim) is not int or type(end_dim) is not int or not -1 <= start_dim < ndim or not -1 <= end_dim < ndim:
+        start_dim, end_dim = wrap_dim(start_dim, ndim), wrap_dim(end_dim, ndim)
+    start = start_dim if start_dim >= 0 else ndim - 1
+    end = end_dim if end_dim >= 0 else ndim - 1
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if start == end:
         return input
     sizes = (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :])
-    array = input._array
     if type(array) is ndarray and array.flags.c_contiguous:
         return view_of(reshape_op, input, {"shape": sizes}, array.reshape(sizes))
     return reshape(input, sizes)
@@ -254,6 +259,7 @@ def permuted(op: Any, input: Tensor, axes: tuple[Any, ...]) -> Tensor:
     return apply(op, (input,), {"axes": axes})
 
 
+@lru_cache(maxsize=256, typed=True)
 def swapped_axes(ndim: int, dim0: Any, dim1: Any) -> tuple[Any, ...]:
     """All axes in order, but for two that are exchanged."""
     first, second = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
@@ -455,4 +461,4 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     ndim = input._array.ndim
     if not ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return views_of(ops.unbind, input, {"axis": wrap_dim(dim, ndim)})
+    return views_of(unbind_op, input, {"axis": wrap_dim(dim, ndim)})

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, Plan
+from ..constants import FLOAT32, FLOAT64, number
 from ..quiet import restore, silence
 
 
@@ -51,7 +52,19 @@ def fused(
     return Fused(node_name, forward, inputs=inputs, rules={}, joint=joint, batch=batch, outputs=0)
 
 
+_ZERO, _ZERO_DOUBLE = number(0, FLOAT32), number(0, FLOAT64)
+
+
+def zero_of(x: Any) -> Any:
+    """0 as an array of the dtype of a real array, for which NumPy takes half as long as for the number."""
+    kind = x.dtype
+    return _ZERO if kind is FLOAT32 else _ZERO_DOUBLE if kind is FLOAT64 else 0
+
+
 _BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+
+
+_MANY = 4096  # elements from which a mask is worth applying to bits
 
 
 def keep(mask: Any, g: Any) -> Any:
@@ -60,12 +73,17 @@ def keep(mask: Any, g: Any) -> Any:
     NumPy's `where` branches on each element, and waits ten times as long when the mask is irregular; on large arrays
     the mask is applied to the bits instead, which is also right for nan and infinities.
     """
-    if type(mask) is np.ndarray and type(g) is np.ndarray and g.size >= 4096 and mask.shape == g.shape:
+    if type(mask) is np.ndarray and type(g) is np.ndarray and g.size >= _MANY and mask.shape == g.shape:
         kind = _BITS.get(g.dtype)
         if kind is not None and g.strides[-1] == g.itemsize:
             bits = np.negative(mask.view(np.int8), dtype=kind)
             return np.bitwise_and(bits, g.view(kind), out=bits).view(g.dtype)
-    return np.where(mask, g, 0)
+    return np.where(mask, g, zero_of(g))
+
+
+def drop(mask: Any, g: Any) -> Any:
+    """`g` where the mask is False, 0 elsewhere."""
+    return keep(~mask, g) if type(g) is np.ndarray and g.size >= _MANY else np.where(mask, zero_of(g), g)
 
 
 def is_half(dtype: Any) -> bool:

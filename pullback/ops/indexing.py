@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from .fusing import drop, keep
 from .striding import in_order
 
 
@@ -136,7 +137,7 @@ pick.keeps_params = put.keeps_params = True
 
 
 def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    return in_order(np.where(mask, np.asarray(value).astype(x.dtype, copy=False), x))
+    return in_order(np.where(mask, value if value.dtype is x.dtype else np.asarray(value).astype(x.dtype), x))
 
 
 def write_masked(out: Any, mask: Any, value: Any) -> None:
@@ -145,7 +146,7 @@ def write_masked(out: Any, mask: Any, value: Any) -> None:
 
 
 def _unmasked(g: Any, mask: Any) -> Any:
-    return np.where(mask, 0, g)
+    return drop(mask, g)
 
 
 masked_fill: Op = op("MaskedFillBackward0", _masked_fill, kind="elementwise_pull", x=_unmasked, mask=None, value=None)
@@ -155,5 +156,5 @@ masked_fill_from: Op = op(
     kind="elementwise_pull",
     x=_unmasked,
     mask=None,
-    value=lambda g, mask: np.sum(np.where(mask, g, 0)),
+    value=lambda g, mask: np.sum(keep(mask, g)),
 )

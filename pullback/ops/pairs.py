@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, conjugate, linear, op
-from ..constants import FLOAT32, number
+from ..constants import FLOAT32, FLOAT64, number
 from .pointwise import flat, sigmoid
 
 # --- division with rounding ---
@@ -145,8 +145,11 @@ def _lerp(a: Any, b: Any, weight: Any) -> Any:
         wide = weight if isinstance(weight, (float, complex, int)) else weight.astype(np.float32)
         return _lerp(a.astype(np.float32), b.astype(np.float32), wide).astype(a.dtype)
     if isinstance(weight, (float, complex, int)):
-        if a.dtype is FLOAT32 and type(weight) is float:
-            weight = number(weight, FLOAT32).item()  # as torch has it: 1 - weight is of the rounded weight
+        kind = a.dtype
+        if type(weight) is float and (kind is FLOAT32 or kind is FLOAT64):
+            share = number(weight, kind)
+            weight = share.item()  # as torch has it: 1 - weight is of the rounded weight
+            return a + share * (b - a) if -0.5 < weight < 0.5 else b - (b - a) * number(1 - weight, kind)
         out = a + weight * (b - a) if abs(weight) < 0.5 else b - (b - a) * (1 - weight)
         return out if out.dtype is a.dtype else out.astype(a.dtype)
     near_start = np.abs(weight) < 0.5

@@ -16,7 +16,7 @@ from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import finfo, from_numpy_dtype, number_in
 from ..kernels import rectifier
 from ..quiet import restore, silence
-from .fusing import fused, keep
+from .fusing import drop, fused, keep, zero_of
 
 _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
 
@@ -399,12 +399,13 @@ nan_to_num: Op = op(
 
 
 def _relu(x: Any) -> Any:
-    if x.dtype.kind in "bc":
-        what = "Boolean" if x.dtype.kind == "b" else "Complex"
+    kind = x.dtype
+    if kind is FLOAT32 or kind is FLOAT64:
+        return np.maximum(x, zero_of(x)) if x.size < rectifier.LARGE or type(x) is not np.ndarray else rectifier.rectified(x)
+    if kind.kind in "bc":
+        what = "Boolean" if kind.kind == "b" else "Complex"
         raise RuntimeError(f"{what} inputs not supported for relu")
-    if type(x) is np.ndarray and x.size >= rectifier.LARGE and x.dtype in rectifier.BITS:
-        return rectifier.rectified(x)
-    return np.maximum(x, x.dtype.type(0))
+    return np.maximum(x, kind.type(0))
 
 
 def _relu_pullback(g: Any, out: Any) -> Any:
@@ -412,7 +413,7 @@ def _relu_pullback(g: Any, out: Any) -> Any:
     plain = type(g) is np.ndarray is type(out) and g.shape == out.shape
     if plain and g.size >= rectifier.LARGE and g.dtype in rectifier.BITS:
         return rectifier.rectified_backward(g, out)
-    return keep(~(out <= 0), g)
+    return drop(out <= zero_of(out), g)
 
 
 relu: Op = op("ReluBackward0", _relu, kind="elementwise_pull", x=_relu_pullback)
@@ -421,47 +422,53 @@ maximum: Op = op(
     "MaximumBackward0",
     np.maximum,
     kind="elementwise_pull",
-    a=lambda g, a, b: g * _share(a, b),
-    b=lambda g, a, b: g * _share(b, a),
+    a=lambda g, b, a: _share(g, a < b, a == b),
+    b=lambda g, b, a: _share(g, a > b, a == b),
 )
 minimum: Op = op(
     "MinimumBackward0",
     np.minimum,
     kind="elementwise_pull",
-    a=lambda g, a, b: g * _share(b, a),
-    b=lambda g, a, b: g * _share(a, b),
+    a=lambda g, b, a: _share(g, a > b, a == b),
+    b=lambda g, b, a: _share(g, a < b, a == b),
 )
 
 
-def _share(winner: Any, other: Any) -> Any:
-    """1 where the first is larger, a half where they tie, 0 elsewhere."""
-    return np.where(winner == other, 0.5, np.where(winner > other, 1.0, 0.0))
+def _share(g: Any, lost: Any, tied: Any) -> Any:
+    """Nothing where the other won, a half where they tie, all elsewhere: where one is NaN, both get it."""
+    return drop(lost, np.where(tied, g * 0.5, g))
 
 
 def _clamp(x: Any, minimum: Any, maximum: Any) -> Any:
-    out = x if minimum is None else np.maximum(x, _bound(minimum, x))
-    if maximum is not None:
-        out = np.minimum(out, _bound(maximum, x))
+    low, high = _bound(minimum, x), _bound(maximum, x)
+    out = x if low is None else np.maximum(x, low)
+    if high is not None:
+        out = np.minimum(out, high)
     return out if x.dtype.kind != "V" else out.astype(x.dtype, copy=False)
 
 
 def _bound(value: Any, x: Any) -> Any:
     """A number as an array, which NumPy takes half as long for."""
     kind = x.dtype
-    return number(value, kind) if value and type(value) is float and (kind is FLOAT32 or kind is FLOAT64) else value
+    if value is None or kind is not FLOAT32 and kind is not FLOAT64:
+        return value
+    if value:
+        return number(value, kind)
+    return zero_of(x) if math.copysign(1, value) > 0 else value
 
 
 def _inside(x: Any, minimum: Any, maximum: Any) -> Any:
-    if maximum is None:
-        return x >= minimum
-    return x <= maximum if minimum is None else (x >= minimum) & (x <= maximum)
+    low, high = _bound(minimum, x), _bound(maximum, x)
+    if high is None:
+        return x >= low
+    return x <= high if low is None else (x >= low) & (x <= high)
 
 
 clamp_scalar: Op = op(
     "ClampBackward1",
     _clamp,
     kind="elementwise_pull",
-    x=lambda g, x, minimum, maximum: np.where(_inside(x, minimum, maximum), g, 0),
+    x=lambda g, x, minimum, maximum: keep(_inside(x, minimum, maximum), g),
 )
 clamp_min_scalar: Op = op("ClampMinBackward0", _clamp, kind="elementwise_pull", x=clamp_scalar.rules["x"])
 clamp_max_scalar: Op = op("ClampMaxBackward0", _clamp, kind="elementwise_pull", x=clamp_scalar.rules["x"])
@@ -469,23 +476,23 @@ clamp_min: Op = op(
     "ClampMinBackward1",
     np.maximum,
     kind="elementwise_pull",
-    a=lambda g, a, b: np.where(a >= b, g, 0),
-    b=lambda g, a, b: np.where(a < b, g, 0),
+    a=lambda g, a, b: keep(a >= b, g),
+    b=lambda g, a, b: keep(a < b, g),
 )
 clamp_max: Op = op(
     "ClampMaxBackward1",
     np.minimum,
     kind="elementwise_pull",
-    a=lambda g, a, b: np.where(a <= b, g, 0),
-    b=lambda g, a, b: np.where(a > b, g, 0),
+    a=lambda g, a, b: keep(a <= b, g),
+    b=lambda g, a, b: keep(a > b, g),
 )
 clamp_between: Op = op(
     "ClampBackward0",
     lambda x, low, high: np.minimum(np.maximum(x, low), high),
     kind="elementwise_pull",
-    x=lambda g, x, low, high: np.where((x >= low) & (x <= high), g, 0),
-    low=lambda g, x, low, high: np.where((low < high) & (x < low), g, 0),
-    high=lambda g, x, low, high: np.where((high < low) | (x > high), g, 0),
+    x=lambda g, x, low, high: keep((x >= low) & (x <= high), g),
+    low=lambda g, x, low, high: keep((low < high) & (x < low), g),
+    high=lambda g, x, low, high: keep((high < low) | (x > high), g),
 )
 clamp_below: Op = op(
     "ClampBackward0", np.maximum, kind="elementwise_pull", a=clamp_min.rules["a"], b=clamp_min.rules["b"]
@@ -497,23 +504,23 @@ fmax: Op = op(
     "FmaxBackward0",
     np.fmax,
     kind="elementwise_pull",
-    a=lambda g, a, b: np.where((a >= b) | np.isnan(b), g, 0),
-    b=lambda g, a, b: np.where((a >= b) | np.isnan(b), 0, g),
+    a=lambda g, a, b: keep((a >= b) | np.isnan(b), g),
+    b=lambda g, a, b: drop((a >= b) | np.isnan(b), g),
 )
 fmin: Op = op(
     "FminBackward0",
     np.fmin,
     kind="elementwise_pull",
-    a=lambda g, a, b: np.where((a <= b) | np.isnan(b), g, 0),
-    b=lambda g, a, b: np.where((a <= b) | np.isnan(b), 0, g),
+    a=lambda g, a, b: keep((a <= b) | np.isnan(b), g),
+    b=lambda g, a, b: drop((a <= b) | np.isnan(b), g),
 )
 where: Op = op(
     "WhereBackward0",
     np.where,
     kind="elementwise_pull",
     condition=None,
-    a=lambda g, condition: np.where(condition, g, 0),
-    b=lambda g, condition: np.where(condition, 0, g),
+    a=lambda g, condition: keep(condition, g),
+    b=lambda g, condition: drop(condition, g),
 )
 
 # --- filling: the old value is forgotten ---

@@ -167,8 +167,10 @@ def _softmax(x: Any, axis: int) -> Any:
     x = in_order(x)
     if x.size >= _LARGE or x.dtype.itemsize == 2:
         return _kernels().softmax(x, axis=axis)
-    shifted = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
-    return shifted / _sum(shifted, (axis,), True)
+    flat = x.ravel()
+    # If the sum of squares is below 80 squared, no exponential overflows or vanishes, and the largest need not be found.
+    powers = np.exp(x if flat.dot(flat) < 6400 else x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
+    return powers / _sum(powers, (axis,), True)
 
 
 def _softmax_pull(g: Any, out: Any, axis: int) -> Any:
@@ -220,24 +222,36 @@ log_softmax.takes_picked = True
 # --- extrema ---
 
 
+def _shared(g: Any, winners: Any, axis: tuple) -> Any:
+    """A cotangent, shared equally among ties."""
+    if type(winners) is np.ndarray and type(g) is np.ndarray:
+        mask = winners.astype(g.dtype)
+        return g * mask / _sum(mask, axis, True)
+    return g * winners / np.sum(winners, axis=axis, keepdims=True)
+
+
 def _extreme_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any) -> Any:
-    """Shared equally among ties."""
-    winners = (x == unkeep(out, axis, keepdims)) | (np.isnan(x) & np.isnan(unkeep(out, axis, keepdims)))
-    return np.where(winners, unkeep(g, axis, keepdims) / np.sum(winners, axis=axis, keepdims=True), 0)
+    """NaN where the result is: nothing equals it."""
+    return _shared(unkeep(g, axis, keepdims), x == unkeep(out, axis, keepdims), axis)
+
+
+def _whole_extreme_pullback(g: Any, x: Any, out: Any, axis: tuple) -> Any:
+    """If the result is NaN, shared among all that are."""
+    return _shared(g, (x == out) | (np.isnan(x) & np.isnan(out)), axis)
 
 
 def _amax(x: Any, axis: tuple, keepdims: Any) -> Any:
-    return in_order(np.maximum.reduce(x, axis=axis, keepdims=keepdims))
+    return in_order(np.maximum.reduce(x, axis, None, None, keepdims))
 
 
 def _amin(x: Any, axis: tuple, keepdims: Any) -> Any:
-    return in_order(np.minimum.reduce(x, axis=axis, keepdims=keepdims))
+    return in_order(np.minimum.reduce(x, axis, None, None, keepdims))
 
 
 amax: Op = op("AmaxBackward0", _amax, x=_extreme_pullback)
 amin: Op = op("AminBackward0", _amin, x=_extreme_pullback)
-max_all: Op = op("MaxBackward1", _amax, x=_extreme_pullback)
-min_all: Op = op("MinBackward1", _amin, x=_extreme_pullback)
+max_all: Op = op("MaxBackward1", _amax, x=_whole_extreme_pullback)
+min_all: Op = op("MinBackward1", _amin, x=_whole_extreme_pullback)
 
 aminmax: Op = op(
     "AminmaxBackward0",

@@ -1,7 +1,8 @@
-"""Operations that only move elements and share memory: reshaping, permuting, slicing, splitting. All linear.
+"""Operations that only move elements and share memory: reshaping, permuting, slicing. All linear.
 
 Axes are non-negative and shapes complete by the time they get here (`functional/shape.py` sees to that). Views with
-free strides are in `striding.py`, joining and copies in another order in `rearranging.py`.
+free strides are in `striding.py`, several views at once in `splitting.py`, joining and copies in another order in
+`rearranging.py`.
 """
 
 from __future__ import annotations
@@ -70,11 +71,11 @@ def _expand(x: Any, shape: tuple) -> Any:
     if x.shape == shape:
         return x[...]
     x = np.asarray(x)
-    extra = len(shape) - x.ndim
-    strides = (0,) * extra + tuple(
-        [stride if size == want else 0 for size, want, stride in zip(x.shape, shape[extra:], x.strides, strict=True)]
-    )
-    return view_at(x, shape, strides)
+    sizes, strides = x.shape, x.strides
+    extra = len(shape) - len(sizes)
+    if sizes != shape[extra:]:
+        strides = tuple([step if size == want else 0 for size, want, step in zip(sizes, shape[extra:], strides, strict=True)])
+    return view_at(x, shape, (0,) * extra + strides)
 
 
 expand: Op = linear("ExpandBackward0", _expand, view=True, x=lambda g, x_shape: sum_to(g, x_shape))
@@ -211,43 +212,3 @@ unfold: Op = linear(
     view=True,
     x=lambda g, x_shape, axis, size, step: fold(g, shape=x_shape, axis=axis, size=size, step=step),
 )
-
-# --- several views at once ---
-
-
-def _pieces(x: Any, axis: int, bounds: tuple) -> tuple:
-    lead = (slice(None),) * axis
-    return tuple(x[(*lead, slice(start, stop))] for start, stop in bounds)
-
-
-def _join(g: tuple, axis: int) -> tuple:
-    from .rearranging import concatenate
-
-    return (concatenate(*g, axis=axis),)
-
-
-def _piece_step(params: dict, number: int, shape: tuple) -> tuple:
-    lead = (slice(None),) * params["axis"]
-    return slice_, {"index": (*lead, slice(*params["bounds"][number]))}
-
-
-split: Op = linear("SplitBackward0", _pieces, view=True, outputs=0, inputs=("x",), joint=_join)
-split_sizes: Op = linear("SplitWithSizesBackward0", _pieces, view=True, outputs=0, inputs=("x",), joint=_join)
-split.output_step = split_sizes.output_step = _piece_step  # type: ignore[attr-defined]
-
-
-def _unbind(x: Any, axis: int) -> tuple:
-    lead = (slice(None),) * axis
-    return tuple(x[(*lead, i, ...)] for i in range(x.shape[axis]))
-
-
-def _bind(g: tuple, axis: int) -> tuple:
-    from .rearranging import stack
-
-    return (stack(*g, axis=axis),)
-
-
-unbind: Op = linear("UnbindBackward0", _unbind, view=True, outputs=0, inputs=("x",), joint=_bind)
-unbind.output_step = lambda params, number, shape: (  # type: ignore[attr-defined]
-    select, {"index": (*(slice(None),) * params["axis"], number)},
-)  # fmt: skip

@@ -185,6 +185,20 @@ def test_gradients_where_torch_chooses_one(expression, given):
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
+NAN = float("nan")
+OF_NAN = """t.maximum(x, y)|t.minimum(x, y)|t.fmax(x, y)|t.fmin(x, y)|x.max()|x.min()|x.max(1)[0]|x.amax()|x.amax(1)|x.amin(0)
+|t.aminmax(x, dim=1)[0]|x.relu()|x.clamp(0, 1)|x.clamp(y, x)|t.where(x > 0, x, y)|x.masked_fill(x > 0, 1.0)"""
+
+
+@pytest.mark.parametrize("expression", OF_NAN.replace("\n", "").split("|"))
+def test_gradients_of_nan(expression):
+    """Both operands of an extremum get the gradient where one is NaN; what equals no maximum gets NaN."""
+    values = ([[1.0, NAN, 2], [0, 0, 1], [NAN, 3, 3]], [[NAN, NAN, 2.0], [0, 1, NAN], [1, 3, 2]])
+    want, got = (gradients(t, expression, values) for t in (torch, pullback))
+    for found, expected in zip(got, want, strict=True):
+        np.testing.assert_allclose(found, expected)
+
+
 CONSTANT = "sign floor ceil trunc round zero_ fill_ bernoulli_".split()
 
 

@@ -25,7 +25,7 @@ DOCS_STAMP := $(VENV)/.stamp-docs
 .PHONY: help demo test third-party conformance lint types bench docs clean
 
 help:
-	@sed -n '3,7s/^#  *//p' Makefile
+	@sed -n '3,8s/^#  *//p' Makefile
 
 $(VENV_STAMP):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Pullback needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
@@ -83,6 +83,7 @@ types: $(DEV_STAMP)
 
 bench: $(ORACLE_STAMP)
 	$(BIN)/python -m benchmarks --write benchmarks/results.md $(BENCH_FLAGS)
+	$(BIN)/python -m tools.figures
 	$(BIN)/python -m benchmarks.calls --write benchmarks/calls.md
 
 docs: $(DOCS_STAMP)

@@ -35,7 +35,7 @@ def with_figures(text: str) -> str:
     times = {name: [readable(float(part.replace(",", ""))) for part in parts] for name, *parts in measured}
     for label, workload in ROWS.items():
         row = f"| {label} | {' | '.join(times[workload])} |"
-        text, count = re.subn(rf"^\| {re.escape(label)} \|.*$", lambda _, row=row: row, text, flags=re.MULTILINE)
+        text, count = re.subn(rf"^\| {re.escape(label)} \|.*$", row, text, flags=re.MULTILINE)
         if count != 1:
             raise KeyError(f"the README has {count} rows for {label!r}")
     return text

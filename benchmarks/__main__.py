@@ -40,7 +40,7 @@ def worker(library: str) -> None:
             else:
                 assert step is not None
                 answer = {"time": timed(step, max(1, int(request["slice"] / max(estimate, 1e-9))))}
-        except Exception as error:  # noqa: BLE001 - told to the driver, which goes on
+        except Exception as error:  # told to the driver, which goes on
             answer = {"error": f"{type(error).__name__}: {error}"[:200]}
         print(json.dumps(answer), flush=True)
 

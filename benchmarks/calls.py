@@ -298,7 +298,7 @@ def calls() -> list[tuple[str, str, tuple[str, ...]]]:
 
 def function_of(expression: str, names: Namespace, mode: str) -> Callable[[], Any]:
     """A function that makes the call once, and in the last mode sends ones back from its (first) result."""
-    call: Callable[[], Any] = eval(f"lambda: {expression}", names)  # noqa: S307 - lines of this file
+    call: Callable[[], Any] = eval(f"lambda: {expression}", names)  # lines of this file
     if mode != "with backward":
         return call
     result = call()

@@ -17,7 +17,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pullback.kernels import (  # noqa: E402
+from pullback.kernels import (
     activations,
     attention,
     averages,
@@ -30,9 +30,9 @@ from pullback.kernels import (  # noqa: E402
     softmax,
     threads,
 )
-from pullback.kernels.random import discrete, engine, streams  # noqa: E402
-from pullback.ops import normalization as norms  # noqa: E402
-from pullback.optim import _updates  # noqa: E402
+from pullback.kernels.random import discrete, engine, streams
+from pullback.ops import normalization as norms
+from pullback.optim import _updates
 
 try:
     import torch

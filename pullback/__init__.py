@@ -18,13 +18,13 @@ _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"pullback\."
 # Modules such as `pullback.cuda`, which answer for what is not here, lie in a room of their own.
 __path__.append(_os.path.join(__path__[0], "stand_ins"))
 
-from . import creation as _creation  # noqa: E402
-from . import dtypes as _dtypes  # noqa: E402
-from . import interop as _interop  # noqa: E402
-from . import methods as _methods  # noqa: E402
-from . import ranges as _ranges  # noqa: E402
-from . import runtime as _runtime  # noqa: E402, F401
-from .autograd import (  # noqa: E402
+from . import creation as _creation
+from . import dtypes as _dtypes
+from . import interop as _interop
+from . import methods as _methods
+from . import ranges as _ranges
+from . import runtime as _runtime
+from .autograd import (
     enable_grad,
     inference_mode,
     is_anomaly_check_nan_enabled,
@@ -34,8 +34,8 @@ from .autograd import (  # noqa: E402
     no_grad,
     set_grad_enabled,
 )
-from .device import device  # noqa: E402
-from .dtypes import (  # noqa: E402
+from .device import device
+from .dtypes import (
     bfloat16,
     can_cast,
     complex64,
@@ -60,14 +60,14 @@ from .dtypes import (  # noqa: E402
     uint32,
     uint64,
 )
-from .functional import registry as _registry  # noqa: E402
-from .interop import einops as _interop_einops  # noqa: E402
-from .interop import from_dlpack, from_numpy, to_dlpack  # noqa: E402
-from .printing import set_printoptions  # noqa: E402
-from .size import Size  # noqa: E402
-from .tensor import Tensor  # noqa: E402
-from .torch_names import lazy as _lazy  # noqa: E402
-from .version import __version__  # noqa: E402
+from .functional import registry as _registry
+from .interop import einops as _interop_einops
+from .interop import from_dlpack, from_numpy, to_dlpack
+from .printing import set_printoptions
+from .size import Size
+from .tensor import Tensor
+from .torch_names import lazy as _lazy
+from .version import __version__
 
 _interop.attach()
 _interop_einops.watch()

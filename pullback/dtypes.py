@@ -343,7 +343,7 @@ class finfo:
         )
 
 
-def _ml_finfo(real: dtype):  # noqa: ANN202 - ml_dtypes.finfo, an optional type
+def _ml_finfo(real: dtype):  # ml_dtypes.finfo, an optional type
     import ml_dtypes
 
     return ml_dtypes.finfo(real.numpy)

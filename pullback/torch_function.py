@@ -107,7 +107,7 @@ def _asking(free: int) -> CodeType:
         lines.append(f"        if False: {', '.join(names)}")
     lines += ["        return _entry(args, kwargs)", "    return asking"]
     made: dict[str, Any] = {}
-    exec("\n".join(lines), made)  # noqa: S102 - the text above
+    exec("\n".join(lines), made)  # the text above
     return made["outer"](*names).__code__
 
 

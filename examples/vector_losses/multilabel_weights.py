@@ -23,7 +23,7 @@ except ModuleNotFoundError:
 try:
     from tqdm import trange
 except ModuleNotFoundError:
-    trange = lambda count, **_: range(count)  # noqa: E731
+    trange = lambda count, **_: range(count)
 
 LABELS = {"even": (0, 2, 4, 6, 8), "prime": (2, 3, 5, 7), "loop": (0, 6, 8, 9), "above four": (5, 6, 7, 8, 9)}
 CHOICES = {

@@ -103,6 +103,13 @@ def matrices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any
     return op(*[with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)], **params)
 
 
+def matrix_and_vector(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """The same for a matrix and a vector, which has one axis less."""
+    if ndim_of(values[0], flags[0]) != ndim_of(values[1], flags[1]) + 1:
+        return example_by_example(op, values, flags, params, size)
+    return op(*[with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)], **params)
+
+
 def filled_with(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """One number for a whole array."""
     x, value = values
@@ -347,7 +354,7 @@ RULES: dict[str, Rule] = {
     "shape.expand": expand,
     **{f"shape.{name}": _index for name in ("place", "slice_", "select", "clear")},
     "shape.replace_slice": replaced, "shape.replace_selected": replaced,
-    **{f"shape.{name}": _diagonal for name in ("place_diagonal", "diagonal", "clear_diagonal")},
+    **{f"shape.{name}": _diagonal for name in ("place_diagonal", "diagonal", "copied_diagonal", "clear_diagonal")},
     "shape.replace_diagonal": diagonal_replaced,
     "shape.unfold": lambda op, values, flags, params, size: (
         moved(axis="axis") if ndim_of(values[0], True) else example_by_example
@@ -377,7 +384,8 @@ RULES: dict[str, Rule] = {
     "matrix_exp", "set_diagonal", "unit_diagonal")},
     **{f"decompositions.{name}": trailing_matrix for name in ("eigh", "eig", "svd", "qr")},
     **{f"linalg.{name}": matrices for name in ("solve", "solve_triangular", "cofactor_change")},
-    **{f"fft.{name}": _axes for name in ("transform", "real_transform", "real_inverse", "scale_inner", "resize")},
+    "linalg.solve_vector": matrix_and_vector,
+    **{f"fft.{name}": _axes for name in ("transform", "transform_of_real", "real_transform", "real_inverse", "scale_inner", "resize")},
     **{f"scatter.{name}": along_with_indices for name in ("gather", "spread", "scatter_add", "scatter_zero",
     "scatter_src", "scatter_value")},
     **{f"scatter_reduce.{name}": along_with_indices for name in ("scatter_reduce", "index_reduce", "count", "tie_count")},

@@ -77,7 +77,7 @@ from pullback.distributions.weibull import Weibull
 from pullback.distributions.wishart import Wishart
 
 # The divergences register themselves.
-from pullback.distributions import _kl_cross, _kl_multivariate, _kl_same  # isort: skip  # noqa: E402, F401
+from pullback.distributions import _kl_cross, _kl_multivariate, _kl_same  # isort: skip
 
 __all__ = [
     "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "CatTransform", "Categorical", "Cauchy",

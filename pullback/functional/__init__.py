@@ -5,7 +5,7 @@ in-place method. The families imported here are in every program; the others are
 first used (`late.py`, `names.py`).
 """
 
-from . import (  # noqa: F401
+from . import (
     arithmetic,
     comparison,
     copying,

@@ -7,13 +7,13 @@ is not supported: `Tensor.share_memory_()` has no effect on what another process
 from __future__ import annotations
 
 import multiprocessing as _multiprocessing
-import multiprocessing.connection  # noqa: F401  (torch loads it, and programs reach it through `multiprocessing`)
+import multiprocessing.connection  # torch loads it, and programs reach it through `multiprocessing`
 from multiprocessing import *  # noqa: F403
 from typing import Any
 
 from .spawn import ProcessContext, ProcessExitedException, ProcessRaisedException, spawn, start_processes
 
-__all__ = [  # noqa: F405
+__all__ = [
     *_multiprocessing.__all__, "ProcessContext", "ProcessExitedException", "ProcessRaisedException",
     "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn", "start_processes",
 ]  # fmt: skip

@@ -211,6 +211,8 @@ def _like(x: SparseTensor, entries: Tensor) -> SparseTensor:
 def product(a: Any, b: Any, **options: Any) -> Any:
     """A product with a dense matrix or vector gathers its rows, weighs them and adds them up."""
     if not isinstance(a, SparseTensor):
+        if not isinstance(b, SparseTensor):  # torch's functions for sparse matrices take two dense ones as well
+            return FUNCTIONS["mm"](a, b)
         return product(_matrix_transposed(b), a.transpose(-1, -2) if a.dim() > 1 else a).transpose(-1, -2) \
             if a.dim() > 1 else product(_matrix_transposed(b), a)
     if isinstance(b, SparseTensor):

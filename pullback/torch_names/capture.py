@@ -52,7 +52,7 @@ def _check_tensor_all(cond: Any, message: Callable[[], str] | None = None) -> No
 
 def _assert(condition: Any, message: str) -> None:
     """`assert` as a function."""
-    assert condition, message  # noqa: S101
+    assert condition, message
 
 
 def _assert_async(condition: Any, assert_msg: str = "Expected Tensor with single nonzero value, but got zero") -> None:

@@ -6,6 +6,7 @@ in `torch` itself (`torch.Size`, `torch.dtype`) belong to it.
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType
 
 _before: dict[type, str] = {}  # what to say again when the alias is gone
@@ -17,8 +18,18 @@ def claim_classes(module: ModuleType, torch_name: str) -> None:
         return
     for name, value in list(vars(module).items()):
         if isinstance(value, type) and not name.startswith("_") and _lives(value.__module__, module.__name__):
-            _before[value] = value.__module__
+            home = _before[value] = value.__module__
+            if home != module.__name__:
+                _look_up_hints(value, home)
             value.__module__ = torch_name
+
+
+def _look_up_hints(kind: type, home: str) -> None:
+    """Look up the names in the annotations of a class while it says where: `typing` asks the module that a class names."""
+    hints = vars(kind).get("__annotations__", {})
+    for name, hint in hints.items():
+        if isinstance(hint, str):
+            hints[name] = eval(hint, vars(sys.modules[home]))
 
 
 def _lives(home: str, place: str) -> bool:

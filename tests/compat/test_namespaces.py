@@ -167,7 +167,7 @@ def test_what_cannot_be_done_says_so():
         pullback.distributed.init_process_group("gloo", world_size=2, rank=0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        function = lambda x: x  # noqa: E731
+        function = lambda x: x
         assert pullback.jit.script(function) is function and pullback.compile(function) is function
     assert len(caught) <= 1
 

@@ -155,7 +155,7 @@ def test_threads_add_exactly_into_one_leaf():
                 own = pullback.ones(50, dtype=pullback.float64, requires_grad=True)
                 (leaf * own).sum().backward()
                 assert own.grad.tolist() == [0.0] * 50
-        except BaseException as error:  # noqa: BLE001 - reported by the main thread
+        except BaseException as error:  # reported by the main thread
             errors.append(error)
 
     threads = [threading.Thread(target=work) for _ in range(10)]

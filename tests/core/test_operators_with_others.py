@@ -51,7 +51,7 @@ def test_transposes_of_vectors_are_refused():
         with pytest.raises(RuntimeError, match="only supported on matrices"):
             getattr(pullback.ones(2), name)
     with pytest.raises(RuntimeError, match="consider using tensor.mH"):
-        pullback.ones(2, 3, 4).H  # noqa: B018
+        pullback.ones(2, 3, 4).H
 
 
 @pytest.mark.parametrize("name", ["floor", "ceil", "sqrt", "isnan", "fabs"])

@@ -125,7 +125,7 @@ def run(program: str, module) -> tuple:
         try:
             exec(LEAF + program, namespace)
             result = ("ok", tidy(namespace.get("out")))
-        except Exception as error:  # noqa: BLE001 - the error is the result
+        except Exception as error:  # the error is the result
             result = (type(error).__name__, str(error)[:50])
     return result, [re.sub(r"[( ].*", "", str(w.message)) for w in caught if issubclass(w.category, UserWarning)]
 

@@ -1,6 +1,8 @@
 """Programs ask classes for their type hints (`typing.get_type_hints`): every name in an annotation can be looked up."""
 
 import inspect
+import subprocess
+import sys
 import typing
 
 import pytest
@@ -24,3 +26,28 @@ CLASSES = sorted(
 def test_type_hints_can_be_had(kind):
     for each in kind:
         typing.get_type_hints(each)
+
+
+UNDER_THE_ALIAS = """
+import inspect, sys, typing, torch
+from torch import distributions, nn, optim
+from torch.utils import data
+
+for module in (torch, nn, optim, optim.lr_scheduler, data, distributions):
+    for kind in [kind for kind in vars(module).values() if inspect.isclass(kind)]:
+        typing.get_type_hints(kind)
+
+class Model(nn.Module):
+    config: dict
+
+assert typing.get_type_hints(Model)["config"] is dict
+assert sys.modules[nn.Linear.__module__].Linear is nn.Linear
+assert "class Linear" in inspect.getsource(nn.Linear)
+print("done")
+"""
+
+
+def test_type_hints_and_source_can_be_had_under_the_alias():
+    command = [sys.executable, "-m", "pullback", "run", "-c", UNDER_THE_ALIAS]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout == "done\n", done.stderr

@@ -166,7 +166,7 @@ def attempt(function):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return function(), None
-    except Exception as error:  # noqa: BLE001 - whatever torch raises is what we want to see
+    except Exception as error:  # whatever torch raises is what we want to see
         return None, error
 
 

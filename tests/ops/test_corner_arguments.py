@@ -76,8 +76,8 @@ def outcome(t, line):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            result = eval(line, names)  # noqa: S307
-    except Exception as error:  # noqa: BLE001
+            result = eval(line, names)
+    except Exception as error:
         return type(error), str(error)
     results = result if isinstance(result, tuple) else (result,)
     return [(str(one.dtype), one.tolist(), tuple(one.shape)) for one in results], ""

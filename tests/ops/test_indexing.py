@@ -19,7 +19,7 @@ def outcome(function):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return "value", function()
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return "error", type(error)
 
 

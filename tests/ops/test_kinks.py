@@ -163,7 +163,7 @@ def gradients(t, expression, values):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            out = eval(expression, names)  # noqa: S307
+            out = eval(expression, names)
         except (RuntimeError, ValueError) as error:
             return type(error)
         if not out.requires_grad:

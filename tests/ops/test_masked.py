@@ -42,7 +42,7 @@ def test_along_a_dim(name: str) -> None:
 
 
 def test_others() -> None:
-    mask = lambda t: t.tensor(MASK)  # noqa: E731
+    mask = lambda t: t.tensor(MASK)
     compare(lambda t, x: t.masked.normalize(x, 2.0, 1, mask=mask(t)), X, order=1, names=False)
     compare(lambda t, x: t.masked.median(x, 0, mask=mask(t)), X, order=0)
     compare(lambda t, x: t.masked.argmax(x, 0, mask=mask(t)), X, order=0)

@@ -126,10 +126,10 @@ def test_derivatives_torch_lacks(name: str, low: float, high: float) -> None:
     values = RANDOM.uniform(low, high, 7)
     x = pullback.tensor(values, requires_grad=True)
     (first,) = pullback.autograd.grad(function(x).sum(), x, create_graph=True)
-    plain = lambda v: function(pullback.tensor(v)).numpy()  # noqa: E731
+    plain = lambda v: function(pullback.tensor(v)).numpy()
     np.testing.assert_allclose(first.detach().numpy(), slope(plain, values), rtol=1e-6, atol=1e-7)
     (second,) = pullback.autograd.grad(first.sum(), x)
-    gradient = lambda v: first_derivative(function, v)  # noqa: E731
+    gradient = lambda v: first_derivative(function, v)
     np.testing.assert_allclose(second.numpy(), slope(gradient, values), rtol=1e-6, atol=1e-6)
     assert_same(function(pullback.tensor(values).float()), getattr(torch.special, name)(torch.tensor(values).float()))
 
@@ -143,7 +143,7 @@ def first_derivative(function, values: np.ndarray) -> np.ndarray:
 def test_polynomials(name: str) -> None:
     function = getattr(pullback.special, name)
     values, orders = RANDOM.uniform(0.1, 0.9, 8), np.arange(8)
-    call = lambda v: function(pullback.tensor(v), pullback.tensor(orders)).numpy()  # noqa: E731
+    call = lambda v: function(pullback.tensor(v), pullback.tensor(orders)).numpy()
     reference = getattr(torch.special, name)(torch.tensor(values), torch.tensor(orders)).numpy()
     np.testing.assert_allclose(call(values), reference, rtol=1e-8)
     x = pullback.tensor(values, requires_grad=True)

@@ -96,7 +96,7 @@ CHAINS = [
 def test_nested(name, chain, way):
     answers = []
     for M in (pullback, torch):
-        f = lambda x, M=M: FUNCTIONS[name](M, x)  # noqa: E731
+        f = lambda x, M=M: FUNCTIONS[name](M, x)
         for step in chain:
             f = NESTINGS[step](M, f)
         answers.append(_followed(M, f, way).detach().numpy())

@@ -25,7 +25,7 @@ def _layer(M, w, x):
 def _in_inference_mode(M):
     with M.inference_mode():
         w, x = M.tensor(V) * 2, M.tensor(A)
-        loss = lambda x: (x * w).pow(3).sum()  # noqa: E731
+        loss = lambda x: (x * w).pow(3).sum()
         results = (
             M.vmap(M.func.grad(loss))(x), M.func.jacrev(M.exp)(w), M.func.hessian(loss)(w), M.func.vjp(M.sin, w)[1](w)[0],
             *M.func.jvp(loss, (w,), (w,)), M.func.grad_and_value(loss)(w)[1],
@@ -43,7 +43,7 @@ def test_three_deep(names):
     """Levels that have ended leave nothing behind that a pass outside them would meet."""
     answers = []
     for M in (pullback, torch):
-        f = lambda x, M=M: M.sin(x) * x.sum() + x * x * x[0]  # noqa: E731
+        f = lambda x, M=M: M.sin(x) * x.sum() + x * x * x[0]
         for name in names:
             f = getattr(M.func, name)(f)
         answers.append(np.asarray(f(M.tensor(V))))

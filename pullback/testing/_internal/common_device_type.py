@@ -72,7 +72,7 @@ def _skips(reason: str) -> Any:
 
 
 onlyCUDA: Any = _skips("for another device")
-deviceCountAtLeast: Any = lambda count: (lambda function: function if count <= 1 else unittest.skip("one device")(function))  # noqa: E731
+deviceCountAtLeast: Any = lambda count: (lambda function: function if count <= 1 else unittest.skip("one device")(function))
 ops: Any = _skips("driven by torch's operator database")
 largeTensorTest: Any = _skips("needs much memory")
 

@@ -410,17 +410,17 @@ def iter_indices(tensor: Tensor) -> Any:
 # --- random matrices ---
 
 
-def random_symmetric_matrix(l: int, *batches: int, dtype: Any = None, device: Any = None) -> Tensor:  # noqa: E741
+def random_symmetric_matrix(l: int, *batches: int, dtype: Any = None, device: Any = None) -> Tensor:
     matrix = _torch().randn(*batches, l, l, dtype=dtype)
     return (matrix + matrix.mT) / 2
 
 
-def random_hermitian_matrix(l: int, *batches: int, dtype: Any = None, device: Any = None) -> Tensor:  # noqa: E741
+def random_hermitian_matrix(l: int, *batches: int, dtype: Any = None, device: Any = None) -> Tensor:
     matrix = _torch().randn(*batches, l, l, dtype=dtype)
     return (matrix + matrix.mH) / 2
 
 
-def random_symmetric_psd_matrix(l: int, *batches: int, dtype: Any = None, device: Any = None) -> Tensor:  # noqa: E741
+def random_symmetric_psd_matrix(l: int, *batches: int, dtype: Any = None, device: Any = None) -> Tensor:
     matrix = _torch().randn(*batches, l, l, dtype=dtype)
     return matrix @ matrix.mT
 
@@ -465,5 +465,5 @@ def random_lowrank_matrix(rank: int, rows: int, columns: int, *batches: int, **k
     return torch.randn(*batches, rows, rank, **kwargs) @ torch.randn(*batches, rank, columns, **kwargs)
 
 
-def random_square_matrix_of_rank(l: int, rank: int, dtype: Any = None, device: Any = None) -> Tensor:  # noqa: E741
+def random_square_matrix_of_rank(l: int, rank: int, dtype: Any = None, device: Any = None) -> Tensor:
     return random_lowrank_matrix(rank, l, l, dtype=dtype if dtype is not None else _torch().double)

@@ -99,7 +99,7 @@ def expanded(function: Any, generic_cls: Any, device_cls: Any = None) -> list[Ca
 
 def _joined(old: Case, new: Case) -> Case:
     suffix = "_".join(filter(None, (new.suffix, old.suffix)))
-    both = lambda kwargs: [*old.decorators(kwargs), *new.decorators(kwargs)]  # noqa: E731
+    both = lambda kwargs: [*old.decorators(kwargs), *new.decorators(kwargs)]
     return Case(new.test, suffix, {**old.kwargs, **new.kwargs}, both)
 
 

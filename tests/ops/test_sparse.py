@@ -38,6 +38,7 @@ CASES = {
     "ordered": lambda t, a: (a.coalesce(), a.coalesce()._nnz(), a.coalesce().is_coalesced()),
     "dense": lambda t, a: a.to_dense(),
     "product": lambda t, a: (a @ dense(t), t.mm(a, dense(t)), t.sparse.mm(a, dense(t)), t.spmm(a, dense(t))),
+    "product of dense matrices": lambda t, a: (t.spmm(t.eye(3), dense(t)), t.sparse.mm(t.eye(3), dense(t))),
     "product with a vector": lambda t, a: (a @ t.ones(3), t.mv(a, t.ones(3))),
     "product from the left": lambda t, a: t.ones(4, 2) @ a,
     "product of two": lambda t, a: t.mm(a, a.t()),

@@ -70,6 +70,9 @@ CASES = {
     "pinv": (P.linalg.pinv, X),
     "inv": (P.linalg.inv, SQUARE),
     "solve": (P.linalg.solve, SQUARE, X),
+    "solve, vector": (P.linalg.solve, SQUARE, floats(3)),
+    "diag": (P.diag, X),
+    "fft of reals": (lambda x: P.view_as_real(P.fft.fft(x, dim=0)), X),
     "cholesky": (P.linalg.cholesky, SQUARE),
     "logdet": (P.logdet, SQUARE),
     "lu": (lambda x: P.linalg.lu(x)[2], SQUARE),
@@ -184,7 +187,7 @@ def test_an_ensemble_with_batch_norm():
 
 
 NESTED = ("gather", "index_select", "index_add", "index_fill, value", "scatter_add", "scatter_reduce, amax", "take", "put",
-          "addbmm", "addr", "trace", "dist", "pinv", "solve", "batch norm", "masked var")  # fmt: skip
+          "addbmm", "addr", "trace", "dist", "pinv", "solve", "solve, vector", "batch norm", "masked var")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NESTED)

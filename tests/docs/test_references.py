@@ -9,6 +9,12 @@ MENTIONED = re.compile(rf"`([\w./]+\.py)`|`((?:{ROOMS})/[\w/]*)`")
 ELSEWHERE = {"conftest.py"}  # the reader's own
 
 
+def test_the_architecture_page_knows_every_file_of_the_tape():
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    files = {path.name for path in (ROOT / "pullback" / "autograd").glob("*.py")} - {"__init__.py"}
+    assert [name for name in sorted(files) if f"`{name}`" not in page and f"`autograd/{name}`" not in page] == []
+
+
 def test_mentioned_files_exist():
     files = [path for room in ("pullback", "tools", "benchmarks") for path in (ROOT / room).rglob("*.py")]
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "howto").glob("*.md")]

@@ -269,7 +269,7 @@ class Tensor:
                 f"Cannot set grad_dtype to '{value.type_name}' because there is already a gradient with dtype "
                 f"'{self._grad.dtype.short_name}'. Set .grad to None first."
             )
-        self._grad_dtype = value
+        self._grad_dtype = anchor_of(self)._grad_dtype = value
 
     @property
     def retains_grad(self) -> bool:
@@ -429,6 +429,7 @@ class Anchor(Tensor):
     """
 
     order: int = 0  # as a node has one: a leaf comes before everything
+    plan: Any = None  # as a node has one, and a leaf has not
     _hooks: Any = None
     __torch_function__ = disabled_torch_function  # type: ignore[assignment]
     __hash__ = object.__hash__  # anchors are the keys of every backward pass
@@ -453,6 +454,7 @@ def anchor_of(leaf: Tensor) -> Anchor:
         anchor._requires_grad = leaf._requires_grad
         anchor.order = 0  # the class has it too, but it is asked for all the time and read faster from the instance
         anchor._inference = leaf._inference
+        anchor._grad_dtype = leaf._grad_dtype
         anchor._storage = leaf._storage  # `storage_of` gives both the same, should there be none yet
         anchor._owner = weakref.ref(leaf)
         if leaf._name is not None:

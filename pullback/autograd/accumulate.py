@@ -26,43 +26,54 @@ def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) ->
     """Add the collected gradients to the `.grad` of their leaves."""
     leaves: list[Tensor] = []
     values: list[Tensor] = []
-    sums: Any = ()
+    sums: list[tuple[Any, Any]] = []
     with _lock:
         for anchor, gradient in gradients.items():
             leaf = anchor._owner()
             if leaf is None or not leaf._requires_grad:
                 continue
-            present = leaf._grad
-            if present is not None and type(present) is not Tensor and present.is_sparse and type(gradient) is not Rows:
-                present = leaf._grad = present.to_dense()  # as what is added to it is
-            if record:
-                value = recorded_sum(present, gradient, leaf)
-            elif (
-                present is None and anchor in owned and type(gradient) is ndarray and leaf._grad_dtype is False
+            if (
+                leaf._grad is None and anchor in owned and type(gradient) is ndarray and anchor._grad_dtype is False
                 and (gradient.ndim < 2 or gradient.strides == leaf._array.strides)
             ):  # fmt: skip
                 value = wrap(gradient)  # laid out as its leaf (one axis has but one way to lie densely) and nobody else's
             else:
-                if leaf._grad_dtype is not False:
-                    gradient = cast_to_grad_dtype(gradient, leaf)
-                if present is not None and (type(gradient) is not Rows or not present.is_sparse):
-                    if not sums:
-                        sums, additions = [], []
-                    sums.append(present.memory())
-                    additions.append(gradient.dense() if type(gradient) is Rows else gradient)
-                    storage_of(present).bump()
+                value = prepared(leaf, gradient, record, sums)
+                if value is None:
                     continue
-                if type(gradient) is Rows:
-                    value = gradient.sparse() if present is None else present + gradient.sparse()
-                else:
-                    value = wrap(fresh_copy(gradient, leaf))
             if len(gradients) == 1:
                 leaf._grad = value
                 return
             leaves.append(leaf)
             values.append(value)
         writes = map(setattr, leaves, repeat("_grad"), values)
-        deque(chain(map(np.add, sums, additions, sums), writes) if sums else writes, maxlen=0)
+        if sums:
+            present, additions = zip(*sums, strict=True)
+            deque(chain(map(np.add, present, additions, present), writes), maxlen=0)
+        else:
+            any(writes)  # `setattr` returns None, so this runs through them all
+
+
+def prepared(leaf: Tensor, gradient: Any, record: bool, sums: list[tuple[Any, Any]]) -> Tensor | None:
+    """What is to become the `.grad` of a leaf; None where it is the present one, to which something is to be added."""
+    present = leaf._grad
+    if present is not None and type(present) is not Tensor and present.is_sparse and type(gradient) is not Rows:
+        present = leaf._grad = present.to_dense()  # as what is added to it is
+    if record:
+        return recorded_sum(present, gradient, leaf)
+    if leaf._grad_dtype is not False:
+        gradient = cast_to_grad_dtype(gradient, leaf)
+    if type(gradient) is Rows:
+        if present is None:
+            return gradient.sparse()
+        if present.is_sparse:
+            return present + gradient.sparse()
+        gradient = gradient.dense()
+    if present is None:
+        return wrap(fresh_copy(gradient, leaf))
+    sums.append((present.memory(), gradient))
+    storage_of(present).bump()
+    return None
 
 
 def fresh_copy(gradient: Any, leaf: Tensor) -> Any:

@@ -20,6 +20,7 @@ _FORMS: dict[tuple[Any, ...], int] = {(): 0, (0,): 1, (1,): 2, (1, 0): 3, (-1,):
 
 
 NOTHING, TWO, CALLED, BLOCKED, JOINT = -1, -2, -3, -4, -5  # see `Plan.calls` and `Plan.steps`
+FIRST_LOOK = 8  # see `Plan.next_look`
 _dispatching: dict[type[Any], bool] = {}
 
 
@@ -68,7 +69,7 @@ class Plan:
 
     __slots__ = (
         "saves", "calls", "steps", "wanted", "keeps_output", "joint", "needs", "undefined_allowed", "frees", "form", "blocked",
-        "places", "op",
+        "places", "op", "programs", "walks", "next_look", "last_form",
     )  # fmt: skip
 
     def __init__(
@@ -90,6 +91,11 @@ class Plan:
         self.blocked: bool = False
         self.op: Any = None  # whose plan it is
         self.undefined_allowed: bool = False  # whether rules take None for outputs nothing was computed from
+        # passes that began here (see repeats.py): written out, how many walked, when to look at the next, what the last was
+        self.programs: tuple[Any, ...] = ()
+        self.walks: int = 0
+        self.next_look: int = FIRST_LOOK
+        self.last_form: Any = None
         # a number for the commonest combinations, which recording treats apart
         self.form: Any = _FORMS.get(saves) if joint is None else None
         # more than shapes is kept

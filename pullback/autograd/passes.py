@@ -12,12 +12,14 @@ import numpy as np
 
 from ..arrays.mostly_zeros import Rows
 from ..quiet import restore, silence
+from ..storage import clock
 from ..tensor import Anchor, Tensor
 from .accumulate import commit
 from .engine import Hooks, Sweep, free, metadata_of, sweep_back, walk
 from .mode import RECORD, current_mode, set_mode, transform_depth
 from .node import Node
 from .reach import leads_only_to
+from .repeats import note_walk
 from .tape import wrap
 
 
@@ -26,14 +28,23 @@ def _is_ordinary(target: Any, slot: int) -> bool:
     return not slot and target.order != 0 and target.shape is not None and not Hooks.in_use and current_mode().ordinary
 
 
-def _ordinary_pass(target: Any, cotangent: Any) -> tuple[Any, Any, Any, Any]:
-    """`walk` from one node, with NumPy's warnings off and the mode put back."""
+def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor]) -> tuple[Any, Any, Any, Any] | None:
+    """`walk` from one node that leads to these leaves and no others, with NumPy's warnings off and the mode put back."""
     mode = current_mode()
     if mode is not RECORD:  # a batch may hold tensors, which rules are not to be recorded on
         set_mode(mode.replace(grad=False))
     warnings_token = silence()
     try:
-        return walk(target, cotangent)
+        for program in target.plan.programs:
+            found = program(target, cotangent, clock.last_write, wanted)
+            if found is not None:
+                return found
+        if not leads_only_to(target, wanted):
+            return None
+        found = walk(target, cotangent)
+        if found[3] is None:
+            note_walk(target, found[2])
+        return found
     finally:
         restore(warnings_token)
         if current_mode() is not mode:
@@ -50,7 +61,15 @@ def backward_from(target: Any, slot: int, cotangent: Any, retain: bool) -> None:
         return
     warnings_token = silence()
     try:
-        leaves, owned, executed, sweep = walk(target, cotangent)
+        for program in target.plan.programs:
+            found = program(target, cotangent, clock.last_write, None)
+            if found is not None:
+                leaves, owned, executed, sweep = found
+                break
+        else:
+            leaves, owned, executed, sweep = walk(target, cotangent)
+            if sweep is None:
+                note_walk(target, executed)
     finally:  # `_ordinary_pass` written out: this is the frame around every pass of a small program
         restore(warnings_token)
         if current_mode() is not RECORD:
@@ -66,9 +85,12 @@ def gradients_of_leaves(
     target: Any, slot: int, cotangent: Any, anchors: list[Anchor], retain: bool
 ) -> tuple[Tensor, ...] | None:
     """The gradients of leaves, if these are all the leaves there are, each is reached, and the pass is an ordinary one."""
-    if not _is_ordinary(target, slot) or not leads_only_to(target, set(anchors)):
+    if not _is_ordinary(target, slot):
         return None
-    leaves, owned, executed, sweep = _ordinary_pass(target, cotangent)
+    found = _ordinary_pass(target, cotangent, set(anchors))
+    if found is None:
+        return None
+    leaves, owned, executed, sweep = found
     answers = []
     for anchor in anchors:
         found = leaves.get(anchor)

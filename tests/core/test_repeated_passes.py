@@ -1,0 +1,237 @@
+"""Passes that repeat are written out as code (autograd/repeats.py): the same gradients, and only for the same graph."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import pullback
+from pullback.autograd import repeats
+from pullback.autograd.engine import Hooks
+from pullback.autograd.op import FIRST_LOOK
+
+ROUNDS = 2 * FIRST_LOOK + 4  # after the second look a program is there
+
+
+@pytest.fixture(autouse=True)
+def no_leaf_was_ever_hooked(monkeypatch):
+    """Other tests of this process hook leaves, and from then on no pass is an ordinary one."""
+    monkeypatch.setattr(Hooks, "in_use", False)
+
+
+def forget(root):
+    """Take away what is known about passes that begin as this one does."""
+    plan = root._node.plan
+    plan.programs, plan.walks, plan.next_look, plan.last_form = (), 0, FIRST_LOOK, None
+    return plan
+
+
+def leaf(*shape, seed=0, dtype=np.float64):
+    array = np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+    return pullback.tensor(array, requires_grad=True)
+
+
+def gradients(root, leaves, **options):
+    for tensor in leaves:
+        tensor.grad = None
+    root.backward(**options)
+    return [None if tensor.grad is None else tensor.grad.numpy().copy() for tensor in leaves]
+
+
+PROGRAMS = {
+    "network": lambda x, w, b: ((x @ w + b).tanh() @ w + b).pow(2).mean(),
+    "used twice": lambda x, w, b: (x * x + x * w + (x * w).sin()).sum(),
+    "broadcast": lambda x, w, b: (x * b + b.exp() - w / (2 + b * b)).sum(),
+    "joint rule": lambda x, w, b: pullback.nn.functional.layer_norm(x @ w, (4,), b, b).sum(),
+    "classifier": lambda x, w, b: pullback.nn.functional.cross_entropy(x @ w + b, pullback.tensor([0, 3, 1, 2])),
+    "parameters": lambda x, w, b: pullback.nn.functional.softplus(x.sum(dim=0) * b, beta=2.0).prod(),
+    "shape and view": lambda x, w, b: (x.reshape(2, 8).T @ w.reshape(2, 8) * 2.5).relu().sum(),
+    "scalars": lambda x, w, b: (x.sum() * b.sum() + b.sum().exp() * w.mean()) ** 3,
+    "where": lambda x, w, b: pullback.where(x > 0, x * w, b).logsumexp(dim=1).sum(),
+    "joined": lambda x, w, b: pullback.cat([x, w, b[None].expand(2, 4)]).cumsum(0).std(),
+    "cast": lambda x, w, b: (((x * 2).float() @ (w * 2).float()).double() * b).sum(),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_written_out_pass_gives_what_the_walk_gave(name):
+    program = PROGRAMS[name]
+    leaves = [leaf(4, 4), leaf(4, 4, seed=1), leaf(4, seed=2)]
+    plan = forget(program(*leaves))
+    expected = gradients(program(*leaves), leaves)
+    for _ in range(ROUNDS):
+        for got, wanted in zip(gradients(program(*leaves), leaves), expected, strict=True):
+            np.testing.assert_equal(got, wanted)
+    assert plan.programs
+    reached = [tensor for tensor, gradient in zip(leaves, expected, strict=True) if gradient is not None]
+    for got, tensor in zip(pullback.autograd.grad(program(*leaves), reached), reached, strict=True):
+        np.testing.assert_array_equal(got.numpy(), tensor.grad.numpy())
+
+
+def prepared(function, *leaves):
+    """The pass of a function, written out."""
+    plan = forget(function(*leaves))
+    for _ in range(ROUNDS):
+        gradients(function(*leaves), leaves)
+    assert len(plan.programs) == 1
+    return plan
+
+
+def test_the_program_is_used_and_not_the_walk(monkeypatch):
+    x, y = leaf(3), leaf(3, seed=1)
+    function = lambda x, y: (x * y).exp().sum()  # noqa: E731
+    prepared(function, x, y)
+    expected = gradients(function(x, y), (x, y))
+    monkeypatch.setattr("pullback.autograd.passes.walk", None)
+    for got, wanted in zip(gradients(function(x, y), (x, y)), expected, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    with pytest.raises(TypeError):
+        gradients((x.tanh() * y).sum(), (x, y))
+
+
+def test_other_shapes_and_dtypes_go_through_the_same_program():
+    x, y = leaf(3), leaf(3, seed=1)
+    function = lambda x, y: (x * y).sum()  # noqa: E731
+    plan = prepared(function, x, y)
+    for first, second, dtype in ((5,), (5,), np.float64), ((4, 3), (3,), np.float64), ((2, 1), (1, 3), np.float32):
+        a, b = leaf(*first, dtype=dtype), leaf(*second, seed=1, dtype=dtype)
+        got = gradients(function(a, b), (a, b))
+        programs, plan.programs = plan.programs, ()
+        expected = gradients(function(a, b), (a, b))
+        plan.programs = programs
+        for one, other in zip(got, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == dtype
+    assert len(plan.programs) == 1
+
+
+def test_leaves_that_were_two_and_are_one():
+    x, y = leaf(3), leaf(3, seed=1)
+    prepared(lambda x, y: (x + y).sum(), x, y)
+    (got,) = gradients((x + x).sum(), (x,))
+    np.testing.assert_array_equal(got, [2.0, 2.0, 2.0])
+    prepared(lambda x: (x.exp() * x.exp()).sum(), x)
+    shared = x.exp()
+    (got,) = gradients((shared * shared).sum(), (x,))
+    np.testing.assert_allclose(got, 2 * np.exp(2 * x.detach().numpy()))
+
+
+def test_only_what_is_asked_for_is_computed_and_answered():
+    x, y = leaf(3), leaf(3, seed=1)
+    prepared(lambda x, y: (x * y).sum(), x, y)
+    (got,) = pullback.autograd.grad((x * y).sum(), x)
+    np.testing.assert_array_equal(got.numpy(), y.detach().numpy())
+    assert x.grad is not None and y.grad is not None  # of the last round
+    with pytest.raises(RuntimeError, match="appears to not have been used"):
+        pullback.autograd.grad((x * y).sum(), [x, y, leaf(3)])
+
+
+def test_hooks_come_before_programs():
+    x = leaf(3)
+    prepared(lambda x: (x.exp() * 2).sum(), x)
+    middle = x.exp()
+    middle.register_hook(lambda gradient: gradient * 10)
+    (got,) = gradients((middle * 2).sum(), (x,))
+    np.testing.assert_allclose(got, 20 * np.exp(x.detach().numpy()))
+
+
+def test_values_written_since_are_noticed():
+    x = leaf(3)
+    prepared(lambda x: (x.exp() * 2).sum(), x)
+    middle = x.exp()
+    root = (middle * 2).sum()
+    with pullback.no_grad():
+        middle.zero_()
+    x.grad = None
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        root.backward()
+    assert x.grad is None
+
+
+def test_a_pass_runs_once_unless_the_graph_is_retained():
+    x = leaf(3)
+    prepared(lambda x: (x * x).sum(), x)
+    root = (x * x).sum()
+    x.grad = None
+    root.backward(retain_graph=True)
+    root.backward()
+    np.testing.assert_allclose(x.grad.numpy(), 4 * x.detach().numpy())
+    with pytest.raises(RuntimeError, match="second time"):
+        root.backward()
+
+
+def test_a_pass_that_fails_changes_nothing(monkeypatch):
+    x, y = leaf(3), leaf(3, seed=1)
+    function = lambda x, y: ((x * y).exp() * y).sum()  # noqa: E731
+    plan = prepared(function, x, y)
+    before = gradients(function(x, y), (x, y))
+    program = plan.programs[0]
+    for name, value in [(name, value) for name, value in program.__globals__.items() if name.startswith("r")]:
+        if not callable(value) or name == "run_joint":
+            continue
+
+        def fails(*_):
+            raise KeyboardInterrupt
+
+        root = function(x, y)
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setitem(program.__globals__, name, fails)
+            root.backward()
+        for tensor, old in zip((x, y), before, strict=True):
+            np.testing.assert_array_equal(tensor.grad.numpy(), old)
+        root.backward()
+        for tensor, old in zip((x, y), before, strict=True):
+            np.testing.assert_allclose(tensor.grad.numpy(), 2 * old)
+            tensor.grad = pullback.from_numpy(old.copy())
+
+
+def test_gradients_are_memory_of_their_own():
+    x, y = leaf(3), leaf(3, seed=1)
+    prepared(lambda x, y: (x + y).sum(), x, y)
+    weight = pullback.ones(())
+    root = (x + y).sum()
+    x.grad = y.grad = None
+    root.backward(gradient=weight)
+    x.grad.fill_(7.0)
+    np.testing.assert_array_equal(y.grad.numpy(), np.ones(3))
+    assert weight.item() == 1.0
+
+
+def test_programs_keep_no_graph_alive():
+    x = leaf(3)
+    prepared(lambda x: (x * x).sum(), x)
+    array = weakref.ref(x._array)
+    del x
+    gc.collect()
+    assert array() is None
+
+
+def test_graphs_that_never_repeat_are_left_to_the_walk():
+    x = leaf(3)
+    plan = forget(x.sum())
+    for length in range(1, 40):
+        value = x
+        for _ in range(length):
+            value = value * 1.01
+        gradients(value.sum(), (x,))
+    assert plan.programs == ()
+
+
+def test_two_kinds_of_steps_in_turn_have_a_program_each():
+    x = leaf(3)
+    plan = forget(x.sum())
+    for _ in range(8 * FIRST_LOOK):
+        gradients((x * 2).sum(), (x,))
+        (got,) = gradients(x.exp().sum(), (x,))
+        np.testing.assert_allclose(got, np.exp(x.detach().numpy()))
+    assert len(plan.programs) == 2
+
+
+def test_the_code_can_be_read():
+    x = leaf(3)
+    root = x.exp().sum()
+    text, _ = repeats.source(repeats.form_of([root._node, root._node.edges[0]]))
+    assert "g1 = r1(g0, v0)" in text and "l0 = r2(g1, v0)" in text

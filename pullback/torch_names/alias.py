@@ -154,7 +154,8 @@ def _adopt(module: ModuleType) -> None:
         _adopted[each.__name__] = each, original
         each.__dict__["__getattr__"] = _fallback(torch_name, original)
         claim_classes(each, torch_name)
-        sys.modules.setdefault(torch_name, each)  # where `typing` and `inspect` look for the home of a class
+        if torch_name not in ELSEWHERE:
+            sys.modules.setdefault(torch_name, each)  # where `typing` and `inspect` look for the home of a class
 
 
 def _is_probe() -> bool:

@@ -230,6 +230,7 @@ from torch import nn
 from torch.utils.data import DataLoader
 assert F is pullback.nn.functional is torch.nn.functional and nn is pullback.nn
 assert torch.tensor is pullback.tensor and torch.Tensor is pullback.Tensor
+assert torch.ops is not pullback.ops and torch.ops.aten.mul.default(3, 2) == 6  # means other things in the two
 assert DataLoader.__module__ == "torch.utils.data.dataloader"
 assert torch.__version__ == "2.13.0" and torch.__version__ > "2.4"
 x = torch.tensor([2.0, 3.0], requires_grad=True)

@@ -38,39 +38,56 @@ OVERALL = {
     "Settings": ("set_default_dtype", "get_default_dtype", "set_printoptions", "promote_types", "can_cast"),
 }
 
-# Namespaces, each a page: title, module, what to say first.
-NAMESPACES = (
-    ("autograd", "autograd", "Backward passes, modes, custom functions and checks of derivatives."),
-    ("autograd.functional", "autograd.functional", "Jacobians, Hessians and products with them, of functions."),
-    ("autograd.graph", "autograd.graph", "The graph as an object: hooks, edges and what it keeps."),
-    ("autograd.forward_ad", "autograd.forward_ad", "Forward mode with dual tensors."),
-    ("func", "func", "Transforms of functions: derivatives and batches."),
-    ("multi", "multi", "Several losses at once: their Jacobian, and one gradient made of it."),
-    ("implicit", "implicit", "Differentiating through solutions of equations."),
-    ("explaining", "explaining", "What a backward pass would do, step by step."),
-    ("nn", "nn", "Modules: layers, losses, containers."),
-    ("nn.functional", "nn.functional", "Layers and losses as functions."),
-    ("nn.init", "nn.init", "Initial values of parameters."),
-    ("nn.utils", "nn.utils", "Clipping, parametrizations, packed sequences and other help for modules."),
-    ("optim", "optim", "Optimizers."),
-    ("optim.lr_scheduler", "optim.lr_scheduler", "Learning rates over time."),
-    ("linalg", "linalg", "Linear algebra."),
-    ("fft", "fft", "Fourier transforms."),
-    ("special", "special", "Special functions."),
-    ("masked", "masked", "Reductions over the elements a mask selects."),
-    ("signal.windows", "signal.windows", "Windows for spectra."),
-    ("distributions", "distributions", "Probability distributions, their transforms and divergences."),
-    ("utils.data", "utils.data", "Datasets, samplers and loaders."),
-    ("utils.checkpoint", "utils.checkpoint", "Computing again instead of keeping."),
-    ("random", "random", "Generators and their states."),
-    ("serialization", "serialization", "Checkpoints: saving, and loading without running code."),
-)
+# Namespaces, each a page, and what to say there first.
+NAMESPACES = {
+    "autograd": "Backward passes, modes, custom functions and checks of derivatives.",
+    "autograd.functional": "Jacobians, Hessians and products with them, of functions.",
+    "autograd.graph": "The graph as an object: hooks, edges and what it keeps.",
+    "autograd.forward_ad": "Forward mode with dual tensors.",
+    "func": "Transforms of functions: derivatives and batches.",
+    "multi": "Several losses at once: their Jacobian, and one gradient made of it.",
+    "multi.scalarization": "Several losses at once: one loss made of their values.",
+    "implicit": "Differentiating through solutions of equations.",
+    "optimize": "SciPy's minimizers, with exact gradients.",
+    "explaining": "What a backward pass would do, step by step.",
+    "nn": "Modules: layers, losses, containers.",
+    "nn.functional": "Layers and losses as functions.",
+    "nn.init": "Initial values of parameters.",
+    "nn.utils": "Clipping, conversion of parameters, fusion and other help for modules.",
+    "nn.utils.rnn": "Sequences of different lengths, padded and packed.",
+    "nn.utils.parametrize": "Parameters computed from others.",
+    "nn.utils.parametrizations": "Ready-made parametrizations: orthogonal, of bounded norm, direction and length.",
+    "nn.utils.prune": "Parameters with masks.",
+    "optim": "Optimizers.",
+    "optim.lr_scheduler": "Learning rates over time.",
+    "optim.swa_utils": "Averages of a model's weights over time.",
+    "amp": "Mixed precision: automatic casts, and losses scaled against underflow.",
+    "linalg": "Linear algebra.",
+    "fft": "Fourier transforms.",
+    "special": "Special functions.",
+    "masked": "Reductions over the elements a mask selects.",
+    "sparse": "Functions of sparse tensors.",
+    "signal.windows": "Windows for spectra.",
+    "distributions": "Probability distributions, their transforms and divergences.",
+    "utils.data": "Datasets, samplers and loaders.",
+    "utils.checkpoint": "Computing again instead of keeping.",
+    "utils.flop_counter": "Counting operations on numbers, by module and operator.",
+    "utils.benchmark": "Timing statements.",
+    "profiler": "What a program spends its time on.",
+    "random": "Generators and their states.",
+    "serialization": "Checkpoints: saving, and loading without running code.",
+    "serialization.safetensors": "Files of named tensors in the safetensors format.",
+    "library": "Operators of your own.",
+    "overrides": "Objects that take operations over, and modes that see them all.",
+    "testing": "Comparing tensors, and making them, in tests.",
+}
 
 # Classes that are bases of the user's own, or that are used by calling their methods: these are shown with members.
 WITH_MEMBERS = frozenset(
     {
         "Module", "Optimizer", "LRScheduler", "Function", "Distribution", "Transform", "DataLoader", "Generator",
-        "Explanation", "Aggregator", "AveragedModel",
+        "Explanation", "Aggregator", "AveragedModel", "Scalarizer", "GradScaler", "FlopCounterMode", "Timer", "Measurement",
+        "BasePruningMethod", "Library",
     }
 )  # fmt: skip
 
@@ -120,14 +137,14 @@ def entry(module: str, name: str, value: Any) -> tuple[str, str, tuple[str, ...]
     return ("autofunction", dotted, ()) if callable(value) else None
 
 
-def namespace_page(title: str, module: str, introduction: str) -> str:
+def namespace_page(module: str, introduction: str) -> str:
     """The page of a namespace, from its `__all__`."""
     found = importlib.import_module(f"pullback.{module}")
     names = sorted(name for name in found.__all__ if not name.startswith("_"))
     for name in names:
         getattr(found, name)  # the first look may load a module that then stands under its name, as it will for Sphinx
     entries = [entry(f"pullback.{module}", name, getattr(found, name)) for name in names]
-    return f"# {title}\n\n{introduction}\n\n{directives(each for each in entries if each is not None)}\n"
+    return f"# {module}\n\n{introduction}\n\n{directives(each for each in entries if each is not None)}\n"
 
 
 def tensor_page() -> str:
@@ -164,9 +181,9 @@ def pages() -> dict[str, str]:
         top.append(stem)
         texts[stem] = f"# {title}\n\n{directives(('autofunction', f'pullback.{name}', ()) for name in names)}\n"
     texts["tensor"] = tensor_page()
-    for title, module, introduction in NAMESPACES:
-        texts[module.replace(".", "_")] = namespace_page(title, module, introduction)
-    rest = ["tensor", *(module.replace(".", "_") for _, module, _ in NAMESPACES)]
+    for module, introduction in NAMESPACES.items():
+        texts[module.replace(".", "_")] = namespace_page(module, introduction)
+    rest = ["tensor", *(module.replace(".", "_") for module in NAMESPACES)]
     trees = [
         f"```{{toctree}}\n:caption: {caption}\n:maxdepth: 1\n\n" + "\n".join(stems) + "\n```"
         for caption, stems in (("Functions", top), ("Tensor and namespaces", rest))

@@ -23,6 +23,8 @@ from .dtypes import numpy_dtype
 from .errors import CheckpointError, TruncatedCheckpointError
 from .source import Source
 
+__all__ = ["load", "load_file", "load_metadata", "save", "save_file"]
+
 _DTYPES = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
     "U64": "uint64", "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",

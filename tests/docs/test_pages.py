@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import api_pages
+from tools import api_pages, coverage
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -50,6 +50,11 @@ def test_every_function_is_in_the_reference_once(reference):
         if callable(f) and not isinstance(f, type) and f.__module__.startswith("pullback.") and not name.startswith("_")
     }
     assert functions <= set(shown)
+
+
+def test_every_namespace_that_is_counted_has_a_page(reference):
+    namespaces = {namespace.removeprefix("torch.") for namespace in coverage.NAMESPACES} - {"torch"}
+    assert {namespace.replace(".", "_").lower() for namespace in namespaces} <= set(reference)
 
 
 def test_every_function_in_the_reference_says_what_it_does(reference):

@@ -113,16 +113,16 @@ def outcome(library: object, code: str, dtype: str) -> tuple[str, np.ndarray, st
     return str(result.dtype).split(".")[-1], total.item(), str(x.grad.dtype).split(".")[-1]
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64"])
-@pytest.mark.parametrize("code", CASES)
+# Torch asks for one dtype here, and autocast leaves float64 alone; Pullback promotes.
+REFUSED_BY_TORCH = {("x @ full", "float64"), ("F.prelu(x, full[0, :1])", "float64")}
+ROWS = [(code, dtype) for code in CASES for dtype in ("bfloat16", "float32", "float64")]
+
+
+@pytest.mark.parametrize(("code", "dtype"), [row for row in ROWS if row not in REFUSED_BY_TORCH])
 def test_dtypes(code: str, dtype: str) -> None:
-    try:
-        expected = outcome(torch, code, dtype)
-    except (RuntimeError, NotImplementedError, ValueError):
-        return  # what torch refuses is another matter
-    found = outcome(pullback, code, dtype)
+    expected, found = outcome(torch, code, dtype), outcome(pullback, code, dtype)
     assert found[0] == expected[0] and found[2] == expected[2]
-    np.testing.assert_allclose(found[1], expected[1], rtol=0.05, atol=0.05)
+    np.testing.assert_allclose(found[1], expected[1], rtol=0.005, atol=1e-5)
 
 
 def test_functions_inside_a_loss_run_without_autocast() -> None:

@@ -63,6 +63,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     """The k largest (or smallest) elements along a dim, in order, and their indices."""
     if input._array.dtype.kind == "c":
         raise not_implemented_for("topk", input)
+    if input._array.dtype.kind == "b":
+        raise RuntimeError("topk does not support bool dtypes on CPU. Convert first, as in x.to(torch.uint8).")
     axis = wrap_dim(dim, input._array.ndim)
     size = input._array.shape[axis] if input._array.ndim else 1
     if not 0 <= k <= size:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from ..kernels.ties import best_places
 from .counting import sortable
 from .fusing import fused
 from .reductions import each_along
@@ -109,21 +110,74 @@ def _partly_sorted(x: Any, rank: int, axis: int) -> tuple[Any, Any] | None:
     return keys, _place(np.partition(keys, rank, axis), rank, axis)
 
 
+def _apart(values: Any, axis: int, descending: bool) -> Any:
+    """Whether each element of ordered rows differs from the next."""
+    lead = (slice(None),) * axis
+    ahead, behind = values[(*lead, slice(None, -1))], values[(*lead, slice(1, None))]
+    return ahead > behind if descending else ahead < behind
+
+
+def _ranks(row: Any, descending: bool) -> list[int]:
+    """The number of each element's value among the distinct values of a row in order; NaNs are one value."""
+    order = order_of(row, 0, descending)
+    values = row[order]
+    ahead, behind = values[:-1], values[1:]
+    ranks = np.zeros(len(row), np.int64)
+    ranks[order[1:]] = np.cumsum((ahead != behind) & ((ahead == ahead) | (behind == behind)))
+    return ranks.tolist()
+
+
+def _first_as_torch(x: Any, order: Any, tied: Any, axis: int, largest: bool) -> Any:
+    """The order with those of equal elements in front that torch has there, in rows where some are equal.
+
+    The rows are gone through in Python: where that would be much work, equal elements come in the order of their places.
+    """
+    length, count = x.shape[axis], order.shape[axis]
+    numbers = np.flatnonzero(tied)
+    if len(numbers) * length > _MUCH:
+        return order
+    rows = np.moveaxis(x, axis, -1).reshape(-1, length)
+    placed = np.moveaxis(order, axis, -1)
+    found, known = np.array(placed).reshape(-1, count), {}
+    for number in numbers.tolist():
+        row = rows[number]
+        key = row.tobytes()
+        if key not in known:
+            known[key] = best_places(_ranks(row, largest), count)
+        found[number] = known[key]
+    return in_order(np.moveaxis(found.reshape(placed.shape), -1, axis))
+
+
+_MUCH = 1 << 15
+
+
 def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: Any) -> tuple:
-    length = x.shape[axis]
+    length, lead = x.shape[axis], (slice(None),) * axis
     found = _partly_sorted(x, length - k if largest else k - 1, axis) if 0 < k <= length // 8 else None
     if found is None:
-        order = in_order(order_of(x, axis, largest)[(*(slice(None),) * axis, slice(0, k))])
-        return _take_along(x, order, axis), order
-    # Of those that equal the last one taken, the first come first, as in a stable order.
-    keys, last = (np.moveaxis(each, axis, -1) for each in found)
-    equal = keys == last
-    taken = keys > last if largest else keys < last
-    missing = k - np.count_nonzero(taken, axis=-1, keepdims=True)
-    taken |= equal & (np.cumsum(equal, axis=-1, dtype=np.int32) <= missing)
-    places = np.nonzero(taken)[-1].reshape(*keys.shape[:-1], k)
-    order = order_of(np.take_along_axis(keys, places, -1), places.ndim - 1, largest)
-    order = in_order(np.moveaxis(np.take_along_axis(places, order, -1), -1, axis))
+        order = order_of(x, axis, largest)[(*lead, slice(0, k + 1))]
+        values = _take_along(x, order, axis)
+        apart = _apart(values, axis, largest)
+        order, values = in_order(order[(*lead, slice(0, k))]), in_order(values[(*lead, slice(0, k))])
+        if not k or apart.all():
+            return values, order
+        tied = ~apart.all(axis)
+    else:
+        # Of those that equal the last one taken, the first come first, as in a stable order.
+        keys, last = (np.moveaxis(each, axis, -1) for each in found)
+        equal = keys == last
+        taken = keys > last if largest else keys < last
+        missing = k - np.count_nonzero(taken, axis=-1, keepdims=True)
+        places_equal = np.cumsum(equal, axis=-1, dtype=np.int32)
+        taken |= equal & (places_equal <= missing)
+        places = np.nonzero(taken)[-1].reshape(*keys.shape[:-1], k)
+        order = order_of(np.take_along_axis(keys, places, -1), places.ndim - 1, largest)
+        order = in_order(np.moveaxis(np.take_along_axis(places, order, -1), -1, axis))
+        values = _take_along(x, order, axis)
+        tied = (places_equal[..., -1] > missing[..., 0]) | ~_apart(values, axis, largest).all(axis)
+        if not tied.any():
+            return values, order
+    order = _first_as_torch(x, order, tied, axis, largest)
     return _take_along(x, order, axis), order
 
 

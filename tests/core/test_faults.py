@@ -80,7 +80,7 @@ def test_a_hook_that_raises_leaves_every_grad():
 
 def test_a_million_nodes_without_recursion_or_garbage_collector():
     code = """
-import gc, os, time
+import gc, os
 gc.disable()
 import pullback
 def rss():
@@ -92,22 +92,20 @@ y.backward(); del y
 before = rss()
 def chain(n):
     y = x
-    t = time.perf_counter()
     for _ in range(n): y = y + 1
     y.backward()
-    return y, (time.perf_counter() - t) / n
-small = min(chain(1000)[1] for _ in range(5))
-y, large = chain(1_000_000)
+    return y
+y = chain(1_000_000)
 peak = rss()
 del y
 after = rss()
-y, large = chain(1_000_000)
-print(small, large, before, peak, after, rss())
+y = chain(500_000)
+print(before, peak, after, rss())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    small, large, before, peak, after, again = map(float, done.stdout.split())
+    before, peak, after, again = map(float, done.stdout.split())
     assert peak - before > 100e6
-    assert again - before < 1.1 * (peak - before)
+    assert again - before < 0.6 * (peak - before)
     if getattr(sys, "_is_gil_enabled", lambda: True)():  # the allocator of free-threaded Python keeps what it has
         assert after - before < 0.1 * (peak - before)
 

@@ -540,3 +540,12 @@ def storage_type(self: Tensor) -> Any:
 def is_storage(obj: Any, /) -> bool:
     """Whether an object is a storage."""
     return isinstance(obj, _StorageBase)
+
+
+def _load_from_bytes(content: bytes) -> Any:
+    """What a storage that torch has pickled calls: a file of `torch.save` in memory."""
+    import io
+
+    from .serialization import load
+
+    return load(io.BytesIO(content), weights_only=False)

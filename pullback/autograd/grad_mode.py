@@ -20,8 +20,28 @@ F = TypeVar("F", bound=Callable[..., Any])
 _GENERATOR, _COROUTINE = 0x20, 0x80  # code flags, spelled out so that `inspect` is not imported
 
 
-class ModeSwitch:
-    """A context manager that is a decorator too. Subclasses say what changes in `_switch`."""
+class _DecoratorContextManager:
+    """A context manager that is a decorator too: a fresh one of its kind surrounds each call. Programs derive from it."""
+
+    def clone(self) -> Any:
+        """A fresh switch of the same kind, for each call of a decorated function."""
+        return self.__class__()
+
+    def __call__(self, function: F) -> F:
+        return _decorate(self.clone, function)
+
+
+class _NoParamDecoratorContextManager(_DecoratorContextManager):
+    """One that decorates without being called, too: `@no_grad`."""
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        if orig_func is None:
+            return object.__new__(cls)
+        return _decorate(cls, orig_func)
+
+
+class ModeSwitch(_DecoratorContextManager):
+    """One that changes the mode. Subclasses say what of it in `_changes`."""
 
     _previous: Any = None
 
@@ -32,10 +52,6 @@ class ModeSwitch:
         previous = self._previous
         return {name: getattr(previous, name) for name in self._changes()}
 
-    def clone(self) -> ModeSwitch:
-        """A fresh switch of the same kind, for each call of a decorated function."""
-        return self.__class__()
-
     def __enter__(self) -> Any:
         self._previous = current_mode()
         set_mode(self._previous.replace(**self._changes()))
@@ -43,9 +59,6 @@ class ModeSwitch:
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         set_mode(current_mode().replace(**self._restores()))
-
-    def __call__(self, function: F) -> F:
-        return _decorate(self.clone, function)
 
 
 def _decorate(make_context: Callable[[], Any], function: Any) -> Any:
@@ -103,13 +116,8 @@ def _decorate_generator(make_context: Callable[[], Any], function: Any) -> Any:
     return generator
 
 
-class no_grad(ModeSwitch):
+class no_grad(ModeSwitch, _NoParamDecoratorContextManager):
     """Operations inside are not recorded: `with no_grad(): ...`, `@no_grad()` or `@no_grad`."""
-
-    def __new__(cls, orig_func: Any = None) -> Any:
-        if orig_func is None:
-            return object.__new__(cls)
-        return _decorate(cls, orig_func)
 
     def __enter__(self) -> None:
         previous = self._previous = current_mode()
@@ -121,13 +129,8 @@ class no_grad(ModeSwitch):
         set_mode(previous if mode is NO_GRAD and not previous.special else mode.replace(grad=previous.grad))
 
 
-class enable_grad(ModeSwitch):
+class enable_grad(ModeSwitch, _NoParamDecoratorContextManager):
     """Operations inside are recorded even within `no_grad`."""
-
-    def __new__(cls, orig_func: Any = None) -> Any:
-        if orig_func is None:
-            return object.__new__(cls)
-        return _decorate(cls, orig_func)
 
     def _changes(self) -> dict[str, Any]:
         return {"grad": True}

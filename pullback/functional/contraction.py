@@ -41,19 +41,9 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
             "subscripts list"
         )
     labels, out = _parse(notation, tuple(x._array.ndim for x in tensors))
-    _check_dtypes(tensors)
     sizes = _sizes(tensors, labels)
     terms = [_distinct(x, names) for x, names in zip(tensors, labels, strict=True)]
     return _contract_all(terms, out, sizes)
-
-
-def _check_dtypes(tensors: list[Tensor]) -> None:
-    for x in tensors[1:]:
-        if x._array.dtype != tensors[0]._array.dtype and not autocast.is_active():
-            raise RuntimeError(
-                f"expected scalar type {tensors[0].dtype.type_name} but found {x.dtype.type_name}. einsum() takes "
-                "operands of one dtype."
-            )
 
 
 def _sublists(arguments: tuple) -> tuple[Any, list]:
@@ -256,9 +246,14 @@ def _pair(
     """Contract two terms to the labels `out` (those of them that exist)."""
     a, left = _squeezed(*first, sizes)
     b, right = _squeezed(*second, sizes)
+    if a._array.dtype != b._array.dtype and not autocast.is_active() and not set(left).intersection(right) <= set(out):
+        raise RuntimeError(
+            f"expected scalar type {a.dtype.type_name} but found {b.dtype.type_name}. einsum() sums products of one "
+            "dtype only; products that are not summed (an outer product) may mix them."
+        )
     a, left = _reduced(a, left, {*right, *out})
     b, right = _reduced(b, right, {*left, *out})
-    if a._array.dtype != b._array.dtype:  # one of them has been summed
+    if a._array.dtype != b._array.dtype:
         a, b = promote(a, b)
     kept = tuple(label for label in out if label in left or label in right)
     result = apply(ops.contract, (a, b), {"labels": (left, right, kept)})

@@ -1,4 +1,7 @@
-"""`torch._utils`: small helpers that libraries for training import: flat buffers, device numbers, element sizes."""
+"""`torch._utils`: small helpers that libraries for training import: flat buffers, device numbers, element sizes.
+
+And what a tensor that torch has pickled (`pickle.dump`, not `torch.save`) names as its maker: `_rebuild_tensor_v2` ...
+"""
 
 from __future__ import annotations
 
@@ -55,3 +58,39 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
 def _get_available_device_type() -> str | None:
     """The name of an accelerator: there is none."""
     return None
+
+
+def _rebuild_tensor_v3(
+    storage: Any, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any, dtype: dtype, flags: Any = None
+) -> Tensor:
+    """A tensor on a storage; torch keeps conjugation and negation of a tensor as flags."""
+    from pullback import empty
+
+    tensor = empty(0, dtype=dtype).set_(storage.untyped(), offset, size, stride)
+    if flags and flags.get("conj"):
+        tensor = tensor.conj()
+    if flags and flags.get("neg"):
+        tensor = -tensor
+    return tensor.requires_grad_(requires_grad)
+
+
+def _rebuild_tensor_v2(
+    storage: Any, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any, flags: Any = None
+) -> Tensor:
+    """A tensor of the dtype of its storage."""
+    return _rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, storage.dtype, flags)
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, hooks: Any) -> Tensor:
+    """A parameter with the elements of a tensor."""
+    from pullback.nn import Parameter
+
+    return Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, hooks: Any, state: Any) -> Tensor:
+    """A parameter with the attributes that a program had given it."""
+    parameter = _rebuild_parameter(data, requires_grad, hooks)
+    for part in state if isinstance(state, tuple) else (state,):
+        vars(parameter).update(part or {})
+    return parameter

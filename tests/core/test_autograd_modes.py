@@ -222,3 +222,36 @@ def test_the_profiler_counts_the_memory_of_results_forward_and_backward():
     assert sums["aten::view"].self_cpu_memory_usage == 0
     assert sums["ExpBackward0"].self_cpu_memory_usage == 4000
     assert "Self CPU Mem" in run.key_averages().table()
+
+
+def test_switches_of_ones_own_decorate():
+    from pullback.autograd.grad_mode import _DecoratorContextManager, _NoParamDecoratorContextManager
+
+    assert issubclass(torch.no_grad, _NoParamDecoratorContextManager)
+    assert issubclass(torch.set_grad_enabled, _DecoratorContextManager)
+    depth = []
+
+    class deeper(_DecoratorContextManager):
+        def __init__(self, by):
+            self.by = by
+
+        def clone(self):
+            return type(self)(self.by)
+
+        def __enter__(self):
+            depth.append(self.by)
+
+        def __exit__(self, *error):
+            depth.pop()
+
+    @deeper(3)
+    def look():
+        return list(depth)
+
+    @deeper(2)
+    def steps():
+        yield list(depth)
+        yield list(depth)
+
+    assert look() == [3]
+    assert [(step, list(depth)) for step in steps()] == [([2], [])] * 2

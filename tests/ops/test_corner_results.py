@@ -211,6 +211,11 @@ t._segment_reduce(x.flatten(), "max", lengths=t.tensor([1, 2, 3, 0]), initial=3)
 t.einsum("ij->i", t.full((2, 3), 100, dtype=t.uint8))
 t.einsum("ij,j->i", t.full((2, 3), 100, dtype=t.int16), t.ones(3, dtype=t.int16))
 t.einsum("ij,k->ik", t.full((2, 3), 100, dtype=t.int8), t.ones(2, dtype=t.int8))
+t.einsum("i,j->ij", t.arange(3), t.ones(2))
+t.einsum("i,i->i", t.arange(3), t.ones(3, dtype=t.float64))
+t.einsum("ij,l->i", t.ones(2, 3), t.arange(4))
+t.einsum("i,i->", t.arange(3), t.ones(3))  ## expected scalar type Long but found Float
+t.einsum("ij,j->i", t.ones(2, 3), t.arange(3))  ## expected scalar type Float but found Long
 t.tensor([[1, 2, 4], [3, 5, 1]]).cov()
 t.tensor([[1, 2, 4], [3, 5, 1]]).corrcoef()
 t.empty(3, dtype=t.complex64).normal_(2.0, 0.5)

@@ -9,6 +9,7 @@ import pytest
 
 import pullback
 from pullback.serialization import CheckpointError, bridge, load, safetensors, save
+from pullback.torch_names.lookup import find_torch_name
 
 
 def round_trip(value, **options):
@@ -198,3 +199,34 @@ def test_weights_are_loaded_as_their_outlines():
         writer.save({"a": writer.ones(3, 4)[1:], "b": writer.ones(2, dtype=writer.int64)}, buffer := io.BytesIO())
         loaded = load(io.BytesIO(buffer.getvalue()), map_location="meta")
         assert loaded["a"].is_meta and loaded["a"].shape == (2, 4) and loaded["b"].dtype is pullback.int64
+
+
+class _TorchNames(pickle.Unpickler):
+    """Reads a pickle that names torch's classes and functions."""
+
+    def find_class(self, module, name):
+        return find_torch_name(f"{module}.{name}") if module.startswith("torch") else super().find_class(module, name)
+
+
+def test_pickles_that_torch_made_without_save():
+    torch = pytest.importorskip("torch")
+    base = torch.arange(12.0).reshape(3, 4)
+    parameter = torch.nn.Parameter(torch.ones(2))
+    parameter.tag = "mine"
+    values = {
+        "columns": base[1:, ::2], "transposed": base.t(), "half": base.bfloat16(), "integers": torch.arange(3),
+        "empty": torch.empty(0, 3), "number": torch.tensor(5.0), "leaf": torch.ones(2, requires_grad=True),
+        "conjugate": torch.tensor([1 + 2j]).conj(), "negative": torch.tensor([1 + 2j]).conj().imag,
+        "parameter": parameter, "layer": torch.nn.Linear(2, 1),
+    }  # fmt: skip
+    loaded = _TorchNames(io.BytesIO(pickle.dumps(values))).load()
+    assert isinstance(loaded["parameter"], pullback.nn.Parameter) and loaded["parameter"].tag == "mine"
+    x = pullback.ones(1, 2)
+    layer = values.pop("layer")
+    np.testing.assert_allclose(loaded["layer"](x).tolist(), layer(torch.ones(1, 2)).tolist(), rtol=1e-6)
+    for name, value in values.items():
+        mine = loaded[name]
+        assert (mine.tolist(), str(mine.dtype), mine.requires_grad) == (
+            value.tolist(), str(value.dtype), value.requires_grad
+        ), name  # fmt: skip
+        assert name in ("conjugate", "negative") or mine.stride() == value.stride()

@@ -340,3 +340,12 @@ def test_batches_of_a_batch_sampler_may_be_tuples(kind):
         loaded = list(pullback.utils.data.DataLoader(part, batch_sampler=batches))
         assert [x.tolist() for x, _ in loaded] == rows.reshape(3, 2, 2).tolist()
         assert [y.tolist() for _, y in loaded] == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_text_is_known_by_its_dtype():
+    from pullback.utils.data._utils.collate import default_convert, np_str_obj_array_pattern
+
+    for array in (np.array(["a"]), np.array([b"a"]), np.array([None])):
+        assert np_str_obj_array_pattern.search(array.dtype.str)
+        assert default_convert(array) is array
+    assert not np_str_obj_array_pattern.search(np.arange(3).dtype.str)

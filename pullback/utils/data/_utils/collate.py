@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ import pullback
 
 Collate = Callable[..., Any]
 
+np_str_obj_array_pattern = re.compile(r"[SaUO]")  # dtypes of text and objects: they have no tensor
 _ERROR = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 
 
@@ -20,7 +22,7 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, pullback.Tensor):
         return data
     if isinstance(data, (np.ndarray, np.generic)):
-        is_text = data.dtype.kind in "SUO" or isinstance(data, (np.str_, np.bytes_))
+        is_text = np_str_obj_array_pattern.search(data.dtype.str) or isinstance(data, (np.str_, np.bytes_))
         return data if is_text else pullback.as_tensor(data)
     if isinstance(data, Mapping):
         return _same_mapping(data, {key: default_convert(data[key]) for key in data})
@@ -87,7 +89,7 @@ def collate_tensor_fn(batch: Sequence[Any], *, collate_fn_map: dict[Any, Collate
 
 def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: dict[Any, Collate] | None = None) -> Any:
     """Stack arrays of numbers; arrays of text and objects have no tensor."""
-    if batch[0].dtype.kind in "SUO":
+    if np_str_obj_array_pattern.search(batch[0].dtype.str):
         raise TypeError(_ERROR.format(batch[0].dtype))
     return collate([pullback.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 

@@ -20,6 +20,7 @@ from .batching_rules import (
 )
 from .memory_rules import restrided, strided, written
 from .place_rules import along_with_indices, found_among, put_flat, searched, slices_at, slices_filled, taken
+from .recurrence_rules import folded
 
 _ALL = slice(None)
 
@@ -376,7 +377,7 @@ RULES: dict[str, Rule] = {
     "matmul.linear_layer": layer, "matmul.linear_map": layer,
     "matmul.contract": contraction,
     "matmul.addbmm": batch_added, "matmul.addr": batch_added, "matmul.cross": joined, "matmul.trace": trace,
-    "norms.distance": distance, "linalg.pinv": pseudo_inverse,
+    "norms.distance": distance, "recurrence.layer": folded, "linalg.pinv": pseudo_inverse,
     "counting.searchsorted": searched, "counting.isin": found_among,
     "fft.frames": _same, "fft.overlap_add": _same,
     "indexing.pick": picked, "indexing.add_back": picked, "indexing.zero_at": picked, "indexing.put": picked,

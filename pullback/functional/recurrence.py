@@ -11,6 +11,7 @@ from typing import Any
 
 from numpy import ndarray
 
+from ..arrays.batched import Batched
 from ..autograd.mode import current_mode
 from ..autograd.tape import apply
 from ..constants import FLOAT32, FLOAT64
@@ -23,10 +24,10 @@ State = tuple[Tensor, ...]
 Weights = Sequence[Any]  # weight_ih, weight_hh, bias_ih, bias_hh, weight_hr; None for what there is not
 
 
-def _fusible(tensors: Sequence[Any]) -> bool:
-    """Whether the kernels can take these: plain arrays of one dtype, float32 or float64, and no transformation on."""
+def _fusible(tensors: Sequence[Any], batches: bool = False) -> bool:
+    """Whether the kernels can take these: arrays (or batches) of one dtype, float32 or float64, and nothing special on."""
     mode = current_mode()
-    if mode.special and (mode.dual_level or mode.batch_level or mode.autocast is not None):
+    if mode.special and (mode.dual_level or mode.autocast is not None or mode.batch_level and not batches):
         return False
     kind = tensors[0]._array.dtype
     if kind is not FLOAT32 and kind is not FLOAT64:
@@ -34,9 +35,16 @@ def _fusible(tensors: Sequence[Any]) -> bool:
     for tensor in tensors:
         if tensor is not None:
             array = tensor._array
-            if type(array) is not ndarray or array.dtype is not kind:
+            if type(array) is not ndarray and not (batches and type(array) is Batched) or array.dtype is not kind:
                 return False
     return True
+
+
+def _foldable(inputs: tuple[Any, ...], sizes: Any) -> bool:
+    """The function of that name in `arrays/recurrence_rules.py`."""
+    from ..arrays.recurrence_rules import foldable
+
+    return foldable(inputs, sizes)
 
 
 def run_cell(mode: str, input: Tensor, state: State, weights: Weights) -> State:
@@ -55,7 +63,8 @@ def run_layer(
     """Outputs of all steps and the last state. `input` is `(time, batch, features)`, or packed if `sizes` is given."""
     inputs = (input, state[0], state[1] if len(state) > 1 else None, *weights)
     params: dict[str, Any] = {"mode": mode, "sizes": sizes, "reverse": reverse}
-    if _fusible(inputs):
+    batches = current_mode().batch_level > 0
+    if _fusible(inputs, batches) and (not batches or _foldable(inputs, sizes)):
         results = apply(ops.layer, inputs, params)
         return results[0], results[4:]
     output, *last = ops.composed_layer(*inputs, **params)

@@ -25,6 +25,7 @@ class Layer:
     gates: int = 1
     sigmoids: int = 0  # so many gates are sigmoids, and come first in memory
     keeps_more: bool = False  # whether backward needs more than gates and outputs
+    samples: int = 1  # sequences come in so many groups, of which each wants gradients of the weights of its own
 
     def __init__(
         self, x: np.ndarray, hidden: np.ndarray, cell: Any, weight_ih: np.ndarray, weight_hh: np.ndarray, bias_ih: Any,
@@ -149,19 +150,30 @@ class Layer:
     def gradients(self, needs: tuple[bool, ...]) -> tuple[Any, ...]:
         """All gradients, when the steps are done."""
         into, through = self.into_gates, self.into_inputs
-        for_bias = np.add.reduce(through, axis=0) if needs[5] or needs[6] else None
+        for_input = np.dot(through, self.weight_ih).reshape(self.shape) if needs[0] else None
+        inputs, before, product = self.inputs, self.before, np.dot
+        if self.samples > 1:
+            same, product = into is through, np.matmul
+            through, inputs, before = map(self.apart, (through, inputs, before))
+            into = through if same else self.apart(into)
+        for_bias = np.add.reduce(through, axis=-2) if needs[5] or needs[6] else None
         for_other = for_bias
         if for_bias is not None:
-            for_other = for_bias.copy() if into is through else np.add.reduce(into, axis=0)
+            for_other = for_bias.copy() if into is through else np.add.reduce(into, axis=-2)
         return (
-            np.dot(through, self.weight_ih).reshape(self.shape) if needs[0] else None,
+            for_input,
             self.slope,
             self.cell_slope,
-            np.dot(through.T, self.inputs) if needs[3] else None,
-            np.dot(into.T, self.before) if needs[4] else None,
+            product(through.swapaxes(-1, -2), inputs) if needs[3] else None,
+            product(into.swapaxes(-1, -2), before) if needs[4] else None,
             for_bias,
             for_other,
         )
+
+    def apart(self, rows: np.ndarray) -> np.ndarray:
+        """The rows of each sample."""
+        parts = rows.reshape(self.shape[0], self.samples, -1, rows.shape[1]).swapaxes(0, 1)
+        return parts.reshape(self.samples, -1, rows.shape[1])
 
 
 class TanhLayer(Layer):
@@ -360,7 +372,9 @@ def forward(*arrays: Any, mode: str, sizes: Any, reverse: bool) -> tuple[Any, ..
 @quiet
 def backward(
     cotangents: tuple[Any, ...], arrays: tuple[Any, ...], saved: tuple[Any, ...], *, mode: str, sizes: Any, reverse: bool,
-    needs: tuple[bool, ...]
+    needs: tuple[bool, ...], samples: int = 1
 ) -> tuple[Any, ...]:  # fmt: skip
-    """Gradients of the arrays that `forward` was given."""
-    return LAYERS[mode](*arrays, sizes=sizes, reverse=reverse).backward(cotangents, saved, needs)
+    """Gradients of the arrays that `forward` was given; those of the weights for each of several samples, if asked to."""
+    layer = LAYERS[mode](*arrays, sizes=sizes, reverse=reverse)
+    layer.samples = samples
+    return layer.backward(cotangents, saved, needs)

@@ -127,22 +127,6 @@ def narrowed(value: Any, dtype: Any) -> Any:
     return value.astype(dtype) if value is not None and value.dtype == np.float32 else value
 
 
-def example_by_example(kernel: Callable[[tuple], tuple], cotangents: tuple) -> tuple | None:
-    """A kernel's pullback of a batch of cotangents, one after the other; None if they are not a batch of plain arrays.
-
-    For kernels so much quicker than the composition that even many calls are.
-    """
-    from ..arrays.batched import Batched
-
-    given = [value for value in cotangents if value is not None]
-    level = max(getattr(value, "level", 0) for value in given)
-    if any(type(v) is not Batched or v.level != level or not v.batched or not plain(v.array) for v in given):
-        return None
-    count = len(given[0].array)
-    rows = [kernel(tuple(None if v is None else v.array[i] for v in cotangents)) for i in range(count)]
-    return tuple(None if parts[0] is None else Batched(np.stack(parts), level) for parts in zip(*rows)) if rows else None
-
-
 def recorded_pullback(
     composition: Callable[..., Any], cotangents: tuple[Any, ...], inputs: tuple[Any, ...], params: dict[str, Any],
     needs: tuple[bool, ...]

@@ -1,8 +1,8 @@
 """Recurrent layers and cells as one operation each, for plain arrays, and as compositions for everything else.
 
 `layer` runs all steps of one layer in one direction, `cell` a single step. Their pullbacks are kernels; a pass that is
-itself recorded, or batched, differentiates the composition instead. Forward mode and `vmap` start from the
-composition (see `functional/recurrence.py`).
+itself recorded differentiates the composition instead. Forward mode starts from the composition, and so does `vmap`
+where examples have weights of their own (see `functional/recurrence.py`, `arrays/recurrence_rules.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op, op
 from ..kernels import recurrence, recurrent_cells
-from .fusing import Several, example_by_example, fused, plain, recorded_pullback
+from .fusing import Several, fused, plain, recorded_pullback
 from .matmul import linear_layer, linear_map
 from .pointwise import relu, sigmoid, tanh
 
@@ -104,13 +104,11 @@ def _layer_pullback(
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
     slopes = (g[0], g[4], g[5] if mode == "LSTM" else None)
     params = {"mode": mode, "sizes": sizes, "reverse": reverse}
-
-    def kernel(slopes: tuple) -> tuple:
+    if plain(*slopes, *arrays):
         return recurrence.backward(slopes, arrays, extras[:3], needs=needs, **params)
+    from ..arrays.recurrence_rules import folded_pullback
 
-    if plain(*slopes):  # then all is: only plain arrays come here in a forward pass
-        return kernel(slopes)
-    found = example_by_example(kernel, slopes) if plain(*arrays) else None
+    found = folded_pullback(slopes, arrays, extras[:3], needs, params)
     return found if found is not None else recorded_pullback(composed_layer, slopes, arrays, params, needs)
 
 

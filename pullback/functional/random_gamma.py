@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays.randomness import drawn_from
 from ..autograd.op import op
 from ..autograd.tape import apply, wrap
-from ..kernels.random import rejection
+from ..kernels.random import gammas
 from ..kernels.special import gammainc, lgamma
 from ..tensor import Tensor
 from .checks import not_implemented_for
@@ -46,7 +46,7 @@ def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     if input._array.dtype.itemsize < 4:
         raise not_implemented_for("gamma_cpu", input)
     stream = _from(generator)
-    return apply(_gamma, (input, wrap(drawn_from(lambda alpha: rejection.standard_gamma(stream, alpha), input._array))))
+    return apply(_gamma, (input, wrap(drawn_from(lambda alpha: gammas.standard_gamma(stream, alpha), input._array))))
 
 
 def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
@@ -54,7 +54,7 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     if input._array.dtype.itemsize < 4:
         raise not_implemented_for("dirichlet", input)
     stream = _from(generator)
-    return wrap(drawn_from(lambda alpha: rejection.dirichlet(stream, alpha), input._array))
+    return wrap(drawn_from(lambda alpha: gammas.dirichlet(stream, alpha), input._array))
 
 
 FUNCTIONS["_standard_gamma"] = _standard_gamma

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import pullback.kernels.random.discrete as discrete
+import pullback.kernels.random.gammas as gammas
 import pullback.kernels.random.normals as normals
 import pullback.kernels.random.rejection as rejection
 import pullback.kernels.random.shuffling as shuffling
@@ -318,10 +319,10 @@ def test_rejection_samplers(dtype: str, count: int) -> None:
             theirs, ours = both(rate)
             assert_same(torch.poisson(theirs), rejection.poisson(generator, ours), generator)
             theirs, ours = both(alpha)
-            assert_same(torch._standard_gamma(theirs), rejection.standard_gamma(generator, ours), generator)
+            assert_same(torch._standard_gamma(theirs), gammas.standard_gamma(generator, ours), generator)
             for points in (simplex, simplex * 1e-3, simplex * 1e-30):  # small ones come close to the corners
                 theirs, ours = both(points)
-                assert_same(torch._sample_dirichlet(theirs), rejection.dirichlet(generator, ours), generator)
+                assert_same(torch._sample_dirichlet(theirs), gammas.dirichlet(generator, ours), generator)
             (their_trials, our_trials), (their_chance, our_chance) = both(trials), both(chance)
             theirs = torch.binomial(their_trials, their_chance)
             assert_same(theirs, rejection.binomial(generator, our_trials, our_chance), generator)
@@ -338,6 +339,39 @@ def test_what_rejection_reads_ahead_is_put_back(words: int, count: int) -> None:
             rates = torch.full((count,), rate)
             assert_same(torch.poisson(rates), rejection.poisson(generator, rates.numpy()), generator)
         assert_same(torch.rand(700), streams.uniform(generator, 700, DTYPES["float32"]), generator)
+
+
+GAMMA_SHAPES = {
+    "plain": [2.5],
+    "one": [1.0],  # one normal of 140 is too small
+    "large": [1e6],
+    "raised": [0.5],
+    "tiny": [1e-3],
+    "in turn": [0.5, 2.0],
+    "rows of both kinds": [0.5] * 30 + [2.0] * 70 + [0.0, 1.0] * 3 + [0.1] * 9 + [3.0] * 40,
+    "zeros": [0.0],
+}
+
+
+@pytest.mark.parametrize("dtype", WIDE)
+@pytest.mark.parametrize("kind", GAMMA_SHAPES)
+def test_gammas(kind: str, dtype: str) -> None:
+    """Many are drawn together; the stream goes on where torch's does, whatever was rejected and whichever normal waits."""
+    for seed, count in enumerate((0, 1, 4, 5, 31, 33, 100, 2000, 5000)):
+        alpha = np.resize(np.array(GAMMA_SHAPES[kind], dtype), count)
+        generator = start(seed)
+        for drawn in (0, 3, 16):  # an odd number of normals leaves one waiting
+            assert_same(torch.randn(drawn), streams.normal(generator, drawn, DTYPES["float32"]), generator)
+            ours = gammas.standard_gamma(generator, alpha)
+            assert_same(torch._standard_gamma(torch.from_numpy(alpha)), ours, generator)
+
+
+@pytest.mark.parametrize("categories", [1, 2, 3, 4, 5, 7, 8, 17, 20, 31, 33, 64, 200, 256])
+def test_dirichlet_rows_are_summed_in_torchs_order(categories: int) -> None:
+    alpha = np.linspace(0.5, 3, 40 * categories).reshape(5, 8, categories)
+    generator = start(categories)
+    ours = gammas.dirichlet(generator, alpha)
+    assert_same(torch._sample_dirichlet(torch.from_numpy(alpha)), ours, generator)
 
 
 @pytest.mark.parametrize("dtype", HALF)

@@ -270,8 +270,14 @@ class Generator:
 
     def read_ahead(self, count: int) -> list[float]:
         """The next doubles, to be used from the end of the list."""
+        return self.doubles_ahead(count)[::-1].tolist()
+
+    def doubles_ahead(self, count: int) -> np.ndarray:
+        """The next doubles, of which ``put_back`` returns those at the end that are not used."""
+        if count <= FEW:
+            return self.few(count, uniform_doubles, True)
         start = self.take(2 * count)
-        return uniform_doubles(_draws(self.words[start : self._next], True))[::-1].tolist()
+        return uniform_doubles(_draws(self.words[start : self._next], True))
 
     def put_back(self, count: int) -> None:
         """Return the last doubles of those read ahead; at least one of them must have been used."""

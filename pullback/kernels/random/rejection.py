@@ -1,9 +1,9 @@
-"""Samplers that reject and retry: Poisson, gamma, Dirichlet and binomial, bit for bit those of torch.
+"""Samplers that reject and retry: Poisson and binomial, bit for bit those of torch.
 
 How many words an element takes depends on what was drawn, so elements are drawn one after the other, in float64
 Python arithmetic with the C library's functions, as torch's own scalar loops do.
-Lives here: those four. Does not live here: samplers with a fixed number of draws (streams.py,
-discrete.py), argument checks and Tensors.
+Lives here: those two. Does not live here: gamma and Dirichlet (gammas.py), samplers with a fixed number of draws
+(streams.py, discrete.py), argument checks and Tensors.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from .engine import Generator
 from .streams import cast
 
 _FLOAT64 = np.dtype(np.float64)
-_ONE_THIRD = float(np.float32(1) / np.float32(3))
-_SQUEEZE = float(np.float32(0.0331))
 # What Stirling's formula leaves out of log(k!), for k = 0 .. 9.
 _STIRLING_TAIL = (
     0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
@@ -66,73 +64,6 @@ def _transformed_rejection_poisson(rate: float, uniform: Callable[[], float]) ->
         left = math.log(v) + math.log(inverse_alpha) - math.log(a / (margin * margin) + b)
         if left <= -rate + k * log_rate - math.lgamma(k + 1):
             return k
-
-
-# ---------------------------------------------------------------------- gamma and its relatives
-
-
-def standard_gamma(generator: Generator, concentration: np.ndarray) -> np.ndarray:
-    """Gamma numbers of scale 1, in the dtype of ``concentration``, never below its smallest normal number.
-
-    The dtype is float32 or float64: torch has no gamma numbers of half precision.
-    """
-    dtype = concentration.dtype
-    values = _gammas(generator, concentration, dtype).astype(dtype)
-    return np.maximum(values, np.finfo(dtype).tiny).reshape(concentration.shape)
-
-
-def dirichlet(generator: Generator, concentration: np.ndarray) -> np.ndarray:
-    """Points inside the simplex along the last axis, in the dtype of ``concentration``: no element is 0 or 1."""
-    dtype = concentration.dtype
-    gammas = _gammas(generator, concentration.astype(_FLOAT64), _FLOAT64).reshape(concentration.shape)
-    gammas = np.maximum(gammas, np.finfo(_FLOAT64).tiny)
-    total = gammas.sum(axis=-1, keepdims=True)
-    points = cast(gammas / total, dtype)
-    return np.clip(points, np.finfo(dtype).tiny, np.nextafter(dtype.type(1), dtype.type(0)), dtype=dtype)
-
-
-def _gammas(generator: Generator, concentration: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    with generator.one_double_at_a_time(6 * concentration.size) as uniform:
-
-        def normal() -> float:
-            waiting = generator.cached_normal
-            if waiting is not None:
-                generator.cached_normal = None
-                return waiting
-            angle = 2.0 * math.pi * uniform()
-            radius = math.sqrt(-2.0 * math.log1p(-uniform()))
-            generator.cached_normal = radius * math.sin(angle)
-            return radius * math.cos(angle)
-
-        values = [_one_gamma(value, dtype.type, uniform, normal) for value in concentration.ravel()]
-    return np.array(values, np.float64)
-
-
-def _one_gamma(
-    alpha: np.floating, scalar: type[np.floating], uniform: Callable[[], float], normal: Callable[[], float]
-) -> float:
-    """Marsaglia and Tsang (2000); a concentration below 1 is raised by 1 and paid for with a power of a uniform."""
-    scale = 1.0
-    if alpha < 1:
-        if alpha == 0:
-            return 0.0
-        scale = math.pow(1 - uniform(), float(scalar(1) / alpha))
-        alpha = alpha + scalar(1)
-    d = float(alpha - scalar(_ONE_THIRD))
-    c = 1.0 / math.sqrt(9.0 * d)
-    while True:
-        x = normal()
-        y = 1.0 + c * x
-        while y <= 0:
-            x = normal()
-            y = 1.0 + c * x
-        v = y * y * y
-        u = 1 - uniform()
-        square = x * x
-        if u < 1.0 - _SQUEEZE * square * square:
-            return scale * d * v
-        if math.log(u) < 0.5 * square + d * (1.0 - v + math.log(v)):
-            return scale * d * v
 
 
 # ---------------------------------------------------------------------- binomial

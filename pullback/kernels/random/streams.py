@@ -185,10 +185,10 @@ def _sixteens_from(dtype: np.dtype, mean: float, std: float) -> Transform:
 def _box_muller(bits: np.ndarray) -> np.ndarray:
     draws = uniform_doubles(bits)
     pairs = draws.reshape(-1, 2, 8)
-    radius = np.sqrt(-2.0 * _c_library("log", 1.0 - pairs[:, 0]))
+    radius = np.sqrt(-2.0 * c_library("log", 1.0 - pairs[:, 0]))
     angle = (2.0 * math.pi) * pairs[:, 1]
-    np.multiply(radius, _c_library("cos", angle), out=pairs[:, 0])
-    np.multiply(radius, _c_library("sin", angle), out=pairs[:, 1])
+    np.multiply(radius, c_library("cos", angle), out=pairs[:, 0])
+    np.multiply(radius, c_library("sin", angle), out=pairs[:, 1])
     return np.add(draws, 0.0, out=draws)  # -0.0 becomes 0.0, as when a mean of zero is added
 
 
@@ -254,7 +254,7 @@ def log_normal(
 Function = Callable[[str, np.ndarray], np.ndarray]  # a function of the C library by its name
 
 
-def _c_library(name: str, x: np.ndarray) -> np.ndarray:
+def c_library(name: str, x: np.ndarray) -> np.ndarray:
     """log, log1p, sin, cos, tan or exp with the C library's last bit, which torch's float64 samplers have."""
     if name not in _numpy_agrees:
         low, high = (-1.0, 0.0) if name == "log1p" else (0.0, 2.0 * math.pi)
@@ -283,7 +283,7 @@ def _evaluate(
     called; everywhere else NumPy's fast ones.
     """
     if dtype == _FLOAT64:
-        return formula(x, _c_library)
+        return formula(x, c_library)
     values = formula(x, _numpy)
     distance = (values.view(np.int64) + (16 - (1 << 28))) & ((1 << 29) - 1)
     doubtful = distance <= 32
@@ -291,7 +291,7 @@ def _evaluate(
         doubtful |= np.abs(values) < shift
     close = np.nonzero(doubtful)[0]
     if close.size:
-        values[close] = formula(x[close], _c_library)
+        values[close] = formula(x[close], c_library)
     return cast(values, dtype)
 
 
@@ -339,7 +339,7 @@ def _geometric_from(dtype: np.dtype, p: float) -> Transform:
         # NumPy's last bit matters only next to a whole number.
         close = np.flatnonzero(np.abs(trials - np.rint(trials)) < 1e-12 * np.abs(trials))
         if close.size:
-            trials[close] = _c_library("log", draws[close]) / logarithm_of_failure
+            trials[close] = c_library("log", draws[close]) / logarithm_of_failure
         return cast(np.ceil(trials), dtype)
 
     return transform

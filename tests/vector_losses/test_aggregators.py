@@ -206,7 +206,7 @@ def test_settings_out_of_range_are_refused(make):
 
 def test_without_scipy_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
-    with pytest.raises(ImportError, match=r"pullback\[special\]"):
+    with pytest.raises(ImportError, match=r"pullback\[scipy\]"):
         multi.FairGrad(1.0)
 
 

@@ -27,6 +27,9 @@ def finish(
     array: np.ndarray, requires_grad: bool = False, device: Any = None, pin_memory: bool = False, layout: Any = None
 ) -> Tensor:
     """Wrap a fresh array as a leaf."""
+    mode = current_mode()
+    if device is layout is None and not requires_grad and not defaults and not mode.inference:
+        return wrap(array)
     if (device is not None or defaults) and (defaults[-1] if device is None else place_of(device)) is meta:
         from .nn.meta import outlined
 
@@ -43,7 +46,7 @@ def finish(
                 f"{from_numpy_dtype(array.dtype)!r}: pass dtype=torch.float32, or write 1. instead of 1."
             )
         result._requires_grad = True
-    if current_mode().inference:
+    if mode.inference:
         result._inference = True
     return result
 
@@ -213,7 +216,7 @@ def _made(
 ) -> Tensor:
     """A tensor on what a NumPy creation function gives for sizes and a dtype."""
     array = allocate(function, _checked(args, size), dtype if out is None else dtype_for(dtype, out))
-    result = finish(array, requires_grad, device, layout=layout)
+    result = finish(array, requires_grad, device, False, layout)
     return result if out is None else into(out, result)
 
 
@@ -260,7 +263,7 @@ def full(
     kind = numpy_dtype(dtype_for(dtype, out))
     array = np.empty(sizes, kind)
     array.fill(number_in(value, kind))
-    return into(out, finish(array, requires_grad, device, layout=layout))
+    return into(out, finish(array, requires_grad, device, False, layout))
 
 
 def dtype_for(dtype: Any, out: Tensor | None) -> Any:

@@ -78,13 +78,7 @@ def linspace(
 
 def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Tensor | None) -> tuple[Any, Any, np.dtype]:
     """The two ends as numbers, and the dtype between them."""
-    for which, end_given in (("start", start), ("end", end)):
-        if isinstance(end_given, Tensor) and end_given._array.ndim:
-            raise RuntimeError(
-                f"{name} only supports 0-dimensional start and end tensors, but got {which} with "
-                f"{end_given._array.ndim} dimension(s)."
-            )
-    first, last = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, end))
+    first, last = _end(name, "start", start), _end(name, "end", end)
     _check_steps(name, steps)
     is_complex = isinstance(first, complex) or isinstance(last, complex)
     if dtype is None and is_complex and out is None:
@@ -96,6 +90,15 @@ def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Tensor |
             f"dtype {dtype_for(dtype, out).type_name}"
         )
     return first, last, kind
+
+
+def _end(name: str, which: str, value: Any) -> Any:
+    if isinstance(value, Tensor) and value._array.ndim:
+        raise RuntimeError(
+            f"{name} only supports 0-dimensional start and end tensors, but got {which} with {value._array.ndim} "
+            "dimension(s)."
+        )
+    return value.item() if isinstance(value, (Tensor, np.generic)) else value
 
 
 def _check_steps(name: str, steps: Any) -> None:
@@ -120,12 +123,10 @@ def evenly(first: Any, last: Any, steps: int, kind: np.dtype) -> np.ndarray:
     work = kind if kind.itemsize >= 4 and kind.kind != "V" else np.dtype(np.float32)
     first, last = work.type(first), work.type(last)
     step = (last - first) / work.type(max(steps - 1, 1))
-    distances = np.arange(steps).astype(work) * step
     half = steps // 2
-    values = np.empty(steps, work)
-    np.add(first, distances[:half], values[:half])
-    np.subtract(last, distances[: steps - half][::-1], values[half:])
-    return values.astype(kind, copy=False)
+    distances = np.arange(steps - half).astype(work) * step
+    values = np.concatenate((distances[:half] + first, last - distances[::-1]))
+    return values if work is kind else values.astype(kind)
 
 
 @with_numpy_names

@@ -290,10 +290,19 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
         )
 
 
-def check_early(tensor: Tensor, *others: Tensor) -> None:
-    """`check_writable` ahead of any other check of an in-place operation on these tensors."""
+def check_early(tensor: Tensor, *others: Any) -> None:
+    """`check_writable` ahead of any other check of an in-place operation on these tensors (or numbers)."""
     mode = current_mode()
-    check_writable(tensor, mode, mode.grad and (tensor.requires_grad or any(other.requires_grad for other in others)))
+    check_writable(tensor, mode, mode.grad and _any_requires_grad(tensor, others))
+
+
+def _any_requires_grad(tensor: Tensor, others: tuple) -> bool:
+    if tensor.requires_grad:
+        return True
+    for other in others:
+        if isinstance(other, Tensor) and other.requires_grad:
+            return True
+    return False
 
 
 def check_no_overlap(array: Any) -> None:
@@ -437,19 +446,21 @@ def write_in_place(
     `writer(array, *others, **params)` changes the array as it is, without a copy of the rest. With `overlap`, elements
     may share memory (as in an expanded tensor).
     """
-    from . import tape
-
     mode = current_mode()
     if mode.special:
+        from . import tape
+
         return in_place(tensor, lambda x, *values: tape.apply(op, (x, *values), params), *others)
     array = tensor.memory()
-    recording = mode.grad and (tensor.requires_grad or any(isinstance(v, Tensor) and v.requires_grad for v in others))
+    recording = mode.grad and _any_requires_grad(tensor, others)
     check_writable(tensor, mode, recording)
     if not overlap:
         check_no_overlap(array)
     storage = storage_of(tensor)
     mask = 0
     if recording:
+        from . import tape  # importing takes as long as a short write
+
         inputs = (alias_of(tensor), *others)
         mask = tape.needs_gradient(op, inputs)
     writer(array, *[value._array if isinstance(value, Tensor) else value for value in others], **params)

@@ -160,7 +160,7 @@ def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...]:
     if dim is None:
         return tuple(range(ndim))
     if isinstance(dim, (tuple, list)):
-        dims = tuple(wrap_dim(d, ndim) for d in dim)
+        dims = tuple([wrap_dim(d, ndim) for d in dim])
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"dim {_repeated(dims)} appears multiple times in the list of dims")
         if ndim == 0:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import apply, wrap
+from ..autograd.tape import apply, apply_unary, wrap
 from ..ops import rearranging as ops
 from ..ops import scatter
 from ..tensor import Tensor
@@ -25,7 +25,7 @@ def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
     given = sizes_of((named["dims"],) if named else dims)
     axes = wrap_dims(given, input._array.ndim) if given else ()
-    return apply(ops.flip, (input,), {"axes": axes})
+    return apply_unary(ops.flip, input, {"axes": axes})
 
 
 @public()
@@ -59,8 +59,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     if len(amounts) != len(along):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(amounts)}, dims:{len(along)}")
     ndim = input._array.ndim
-    axes = tuple(wrap_dim(d, ndim, scalar_ok=False) for d in along)
-    return apply(ops.roll, (input,), {"shifts": amounts, "axes": axes})
+    axes = tuple([wrap_dim(d, ndim, scalar_ok=False) for d in along])
+    return apply_unary(ops.roll, input, {"shifts": amounts, "axes": axes})
 
 
 @public()
@@ -86,7 +86,7 @@ def _triangle(name: str, op: Any, words: str) -> Any:
     def function(input: Tensor, diagonal: int = 0) -> Tensor:
         if input._array.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return apply(op, (input,), {"diagonal": int(diagonal)})
+        return apply_unary(op, input, {"diagonal": int(diagonal)})
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The part {words} a diagonal; the rest is zero."
@@ -182,4 +182,4 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
                 f"invalid. Check dimension {axis} of your input."
             )
     value = value.item() if isinstance(value, Tensor) else value
-    return apply(ops.pad_with if value else ops.pad, (input,), {"before": before, "after": after, "value": value})
+    return apply_unary(ops.pad_with if value else ops.pad, input, {"before": before, "after": after, "value": value})

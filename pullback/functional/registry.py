@@ -61,6 +61,7 @@ SAME_DTYPE_OUT: frozenset[str] = frozenset(
 
 # NumPy's spellings, which torch accepts as well.
 _RENAMED = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+_none_renamed = _RENAMED.keys().isdisjoint
 
 
 def public(
@@ -95,7 +96,7 @@ def with_numpy_names(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
+        if kwargs and not _none_renamed(kwargs):
             kwargs = renamed(f, kwargs)
         try:
             return f(*args, **kwargs)
@@ -126,8 +127,6 @@ def claimed(args: tuple[Any, ...], kwargs: dict[Any, Any]) -> bool:
 
 def renamed(f: Callable[..., Any], kwargs: dict[Any, Any]) -> dict[Any, Any]:
     """Keyword arguments under torch's names where NumPy's were given."""
-    if _RENAMED.keys().isdisjoint(kwargs):
-        return kwargs
     f = getattr(f, "__wrapped__", f)
     names = f.__code__.co_varnames[: f.__code__.co_argcount + f.__code__.co_kwonlyargcount]
     return {
@@ -141,7 +140,7 @@ def with_out(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        if kwargs:
+        if kwargs and not _none_renamed(kwargs):
             kwargs = renamed(f, kwargs)
         if out is None:
             try:

@@ -19,6 +19,7 @@ from ..tensor import Tensor
 from .index_parsing import largest_unsigned
 from .operands import broadcast_error, wrap_dim
 from .registry import public
+from .shape import expand, ravel, reshape
 
 
 def check_index(index: Any, function: str, kinds: tuple[Any, ...] = ("int64", "int32")) -> None:
@@ -36,12 +37,11 @@ def check_index(index: Any, function: str, kinds: tuple[Any, ...] = ("int64", "i
 
 def in_bounds(index: Tensor, size: int, dim: int, error: type[Any] = RuntimeError, negative: bool = False) -> None:
     """Every index must be a place in a dim of this size."""
-    array = all_values(index._array)
-    if not array.size:
+    array = index._array
+    if type(array) is not np.ndarray:
+        array = all_values(array)
+    if not array.size or not negative and array.dtype.char == "l" and largest_unsigned(array) < size:
         return
-    if not negative and array.dtype.char == "l":
-        if largest_unsigned(array) < size:
-            return
     low, high = int(array.min()), int(array.max())
     if high >= size or low < (-size if negative else 0):
         bad = high if high >= size else low
@@ -60,8 +60,8 @@ def check_elementwise(input: Tensor, index: Tensor, dim: int, function: str) -> 
             if function == "gather"
             else "Index tensor must have the same number of dimensions as self tensor"
         )
-    for d, (n, have) in enumerate(zip(wanted, shape, strict=False)):
-        if n > have and d != axis:
+    for d, n in enumerate(wanted):
+        if d != axis and n > shape[d]:
             raise RuntimeError(
                 f"Size does not match at dimension {d} expected index {list(wanted)} to be no larger than self "
                 f"{list(shape)} apart from dimension {axis}"
@@ -73,11 +73,11 @@ def check_elementwise(input: Tensor, index: Tensor, dim: int, function: str) -> 
 @public(out=True)
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """The elements at `index` along a dim, one for each index."""
-    if index._array.size:  # torch takes any dtype for no indices at all
+    if index._array.size:
         check_index(index, "gather")
-    axis = check_elementwise(input, index, dim, "gather")
-    if index._array.size == 0 and index._array.dtype.kind != "i":
+    elif index._array.dtype.kind != "i":  # torch takes any dtype for no indices at all
         index = wrap(np.empty(index._array.shape, np.intp))
+    axis = check_elementwise(input, index, dim, "gather")
     return apply(ops.gather, (input, index), {"axis": axis})
 
 
@@ -95,8 +95,6 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         )
     in_bounds(index, shape[axis] if shape else 1, axis, IndexError)
     if not index._array.ndim:
-        from .shape import reshape
-
         index = reshape(index, (1,))
     return apply(ops.index_select, (input, index), {"axis": axis})
 
@@ -119,8 +117,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     """The elements at `indices` along a dim; both tensors are broadcast along the other dims."""
     if indices._array.dtype != np.int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.type_name}")
-    from .shape import expand, ravel
-
     if dim is None:
         return gather(ravel(input), 0, ravel(indices))
     if input._array.ndim != indices._array.ndim:

@@ -29,11 +29,12 @@ _SPELLINGS = {
 def linalg_function(f: F) -> F:
     """Let a function take `out=`, and its tensors under any of the names torch's functions have for them."""
     names = f.__code__.co_varnames[: f.__code__.co_argcount + f.__code__.co_kwonlyargcount]
+    known = frozenset((*names, "out"))
     exposed = with_out(f)
 
     @functools.wraps(f)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
+        if not known.issuperset(kwargs):
             kwargs = {_spelled(name, names): value for name, value in kwargs.items()}
         return exposed(*args, **kwargs)
 

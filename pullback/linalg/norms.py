@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..autograd.tape import apply
+from ..autograd.tape import apply, apply_unary
 from ..dtypes import as_dtype
 from ..dtypes import dtype as dtype_type
 from ..functional.operands import as_tensor, wrap_dim, wrap_dims
@@ -47,7 +47,7 @@ def _vector_norm(x: Tensor, ord: float, dim: Any, keepdim: bool, dtype: dtype_ty
     order = float(ord)
     if order < 0 or order == math.inf:
         _check_identity(x, axis, order, dim is None)
-    return apply(norms.vector_norm, (x,), {"order": order, "axis": axis, "keepdims": keepdim})
+    return apply_unary(norms.vector_norm, x, {"order": order, "axis": axis, "keepdims": keepdim})
 
 
 def _check_identity(x: Tensor, axis: tuple, order: float, whole: bool) -> None:

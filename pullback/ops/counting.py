@@ -52,7 +52,13 @@ hash_bits: Op = _counting("HashTensor", _hash)
 
 # --- positions ---
 
-nonzero_rows: Op = _counting("Nonzero", lambda x: np.argwhere(x).astype(np.int64))
+def _nonzero(x: Any) -> Any:
+    if type(x) is np.ndarray and x.ndim == 1:
+        return x.nonzero()[0].reshape(-1, 1)
+    return np.argwhere(x).astype(np.int64)
+
+
+nonzero_rows: Op = _counting("Nonzero", _nonzero)
 
 
 # Like `nonzero`, but torch lets vmap run it where all examples have equally many rows.

@@ -32,7 +32,8 @@ def wide(x: Any) -> Any:
 def _cumsum(x: Any, axis: int, reverse: bool) -> Any:
     if reverse:
         return np.flip(_cumsum(np.flip(x, axis), axis, False), axis)
-    return np.add.accumulate(wide(in_order(x)), axis=axis).astype(x.dtype, copy=False)
+    out = np.add.accumulate(wide(in_order(x)), axis)
+    return out if out.dtype is x.dtype else out.astype(x.dtype)
 
 
 cumsum: Op = linear("CumsumBackward0", _cumsum, x=lambda g, axis, reverse: cumsum(g, axis=axis, reverse=not reverse))

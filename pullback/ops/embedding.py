@@ -18,8 +18,9 @@ from .pooling import scatter_planes
 
 
 def _inside(indices: Any, rows: int) -> bool:
-    if indices.dtype == np.int64:  # negative numbers are huge without their sign
-        return bool(np.maximum.reduce(indices.view(np.uint64), axis=None) < rows)
+    if indices.dtype.char == "l":  # negative numbers are huge without their sign
+        numbers = indices.view(np.uintp)
+        return numbers.item(numbers.argmax()) < rows
     return bool(indices.min() >= 0 and indices.max() < rows)
 
 

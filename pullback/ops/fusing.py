@@ -7,6 +7,7 @@ A rule that has a kernel uses it when everything it is given is a plain array, a
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -59,6 +60,16 @@ def zero_of(x: Any) -> Any:
     """0 as an array of the dtype of a real array, for which NumPy takes half as long as for the number."""
     kind = x.dtype
     return _ZERO if kind is FLOAT32 else _ZERO_DOUBLE if kind is FLOAT64 else 0
+
+
+def number_for(value: Any, x: Any) -> Any:
+    """A Python number (or None) as `zero_of` has 0; as it is for anything but a real array."""
+    kind = x.dtype
+    if value is None or kind is not FLOAT32 and kind is not FLOAT64:
+        return value
+    if value:
+        return number(value, kind)
+    return zero_of(x) if math.copysign(1, value) > 0 else value
 
 
 _BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}

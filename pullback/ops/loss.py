@@ -20,9 +20,9 @@ from ..kernels import softmax as kernels
 from ..kernels.large import zeros
 from ..quiet import quiet
 from .batching import class_loss, elementwise_loss, placed_classes
-from .fusing import fused, in_single, is_half, plain
+from .fusing import fused, in_single, is_half, number_for, plain
 from .pointwise import sigmoid
-from .reductions import log_softmax
+from .reductions import log_softmax, sum_all
 from .striding import in_order
 
 MANY = 1 << 16
@@ -36,10 +36,10 @@ def reduce_losses(losses: Any, reduction: str) -> Any:
     kind = losses.dtype
     if is_half(kind):
         losses = losses.astype(np.float32)
-    total = np.add.reduce(losses, axis=None)
+    total = sum_all.forward(losses)
     if reduction == "mean":
         total = total / losses.size if losses.size else total * math.nan
-    return total if total.dtype == kind else total.astype(kind)
+    return total if total.dtype is kind else total.astype(kind)
 
 
 def spread(g: Any, x: Any, reduction: str) -> Any:
@@ -97,7 +97,7 @@ def _reduced_rows(losses: Any, reduction: str) -> Any:
     """`reduce_losses` of one loss a row, for at least one row."""
     if reduction == "none":
         return losses
-    total = np.add.reduce(losses)
+    total = sum_all.forward(losses)
     return total / len(losses) if reduction == "mean" else total
 
 
@@ -266,9 +266,8 @@ mse: Op = op(
 @in_single
 def _smooth_l1(x: Any, y: Any, beta: float, reduction: str) -> Any:
     distance = np.abs(x - y)
-    return reduce_losses(
-        np.where(distance < beta, distance * distance * (0.5 / beta), distance - 0.5 * beta), reduction
-    )
+    limit, slope, offset = (number_for(value, x) for value in (beta, 0.5 / beta, 0.5 * beta))
+    return reduce_losses(np.where(distance < limit, distance * distance * slope, distance - offset), reduction)
 
 
 def _smooth_l1_pullback(g: Any, x: Any, y: Any, beta: float, reduction: str) -> Any:
@@ -329,17 +328,17 @@ def _scaled_by(values: Any, weight: Any) -> Any:
     return values if weight is None else values * weight
 
 
-def _clipped_log(x: Any) -> Any:
-    return np.maximum(np.log(x), -100)
+def _clipped(x: Any) -> Any:
+    return np.maximum(x, number_for(-100.0, x))
 
 
 def _bce(x: Any, target: Any, weight: Any, reduction: str) -> Any:
-    losses = (target - 1) * np.maximum(np.log1p(-x), -100) - target * _clipped_log(x)
+    losses = (target - number_for(1, x)) * _clipped(np.log1p(-x)) - target * _clipped(np.log(x))
     return reduce_losses(_scaled_by(losses, weight), reduction)
 
 
 def _bce_pullback(g: Any, x: Any, target: Any, weight: Any, reduction: str) -> Any:
-    slope = (x - target) / np.maximum((1 - x) * x, 1e-12)
+    slope = (x - target) / np.maximum((number_for(1, x) - x) * x, number_for(1e-12, x))
     return spread(g, x, reduction) * _scaled_by(slope, weight)
 
 

@@ -16,7 +16,7 @@ from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import finfo, from_numpy_dtype, number_in
 from ..kernels import rectifier
 from ..quiet import restore, silence
-from .fusing import drop, fused, keep, zero_of
+from .fusing import drop, fused, keep, number_for, zero_of
 
 _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
 
@@ -440,25 +440,15 @@ def _share(g: Any, lost: Any, tied: Any) -> Any:
 
 
 def _clamp(x: Any, minimum: Any, maximum: Any) -> Any:
-    low, high = _bound(minimum, x), _bound(maximum, x)
+    low, high = number_for(minimum, x), number_for(maximum, x)
     out = x if low is None else np.maximum(x, low)
     if high is not None:
         out = np.minimum(out, high)
     return out if x.dtype.kind != "V" else out.astype(x.dtype, copy=False)
 
 
-def _bound(value: Any, x: Any) -> Any:
-    """A number as an array, which NumPy takes half as long for."""
-    kind = x.dtype
-    if value is None or kind is not FLOAT32 and kind is not FLOAT64:
-        return value
-    if value:
-        return number(value, kind)
-    return zero_of(x) if math.copysign(1, value) > 0 else value
-
-
 def _inside(x: Any, minimum: Any, maximum: Any) -> Any:
-    low, high = _bound(minimum, x), _bound(maximum, x)
+    low, high = number_for(minimum, x), number_for(maximum, x)
     if high is None:
         return x >= low
     return x <= high if low is None else (x >= low) & (x <= high)

@@ -28,9 +28,27 @@ def _own_places(shape: tuple, axis: int) -> list:
 
 def along_axis(index: Any, axis: int) -> tuple[Any, ...]:
     """NumPy's index for the elements whose place along `axis` is in `index` and is their own along the others."""
-    few = index.size <= 4096  # then making the numbers takes longer than using them
+    few = index.size <= FEW  # then making the numbers takes longer than using them
     parts = (_own_places if few else _own_places.__wrapped__)(index.shape, axis)
     return (*parts[:axis], index, *parts[axis + 1 :])
+
+
+FEW = 4096  # indices up to which places in memory are remembered and worked out at once
+
+
+@functools.lru_cache(maxsize=128)
+def _own_offsets(wanted: tuple, shape: tuple, axis: int) -> tuple:
+    """Where elements of an index of shape `wanted` lie in a row of `shape`, were they all 0; how far 1 is along the axis."""
+    steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+    own = _own_places(wanted, axis)
+    offsets = sum([place * step for place, step in zip(own, steps, strict=True) if place is not None], np.zeros(wanted, np.intp))
+    return offsets, steps[axis]
+
+
+def flat_places(index: Any, shape: tuple, axis: int) -> Any:
+    """The places that `along_axis` means in an array of this shape, as one long row. For few indices."""
+    offsets, step = _own_offsets(index.shape, shape, axis)
+    return index + offsets if step == 1 else index * step + offsets
 
 
 def add_at(out: Any, places: tuple[Any, ...], values: Any) -> None:
@@ -50,6 +68,8 @@ def add_at(out: Any, places: tuple[Any, ...], values: Any) -> None:
 
 def _gather(x: Any, index: Any, axis: int) -> Any:
     if index.ndim and index.ndim == x.ndim:
+        if index.size <= FEW and x.flags.c_contiguous:
+            return x.take(flat_places(index, x.shape, axis))
         return in_order(x[along_axis(index, axis)])
     return np.array(x.reshape(-1)[index.reshape(-1)].reshape(index.shape))  # numbers, or no indices at all
 
@@ -57,19 +77,32 @@ def _gather(x: Any, index: Any, axis: int) -> Any:
 @in_single
 def _scatter_add(x: Any, index: Any, src: Any, axis: int) -> Any:
     out = np.array(x, order="C")
+    _add_along(out, index, src, axis)
+    return out
+
+
+def _add_along(out: Any, index: Any, src: Any, axis: int) -> None:
+    """`out += src` at the places of an index. `out` is contiguous."""
     if not index.ndim or index.ndim != out.ndim:
         np.add.at(out.reshape(-1), index.reshape(-1), src.reshape(-1)[: index.size])
-        return out
-    add_at(out, along_axis(index, axis), src[tuple(map(slice, index.shape))])
-    return out
+        return
+    if src.shape != index.shape:
+        src = src[tuple(map(slice, index.shape))]
+    if index.size <= FEW and src.dtype is out.dtype:
+        np.add.at(out.reshape(-1), flat_places(index, out.shape, axis).reshape(-1), src.reshape(-1))
+    else:
+        add_at(out, along_axis(index, axis), src)
 
 
 def _gather_transpose(g: Any, x_shape: tuple, index: Any, axis: int) -> Any:
     return spread(g, index, shape=x_shape, axis=axis)
 
 
+@in_single
 def _spread(x: Any, index: Any, shape: tuple, axis: int) -> Any:
-    return _scatter_add(np.zeros(shape, x.dtype), index, x, axis)
+    out = np.zeros(shape, x.dtype)
+    _add_along(out, index, x, axis)
+    return out
 
 
 def _back(g: Any, src_shape: tuple, index: Any, axis: int) -> Any:
@@ -99,7 +132,12 @@ def write_scatter(out: Any, index: Any, src: Any, axis: int) -> None:
     if not index.ndim or not out.ndim:
         out.reshape(-1)[index.reshape(-1)] = src.reshape(-1)[: index.size] if getattr(src, "ndim", 0) else src
         return
-    out[along_axis(index, axis)] = src[tuple(map(slice, index.shape))] if getattr(src, "ndim", 0) else src
+    if getattr(src, "ndim", 0) and src.shape != index.shape:
+        src = src[tuple(map(slice, index.shape))]
+    if index.size <= FEW and out.flags.c_contiguous:
+        out.reshape(-1)[flat_places(index, out.shape, axis)] = src
+    else:
+        out[along_axis(index, axis)] = src
 
 
 def write_scatter_value(out: Any, index: Any, axis: int, value: Any) -> None:

@@ -15,7 +15,7 @@ from ..kernels.ties import best_places
 from .counting import sortable
 from .fusing import fused
 from .reductions import each_along
-from .scatter import along_axis
+from .scatter import FEW, along_axis, flat_places
 from .striding import in_order
 
 
@@ -31,11 +31,12 @@ def _take_along(x: Any, index: Any, axis: int) -> Any:
 def _add_along(x: Any, index: Any, axis: int, size: int, distinct: bool = False) -> Any:
     """Zeros of length `size` along the axis with the elements of `x` added at `index` (`distinct`: without repeats)."""
     out = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
-    places = along_axis(index, axis)
-    if distinct:
-        out[places] = x
+    if distinct and index.size <= FEW:
+        out.put(flat_places(index, out.shape, axis), x)
+    elif distinct:
+        out[along_axis(index, axis)] = x
     else:
-        np.add.at(out, places, x)
+        np.add.at(out, along_axis(index, axis), x)
     return out
 
 
@@ -248,11 +249,18 @@ mode: Op = _selection("ModeBackward0", _mode)
 
 
 def _max_index(x: Any, axis: int, keepdims: Any) -> tuple:
-    return in_order(np.maximum.reduce(x, axis=axis, keepdims=keepdims)), x.argmax(axis, keepdims=keepdims)
+    return _extremes(x, x.argmax(axis, keepdims=True), np.maximum, axis, keepdims)
 
 
 def _min_index(x: Any, axis: int, keepdims: Any) -> tuple:
-    return in_order(np.minimum.reduce(x, axis=axis, keepdims=keepdims)), x.argmin(axis, keepdims=keepdims)
+    return _extremes(x, x.argmin(axis, keepdims=True), np.minimum, axis, keepdims)
+
+
+def _extremes(x: Any, index: Any, ufunc: Any, axis: int, keepdims: Any) -> tuple:
+    """(values, indices): of few elements, taking them is quicker than finding them again."""
+    few = x.size <= FEW and x.flags.c_contiguous
+    values = x.take(flat_places(index, x.shape, axis)) if few else in_order(ufunc.reduce(x, axis, None, None, True))
+    return (values, index) if keepdims else (values.squeeze(axis), index.squeeze(axis))
 
 
 max_index: Op = _selection("MaxBackward0", _max_index)

@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, conjugate, elementwise, op
+from ..constants import FLOAT32
 from ..kernels import special as kernels
+from ..quiet import quiet
+from .fusing import drop, zero_of
 from .special_orders import lower_gamma_by_shape, zeta_by_exponent
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -143,9 +146,15 @@ logit: Op = op("LogitBackward0", lambda x, eps: kernels.logit(x, eps), kind="ele
 
 
 def _xlogy(x: Any, y: Any) -> Any:
-    if x.dtype.kind != "c" and y.dtype.kind != "c":
-        return kernels.xlogy(x, y)
-    return np.where((x == 0) & ~np.isnan(y), 0, x * np.log(y))
+    kind = x.dtype
+    if kind.kind == "c" or y.dtype.kind == "c":
+        return np.where((x == 0) & ~np.isnan(y), 0, x * np.log(y))
+    return _few_xlogy(x, y) if x.size <= 4096 and x.shape == y.shape and kind is y.dtype is FLOAT32 else kernels.xlogy(x, y)
+
+
+@quiet
+def _few_xlogy(x: Any, y: Any) -> Any:
+    return drop((x == zero_of(x)) & ~np.isnan(y), x * np.log(y))
 
 
 xlogy: Op = op(

@@ -13,7 +13,7 @@ import numpy as np
 from ..autograd.op import Op, conjugate, op
 from .cumulative import has_zeros, products_before
 from .pointwise import fill
-from .reductions import count_of, mean_axes, mean_transpose, spread, sum_axes, unkeep
+from .reductions import count_of, mean_axes, mean_transpose, spread, sum_axes, sum_of_squares, unkeep
 from .shape import permute, reshape
 from .striding import in_order
 
@@ -25,9 +25,8 @@ def _variance(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
         return _variance(x.real, axis, keepdims, correction) + _variance(x.imag, axis, keepdims, correction)
     count = count_of(x.shape, axis)
     values = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-    mean = np.add.reduce(values, axis=axis, keepdims=True) / max(count, 1)
-    deviation = values - mean
-    total = in_order(np.add.reduce(deviation * deviation, axis=axis, keepdims=keepdims))
+    deviation = values - sum_axes.forward(values, axis, len(axis) < x.ndim) / max(count, 1)
+    total = in_order(sum_of_squares(deviation, axis, keepdims))
     divisor = max(count - correction, 0)
     if divisor:
         out = total / divisor

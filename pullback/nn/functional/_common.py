@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import random
 from ...autograd.tape import wrap
 from ...autograd.views import in_place
 from ...functional.checks import need_tensor
@@ -76,9 +77,7 @@ def constant(array: Any) -> Tensor:
 
 def generator() -> Any:
     """The default random number generator."""
-    from ...random import default_generator
-
-    return default_generator
+    return random.default_generator
 
 
 def ints(value: Any, count: int, name: str) -> tuple[int, ...]:

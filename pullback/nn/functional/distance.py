@@ -8,6 +8,7 @@ import numpy as np
 
 from ...functional.checks import certainly
 from ...functional.contraction import einsum
+from ...functional.index_parsing import largest_unsigned
 from ...functional.matmul import linear
 from ...functional.operands import broadcast_error, promote
 from ...ops.pointwise import clamp_min_scalar
@@ -18,7 +19,7 @@ __all__ = ["bilinear", "cosine_of_last", "cosine_similarity", "linear", "one_hot
 
 
 def _same_shape(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    if tuple(a.shape) == tuple(b.shape):
+    if a._array.shape == b._array.shape:
         return a, b
     try:
         shape = np.broadcast_shapes(tuple(a.shape), tuple(b.shape))
@@ -104,10 +105,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return constant(np.zeros((*array.shape, num_classes), np.int64))
-    if certainly(array.min() < 0):
-        raise RuntimeError("Class values must be non-negative.")
-    if num_classes == -1:
-        num_classes = int(array.max()) + 1
-    elif certainly(array.max() >= num_classes):
-        raise RuntimeError("Class values must be smaller than num_classes.")
+    if type(array) is not np.ndarray or num_classes < 1 or largest_unsigned(array) >= num_classes:
+        if certainly(array.min() < 0):
+            raise RuntimeError("Class values must be non-negative.")
+        if num_classes == -1:
+            num_classes = int(array.max()) + 1
+        elif certainly(array.max() >= num_classes):
+            raise RuntimeError("Class values must be smaller than num_classes.")
     return constant((array[..., None] == np.arange(num_classes)).astype(np.int64, order="C"))

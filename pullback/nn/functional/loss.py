@@ -15,6 +15,7 @@ from ...autograd.tape import apply
 from ...functional.checks import certainly
 from ...functional.operands import broadcast_error, promote
 from ...functional.pairwise import where
+from ...functional.registry import FUNCTIONS
 from ...notices import warn_user
 from ...ops import loss as ops
 from ...ops.pointwise import clamp_min_scalar
@@ -237,15 +238,9 @@ def kl_div(
     if log_target:
         losses = target.exp() * (target - input)
     else:
-        losses = _xlogy(target) - target * input
+        losses = FUNCTIONS["xlogy"](target, target) - target * input
     result = reduced(losses, name)
     return result / input.shape[0] if reduction == "batchmean" and input.ndim else result
-
-
-def _xlogy(target: Tensor) -> Tensor:
-    from ...functional.registry import FUNCTIONS
-
-    return FUNCTIONS["xlogy"](target, target)
 
 
 def poisson_nll_loss(

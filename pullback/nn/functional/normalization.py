@@ -12,6 +12,7 @@ from ...autograd.grad_mode import no_grad
 from ...autograd.mode import current_mode
 from ...autograd.tape import apply
 from ...dtypes import bfloat16, float16
+from ...functional.pairwise import clamp_min
 from ...ops import normalization as ops
 from ...tensor import Tensor
 from ._common import float_tensor
@@ -228,9 +229,9 @@ def normalize(
     input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
     """Vectors along a dim divided by their p-norm, or by eps where that is smaller."""
-    length = input.norm(p, dim, keepdim=True).clamp_min(eps)
+    length = clamp_min(input.norm(p, dim, True), eps)
     if out is not None:
         from ...functional.registry import FUNCTIONS
 
         return FUNCTIONS["div"](input, length.expand(tuple(input.shape)), out=out)
-    return input / length.expand(tuple(input.shape))
+    return input / length.expand(input._array.shape)

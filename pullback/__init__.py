@@ -63,6 +63,7 @@ from .dtypes import (
 from .functional import registry as _registry
 from .interop import einops as _interop_einops
 from .interop import from_dlpack, from_numpy, to_dlpack
+from .layout import layout
 from .printing import set_printoptions
 from .size import Size
 from .tensor import Tensor

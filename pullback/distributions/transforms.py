@@ -18,6 +18,7 @@ from pullback.distributions._transforms_elementwise import (
     SoftplusTransform,
     TanhTransform,
 )
+from pullback.distributions._transforms_elementwise import clipped_sigmoid as _clipped_sigmoid
 from pullback.distributions._transforms_structured import (
     CatTransform,
     CorrCholeskyTransform,
@@ -35,5 +36,5 @@ __all__ = [
     "CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform",
     "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
     "SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform", "Transform",
-    "_InverseTransform", "identity_transform",
+    "_InverseTransform", "_clipped_sigmoid", "identity_transform",
 ]  # fmt: skip

@@ -20,7 +20,7 @@ _BY_MODULE = {
     "serialization": "save load",
     "func": "vmap",
     "explaining": "explain memory",
-    "layout": "layout memory_format strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
+    "layout": "memory_format strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
     "preserve_format contiguous_format legacy_contiguous_format channels_last channels_last_3d",
     "torch_names.legacy_types": "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor "
     "LongTensor BoolTensor ComplexFloatTensor ComplexDoubleTensor set_default_tensor_type typename get_default_device "

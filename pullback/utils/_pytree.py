@@ -43,6 +43,7 @@ SUPPORTED_NODES: dict[type[Any], NodeDef] = {
     ),
     deque: NodeDef(lambda values: (list(values), values.maxlen), lambda values, maxlen: deque(values, maxlen)),
 }
+_BUILT_IN = tuple(SUPPORTED_NODES)
 _NAMED = NodeDef(lambda values: (list(values), type(values)), lambda values, kind: kind(*values))
 
 
@@ -311,4 +312,8 @@ def __getattr__(name: str) -> Any:
 
     if name in vars(_pytree_paths) and not name.startswith("__"):
         return getattr(_pytree_paths, name)
+    kind, _, verb = name[1:].rpartition("_")  # such as `_dict_flatten`, with which programs register nodes of their own
+    node = _NAMED if kind == "namedtuple" else {each.__name__.lower(): SUPPORTED_NODES[each] for each in _BUILT_IN}.get(kind)
+    if node is not None and verb in ("flatten", "unflatten"):
+        return getattr(node, verb)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

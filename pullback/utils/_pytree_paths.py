@@ -49,24 +49,8 @@ class GetAttrKey(NamedTuple):
 KeyPath = tuple[Any, ...]
 
 
-def _dict_flatten(d: Any) -> tuple[list[Any], Any]:
-    return list(d.values()), list(d)
-
-
-def _dict_unflatten(values: Any, context: Any) -> dict[Any, Any]:
-    return dict(zip(context, values, strict=True))
-
-
 def _dict_flatten_with_keys(d: Any) -> tuple[list[tuple[MappingKey, Any]], Any]:
     return [(MappingKey(key), value) for key, value in d.items()], list(d)
-
-
-def _list_flatten(d: list[Any]) -> tuple[list[Any], Any]:
-    return d, None
-
-
-def _list_unflatten(values: Any, context: Any) -> list[Any]:
-    return list(values)
 
 
 def _list_flatten_with_keys(d: Any) -> tuple[list[tuple[SequenceKey, Any]], Any]:

@@ -1,5 +1,6 @@
 """Names of torch's inner modules that packages import: they exist, and those that compute give torch's results."""
 
+import collections
 import importlib
 
 import pytest
@@ -75,13 +76,51 @@ def of_checkpoint(t):
     return leaf.is_leaf, leaf.requires_grad, other, tools[1](x)
 
 
-CASES = [search_line, checks, flat_buffers, conditions, tuples, parsed, of_checkpoint]
+def swapped(t):
+    module, one = t.nn.BatchNorm1d(2), t.ones(2)
+    module.extra = t.zeros(2)
+    swap = at(t, "torch.nn.utils._named_member_accessor.swap_tensor")
+    previous = [swap(module, name, one).tolist() for name in ("weight", "running_mean", "extra")]
+    at(t, "torch.nn.utils._named_member_accessor.set_tensor")(module, "new", one)
+    kept = [getattr(module, name) is one for name in ("weight", "running_mean", "extra", "new")]
+    outcomes = []
+    for name, tensor in [("nothing", one), ("a.b", one), ("", one), ("weight", 3), ("eps", one)]:
+        try:
+            swap(module, name, tensor)
+        except Exception as error:
+            outcomes.append((type(error).__name__, str(error)))
+    return previous, kept, outcomes
+
+
+def nodes_of_trees(t):
+    def of(name):
+        return at(t, f"torch.utils._pytree.{name}")
+
+    kinds = "dict list tuple ordereddict defaultdict deque namedtuple".split()
+    pair = collections.namedtuple("Pair", "a b")
+    flat = [list(of("_namedtuple_flatten")(pair(1, 2))[0]), of("_dict_flatten")({"a": 1}), of("_list_unflatten")((1, 2), None)]
+    return flat, [callable(of(f"_{kind}_{verb}")) for kind in kinds for verb in ("flatten", "unflatten")]
+
+
+def switches(t):
+    function = at(t, "torch._jit_internal.boolean_dispatch")(
+        "both", 1, False, lambda x, both=False: (x, x), lambda x, both=False: x, "here", "mine"
+    )
+    info = at(t, "torch._jit_internal.boolean_dispatched")[function]
+    return function(1), function(1, True), function(1, both=True), function(1, both=False), function.__name__, info["index"]
+
+
+def clipped(t):
+    return at(t, "torch.distributions.transforms._clipped_sigmoid")(t.tensor([-200.0, 0.5, 200.0])).tolist()
+
+
+CASES = [search_line, checks, flat_buffers, conditions, tuples, parsed, of_checkpoint, swapped, nodes_of_trees, switches, clipped]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_as_torch(case):
     expected, result = case(torch), case(pullback)
-    assert result == pytest.approx(expected) if case is search_line else result == expected
+    assert result == pytest.approx(expected) if case in (search_line, clipped) else result == expected
 
 
 NAMES = """

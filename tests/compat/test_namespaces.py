@@ -2,6 +2,7 @@
 
 import contextlib
 import pickle
+import types
 import warnings
 
 import numpy as np
@@ -81,6 +82,15 @@ QUESTIONS = {
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_answers_are_torchs(name):
     assert outcome(QUESTIONS[name], pullback) == outcome(QUESTIONS[name], torch)
+
+
+def test_what_is_a_class_in_torch_is_one_here():
+    def kind(value):
+        return "module" if isinstance(value, types.ModuleType) else "class" if isinstance(value, type) else "other"
+
+    names = [name for name in dir(torch) if hasattr(pullback, name) and name not in ("sym_float", "sym_int")]
+    kinds = {name: (kind(getattr(pullback, name)), kind(getattr(torch, name))) for name in names}
+    assert len(names) > 800 and {name: pair for name, pair in kinds.items() if len(set(pair)) > 1} == {}
 
 
 PAIRS = {

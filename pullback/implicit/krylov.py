@@ -1,6 +1,6 @@
 """Linear systems given only by products with the matrix: conjugate gradients, GMRES, or forming the matrix after all.
 
-Plain NumPy on flat arrays; differentiation is in `__init__.py`.
+Plain NumPy on flat arrays; differentiation is in `linear.py`.
 """
 
 from __future__ import annotations

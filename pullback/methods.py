@@ -17,8 +17,8 @@ from .functional.operands import wrap_dim
 from .functional.registry import IN_PLACE, METHODS, load, on_load
 from .notices import warn_user
 from .ops import casting, pointwise
-from .ops.striding import copied_memory, owner_of
-from .size import Size, SizeAttribute, element_count
+from .ops.striding import address, copied_memory, owner_of
+from .size import SizeAttribute, element_count
 from .tensor import Tensor
 
 
@@ -102,8 +102,7 @@ def _plain_strides(array: np.ndarray, strides: tuple) -> tuple:
 def storage_offset(self: Tensor) -> int:
     """Where in its memory the first element lies."""
     array = self.memory()
-    owner = owner_of(array)
-    return (array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]) // array.itemsize
+    return (address(array) - address(owner_of(array))) // array.itemsize
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
@@ -203,7 +202,7 @@ def text(self: Tensor) -> str:
         np.asarray(array), self.dtype.name, requires_grad=self._requires_grad and node is None,
         grad_fn_name=None if node is None else node.name().split("::")[-1], tangent=tangent,
         default_dtype_name=get_default_dtype().name,
-        prefix="tensor(" if type(self) in (Tensor,) or not _named_in_text(self) else f"{type(self).__name__}(",
+        prefix=f"{_name_in_text(self)}(",
     )  # fmt: skip
 
 
@@ -219,8 +218,9 @@ def _batch_text(array: Any) -> str:
     return f"BatchedTensor(lvl={array.level}, bdim=0, value=\n{indent(inside, '    ')}\n)"
 
 
-def _named_in_text(self: Tensor) -> bool:
-    return type(self).__name__ not in ("Tensor", "Parameter", "Anchor")
+def _name_in_text(self: Tensor) -> str:
+    name = type(self).__name__
+    return "tensor" if name in ("Tensor", "Parameter", "Anchor") else name
 
 
 def formatted(self: Tensor, specification: str) -> str:
@@ -352,7 +352,7 @@ PROTOCOL: dict[str, Any] = {
     "is_contiguous": is_contiguous, "item": item, "tolist": tolist, "type": type_,
     "dim": lambda self: self._array.ndim, "ndimension": lambda self: self._array.ndim,
     "element_size": lambda self: self._array.dtype.itemsize,
-    "data_ptr": lambda self: self.memory().__array_interface__["data"][0] if self._array.size else 0,
+    "data_ptr": lambda self: address(self.memory()) if self._array.size else 0,
     "itemsize": property(lambda self: self._array.dtype.itemsize),
     "nbytes": property(lambda self: self._array.nbytes),
     "is_floating_point": lambda self: self._array.dtype.kind in "fV",
@@ -411,7 +411,3 @@ def alias_of(x: Tensor) -> Tensor:
 def set_part(part: Tensor, value: Any) -> None:
     """`x.real = value`: write over the real (or imaginary) numbers of a tensor."""
     indexing.setitem(part, ..., value.real if isinstance(value, Tensor) and value.is_complex() else value)
-
-
-def shape_of(x: Tensor) -> Size:
-    return x.shape

@@ -18,7 +18,7 @@ from . import dtypes
 from .device import cpu, device, place_of
 from .dtypes import as_dtype, default_dtype, from_numpy_dtype
 from .notices import warn_user
-from .ops.striding import copied_owner, owner_of
+from .ops.striding import address, copied_owner, owner_of
 from .tensor import Tensor
 
 _windows: WeakValueDictionary[int, UntypedStorage] = (
@@ -71,7 +71,7 @@ class _StorageBase:
     def data_ptr(self) -> int:
         """The address of the first byte."""
         storage = self.untyped()
-        return 0 if storage.is_meta else storage._owner.__array_interface__["data"][0]
+        return 0 if storage.is_meta else address(storage._owner)
 
     def nbytes(self) -> int:
         """The number of bytes."""

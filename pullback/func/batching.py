@@ -21,6 +21,7 @@ from ..autograd.general import payload_of
 from ..autograd.mode import current_mode
 from ..autograd.tape import wrap
 from ..notices import warn_user
+from ..ops.striding import address
 from ..tensor import Tensor
 from ..utils._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .wrapping import _depth, name_of
@@ -227,7 +228,7 @@ def _as_view(array: Any, inputs: list) -> Tensor:
         if type(given) is not np.ndarray or given is not memory and given.base is not memory or given.dtype != array.dtype:
             continue
         width = array.itemsize
-        offset = array.__array_interface__["data"][0] - given.__array_interface__["data"][0]
+        offset = address(array) - address(given)
         if offset % width or any(step < 0 or step % width for step in array.strides):
             continue
         steps = tuple(step // width for step in array.strides)

@@ -12,6 +12,7 @@ import numpy as np
 from ..autograd.tape import wrap
 from ..dtypes import as_dtype
 from ..notices import warn_user
+from ..ops.striding import address
 from ..tensor import Tensor
 from .registry import FUNCTIONS, METHODS, public
 
@@ -45,9 +46,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
     """Whether both look at the same memory in the same way."""
     a, b = input.memory(), tensor.memory()
-    return (
-        a.shape == b.shape and a.strides == b.strides and a.__array_interface__["data"] == b.__array_interface__["data"]
-    )
+    return a.shape == b.shape and a.strides == b.strides and address(a) == address(b)
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:

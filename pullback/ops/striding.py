@@ -32,6 +32,7 @@ def owner_of(array: np.ndarray) -> np.ndarray:
 
 
 def address(array: np.ndarray) -> int:
+    """Where in memory the first element lies."""
     return array.__array_interface__["data"][0]
 
 

@@ -29,6 +29,12 @@ _ELLIPSIS = 100  # labels of the dims an ellipsis stands for: 100 for the last o
 @public(method=False)
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Sum products of elements as an equation such as "bij,bjk->bik" says."""
+    if len(operands) == 2 and isinstance(operands[0], Tensor) and isinstance(operands[1], Tensor):
+        x, y = operands[0]._array, operands[1]._array
+        if x.dtype is y.dtype and type(equation) is str:
+            labels_of_product = _one_product(equation, x.shape, y.shape)
+            if labels_of_product is not None:
+                return apply(ops.contract, operands, {"labels": labels_of_product})
     if isinstance(equation, str):
         notation: Any = equation
         tensors = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
@@ -100,6 +106,17 @@ def _parse(notation: Any, ranks: tuple) -> tuple[tuple, tuple]:
             )
         out.append(number)
     return labels, tuple(out)
+
+
+@functools.lru_cache(maxsize=512)
+def _one_product(equation: str, first: tuple, second: tuple) -> tuple | None:
+    """The labels of two operands of these shapes and of the result, if one contraction is all there is to do."""
+    (left, right), out = labels = _parse(equation, (len(first), len(second)))
+    sizes = dict(zip(left, first, strict=True))
+    fits = all(sizes.get(label, size) == size for label, size in zip(right, second, strict=True))
+    distinct = len(set(left)) == len(left) and len(set(right)) == len(right)
+    shared = all((label in left) + (label in right) + (label in out) >= 2 for label in (*left, *right))
+    return (*labels[0], out) if fits and distinct and shared else None
 
 
 def _split(side: str) -> tuple:

@@ -17,7 +17,7 @@ from ..kernels import channels
 from ..kernels import normalization as kernels
 from ..quiet import quiet
 from .batching import _fold, _full, _unfold, channels_normalized, normalized
-from .fusing import fused, in_single, is_half, narrowed, plain, widened
+from .fusing import fused, in_single, is_half, narrowed, number_for, plain, widened
 from .striding import in_order
 
 
@@ -120,27 +120,32 @@ def _channels(x: Any) -> tuple:
 
 def _beside(values: Any, x: Any) -> Any:
     """One value a channel, shaped to broadcast against `x`."""
-    return np.reshape(values, (-1, *(1,) * (len(x.shape) - 2)))
+    ndim = len(x.shape)
+    return values if ndim == 2 else np.reshape(values, (-1, *(1,) * (ndim - 2)))
 
 
 def _folded(x: Any) -> Any:
-    """An array (n, channels, ...) as (n, channels, rest)."""
+    """An array (n, channels, ...) as (n, channels, rest), or as it is if there is no rest."""
     shape = x.shape
-    return x if len(shape) == 3 else x.reshape(shape[0], shape[1], math.prod(shape[2:]))
+    return x if len(shape) <= 3 else x.reshape(shape[0], shape[1], math.prod(shape[2:]))
+
+
+def _column(values: Any, folded: Any) -> Any:
+    """One value a channel, shaped to broadcast against what `_folded` gives."""
+    return values if folded.ndim == 2 else values[:, None]
 
 
 def _channel_sums(x: Any) -> Any:
-    """Sums over everything but channels of (n, channels, rest)."""
-    n, channels, rest = x.shape
+    """Sums over everything but channels of what `_folded` gives."""
     kind = x.dtype.char
-    if rest == 1:
-        return np.matmul(kernels.column_of_ones(n, kind)[0], x.reshape(n, channels))
-    return np.add.reduce(np.matmul(x, kernels.column_of_ones(rest, kind)[0]), axis=0)
+    if x.ndim == 2:
+        return kernels.column_of_ones(len(x), kind)[0].dot(x)
+    return np.add.reduce(np.matmul(x, kernels.column_of_ones(x.shape[2], kind)[0]), axis=0)
 
 
 def _channel_products(x: Any, y: Any) -> Any:
     """Sums of products over everything but channels."""
-    return _channel_sums(x * y) if x.shape[2] == 1 else np.add.reduce(np.vecdot(x, y), axis=0)
+    return _channel_sums(x * y) if x.ndim == 2 else np.add.reduce(np.vecdot(x, y), axis=0)
 
 
 @quiet
@@ -153,16 +158,16 @@ def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple:
         out, mean, variance = _large_batch_norm(x, weight, bias, eps)
         return out.astype(kind, copy=False), mean, variance
     folded = _folded(x)
-    count = max(shape[0] * folded.shape[2], 1)
+    count = number_for(max(x.size // max(shape[1], 1), 1), x)
     mean = _channel_sums(folded) / count
-    out = folded - mean[:, None]
+    out = folded - _column(mean, folded)
     variance = _channel_products(out, out) / count
-    scale = 1 / np.sqrt(variance + eps)
+    scale = np.reciprocal(np.sqrt(variance + number_for(eps, x)))
     if weight is not None:
         scale = scale * weight
-    np.multiply(out, scale[:, None], out)
+    np.multiply(out, _column(scale, out), out)
     if bias is not None:
-        np.add(out, bias[:, None], out)
+        np.add(out, _column(bias, out), out)
     return out.reshape(shape).astype(kind, copy=False), mean, variance
 
 
@@ -195,17 +200,18 @@ def _plain_batch_norm_pullback(
     """The pullback on arrays: g times a number a channel, plus the centred input times another, plus a third."""
     if channels.suits(x):
         return _large_batch_norm_pullback(g, x, weight, mean, variance, needs, eps)
-    upstream, centred = _folded(g), _folded(x) - mean[:, None]
-    scale = 1 / np.sqrt(variance + eps)
+    upstream, folded = _folded(g), _folded(x)
+    centred = folded - _column(mean, folded)
+    scale = np.reciprocal(np.sqrt(variance + number_for(eps, x)))
     total = _channel_sums(upstream)
     projected = _channel_products(upstream, centred) * scale
     if not needs[0]:
         return None, projected, total
-    count = max(upstream.shape[0] * upstream.shape[2], 1)
+    share = number_for(1 / max(x.size // max(x.shape[1], 1), 1), x)
     factor = scale if weight is None else scale * weight
-    out = upstream * factor[:, None]
-    np.multiply(centred, (factor * scale * projected / count)[:, None], centred)
-    np.add(centred, (factor * total / count)[:, None], centred)
+    out = upstream * _column(factor, upstream)
+    np.multiply(centred, _column(factor * scale * projected * share, centred), centred)
+    np.add(centred, _column(factor * total * share, centred), centred)
     return np.subtract(out, centred, out).reshape(x.shape), projected, total
 
 
@@ -397,7 +403,7 @@ def _fixed_norm(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: f
     x, mean, variance, weight, bias = map(
         widened, (in_order(x) if x.ndim < 4 else x, mean, variance, weight, bias)
     )
-    scale = 1 / np.sqrt(variance + eps)
+    scale = np.reciprocal(np.sqrt(variance + number_for(eps, variance)))
     if weight is not None:
         scale = scale * weight
     if channels.suits(x):
@@ -420,6 +426,7 @@ def _fixed_norm_pullback(
             return _narrowed_first(_fixed_norm_pullback(*wide), x.dtype)
         if channels.suits(x):
             return _large_fixed_norm_pullback(g, x, mean, variance, weight, needs, eps)
+        return _plain_fixed_norm_pullback(g, x, mean, variance, weight, needs, eps)
     scale = (_beside(variance, x) + eps) ** -0.5
     axis = _channels(x)
     return (
@@ -428,6 +435,21 @@ def _fixed_norm_pullback(
         None,
         np.sum(g * (x - _beside(mean, x)) * scale, axis=axis) if needs[3] else None,
         np.sum(g, axis=axis) if needs[4] else None,
+    )
+
+
+def _plain_fixed_norm_pullback(
+    g: Any, x: Any, mean: Any, variance: Any, weight: Any, needs: tuple, eps: float
+) -> tuple:
+    upstream, folded = _folded(g), _folded(x)
+    scale = np.reciprocal(np.sqrt(variance + number_for(eps, variance)))
+    factor = scale if weight is None else scale * weight
+    return (
+        (upstream * _column(factor, upstream)).reshape(x.shape) if needs[0] else None,
+        None,
+        None,
+        _channel_products(upstream, folded - _column(mean, folded)) * scale if needs[3] else None,
+        _channel_sums(upstream) if needs[4] else None,
     )
 
 

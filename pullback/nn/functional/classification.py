@@ -23,7 +23,7 @@ from ._common import constant, reduced, reduction_name
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     """Torch's complaints about shapes and dtypes of log-probabilities, class numbers and class weights."""
     x, y = input._array, target._array
-    if weight is None and x.ndim == 2 and y.shape == x.shape[:1] and y.dtype == np.int64 and x.dtype.kind == "f":
+    if weight is None and x.ndim == 2 and y.shape == x.shape[:1] and y.dtype.char == "l" and x.dtype.kind == "f":
         return
     if input.ndim < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")

@@ -83,9 +83,10 @@ def layer_norm(
     """Mean 0 and variance 1 over the trailing dims, then times weight plus bias."""
     x = float_tensor(input, "layer_norm", "LayerNormKernelImpl")
     shape = _normalized(x, normalized_shape, "layer_norm", "*, ")
-    _fits(weight, "weight", shape)
-    _fits(bias, "bias", shape)
-    _check_dtypes(x, weight, bias)
+    if weight is not None or bias is not None:
+        _fits(weight, "weight", shape)
+        _fits(bias, "bias", shape)
+        _check_dtypes(x, weight, bias)
     return apply(ops.layer_norm, (x, weight, bias), {"axes": len(shape), "eps": eps})[0]
 
 

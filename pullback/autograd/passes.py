@@ -23,14 +23,14 @@ from .repeats import note_walk
 from .tape import wrap
 
 
-def _is_ordinary(target: Any, slot: int) -> bool:
-    """Whether a pass from this output needs no `Sweep` to begin with: no hooks, no modes but batches, one output."""
-    return not slot and target.order != 0 and target.shape is not None and not Hooks.in_use and current_mode().ordinary
-
-
 def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor]) -> tuple[Any, Any, Any, Any] | None:
-    """`walk` from one node that leads to these leaves and no others, with NumPy's warnings off and the mode put back."""
+    """`walk` from one node that leads to these leaves and no others, with NumPy's warnings off and the mode put back.
+
+    None if there is more to it: modes other than batches, or other leaves.
+    """
     mode = current_mode()
+    if not mode.ordinary:
+        return None
     if mode is not RECORD:  # a batch may hold tensors, which rules are not to be recorded on
         set_mode(mode.replace(grad=False))
     warnings_token = silence()
@@ -85,7 +85,7 @@ def gradients_of_leaves(
     target: Any, slot: int, cotangent: Any, anchors: list[Anchor], retain: bool
 ) -> tuple[Tensor, ...] | None:
     """The gradients of leaves, if these are all the leaves there are, each is reached, and the pass is an ordinary one."""
-    if not _is_ordinary(target, slot):
+    if slot or not target.order or target.shape is None or Hooks.in_use:
         return None
     found = _ordinary_pass(target, cotangent, set(anchors))
     if found is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..autograd import autocast
 from ..autograd.tape import apply, binary
-from ..kernels.products import product
+from ..kernels.products import matrix_times_vector, product
 from ..ops import matmul as ops
 from ..ops import pointwise
 from ..ops import shape as shapes
@@ -73,7 +73,7 @@ def _matrix_and_vector_carefully(a: Tensor, b: Tensor) -> Tensor:
 
 
 _matrices = binary(ops.mm, _matrices_carefully, forward=product)  # the same as matmul here, with less overhead
-_matrix_and_vector = binary(ops.mv, _matrix_and_vector_carefully, forward=product)
+_matrix_and_vector = binary(ops.mv, _matrix_and_vector_carefully, forward=matrix_times_vector)
 _vector_and_matrix, _batches_of_matrices = binary(ops.vm), binary(ops.matmul)
 
 

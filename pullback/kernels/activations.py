@@ -90,8 +90,7 @@ def _chained(
         finally:
             restore(token)
         return out
-    if dtype.itemsize == 2:
-        arrays = tuple(a.astype(np.float32) for a in arrays)
+    arrays = tuple([np.asarray(a, np.float32 if dtype.itemsize == 2 else None) for a in arrays])
     out = empty_like(arrays[0])
     parallel_elements(lambda *parts: chain(*parts, *numbers), arrays, [out], temporaries=temporaries)
     return out.astype(dtype, copy=False)

@@ -85,6 +85,11 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return out
 
 
+def matrix_times_vector(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`a @ b` for a matrix and a vector of one type."""
+    return a.dot(b) if a.size < FEW_FOR_A_VECTOR else product(a, b)
+
+
 def _is_large(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether a product of matrices takes so long that several threads should share it."""
     result = a.shape[0] * b.shape[1]

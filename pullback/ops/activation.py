@@ -63,17 +63,13 @@ def _silu_pullback(g: Any, x: Any) -> Any:
 silu: Op = op("SiluBackward0", _silu, kind="elementwise_pull", x=_silu_pullback)
 
 
-def _softplus(x: Any, beta: float, threshold: float) -> Any:
-    return kernels.softplus(x if type(x) is np.ndarray else np.asarray(x), beta, threshold)
-
-
 def _softplus_pullback(g: Any, x: Any, beta: float, threshold: float) -> Any:
     if type(g) is type(x) is np.ndarray and g.shape == x.shape and g.dtype is x.dtype:
         return kernels.softplus_backward(g, x, beta, threshold)
     return g * np.where(x * beta > threshold, 1, sigmoid(x * beta))
 
 
-softplus: Op = op("SoftplusBackward0", _softplus, kind="elementwise_pull", x=_softplus_pullback)
+softplus: Op = op("SoftplusBackward0", kernels.softplus, kind="elementwise_pull", x=_softplus_pullback)
 log_sigmoid: Op = op(
     "LogSigmoidBackward0",
     in_single(special_kernels.log_sigmoid),

@@ -20,7 +20,7 @@ _FORMS: dict[tuple[Any, ...], int] = {(): 0, (0,): 1, (1,): 2, (1, 0): 3, (-1,):
 
 
 NOTHING, TWO, CALLED, BLOCKED, JOINT = -1, -2, -3, -4, -5  # see `Plan.calls` and `Plan.steps`
-FIRST_LOOK = 8  # see `Plan.next_look`
+FIRST_LOOK = 128  # see `Plan.next_look`: to write a pass out takes as long as some hundred walks
 _dispatching: dict[type[Any], bool] = {}
 
 

@@ -55,6 +55,16 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
     return -1 if found.index is None else found.index
 
 
+def _get_device_module(device_type: str) -> Any:
+    """The module of a kind of device: `torch.cpu` for "cpu"."""
+    import pullback
+
+    module = getattr(pullback, device_type, None)
+    if module is None:
+        raise RuntimeError(f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'.")
+    return module
+
+
 def _get_available_device_type() -> str | None:
     """The name of an accelerator: there is none."""
     return None

@@ -72,6 +72,11 @@ def is_namedtuple_instance(obj: object) -> bool:
     return isinstance(obj, tuple) and hasattr(obj, "_fields") and hasattr(type(obj), "_make")
 
 
+def is_structseq_instance(obj: object) -> bool:
+    """Whether this is one of Python's tuples with named fields, such as `time.localtime()`; results are named tuples here."""
+    return isinstance(obj, tuple) and isinstance(getattr(type(obj), "n_sequence_fields", None), int)
+
+
 def _get_node_type(tree: Any) -> Any:
     """The kind of node: its class, and for all named tuples `namedtuple`."""
     return namedtuple if is_namedtuple_instance(tree) else type(tree)

@@ -2,6 +2,7 @@
 
 import collections
 import importlib
+import time
 
 import pytest
 
@@ -99,7 +100,8 @@ def nodes_of_trees(t):
     kinds = "dict list tuple ordereddict defaultdict deque namedtuple".split()
     pair = collections.namedtuple("Pair", "a b")
     flat = [list(of("_namedtuple_flatten")(pair(1, 2))[0]), of("_dict_flatten")({"a": 1}), of("_list_unflatten")((1, 2), None)]
-    return flat, [callable(of(f"_{kind}_{verb}")) for kind in kinds for verb in ("flatten", "unflatten")]
+    asked = [of("is_structseq_instance")(each) for each in (time.localtime(), pair(1, 2), (1, 2), 3)]
+    return flat, asked, [callable(of(f"_{kind}_{verb}")) for kind in kinds for verb in ("flatten", "unflatten")]
 
 
 def switches(t):

@@ -1,7 +1,8 @@
 """An explanation as a page of its own: pictures, tables and weights one can change, in one file without any network.
 
-The page's behaviour is in `page.js`, its looks in `page.css`. Data goes into one JSON block; names and code from the
-user's program are escaped there and in the few places where this file writes them as markup.
+What stands on the page is in `page.html` (and `page_weights.html`), its behaviour in `page.js`, its looks in `page.css`. Data
+goes into one JSON block; names and code from the user's program are escaped there and in the few places where this file
+writes them as markup.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import math
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,32 +26,36 @@ if TYPE_CHECKING:
 ROW_NUMBERS: int = 16  # leaves with more elements show norms instead of numbers
 PAGE_NUMBERS: int = 60_000  # of all rows together
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+_HERE = Path(__file__).parent
 
 
 def page(explanation: Explanation) -> str:
     """The whole page."""
     pictures = views(explanation)
-    here = Path(__file__).parent
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{clean(explanation.title)}</title>",
-            f"<style>{STYLE}{(here / 'page.css').read_text('utf-8')}</style></head><body>",
-            _header(explanation),
-            _graph(explanation, pictures),
-            _weights(explanation),
-            _tables(),
-            "<footer>Made by pullback.explain. Nothing on this page is loaded from elsewhere. Keys: Tab and Enter "
-            "choose a box, arrows move, + − 0 zoom, Backspace goes back, / searches.</footer>",
-            f'<script type="application/json" id="data">{_json(_data(explanation))}</script>',
-            f"<script>{(here / 'page.js').read_text('utf-8')}</script>",
-            "</body></html>",
-        ]
+    return _filled(
+        "page.html",
+        title=clean(explanation.title),
+        style=STYLE + _text("page.css"),
+        summary=clean(summary(explanation)),
+        warnings=_warnings(explanation),
+        choice=_choice(pictures),
+        pictures="".join(
+            f'<div class="picture" data-view="{clean(name)}" hidden>{draw(explanation, view, interactive=True)}</div>'
+            for name, view in pictures.items()
+        ),
+        weights=_weights(explanation),
+        data=_json(_data(explanation)),
+        script=_text("page.js"),
     )
+
+
+def _text(name: str) -> str:
+    return (_HERE / name).read_text("utf-8")
+
+
+def _filled(name: str, **parts: str) -> str:
+    """A file of this folder with its `$names` replaced."""
+    return Template(_text(name)).substitute(parts)
 
 
 def fragment(explanation: Explanation) -> str:
@@ -96,42 +102,23 @@ def _count(number: int, one: str, many: str | None = None) -> str:
 # --- parts of the page -----------------------------------------------------------------------------------------------
 
 
-def _header(explanation: Explanation) -> str:
+def _warnings(explanation: Explanation) -> str:
     items = []
     for warning in explanation.warnings:
         kind = ' class="note"' if warning.severity == "note" else ""
         button = f' <button data-warning="{clean(warning.key)}">show</button>' if warning.key else ""
         items.append(f"<li{kind}><b>{clean(warning.kind)}</b> · {clean(warning.text)}{button}</li>")
-    listed = f'<ul class="warnings" aria-label="warnings">{"".join(items)}</ul>' if items else ""
-    return (
-        f'<header><h1>{clean(explanation.title)}</h1><p class="soft">{clean(summary(explanation))}</p>{listed}</header>'
-    )
+    return f'<ul class="warnings" aria-label="warnings">{"".join(items)}</ul>' if items else ""
 
 
-def _graph(explanation: Explanation, pictures: dict[str, View]) -> str:
-    choice = ""
-    if len(pictures) > 1:
-        options = "".join(
-            f'<option value="{clean(name)}">{clean(_view_title(view))}</option>' for name, view in pictures.items()
-        )
-        choice = f'<label>View <select id="view-choice">{options}</select></label><button id="back">Back</button>'
-    drawings = "".join(
-        f'<div class="picture" data-view="{clean(name)}" hidden>{draw(explanation, view, interactive=True)}</div>'
-        for name, view in pictures.items()
+def _choice(pictures: dict[str, View]) -> str:
+    """What changes between the pictures, where there are several."""
+    if len(pictures) <= 1:
+        return ""
+    options = "".join(
+        f'<option value="{clean(name)}">{clean(_view_title(view))}</option>' for name, view in pictures.items()
     )
-    return (
-        '<section aria-label="graph"><div class="toolbar">'
-        f'{choice}<button id="smaller" aria-label="zoom out">−</button><button id="bigger" aria-label="zoom '
-        'in">+</button>'
-        '<button id="fit">Fit</button><label class="visually-hidden" for="search">search</label>'
-        '<input id="search" type="search" placeholder="Search operations, names, lines"><span id="found" class="soft" '
-        'role="status"></span>'
-        '<span class="soft">The loss is at the top; cotangents flow down to the leaves. Drag to move, Ctrl + wheel to '
-        "zoom.</span></div>"
-        '<div class="split"><div id="stage" class="stage" tabindex="0" role="application" aria-label="picture of the '
-        f'graph">{drawings}</div>'
-        '<aside id="details" aria-live="polite" aria-label="details"></aside></div></section>'
-    )
+    return f'<label>View <select id="view-choice">{options}</select></label><button id="back">Back</button>'
 
 
 def _view_title(view: View) -> str:
@@ -139,60 +126,12 @@ def _view_title(view: View) -> str:
 
 
 def _weights(explanation: Explanation) -> str:
+    elements = explanation.elements
     if not any(leaf.gram is not None for leaf in explanation.leaves):
         return ""
-    grouped = explanation.elements.grouped
-    what = "factor" if grouped else "weight (gradient)"
-    note = f'<p class="soft">{clean(explanation.elements.note)}</p>' if explanation.elements.note else ""
-    return (
-        '<section id="weights" class="weights"><h2>What the weights do</h2>'
-        "<p>Each element of the loss has a row: its gradient with respect to the leaf. <code>gradient</code> holds one "
-        "weight for each "
-        "row, and the weighted rows add up to what <code>.grad</code> gets. Change a weight to see the result "
-        "change.</p>"
-        f"{note}"
-        '<div class="toolbar"><label>Leaf <select id="leaf-choice"></select></label><button id="reset">Weights as '
-        "given</button>"
-        '<button id="ones">All 1</button></div><div class="scroll"><table><thead><tr>'
-        f"<th>loss element</th><th>{what}</th><th>row</th><th>{what.split()[0]} × row</th><th>share</th></tr></thead>"
-        '<tbody id="weights-body"></tbody><tfoot><tr><td colspan="3" id="total-name"></td><td class="mono" id="total" '
-        'role="status"></td>'
-        "<td></td></tr></tfoot></table></div></section>"
-    )
-
-
-def _tables() -> str:
-    def head(names: list[tuple[str, bool]]) -> str:
-        return "".join(
-            f'<th{" class=number" if numeric else ""}><button title="sort">{name}</button></th>'
-            for name, numeric in names
-        )
-
-    operations = [
-        ("#", True),
-        ("operation", False),
-        ("result", False),
-        ("module", False),
-        ("line", False),
-        ("shape", False),
-        ("norm in", True),
-        ("norm out", True),
-        ("rule and where it goes", False),
-    ]
-    leaves = [
-        ("leaf", False),
-        ("shape", False),
-        ("dtype", False),
-        ("norm", True),
-        ("gradient with the weights above", False),
-    ]
-    return (
-        f'<section><h2>Leaves</h2><div class="scroll"><table><thead><tr>{head(leaves)}</tr></thead><tbody '
-        'id="leaves-body"></tbody>'
-        "</table></div></section><section><h2>Operations, in the order of the backward pass</h2><div "
-        'class="scroll"><table><thead><tr>'
-        f'{head(operations)}</tr></thead><tbody id="operations-body"></tbody></table></div></section>'
-    )
+    factor, what = ("factor", "factor") if elements.grouped else ("weight", "weight (gradient)")
+    note = f'<p class="soft">{clean(elements.note)}</p>' if elements.note else ""
+    return _filled("page_weights.html", note=note, what=what, factor=factor)
 
 
 # --- data ------------------------------------------------------------------------------------------------------------

@@ -201,8 +201,6 @@ for _ndim in (1, 2, 3):
     _atleast(f"atleast_{_ndim}d", _ndim)
 
 
-
-
 def tensor_list(tensors: Any, function: str) -> list[Tensor]:
     """The tensors to join, in one dtype; complaints in torch's words."""
     if isinstance(tensors, Tensor) or not isinstance(tensors, (list, tuple)):

@@ -19,6 +19,7 @@ from .refusals import blame_argument
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
 class Table(dict[str, Any]):
     """Functions by name. One that belongs to a module that is not loaded yet is loaded when it is looked up."""
 

@@ -52,6 +52,7 @@ hash_bits: Op = _counting("HashTensor", _hash)
 
 # --- positions ---
 
+
 def _nonzero(x: Any) -> Any:
     if type(x) is np.ndarray and x.ndim == 1:
         return x.nonzero()[0].reshape(-1, 1)

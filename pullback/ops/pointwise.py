@@ -323,7 +323,6 @@ trunc: Op = op("TruncBackward0", np.trunc, kind="elementwise_pull", x=flat)
 frac: Op = elementwise("FracBackward0", lambda x: x - np.trunc(x), x=lambda: 1)
 
 
-
 def _round_to(x: Any, decimals: int) -> Any:
     scale, kind = 10.0 ** abs(decimals), x.dtype
     x = x.astype(np.float32) if kind.itemsize == 2 else x  # the scaled number may overflow half precision

@@ -116,7 +116,6 @@ rotate: Op = linear(
 # --- parts set to zero, parts added ---
 
 
-
 @functools.lru_cache(maxsize=64)
 def _lower(rows: int, columns: int, diagonal: int) -> Any:
     """Where a matrix has its lower triangle."""

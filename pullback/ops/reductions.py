@@ -154,7 +154,6 @@ def _kernels() -> Any:
     return softmax
 
 
-
 def each_along(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """A batching rule: every operand gets the batch axis in front, so the axis moves by one."""
     from ..arrays.batching_rules import with_batch_axis

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
-from .fusing import drop, keep
 from .reductions import sum_axes
 from .striding import in_order
 
@@ -126,14 +125,18 @@ def _tril(x: Any, diagonal: int) -> Any:
     x = in_order(x)
     rows, columns = x.shape[-2:]
     few = rows * columns <= 4096  # then making the mask takes longer than using it
-    return keep(_lower(rows, columns, diagonal), x) if few else np.tril(x, diagonal)
+    return np.where(_lower(rows, columns, diagonal), x, _zero(x)) if few else np.tril(x, diagonal)
 
 
 def _triu(x: Any, diagonal: int) -> Any:
     x = in_order(x)
     rows, columns = x.shape[-2:]
     few = rows * columns <= 4096
-    return drop(_lower(rows, columns, diagonal - 1), x) if few else np.triu(x, diagonal)
+    return np.where(_lower(rows, columns, diagonal - 1), _zero(x), x) if few else np.triu(x, diagonal)
+
+
+def _zero(x: Any) -> Any:
+    return np.zeros((), x.dtype)
 
 
 tril: Op = linear("TrilBackward0", _tril, x=lambda g, diagonal: tril(g, diagonal=diagonal))

@@ -341,6 +341,17 @@ def test_what_rejection_reads_ahead_is_put_back(words: int, count: int) -> None:
         assert_same(torch.rand(700), streams.uniform(generator, 700, DTYPES["float32"]), generator)
 
 
+@pytest.mark.parametrize("count", [16, 48, 4000, 300_000])
+def test_logarithms_with_and_without_fused_products(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processors differ in whether NumPy's complex products are fused; the normals do not."""
+    drawn = []
+    for fused in {normals.complex_products_fuse(DTYPES["float32"]), False}:
+        monkeypatch.setitem(normals._complex_product_fuses, DTYPES["float32"], fused)
+        generator = start(7)
+        drawn.append(streams.normal(generator, count, DTYPES["float32"]))
+        assert_same(torch.randn(count), drawn[-1], generator)
+
+
 GAMMA_SHAPES = {
     "plain": [2.5],
     "one": [1.0],  # one normal of 140 is too small

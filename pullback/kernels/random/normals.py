@@ -3,7 +3,8 @@
 torch evaluates log, sin and cos of float32 normals with short polynomials in fused multiply-adds, not with the
 C library, so bit-equal samples need the same polynomials with a single rounding for each fused step. NumPy has no
 fused multiply-add: here a step is taken in float64, where a product of two float32 numbers is exact, and rounded
-once to float32. Inputs are 24-bit integers, so the polynomials were checked on all 2**24 of them.
+once to float32; or, in the logarithm, as half of a complex product, which NumPy fuses where the processor can.
+Inputs are 24-bit integers, so the polynomials were checked on all 2**24 of them.
 Lives here: that arithmetic, block by block in buffers that stay in the cache, and exact fused multiply-adds for
 whole arrays. Does not live here: drawing bits and choosing which normal algorithm applies.
 """
@@ -21,6 +22,7 @@ from ...quiet import restore, silence
 Number = float | np.floating
 
 _PAIRS_PER_BLOCK = 1 << 16  # with half as many two threads mostly wait for each other; twice as many leave the cache
+_FLOAT32 = np.dtype(np.float32)
 _EIGHT_WORDS = np.dtype("V32")  # moves eight 4-byte values at once
 
 
@@ -56,6 +58,8 @@ _LOG_COEFFICIENTS = _float64(
     7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
     -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
 )  # fmt: skip
+_LOG_START = np.array(complex(_LOG_COEFFICIENTS[1], _LOG_COEFFICIENTS[0]), np.complex64)
+_LOG_STEPS = _float32(*map(float, _LOG_COEFFICIENTS[2:]))
 _LOG2_HIGH, _LOG2_LOW = _float32(0.693359375, -2.12194440e-4)
 # Of the cosine and of the sine, in this order.
 _LEADING = _column(2.443315711809948e-5, -1.9515295891e-4)
@@ -83,6 +87,9 @@ class _Workspace:
         self.float32 = _aligned(4, np.float32)
         self.bits = _aligned(1, np.int32)[0]
         self.units = _aligned(2, np.int32)  # and results, once the units are read
+        self.factor = _aligned(1, np.complex64)[0]
+        self.factor.imag = 1
+        self.sum = self.factors[0].view(np.complex64)
 
 
 def _aligned(rows: int, dtype: type) -> np.ndarray:
@@ -99,7 +106,8 @@ _thread = threading.local()
 def float32_box_muller(bits: np.ndarray) -> np.ndarray:
     """Turn 32-bit draws (contiguous uint32, a multiple of 16) into float32 normals, in the same memory.
 
-    Of each 16 draws, 8 make radii and 8 make angles.
+    Of each 16 draws, 8 make radii and 8 make angles. Below, results go to the last argument, and copies are assignments:
+    that is quicker than names of arguments and `copyto`, and threads wait for each other between NumPy's functions.
     """
     work = _workspace()
     groups = bits.view(_EIGHT_WORDS).reshape(-1, 2)
@@ -107,15 +115,15 @@ def float32_box_muller(bits: np.ndarray) -> np.ndarray:
     for start in range(0, len(groups), rows):
         block = groups[start : start + rows].T
         units = work.units[:, : 8 * block.shape[1]]
-        np.copyto(units.view(_EIGHT_WORDS), block)
-        np.bitwise_and(units, _LOW_24_BITS, out=units)
-        np.subtract(_TWO_TO_24, units[0], out=units[0])  # 1 - u, never zero
+        units.view(_EIGHT_WORDS)[...] = block
+        np.bitwise_and(units, _LOW_24_BITS, units)
+        np.subtract(_TWO_TO_24, units[0], units[0])  # 1 - u, never zero
         radius = _radius(units[0], work)
         normals = _cosine_and_sine(units[1], work)
-        np.multiply(normals, radius, out=normals)
+        np.multiply(normals, radius, normals)
         if radius.min() == 0:
-            np.add(normals, _ZERO, out=normals)  # -0.0 becomes 0.0, as when a mean of zero is added
-        np.copyto(block, normals.view(_EIGHT_WORDS))
+            np.add(normals, _ZERO, normals)  # -0.0 becomes 0.0, as when a mean of zero is added
+        block[...] = normals.view(_EIGHT_WORDS)
     return bits.view(np.float32)
 
 
@@ -128,51 +136,78 @@ def _workspace() -> _Workspace:
 
 def _round_to_float32(bits: np.ndarray) -> None:
     """Round float64 values to float32, as bits: drop 29 of 52. That halves go away from zero changes no result here."""
-    np.add(bits, _HALF_LAST_BIT, out=bits)
-    np.bitwise_and(bits, _FLOAT32_BITS, out=bits)
+    np.add(bits, _HALF_LAST_BIT, bits)
+    np.bitwise_and(bits, _FLOAT32_BITS, bits)
 
 
 def _radius(units: np.ndarray, work: _Workspace) -> np.ndarray:
     """sqrt(-2 log(k * 2**-24)) for int32 k in [1, 2**24]."""
     n = units.size
     mantissa, exponent, square = work.float32[:3, :n]
-    wide, x = work.float64[:, :n]
     bits = work.bits[:n]
     rounded = bits.view(np.float32)
     # Split into 2**exponent * (1 + x) with x in [sqrt(1/2) - 1, sqrt(2) - 1); all of it is exact.
-    np.copyto(mantissa, units, casting="unsafe")
-    np.add(mantissa.view(np.int32), _SQRT_HALF_TO_ONE, out=bits)
-    np.right_shift(bits, _INT_23, out=mantissa.view(np.int32))
-    np.copyto(exponent, mantissa.view(np.int32), casting="unsafe")
-    np.bitwise_and(bits, _MANTISSA, out=bits)
-    np.add(bits, _SQRT_HALF, out=bits)
-    np.subtract(rounded, _ONE, out=mantissa)
-    np.copyto(x, mantissa)
-    np.multiply(x, _LOG_COEFFICIENTS[0], out=wide)
+    mantissa[...] = units
+    np.add(mantissa.view(np.int32), _SQRT_HALF_TO_ONE, bits)
+    np.right_shift(bits, _INT_23, mantissa.view(np.int32))
+    exponent[...] = mantissa.view(np.int32)
+    np.bitwise_and(bits, _MANTISSA, bits)
+    np.add(bits, _SQRT_HALF, bits)
+    np.subtract(rounded, _ONE, mantissa)
+    np.multiply(mantissa, mantissa, square)
+    polynomial = _fused_polynomial if complex_products_fuse(_FLOAT32) else _wide_polynomial
+    tail = polynomial(mantissa, exponent, square, work)
+    # From here every product is exact in float32, so plain float32 steps equal the fused ones.
+    np.multiply(square, _HALF, square)
+    np.subtract(tail, square, rounded)
+    np.add(mantissa, rounded, mantissa)
+    np.multiply(exponent, _LOG2_HIGH, exponent)
+    np.add(exponent, mantissa, mantissa)
+    np.multiply(mantissa, _MINUS_TWO, mantissa)
+    return np.sqrt(mantissa, mantissa)
+
+
+def _fused_polynomial(x: np.ndarray, exponent: np.ndarray, square: np.ndarray, work: _Workspace) -> np.ndarray:
+    """What log(1 + x) adds to x - x^2 / 2, and the low part of exponent * log 2.
+
+    The imaginary part of (x + i)(c + p i) is x p + c, rounded once; its real part is not wanted.
+    """
+    factor, total = work.factor[: x.size], work.sum[: x.size]
+    factor.real[...] = x
+    np.multiply(factor, _LOG_START, total)
+    real, result = total.real, total.imag
+    for coefficient in _LOG_STEPS:
+        real[...] = coefficient
+        np.multiply(factor, total, total)
+    factor.real[...] = square
+    np.multiply(result, x, result)
+    np.multiply(exponent, _LOG2_LOW, real)
+    np.multiply(factor, total, total)
+    return result
+
+
+def _wide_polynomial(mantissa: np.ndarray, exponent: np.ndarray, square: np.ndarray, work: _Workspace) -> np.ndarray:
+    """The same in float64."""
+    wide, x = work.float64[:, : mantissa.size]
+    rounded = work.bits[: mantissa.size].view(np.float32)
+    x[...] = mantissa
+    np.multiply(x, _LOG_COEFFICIENTS[0], wide)
     wide_bits = wide.view(np.int64)
     for coefficient in _LOG_COEFFICIENTS[1:-1]:
-        np.add(wide, coefficient, out=wide)
+        np.add(wide, coefficient, wide)
         _round_to_float32(wide_bits)
-        np.multiply(wide, x, out=wide)
-    np.add(wide, _LOG_COEFFICIENTS[-1], out=wide)
-    np.copyto(rounded, wide, casting="same_kind")
-    np.multiply(rounded, mantissa, out=rounded)
-    np.multiply(mantissa, mantissa, out=square)
-    np.copyto(wide, rounded)
-    np.copyto(x, square)
-    np.multiply(wide, x, out=wide)
-    np.multiply(exponent, _LOG2_LOW, out=rounded)
-    np.copyto(x, rounded)
-    np.add(wide, x, out=wide)
-    np.copyto(rounded, wide, casting="same_kind")
-    # From here every product is exact in float32, so plain float32 steps equal the fused ones.
-    np.multiply(square, _HALF, out=square)
-    np.subtract(rounded, square, out=rounded)
-    np.add(mantissa, rounded, out=mantissa)
-    np.multiply(exponent, _LOG2_HIGH, out=exponent)
-    np.add(exponent, mantissa, out=mantissa)
-    np.multiply(mantissa, _MINUS_TWO, out=mantissa)
-    return np.sqrt(mantissa, out=mantissa)
+        np.multiply(wide, x, wide)
+    np.add(wide, _LOG_COEFFICIENTS[-1], wide)
+    rounded[...] = wide
+    np.multiply(rounded, mantissa, rounded)
+    wide[...] = rounded
+    x[...] = square
+    np.multiply(wide, x, wide)
+    np.multiply(exponent, _LOG2_LOW, rounded)
+    x[...] = rounded
+    np.add(wide, x, wide)
+    rounded[...] = wide
+    return rounded
 
 
 def _cosine_and_sine(units: np.ndarray, work: _Workspace) -> np.ndarray:
@@ -182,51 +217,51 @@ def _cosine_and_sine(units: np.ndarray, work: _Workspace) -> np.ndarray:
     results, wide, factors = work.units.view(np.float32)[:, :n], work.float64[:, :n], work.factors[:, :n]
     wide_square, wide_x = factors
     quadrant = work.bits[:n]
-    np.copyto(x, units, casting="unsafe")
-    np.multiply(x, _ANGLE_PER_UNIT, out=x)
-    np.add(units, _EIGHTH_TURN, out=quadrant)
-    np.right_shift(quadrant, _INT_22, out=quadrant)
+    x[...] = units
+    np.multiply(x, _ANGLE_PER_UNIT, x)
+    np.add(units, _EIGHTH_TURN, quadrant)
+    np.right_shift(quadrant, _INT_22, quadrant)
     # Take quadrant * pi/2 away in three parts; only the last subtraction rounds.
-    np.copyto(square, quadrant, casting="unsafe")
+    square[...] = quadrant
     for half_pi in _HALF_PI:
-        np.multiply(square, half_pi, out=part)
-        np.subtract(x, part, out=x)
-    np.multiply(x, x, out=square)
-    np.copyto(wide_x, x)
-    np.copyto(wide_square, square)
+        np.multiply(square, half_pi, part)
+        np.subtract(x, part, x)
+    np.multiply(x, x, square)
+    wide_x[...] = x
+    wide_square[...] = square
     # Both polynomials at once: cos = 1 + (p - 1/2) x^2 and sin = (p + 1) x, with p of degree 2 in x^2, times x^2.
-    np.multiply(wide_square, _LEADING, out=wide)
+    np.multiply(wide_square, _LEADING, wide)
     _add_on_grid(wide, *_SECOND)
-    np.multiply(wide, wide_square, out=wide)
+    np.multiply(wide, wide_square, wide)
     _add_on_grid(wide, *_THIRD)
-    np.multiply(wide, wide_square, out=wide)
+    np.multiply(wide, wide_square, wide)
     _round_to_float32(wide.view(np.int64))
-    np.add(wide, _LAST, out=wide)
-    np.multiply(wide, factors, out=wide)
-    np.copyto(results, wide, casting="same_kind")
-    np.add(results[0], _ONE, out=results[0])
+    np.add(wide, _LAST, wide)
+    np.multiply(wide, factors, wide)
+    results[...] = wide
+    np.add(results[0], _ONE, results[0])
     _rotate(results.view(np.int32), quadrant, square.view(np.int32), part.view(np.int32))
     return results
 
 
 def _add_on_grid(wide: np.ndarray, constant_and_grid: np.ndarray, grid: np.ndarray) -> None:
     """wide + constant rounded to float32, where all the sums of a row share one exponent; see ``_on_grid``."""
-    np.add(wide, constant_and_grid, out=wide)
-    np.subtract(wide, grid, out=wide)
+    np.add(wide, constant_and_grid, wide)
+    np.subtract(wide, grid, wide)
 
 
 def _rotate(results: np.ndarray, quadrant: np.ndarray, swap: np.ndarray, sign: np.ndarray) -> None:
     """Swap and negate, as bits, the cosine and sine of the reduced angle; the quadrants are 0 to 4."""
     cosine, sine = results
-    np.left_shift(quadrant, _INT_31, out=sign)  # the sign bit, set in quadrants 1 and 3
-    np.right_shift(sign, _INT_31, out=swap)  # all bits there
-    np.bitwise_xor(sine, sign, out=sine)  # cos(x + pi/2) = -sin(x), while sin(x + pi/2) = cos(x)
-    np.bitwise_xor(sine, cosine, out=sign)
-    np.bitwise_and(sign, swap, out=swap)
-    np.bitwise_and(quadrant, _INT_2, out=sign)
-    np.left_shift(sign, _INT_30, out=sign)  # the sign bit, set in quadrants 2 and 3: for both
-    np.bitwise_xor(swap, sign, out=swap)
-    np.bitwise_xor(results, swap, out=results)
+    np.left_shift(quadrant, _INT_31, sign)  # the sign bit, set in quadrants 1 and 3
+    np.right_shift(sign, _INT_31, swap)  # all bits there
+    np.bitwise_xor(sine, sign, sine)  # cos(x + pi/2) = -sin(x), while sin(x + pi/2) = cos(x)
+    np.bitwise_xor(sine, cosine, sign)
+    np.bitwise_and(sign, swap, swap)
+    np.bitwise_and(quadrant, _INT_2, sign)
+    np.left_shift(sign, _INT_30, sign)  # the sign bit, set in quadrants 2 and 3: for both
+    np.bitwise_xor(swap, sign, swap)
+    np.bitwise_xor(results, swap, results)
 
 
 def fused_multiply_add(a: np.ndarray, b: Number, c: Number, dtype: np.dtype) -> np.ndarray:
@@ -235,17 +270,24 @@ def fused_multiply_add(a: np.ndarray, b: Number, c: Number, dtype: np.dtype) -> 
         return a + dtype.type(0)
     if c == 0 and math.isfinite(b):
         return a * dtype.type(b) + dtype.type(0)
-    emulated = _fused_float64 if dtype == np.float64 else _fused_float32
+    if complex_products_fuse(dtype):
+        return _complex_product(a, b, c, dtype)
+    return (_fused_float64 if dtype == np.float64 else _fused_float32)(a, b, c)
+
+
+def complex_products_fuse(dtype: np.dtype) -> bool:
+    """Whether NumPy multiplies complex numbers with fused multiply-adds, which this processor then has."""
     if dtype not in _complex_product_fuses:
+        emulated = _fused_float64 if dtype == np.float64 else _fused_float32
         probe = np.sqrt(np.arange(2, 700), dtype=dtype) % dtype.type(1)
         _complex_product_fuses[dtype] = all(
             np.array_equal(emulated(part, dtype.type(0.7), dtype.type(0.3)), _complex_product(part, 0.7, 0.3, dtype))
             for part in (probe, *(probe[n * n : n * n + n] for n in range(1, 20)))
         )
-    return _complex_product(a, b, c, dtype) if _complex_product_fuses[dtype] else emulated(a, b, c)
+    return _complex_product_fuses[dtype]
 
 
-# Found out on first use for each dtype: on processors with fused multiply-adds NumPy multiplies complex numbers so.
+# Found out on first use for each dtype.
 _complex_product_fuses: dict[np.dtype, bool] = {}
 
 

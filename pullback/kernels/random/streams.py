@@ -19,7 +19,7 @@ from threading import Lock
 import numpy as np
 
 from ..memory import empty
-from ..threads import parallel_tasks
+from ..threads import parallel_tasks, threads_to_share
 from .engine import FEW, Generator, Transform, uniform_doubles
 from .normals import float32_box_muller, fused_multiply_add
 
@@ -153,18 +153,23 @@ def _fill_full_blocks(generator: Generator, out: np.ndarray, transform: Transfor
         out.reshape(-1, 16)[...] = generator.few(out.size // 16, transform, wide, 16)
         return
     draw = generator.bits64 if wide else generator.bits32
-    starts = iter(range(0, out.size, _NORMALS_AT_ONCE))
+    pieces = -(-out.size // _NORMALS_AT_ONCE)
+    if pieces > 1:
+        pieces += -pieces % threads_to_share()  # as many for each thread
+    length = -(-out.size // (16 * pieces)) * 16
+    starts = range(0, out.size, length)
+    waiting = iter(starts)
     turn = Lock()
 
     def fill_next() -> None:
         # Threads draw in turn, in the order of the blocks; one draws while others transform.
         with turn:
-            start = next(starts)
-            block = out[start : start + _NORMALS_AT_ONCE]
+            start = next(waiting)
+            block = out[start : start + length]
             draws = draw(block.size)
         block.reshape(-1, 16)[...] = transform(draws)
 
-    parallel_tasks(fill_next, [()] * -(-out.size // _NORMALS_AT_ONCE))
+    parallel_tasks(fill_next, [()] * len(starts))
 
 
 @lru_cache(_KINDS)

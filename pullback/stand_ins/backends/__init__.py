@@ -5,6 +5,8 @@ Each submodule says whether the library is there (`is_available()`) and keeps th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _submodules = ("cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum")
@@ -16,3 +18,9 @@ def __getattr__(name: str) -> Any:
 
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+
+
+@contextmanager
+def __allow_nonbracketed_mutation() -> Iterator[None]:
+    """Programs that set switches by assignment after `disable_global_flags` ask for leave; here it is always given."""
+    yield

@@ -1,7 +1,8 @@
 """See what a backward pass did: `explain(loss, gradient=...)` and `memory(loss)`.
 
-An explanation is made by running the pass under observation, without touching `.grad`, the graph, version counters or
-the random generator. It prints as text and draws itself as SVG, as a page one can click, as Graphviz or Mermaid source.
+An explanation is made by running the pass under observation (`collect.py`), without touching `.grad`, the graph, version
+counters or the random generator; `assemble.py` puts its parts together. It prints as text (`text.py`) and draws itself as SVG
+(`grouping.py`, `layout.py`, `svg.py`), as a page one can click (`html.py`), as Graphviz or Mermaid source (`diagrams.py`).
 Nothing of this package is imported before it is first used.
 """
 

@@ -2,7 +2,8 @@
 
 `grad`, `vjp`, `jacrev` run backwards (`reverse.py`), `jvp` and `jacfwd` forwards (`forward.py`), as does `linearize`
 (`linear.py`); `vmap` runs over batches (`batching.py`); `functional_call` and `stack_module_state` (`modules.py`) make
-functions of modules.
+functions of modules. Ours, and reached from the top of the package: `taylor` (`series.py`), `sparse_jacobian` and
+`sparse_hessian` (`sparse_jacobians.py`, `sparsity.py`). `older.py` is what `functorch` had.
 """
 
 from typing import NoReturn

@@ -41,7 +41,7 @@ _BY_MODULE = {
     "set_autocast_cache_enabled clear_autocast_cache",
     "torch_version": "TorchVersion",
     "multi": "jacobian backward_batched per_sample_gradients per_sample_norms",
-    "sparse.jacobians": "sparse_jacobian sparse_hessian",
+    "func.sparse_jacobians": "sparse_jacobian sparse_hessian",
     "func.series": "taylor",
     "autograd.safe_mode": "safe_gradients",
 }

@@ -1,4 +1,7 @@
-"""Every layer, loss and container, one file for each family; public as `nn.<name>`."""
+"""Every layer, loss and container, one file for each family; public as `nn.<name>`.
+
+`Module` itself is in `module.py`, with a file each for its tree, its state dict and its hooks (`_module_*.py`).
+"""
 
 from __future__ import annotations
 

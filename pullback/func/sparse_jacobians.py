@@ -1,6 +1,6 @@
 """Sparse Jacobians and Hessians: as many sweeps as the pattern needs, not as many as there are unknowns.
 
-The pattern comes from the graph (`pattern.py`). Rows that have no column in common get the same colour and share one
+The pattern comes from the graph (`sparsity.py`). Rows that have no column in common get the same colour and share one
 backward sweep; columns that have no row in common, one forward sweep. Full rows may go backward and the others forward.
 All colours of a kind are one batched sweep. A tridiagonal Jacobian takes three colours at any size, and so does an
 arrow.
@@ -18,7 +18,7 @@ from ..autograd.batched_grad import gradient_rows
 from ..autograd.grad_mode import inference_mode
 from ..autograd.tape import wrap
 from ..tensor import Tensor, anchor_of
-from .pattern import dependence
+from .sparsity import dependence
 
 
 class Pattern:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
-from ..kernels.ties import best_places
 from .counting import sortable
 from .fusing import fused
 from .reductions import each_along
@@ -133,6 +132,8 @@ def _first_as_torch(x: Any, order: Any, tied: Any, axis: int, largest: bool) -> 
 
     The rows are gone through in Python: where that would be much work, equal elements come in the order of their places.
     """
+    from ..kernels.ties import best_places
+
     length, count = x.shape[axis], order.shape[axis]
     numbers = np.flatnonzero(tied)
     if len(numbers) * length > _MUCH:

@@ -199,9 +199,9 @@ def test_recording_leaves_no_trace():
         assert pullback.is_anomaly_enabled()
         _ = 1 / 0
     assert (pullback.Tensor.detach, pullback.Tensor.long, pullback.is_anomaly_enabled()) == before
-    from pullback.nn.modules import _hooks
+    from pullback.nn.modules import module
 
-    assert not _hooks.global_forward_hooks and not _hooks.global_forward_pre_hooks
+    assert not module._global_forward_hooks and not module._global_forward_pre_hooks
 
 
 def test_an_explanation_keeps_no_graph_alive():

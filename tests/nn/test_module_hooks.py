@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import pytest
 
 import pullback
@@ -51,3 +53,21 @@ def test_a_module_that_torch_saved_takes_hooks(tmp_path):
     module.register_forward_hook(lambda *arguments: calls.append("first"), prepend=True)
     module(pullback.ones(1, 2))
     assert calls == ["first", "last"]
+
+
+def test_programs_may_put_empty_registries_in_the_place_of_global_hooks():
+    """As torch's own tests do: from then on the old hooks are gone, and new ones go to the new registries."""
+    torch = pytest.importorskip("torch")
+    for library in (pullback, torch):
+        home, called = library.nn.modules.module, []
+        kept = home._global_forward_hooks
+        try:
+            home.register_module_forward_hook(lambda *parts, log=called: log.append("old"))
+            home._global_forward_hooks = OrderedDict()
+            library.nn.Identity()(library.ones(1))
+            home.register_module_forward_hook(lambda *parts, log=called: log.append("new"))
+            library.nn.Identity()(library.ones(1))
+        finally:
+            kept.clear()
+            home._global_forward_hooks = kept
+        assert called == ["new"], library

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pullback
 
 from ...notices import warn_user
-from . import _hooks
-from ._hooks import HookDict, RemovableHandle, add_hook
+from ._hooks import HookDict, RemovableHandle, add_hook, home
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,6 +142,7 @@ class _HookedCall:
 
     def __init__(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.module: Any = module
+        self.home: Any = home()
         self.args: tuple[Any, ...] = args
         self.kwargs: dict[str, Any] = kwargs
         self.result: Any = None
@@ -152,7 +152,7 @@ class _HookedCall:
         module = self.module
         self._run_pre_hooks()
         full, legacy = self._backward_hooks()
-        pre_hooks = [*_hooks.global_backward_pre_hooks.values(), *module._backward_pre_hooks.values()]
+        pre_hooks = [*self.home._global_backward_pre_hooks.values(), *module._backward_pre_hooks.values()]
         probe = None
         if full or pre_hooks:
             from ._backward_hooks import BackwardProbe
@@ -175,20 +175,20 @@ class _HookedCall:
     def run_always_called(self) -> None:
         """After a failure: the hooks that asked to run anyway. Their own failures only warn."""
         module = self.module
-        always = _hooks.global_forward_hooks_always_called.keys() | module._forward_hooks_always_called.keys()
+        always = self.home._global_forward_hooks_always_called.keys() | module._forward_hooks_always_called.keys()
         for identity, hook in self._forward_hooks():
             if identity not in always or identity in self.done:
                 continue
             try:
                 self._run_forward_hook(identity, hook)
             except Exception as error:
-                kind = "global module" if identity in _hooks.global_forward_hooks else "module"
+                kind = "global module" if identity in self.home._global_forward_hooks else "module"
                 warn_user(f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced "
                           f"as another error was raised in forward: {error}")
 
     def _run_pre_hooks(self) -> None:
         module = self.module
-        for identity, hook in (*_hooks.global_forward_pre_hooks.items(), *module._forward_pre_hooks.items()):
+        for identity, hook in (*self.home._global_forward_pre_hooks.items(), *module._forward_pre_hooks.items()):
             if identity in module._forward_pre_hooks_with_kwargs:
                 changed = hook(module, self.args, self.kwargs)
                 if changed is None:
@@ -203,11 +203,11 @@ class _HookedCall:
                     self.args = changed if isinstance(changed, tuple) else (changed,)
 
     def _forward_hooks(self) -> list[tuple[int, Callable[..., Any]]]:
-        return [*_hooks.global_forward_hooks.items(), *self.module._forward_hooks.items()]
+        return [*self.home._global_forward_hooks.items(), *self.module._forward_hooks.items()]
 
     def _run_forward_hook(self, identity: int, hook: Callable[..., Any]) -> None:
         module = self.module
-        if identity in module._forward_hooks_with_kwargs or identity in _hooks.global_forward_hooks_with_kwargs:
+        if identity in module._forward_hooks_with_kwargs or identity in self.home._global_forward_hooks_with_kwargs:
             changed = hook(module, self.args, self.kwargs, self.result)
         else:
             changed = hook(module, self.args, self.result)
@@ -218,7 +218,7 @@ class _HookedCall:
         full: list = []
         legacy: list = []
         module = self.module
-        for hooks, is_full in ((_hooks.global_backward_hooks, _hooks.global_backward_kind[0]),
+        for hooks, is_full in ((self.home._global_backward_hooks, self.home._global_is_full_backward_hook),
                                (module._backward_hooks, module._is_full_backward_hook)):
             (full if is_full else legacy).extend(hooks.values())
         return full, legacy

@@ -27,15 +27,6 @@ from ._hooks import (
     register_module_parameter_registration_hook,
     run_registration_hooks,
 )
-from ._hooks import global_backward_hooks as _global_backward_hooks
-from ._hooks import global_backward_pre_hooks as _global_backward_pre_hooks
-from ._hooks import global_buffer_registration_hooks as _global_buffer_registration_hooks
-from ._hooks import global_forward_hooks as _global_forward_hooks
-from ._hooks import global_forward_hooks_always_called as _global_forward_hooks_always_called
-from ._hooks import global_forward_hooks_with_kwargs as _global_forward_hooks_with_kwargs
-from ._hooks import global_forward_pre_hooks as _global_forward_pre_hooks
-from ._hooks import global_module_registration_hooks as _global_module_registration_hooks
-from ._hooks import global_parameter_registration_hooks as _global_parameter_registration_hooks
 from ._module_hooks import HOOK_REGISTRIES, HookDict, HookMixin
 from ._module_state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX
 from ._module_state import StateDictMixin, _IncompatibleKeys
@@ -49,8 +40,20 @@ __all__ = [
     "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
     "register_module_parameter_registration_hook", "RemovableHandle", "_EXTRA_STATE_KEY_SUFFIX", "_IncompatibleKeys",
-    "_global_forward_hooks_always_called", "_global_forward_hooks_with_kwargs",
 ]
+
+
+_global_forward_pre_hooks = HookDict()
+_global_forward_hooks = HookDict()
+_global_forward_hooks_with_kwargs = HookDict()
+_global_forward_hooks_always_called = HookDict()
+_global_backward_pre_hooks = HookDict()
+_global_backward_hooks = HookDict()
+_global_parameter_registration_hooks = HookDict()
+_global_buffer_registration_hooks = HookDict()
+_global_module_registration_hooks = HookDict()
+# Full and legacy backward hooks share one registry and may not be mixed; None means that nothing is registered yet.
+_global_is_full_backward_hook: bool | None = None
 
 
 class Module(HookMixin, StateDictMixin, TreeMixin):

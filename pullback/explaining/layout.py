@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-GAP_X: float = 28.0
-GAP_Y: float = 46.0
-ROUNDS: int = 12
+GAP_X: float = 28.0  # between boxes of a row, in pixels
+GAP_Y: float = 46.0  # between rows
+ROUNDS: int = 12  # of putting each row in the order of its neighbours
 
 
 @dataclass(slots=True)

@@ -17,11 +17,11 @@ from .records import Flow, Leaf, Operation, Root, number, number_list, shape_tex
 if TYPE_CHECKING:
     from .explanation import Explanation
 
-MARGIN: float = 18.0
+MARGIN: float = 18.0  # around the picture, in pixels
 DETAILED: int = 30  # pictures with up to this many boxes show rules and cotangents
-LINE: float = 17.0
-LABEL_LENGTH: int = 44
-FLOW_LENGTH: int = 28
+LINE: float = 17.0  # height of one in a box
+LABEL_LENGTH: int = 44  # letters of a line in a box
+FLOW_LENGTH: int = 28  # letters beside an arrow
 LETTER: float = 6.2  # width of one in a label
 
 STYLE: str = """

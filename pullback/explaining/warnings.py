@@ -20,7 +20,7 @@ DEAD_UNITS: float = 0.5  # share of units that never fire
 SATURATED: float = 0.5  # share of elements where a sigmoid or tanh is flat
 FLAT: float = 0.01  # a derivative below this counts as flat
 EXPLODING: float = 1e4  # growth of the root mean square since the seed
-VANISHING: float = 1e-8
+VANISHING: float = 1e-8  # the same, where it shrinks
 STEP: float = 1e4  # growth in a single operation
 
 

@@ -407,6 +407,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | int | None
         batch = np.broadcast_shapes(x[:-2], y[:-2])
     except ValueError:
         raise broadcast_error(x[:-2], y[:-2]) from None
+    # By a product of matrices, less exact and much quicker; torch's choice, with torch's limit, so that numbers agree.
     if p == 2 and x[-1] and (mode == 1 or mode == 0 and (x[-2] > 25 or y[-2] > 25)):
         return apply(norms.euclidean_distances, (a, b))
     if not x[-1]:

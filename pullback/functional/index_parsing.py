@@ -167,7 +167,10 @@ def _dims_used(item: Any) -> int:
 
 
 def _sequence(index: list | str) -> tuple:
-    """A list is one index array, unless it holds anything but numbers: then it stands for a tuple."""
+    """A list is one index array, unless it holds anything but numbers: then it stands for a tuple.
+
+    So it was in early NumPy, for lists shorter than the number of dims an array could have, and torch has kept to it.
+    """
     if isinstance(index, str) or len(index) < 32 and any(
         isinstance(item, _NOT_NUMBERS) or item is None or item is Ellipsis for item in index
     ):

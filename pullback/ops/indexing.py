@@ -56,7 +56,7 @@ def add_rows(out: Any, rows: np.ndarray, values: Any, fresh: bool = False) -> No
     if out.ndim == 1:
         np.add.at(out, rows, values.astype(out.dtype, copy=False))
         return
-    if count < 16:
+    if count < 16:  # too few to sort
         for row, value in zip(rows.tolist(), values, strict=True):
             out[row] += value
         return

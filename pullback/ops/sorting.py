@@ -127,6 +127,9 @@ def _ranks(row: Any, descending: bool) -> list[int]:
     return ranks.tolist()
 
 
+_MUCH = 1 << 15  # elements in rows with ties, beyond which a loop in Python is not worth it
+
+
 def _first_as_torch(x: Any, order: Any, tied: Any, axis: int, largest: bool) -> Any:
     """The order with those of equal elements in front that torch has there, in rows where some are equal.
 
@@ -148,9 +151,6 @@ def _first_as_torch(x: Any, order: Any, tied: Any, axis: int, largest: bool) -> 
             known[key] = best_places(_ranks(row, largest), count)
         found[number] = known[key]
     return in_order(np.moveaxis(found.reshape(placed.shape), -1, axis))
-
-
-_MUCH = 1 << 15
 
 
 def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: Any) -> tuple:

@@ -15,9 +15,9 @@ from .casting import cast
 from .reductions import sum_axes
 
 _DOUBLE = np.dtype(np.float64)
-_MOST_TERMS = 20_000
-_DIRECT_TERMS = 10
-# B(2j) / (2j)!
+_MOST_TERMS = 20_000  # of the series for P(a, x), which bounds its memory: all that matter for x near a, up to a million
+_DIRECT_TERMS = 10  # of zeta's series; with the corrections below, the rest is less than a rounding error
+# B(2j) / (2j)!, of the Euler-Maclaurin formula
 _BERNOULLI = (
     1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600,
     -3617 / 10670622842880000,

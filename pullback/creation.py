@@ -20,6 +20,7 @@ from .functional.operands import sizes_of
 from .functional.registry import FUNCTIONS, METHODS
 from .layout import dense_order
 from .notices import warn_user
+from .size import Size
 from .tensor import Tensor
 
 
@@ -167,7 +168,7 @@ def legacy_tensor(cls: type[Any], *args: Any, **kwargs: Any) -> Tensor:
     kind = numpy_dtype(wanted)
     if not args or all(isinstance(a, int) and not isinstance(a, bool) for a in args):
         array = np.empty(args or (0,), kind)
-    elif len(args) == 1 and type(args[0]).__name__ == "Size":
+    elif len(args) == 1 and isinstance(args[0], Size):
         array = np.empty(tuple(args[0]), kind)
     elif len(args) == 1 and isinstance(args[0], Tensor):
         array = args[0]._array

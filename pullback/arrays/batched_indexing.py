@@ -8,8 +8,10 @@ import numpy as np
 
 from ..autograd.tape import apply
 from ..autograd.views import in_place
+from ..functional.index_parsing import FULL, parse
+from ..functional.indexing import as_value, check_fits, drop_ones, view
 from ..functional.registry import FUNCTIONS
-from ..ops.indexing import pick
+from ..ops.indexing import pick, put
 from ..tensor import Tensor
 from .batched import Batched, DynamicShape, NotBatchable
 from .fallback import call_example_by_example
@@ -17,21 +19,40 @@ from .fallback import call_example_by_example
 
 def pick_by_batch(x: Tensor, index: Any, error: RuntimeError) -> Tensor:
     """Pick by integer batches; anything else about a batch raises `error`, which reading the index as values gave."""
-    if not isinstance(error, NotBatchable):
-        raise error
-    items = list(index) if isinstance(index, tuple) else [index]
-    position = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
-    items[position : position + 1] = [slice(None)] * (x.ndim - len(items) + (position < len(items)))
-    arrays = [_entry(item, error) for item in items]
+    target, entries = _parsed(x, index, error)
     try:
-        return apply(pick, (x,), {"index": tuple(arrays)})
+        return apply(pick, (target,), {"index": entries})
     except NotBatchable as nested:  # the index belongs to an outer batch
         return call_example_by_example(lambda x, index: x[index], (x, index), {}, nested)
 
 
+def put_by_batch(x: Tensor, index: Any, value: Tensor, accumulate: bool, error: NotBatchable) -> Tensor:
+    """A copy with values written (or added) by integer batches; anything else about a batch raises `error`."""
+    return _put(x, _parsed(x, index, error)[1], value, accumulate)
+
+
 def write_by_batch(x: Tensor, index: Any, value: Any, error: NotBatchable) -> None:
     """`x[index] = value` where every example writes to places of its own."""
-    in_place(x, lambda old: call_example_by_example(_written, (old, index, value), {}, error))
+    if isinstance(index, Tensor) and index._array.dtype.kind == "b" and index.shape == x.shape[: index.ndim]:
+        if not isinstance(value, Tensor) or not value.ndim:
+            mask = index.reshape((*index.shape, *(1,) * (x.ndim - index.ndim)))
+            in_place(x, FUNCTIONS["masked_fill"], mask, value)
+            return
+    given = value if isinstance(value, Tensor) else as_value(value, x)
+    try:
+        target, entries = _parsed(x, index, error)
+    except NotBatchable:
+        target, entries = x, ()
+    if entries and given.dtype == x.dtype:
+        in_place(target, _put, entries, drop_ones(given), False)
+    else:
+        in_place(x, lambda old: call_example_by_example(_written, (old, index, value), {}, error))
+
+
+def _put(x: Tensor, entries: tuple, value: Tensor, accumulate: bool) -> Tensor:
+    one = tuple(np.zeros(item.shape, np.intp) if type(item) is Batched else item for item in entries)
+    check_fits(value._array.shape, x._array.shape, one)
+    return apply(put, (x, value), {"index": entries, "accumulate": accumulate})
 
 
 def _written(x: Tensor, index: Any, value: Any) -> Tensor:
@@ -42,22 +63,26 @@ def _written(x: Tensor, index: Any, value: Any) -> Tensor:
     return result
 
 
-def _entry(item: Any, error: RuntimeError) -> Any:
-    if isinstance(item, Tensor):
-        array = item._array
-        if array.dtype.kind == "b":
-            raise DynamicShape(
-                "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
-                "indexing with a "
-                'boolean mask. Use torch.where, or vmap(..., fallback="loop").'
-            )
+def _parsed(x: Tensor, index: Any, error: RuntimeError) -> tuple[Tensor, tuple[Any, ...]]:
+    """The view of `x` that slices and numbers make, and an index for it of arrays, batches and full slices."""
+    if not isinstance(error, NotBatchable):
+        raise error
+    batches: dict[int, Batched] = {}
+
+    def stand_in(item: Any) -> Any:
+        array = item._array if isinstance(item, Tensor) else None
+        if type(array) is not Batched:
+            return item
         if array.dtype.kind not in "iu":
-            raise error
-        return array if type(array) is Batched else np.asarray(array)
-    if isinstance(item, int):
-        return np.asarray(item)
-    if isinstance(item, slice) and item == slice(None):
-        return item
-    if isinstance(item, (list, np.ndarray)) and np.asarray(item).dtype.kind in "iu":
-        return np.asarray(item)
-    raise error
+            raise error if array.dtype.kind != "b" else DynamicShape(
+                "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
+                "indexing with a boolean mask. Use torch.where, or vmap(..., fallback=\"loop\")."
+            )  # fmt: skip
+        places = np.zeros(array.shape, np.intp)
+        batches[id(places)] = array
+        return places
+
+    items = tuple(stand_in(item) for item in (index if isinstance(index, tuple) else (index,)))
+    basic, entries = parse(items, x._array)
+    target = x if all(part == FULL for part in basic) else view(x, basic)
+    return target, tuple(batches.get(id(entry), entry) for entry in entries)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .batched import level_of, multiply, params_level, raw
+from .batched import multiply, raw
 from .batching_rules import (
     Rule,
     example_by_example,
@@ -18,6 +18,7 @@ from .batching_rules import (
     pointwise,
     with_batch_axis,
 )
+from .index_rules import picked, picked_by_batch
 from .memory_rules import restrided, strided, written
 from .place_rules import along_with_indices, found_among, put_flat, searched, slices_at, slices_filled, taken
 from .recurrence_rules import folded
@@ -272,57 +273,6 @@ def filled(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any],
     return np.where(mask, value, x)
 
 
-# --- indices ---
-
-
-def picked(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Index arrays that are the same for all examples: the batch is one more full slice."""
-    index = params["index"]
-    arrays = [i for i, item in enumerate(index) if not isinstance(item, slice)]
-    if not arrays or arrays[-1] - arrays[0] != len(arrays) - 1:
-        return example_by_example(op, values, flags, params, size)
-    changed = {**params, "index": (_ALL, *index)}
-    if "shape" in params:
-        changed["shape"] = (size, *params["shape"])
-    values = list(values)
-    values[0] = with_batch_axis(values[0], flags[0], size)
-    if len(values) == 2:
-        region = np.broadcast_to(0, raw(values[0]).shape)[changed["index"]].ndim - 1
-        values[1] = lined_up(values[1], flags[1], region)
-    return op(*values, **changed)
-
-
-def picked_by_batch(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Index arrays that differ between examples."""
-    level = params_level(params)
-    index = params["index"]
-    count = 0
-    while count < len(index) and not isinstance(index[count], slice):
-        count += 1
-    if (
-        count == 0
-        or any(item != _ALL for item in index[count:])
-        or any(is_tensor(getattr(i, "array", None)) for i in index)
-    ):
-        return example_by_example(op, values, flags, params, size, level)
-    items = [item.array if level_of(item) == level else item for item in index[:count]]
-    own = [level_of(item) == level and item.batched for item in index[:count]]
-    ndim = max(ndim_of(item, flag) for item, flag in zip(items, own, strict=True))
-    lined = [lined_up(item, flag, ndim) for item, flag in zip(items, own, strict=True)]
-    examples = np.arange(size).reshape((size,) + (1,) * ndim)
-    if "shape" not in params and len(values) == 1 and not flags[0]:
-        return op(values[0], index=tuple(lined))
-    changed = {**params, "index": (examples, *lined)}
-    if "shape" in params:
-        changed["shape"] = (size, *params["shape"])
-    values = list(values)
-    values[0] = with_batch_axis(values[0], flags[0], size)
-    if len(values) == 2:
-        region = ndim + ndim_of(values[0], True) - count
-        values[1] = lined_up(values[1], flags[1], region)
-    return op(*values, **changed)
-
-
 _same: Callable[..., Any] = moved()
 _shape = moved(shape="shape")
 _axes = moved(axes="axis", axis="axis")
@@ -339,7 +289,7 @@ RULES: dict[str, Rule] = {
     **{f"pairs.{name}": pointwise for name in ("lerp", "lerp_scalar", "addcmul", "addcdiv", "ldexp", "logaddexp",
     "logaddexp2", "atan2")},
     **{f"casting.{name}": _same for name in ("cast", "clone", "clone_contiguous", "copied", "nothing", "real", "imag", "conj",
-    "view_as_real", "view_as_complex")},
+    "view_as_real", "view_as_complex", "real_pairs", "complex_pairs")},
     "casting.copy_into": lambda op, values, flags, params, size: op(
         with_batch_axis(values[0], flags[0], size), lined_up(values[1], flags[1], ndim_of(values[0], flags[0]))
     ),
@@ -353,7 +303,7 @@ RULES: dict[str, Rule] = {
     **{f"shape.{name}": permute for name in ("permute", "transpose", "transpose_in_place", "matrix_transpose",
     "matrix_transpose_in_place")},
     "shape.expand": expand,
-    **{f"shape.{name}": _index for name in ("place", "slice_", "select", "clear")},
+    **{f"shape.{name}": _index for name in ("place", "slice_", "select", "clear", "insert")},
     "shape.replace_slice": replaced, "shape.replace_selected": replaced,
     **{f"shape.{name}": _diagonal for name in ("place_diagonal", "diagonal", "copied_diagonal", "clear_diagonal")},
     "shape.replace_diagonal": diagonal_replaced,
@@ -364,7 +314,7 @@ RULES: dict[str, Rule] = {
         _window if params["shape"] else example_by_example
     )(op, values, flags, params, size),
     **{f"splitting.{name}": _axes for name in ("split", "split_sizes", "unbind")},
-    "rearranging.concatenate": joined, "rearranging.stack": joined,
+    "rearranging.concatenate": joined, "rearranging.stack": joined, "cumulative.recurrence": joined,
     "rearranging.flip": _axes, "rearranging.roll": _axes, "rearranging.rotate": _axes,
     "rearranging.tril": trailing_matrix, "rearranging.triu": trailing_matrix,
     "rearranging.pad": moved(before="zero", after="zero"), "rearranging.pad_with": moved(before="zero", after="zero"),

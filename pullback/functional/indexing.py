@@ -116,14 +116,14 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         if array.dtype in _REAL and not (mode.grad and x.requires_grad):  # a number that fits: it need not become a tensor
             _write_number(x, basic, advanced, value, mode)
             return
-    given = value if isinstance(value, Tensor) else _value(value, x)
+    given = value if isinstance(value, Tensor) else as_value(value, x)
     if advanced and given._array.dtype != x._array.dtype:
         # Numbers and arrays are cast, and one value for a mask is; anything else is not.
         if given is value and (value._array.size != 1 or not _has_mask(index)):
             check_fits(value._array.shape, x._array[(*basic, ...)].shape, advanced)
             raise _other_dtype(x, value)
         given = given.to(x.dtype)
-    value = _drop_ones(given) if advanced and given._array.shape[:1] == (1,) else given
+    value = drop_ones(given) if advanced and given._array.shape[:1] == (1,) else given
     if not mode.special and not (mode.grad and (x.requires_grad or value.requires_grad)):
         _write(x, basic, advanced, value)
         return
@@ -146,7 +146,7 @@ def _overwrite(target: Tensor, value: Tensor) -> None:
     from .copying import copy_, fill_
 
     if value._array.ndim or not target._array.ndim:
-        copy_(target, _drop_ones(value))
+        copy_(target, drop_ones(value))
     else:
         fill_(target, value)
 
@@ -189,7 +189,7 @@ def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:
         if value is not x:
             views.check_no_overlap(region)
         if array.ndim > region.ndim or array.shape != region.shape and array.ndim:
-            array = _drop_ones(wrap(array))._array
+            array = drop_ones(wrap(array))._array
             _check_broadcast(array.shape, region.shape)
         np.copyto(region, array, casting="unsafe")
     views.bump(storage)
@@ -226,7 +226,8 @@ def put_in_place(target: Tensor, value: Tensor, index: tuple[Any, ...], accumula
     return views.write_in_place(target, ops.put, (value,), params, ops.write, overlap=True)
 
 
-def _value(value: Any, x: Tensor) -> Tensor:
+def as_value(value: Any, x: Tensor) -> Tensor:
+    """Numbers and arrays as what can be written to a tensor."""
     kind = x._array.dtype
     if isinstance(value, (bool, int, float)) or isinstance(value, complex) and kind.kind == "c":
         return wrap(np.asarray(number_in(value, kind)))
@@ -240,7 +241,7 @@ def _value(value: Any, x: Tensor) -> Tensor:
     return converted if isinstance(converted, Tensor) else wrap(np.asarray(converted).astype(kind))
 
 
-def _drop_ones(value: Tensor) -> Tensor:
+def drop_ones(value: Tensor) -> Tensor:
     """The value without its leading dims of size 1, of which it may have more than what it is written to."""
     shape = value._array.shape
     first = next((axis for axis, n in enumerate(shape) if n != 1), len(shape))

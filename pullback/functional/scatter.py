@@ -262,7 +262,13 @@ def index_reduce(
 @public()
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with `values` written (or added) at the indices, one tensor of indices for each dim."""
-    advanced = _index_put_plan(input, indices, values)
+    try:
+        advanced = _index_put_plan(input, indices, values)
+    except NotBatchable as error:
+        from ..arrays.batched_indexing import put_by_batch
+
+        index = tuple(FULL if index is None else index for index in indices)
+        return put_by_batch(input, index, values, bool(accumulate), error)
     check_fits(values._array.shape, input._array.shape, advanced)
     return apply(indexing.put, (input, values), {"index": advanced, "accumulate": bool(accumulate)})
 

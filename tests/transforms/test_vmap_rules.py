@@ -28,8 +28,23 @@ def _definite():
     return x @ x.mT + 3 * P.eye(3, dtype=x.dtype)
 
 
+def written(index, added=False):
+    """A copy of x with a value at places of its own for each example."""
+
+    def function(x, value, *places):
+        y = x + 0 * (value.sum() + sum(place.sum() for place in places))  # a copy for each example, whatever is mapped
+        if added:
+            y[index(*places)] += value
+        else:
+            y[index(*places)] = value
+        return y
+
+    return function
+
+
 X, Y, SLICES, SORTED = floats(3, 4), floats(3, 4), integers(2), floats(5).sort(1).values
-SQUARE = _definite()
+SQUARE, BLOCK = _definite(), floats(3, 4, 3)
+DISTINCT = P.tensor([[2, 0], [0, 1], [1, 2], [2, 1]])
 # name: (function, examples of its arguments). The first argument is differentiated, if it is made of floats.
 CASES = {
     "gather": (lambda x, i: P.gather(x, 0, i), X, integers(2, 4)),
@@ -89,6 +104,23 @@ CASES = {
         )
         for name in ("mean", "var", "std")
     },
+    "picked": (lambda x, i: x[i], X, SLICES),
+    "picked by a number": (lambda x, i: x[i], X, integers()),
+    "picked along the last axis": (lambda x, i: x[..., i], X, SLICES),
+    "picked behind a slice": (lambda x, i: x[1:, i], X, SLICES),
+    "picked beside a number": (lambda x, i: x[0, :, i], BLOCK, SLICES),
+    "picked in a new axis": (lambda x, i: x[None, i[:, None]], X, SLICES),
+    "picked apart": (lambda x, i, j: x[i, :, j], BLOCK, SLICES, integers(1, 2)),
+    "picked in the middle": (lambda x, i, j: x[:, i, j], BLOCK, SLICES, integers(3, 1)),
+    "written": (written(lambda i: i), X, floats(2, 4), DISTINCT),
+    "written, a number": (written(lambda i: i), X, floats(), integers()),
+    "written along the last axis": (written(lambda i: (..., i)), X, floats(3, 1), DISTINCT),
+    "written behind a slice": (written(lambda i: (slice(1, None), i)), X, floats(), DISTINCT),
+    "written apart": (written(lambda i, j: (i, slice(None), j)), BLOCK, floats(4), DISTINCT, integers(2)),
+    "added in the middle": (written(lambda i: (0, i), added=True), BLOCK, floats(3), DISTINCT),
+    "index_put": (lambda x, v, i, j: P.index_put(x, (i, j), v, accumulate=True), X, floats(2), SLICES, integers(2)),
+    "negatives cleared": (written(lambda m: m < 0), X, floats(), X + 0),
+    "rows cleared": (written(lambda m: m < 0), X, floats(), floats(3)),
     "cov": (lambda x, w: P.cov(x, aweights=w.abs()), X, floats(4)),
 }  # fmt: skip
 
@@ -187,7 +219,9 @@ def test_an_ensemble_with_batch_norm():
 
 
 NESTED = ("gather", "index_select", "index_add", "index_fill, value", "scatter_add", "scatter_reduce, amax", "take", "put",
-          "addbmm", "addr", "trace", "dist", "pinv", "solve", "solve, vector", "batch norm", "masked var")  # fmt: skip
+          "addbmm", "addr", "trace", "dist", "pinv", "solve", "solve, vector", "batch norm", "masked var",
+          "picked along the last axis", "picked apart", "picked in the middle", "written apart",
+          "added in the middle", "index_put")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NESTED)

@@ -66,7 +66,7 @@ def scatter_(
 ) -> Tensor:
     """Write the elements of `src` (or one value) at `index` along a dim."""
     source = value if src is None else src
-    views.check_early(self, *[v for v in (source,) if isinstance(v, Tensor)])
+    views.check_early(self, source)
     op, others, params = _scatter_plan(self, dim, index, source, reduce)
     if op is None or not index._array.size:
         return views.in_place(self, FUNCTIONS["scatter"], dim, index, source, reduce=reduce)
@@ -149,7 +149,7 @@ def _slices(input: Tensor, dim: int, index: Tensor, source: Tensor | None, funct
                 f"{function}(): Number of indices ({index._array.size}) should be equal to source.size(dim) "
                 f"({have[axis if len(have) > axis else 0]}), dim: {axis}"
             )
-        wanted = tuple(index._array.size if d == axis else n for d, n in enumerate(shape))
+        wanted = (*shape[:axis], index._array.size, *shape[axis + 1 :])
         if shape and have != wanted and not (not have and len(shape) == 1):
             error = IndexError if function == "index_copy" and len(have) != len(shape) and have else RuntimeError
             raise error(
@@ -214,7 +214,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """Write one value to the slices at `index` of a dim."""
-    views.check_early(self, *[v for v in (value,) if isinstance(v, Tensor)])
+    views.check_early(self, value)
     op, params, value = _index_fill_plan(self, dim, index, value)
     return views.write_in_place(self, op, (index, value), params, ops.write_index_fill, overlap=True)
 
@@ -340,7 +340,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """Write one value where the mask is true."""
-    views.check_early(self, *[v for v in (value,) if isinstance(v, Tensor)])
+    views.check_early(self, value)
     op, value = _masked_fill_plan(self, mask, value)
     if np.broadcast_shapes(self._array.shape, mask._array.shape) != self._array.shape:
         raise RuntimeError(

@@ -240,11 +240,20 @@ def _whole_extreme_pullback(g: Any, x: Any, out: Any, axis: tuple) -> Any:
 
 
 def _amax(x: Any, axis: tuple, keepdims: Any) -> Any:
+    if _is_one_of_few(x, axis, keepdims):
+        return x.ravel()[x.argmax()]  # NaN if there is one: it counts as the largest, and as the smallest
     return in_order(np.maximum.reduce(x, axis, None, None, keepdims))
 
 
 def _amin(x: Any, axis: tuple, keepdims: Any) -> Any:
+    if _is_one_of_few(x, axis, keepdims):
+        return x.ravel()[x.argmin()]
     return in_order(np.minimum.reduce(x, axis, None, None, keepdims))
+
+
+def _is_one_of_few(x: Any, axis: tuple, keepdims: Any) -> bool:
+    """Whether a single element is asked for of so few that finding its place is quicker than a reduction."""
+    return not keepdims and len(axis) == x.ndim and 0 < x.size <= _FEW and x.flags.c_contiguous and x.dtype.kind != "V"
 
 
 amax: Op = op("AmaxBackward0", _amax, x=_extreme_pullback)

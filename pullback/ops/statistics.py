@@ -12,6 +12,7 @@ import numpy as np
 
 from ..autograd.op import Op, conjugate, op
 from .cumulative import has_zeros, products_before
+from .fusing import number_for
 from .pointwise import fill
 from .reductions import count_of, mean_axes, mean_transpose, spread, sum_axes, sum_of_squares, unkeep
 from .shape import permute, reshape
@@ -25,11 +26,12 @@ def _variance(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
         return _variance(x.real, axis, keepdims, correction) + _variance(x.imag, axis, keepdims, correction)
     count = count_of(x.shape, axis)
     values = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-    deviation = values - sum_axes.forward(values, axis, len(axis) < x.ndim) / max(count, 1)
+    total = sum_axes.forward(values, axis, len(axis) < x.ndim)
+    deviation = values - total / number_for(max(count, 1), total)
     total = in_order(sum_of_squares(deviation, axis, keepdims))
     divisor = max(count - correction, 0)
     if divisor:
-        out = total / divisor
+        out = total / number_for(divisor, total)
         return out if out.dtype is x.dtype else out.astype(x.dtype)
     return np.where(total == 0, np.nan, np.inf).astype(x.dtype)
 
@@ -83,9 +85,11 @@ def _logsumexp(x: Any, axis: tuple, keepdims: Any) -> Any:
     if x.dtype.itemsize == 2:
         return _logsumexp(x.astype(np.float32), axis, keepdims).astype(x.dtype)
     peak = in_order(np.maximum.reduce(real, axis=axis, keepdims=True, initial=-np.inf))
-    peak = np.where(np.isfinite(peak), peak, x.real.dtype.type(0))
-    out = np.log(in_order(np.add.reduce(np.exp(x - peak), axis=axis, keepdims=True))) + peak
-    return out if keepdims else out.reshape(tuple(n for i, n in enumerate(out.shape) if i not in axis))
+    flat = peak.ravel()
+    if not flat.dot(flat) < math.inf:  # some are infinite, NaN or huge
+        peak = np.where(np.isfinite(peak), peak, real.dtype.type(0))
+    out = np.log(sum_axes.forward(np.exp(x - peak), axis, True)) + peak
+    return out if keepdims else out.squeeze(axis)
 
 
 logsumexp: Op = op(

@@ -51,16 +51,17 @@ def _check_operands(
     x: Tensor, weight: Tensor, bias: Tensor | None, outputs: int, function: str, transposed: bool
 ) -> None:
     if not autocast.is_active():
-        if bias is not None and bias.dtype != x.dtype and not (transposed and weight.dtype != x.dtype):
+        kind = x._array.dtype
+        if bias is not None and bias._array.dtype != kind and not (transposed and weight._array.dtype != kind):
             raise RuntimeError(
                 f"Input type ({x.dtype.short_name}) and bias type ({bias.dtype.short_name}) should be the same. Convert "
                 "the input, as in x.to(module.weight.dtype), or the module, as in module.to(x.dtype)."
             )
-        if x.dtype != weight.dtype:
+        if kind != weight._array.dtype:
             raise RuntimeError(f"expected scalar type {x.dtype.type_name} but found {weight.dtype.type_name}")
     if bias is None:
         return
-    if tuple(bias.shape) != (outputs,):
+    if bias._array.shape != (outputs,):
         given = "Given transposed=1, weight" if transposed else "Given weight"
         raise RuntimeError(
             f"{given} of size {list(weight.shape)}, expected bias to be 1-dimensional with {outputs} elements, but "
@@ -69,12 +70,13 @@ def _check_operands(
 
 
 def _batched(input: Tensor, axes: int, function: str) -> tuple[Tensor, bool]:
-    if input.ndim not in (axes + 1, axes + 2):
+    ndim = input._array.ndim
+    if ndim not in (axes + 1, axes + 2):
         raise RuntimeError(
             f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {function}, but got input of size: "
             f"{list(input.shape)}"
         )
-    return (input, False) if input.ndim == axes + 2 else (input.unsqueeze(0), True)
+    return (input, False) if ndim == axes + 2 else (input.unsqueeze(0), True)
 
 
 def _same_padding(x: Tensor, weight: Tensor, dilation: tuple) -> tuple[Tensor, tuple]:
@@ -97,7 +99,8 @@ def _convolve(
 ) -> Tensor:
     function = f"conv{axes}d"
     input, weight = need_tensor(input, function), need_tensor(weight, function, "weight", 2)
-    if weight.ndim != axes + 2:
+    sizes = weight._array.shape
+    if len(sizes) != axes + 2:
         wanted = weight.ndim - 2
         raise RuntimeError(
             f"expected stride to be a single integer value or a list of {wanted} values to match the convolution "
@@ -116,13 +119,13 @@ def _convolve(
         else:
             padding = 0
     padding = _numbers(padding, axes, "padding", function)
-    if weight.shape[0] == 0:
+    if sizes[0] == 0:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be at least 1 at dimension 0, but got weight of size "
             f"{list(weight.shape)} instead"
         )
-    check_convolution(x._array.shape, weight._array.shape, stride, padding, dilation, groups)
-    _check_operands(x, weight, bias, weight.shape[0], function, False)
+    check_convolution(x._array.shape, sizes, stride, padding, dilation, groups)
+    _check_operands(x, weight, bias, sizes[0], function, False)
     params = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     if current_mode() is RECORD and weight.requires_grad and _worth_keeping(x, weight, params):
         out = apply(ops.convolution_keeping, (x, weight, bias), params)[0]

@@ -20,14 +20,15 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     amounts = _amounts(pad)
     if len(amounts) % 2:
         raise RuntimeError(f"Padding length must be divisible by 2, but got {len(amounts)} numbers")
-    if len(amounts) // 2 > input.ndim:
+    sizes = input._array.shape
+    if len(amounts) // 2 > len(sizes):
         raise RuntimeError(
             "Padding length should be less than or equal to two times the input dimension but got padding length "
             f"{len(amounts)} and input of dimension {input.ndim}"
         )
     if mode == "constant":
-        for axis in range(len(amounts) // 2):
-            if input.shape[-1 - axis] + min(amounts[2 * axis], 0) + min(amounts[2 * axis + 1], 0) < 0:
+        for axis in range(len(amounts) // 2 if min(amounts, default=0) < 0 else 0):
+            if sizes[-1 - axis] + min(amounts[2 * axis], 0) + min(amounts[2 * axis + 1], 0) < 0:
                 raise RuntimeError(
                     "narrow(): length must be non-negative. The negative padding takes away more than dim "
                     f"{input.ndim - 1 - axis} has"

@@ -146,7 +146,7 @@ def _softplus_chain(x: np.ndarray, out: np.ndarray, beta: float, threshold: floa
     np.log1p(np.exp(scaled, out), out)
     if beta != 1:
         np.divide(out, beta, out)
-    if x.size and not np.maximum.reduce(scaled, None) <= threshold:  # or is nan
+    if x.size and not scaled.item(scaled.argmax()) <= threshold:  # or is nan; found twice as fast as by a reduction
         np.copyto(out, x, where=scaled > threshold)
 
 

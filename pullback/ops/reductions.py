@@ -89,7 +89,7 @@ def _all_axes(shape: tuple) -> tuple:
 def _sum_all(x: Any) -> Any:
     kind = x.dtype
     if (kind is FLOAT32 or kind is FLOAT64) and x.size <= _SHORT and type(x) is np.ndarray:
-        return ones(x.size, kind).dot(x.ravel())
+        return ones(x.size, kind).dot(x if x.ndim == 1 else x.ravel())
     return _sum(x, _all_axes(x.shape), False)
 
 

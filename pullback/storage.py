@@ -29,13 +29,11 @@ clock = Clock()
 class Storage:
     """Counters that all tensors on the same memory share."""
 
-    __slots__ = ("version", "written", "recent", "writer", "__weakref__")
-
-    def __init__(self) -> None:
-        self.version: int = 0
-        self.written: int = 0  # when it was last written, on the clock that numbers nodes
-        self.recent: deque[Any] | None = None  # times of the last few writes, for error messages
-        self.writer: str | None = None  # in anomaly mode: the line that last wrote here
+    # Defaults of the class: every view makes sure that there is a storage, and few of these are ever written.
+    version: int = 0
+    written: int = 0  # when it was last written, on the clock that numbers nodes
+    recent: deque[Any] | None = None  # times of the last few writes, for error messages
+    writer: str | None = None  # in anomaly mode: the line that last wrote here
 
     def bump(self) -> None:
         """Count a write."""

@@ -23,34 +23,6 @@ from .repeats import note_walk
 from .tape import wrap
 
 
-def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor]) -> tuple[Any, Any, Any, Any] | None:
-    """`walk` from one node that leads to these leaves and no others, with NumPy's warnings off and the mode put back.
-
-    None if there is more to it: modes other than batches, or other leaves.
-    """
-    mode = current_mode()
-    if not mode.ordinary:
-        return None
-    if mode is not RECORD:  # a batch may hold tensors, which rules are not to be recorded on
-        set_mode(mode.replace(grad=False))
-    warnings_token = silence()
-    try:
-        for program in target.plan.programs:
-            found = program(target, cotangent, clock.last_write, wanted)
-            if found is not None:
-                return found
-        if not leads_only_to(target, wanted):
-            return None
-        found = walk(target, cotangent)
-        if found[3] is None:
-            note_walk(target, found[2])
-        return found
-    finally:
-        restore(warnings_token)
-        if current_mode() is not mode:
-            set_mode(mode)
-
-
 def backward_from(target: Any, slot: int, cotangent: Any, retain: bool) -> None:
     """`backward()` from one root to all leaves: nearly every pass there is."""
     if (
@@ -70,7 +42,7 @@ def backward_from(target: Any, slot: int, cotangent: Any, retain: bool) -> None:
             leaves, owned, executed, sweep = walk(target, cotangent)
             if sweep is None:
                 note_walk(target, executed)
-    finally:  # `_ordinary_pass` written out: this is the frame around every pass of a small program
+    finally:
         restore(warnings_token)
         if current_mode() is not RECORD:
             set_mode(RECORD)
@@ -85,18 +57,35 @@ def gradients_of_leaves(
     target: Any, slot: int, cotangent: Any, anchors: list[Anchor], retain: bool
 ) -> tuple[Tensor, ...] | None:
     """The gradients of leaves, if these are all the leaves there are, each is reached, and the pass is an ordinary one."""
-    if slot or not target.order or target.shape is None or Hooks.in_use:
+    mode = current_mode()
+    if slot or not target.order or target.shape is None or Hooks.in_use or not mode.ordinary:
         return None
-    found = _ordinary_pass(target, cotangent, set(anchors))
-    if found is None:
-        return None
-    leaves, owned, executed, sweep = found
+    if mode is not RECORD:  # a batch may hold tensors, which rules are not to be recorded on
+        set_mode(mode.replace(grad=False))
+    warnings_token = silence()
+    try:
+        wanted = set(anchors)
+        for program in target.plan.programs:
+            found = program(target, cotangent, clock.last_write, wanted)
+            if found is not None:
+                leaves, owned, executed, sweep = found
+                break
+        else:
+            if not leads_only_to(target, wanted):
+                return None
+            leaves, owned, executed, sweep = walk(target, cotangent)
+            if sweep is None:
+                note_walk(target, executed)
+    finally:
+        restore(warnings_token)
+        if current_mode() is not mode:
+            set_mode(mode)
     answers = []
     for anchor in anchors:
-        found = leaves.get(anchor)
-        if found is None:
+        gradient = leaves.get(anchor)
+        if gradient is None:
             return None  # asking again in the general way says which it was
-        answers.append(_answer(found, anchor in owned))
+        answers.append(_answer(gradient, anchor in owned))
         owned.pop(anchor, None)
     if not retain:
         free(executed)

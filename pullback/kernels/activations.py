@@ -74,22 +74,20 @@ def elementwise(ufunc: np.ufunc, *arrays: np.ndarray) -> np.ndarray:
 
 
 def _chained(
-    chain: Callable[..., object], *arrays: np.ndarray, numbers: tuple[float, ...] = (), temporaries: int = 1
+    chain: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, ...] = (), temporaries: int = 1
 ) -> np.ndarray:
     """Run `chain(*arrays, out, *numbers)` on arrays of one shape, in float32 for half precision.
 
-    The result has the first one's type.
+    The result has the first one's type. A chain returns `out`, or a new array where that is None.
     """
     first = arrays[0]
     dtype = first.dtype
     if first.size <= SMALL and first.ndim and dtype.itemsize > 2:
-        out = np.empty_like(first)
         token = silence()
         try:
-            chain(*arrays, out, *numbers)
+            return chain(*arrays, None, *numbers)
         finally:
             restore(token)
-        return out
     arrays = tuple([np.asarray(a, np.float32 if dtype.itemsize == 2 else None) for a in arrays])
     out = empty_like(arrays[0])
     parallel_elements(lambda *parts: chain(*parts, *numbers), arrays, [out], temporaries=temporaries)
@@ -102,11 +100,12 @@ def _erf(x: np.ndarray) -> np.ndarray:
     return erf(x)
 
 
-def _sigmoid_chain(x: np.ndarray, out: np.ndarray) -> None:
-    np.negative(x, out)
+def _sigmoid_chain(x: np.ndarray, out: Any) -> np.ndarray:
+    out = np.negative(x, out)
     np.exp(out, out)
     np.add(out, CONSTANTS[x.dtype.char].one, out)
     np.reciprocal(out, out)
+    return out
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -114,11 +113,12 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     return _chained(_sigmoid_chain, x, temporaries=0)
 
 
-def _silu_chain(x: np.ndarray, out: np.ndarray) -> None:
-    np.negative(x, out)
+def _silu_chain(x: np.ndarray, out: Any) -> np.ndarray:
+    out = np.negative(x, out)
     np.exp(out, out)
     np.add(out, CONSTANTS[x.dtype.char].one, out)
     np.divide(x, out, out)
+    return out
 
 
 def silu(x: np.ndarray) -> np.ndarray:
@@ -126,14 +126,15 @@ def silu(x: np.ndarray) -> np.ndarray:
     return _chained(_silu_chain, x, temporaries=0)
 
 
-def _silu_backward_chain(gradient: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+def _silu_backward_chain(gradient: np.ndarray, x: np.ndarray, out: Any) -> np.ndarray:
     one = CONSTANTS[x.dtype.char].one
-    _sigmoid_chain(x, out)
+    out = _sigmoid_chain(x, out)
     rest = np.subtract(one, out)
     np.multiply(rest, x, rest)
     np.add(rest, one, rest)
     np.multiply(out, rest, out)
     np.multiply(out, gradient, out)
+    return out
 
 
 def silu_backward(gradient: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -141,13 +142,15 @@ def silu_backward(gradient: np.ndarray, x: np.ndarray) -> np.ndarray:
     return _chained(_silu_backward_chain, gradient, x)
 
 
-def _softplus_chain(x: np.ndarray, out: np.ndarray, beta: float, threshold: float) -> None:
+def _softplus_chain(x: np.ndarray, out: Any, beta: float, threshold: float) -> np.ndarray:
     scaled = x if beta == 1 else np.multiply(x, beta)
-    np.log1p(np.exp(scaled, out), out)
+    out = np.exp(scaled, out)
+    np.log1p(out, out)
     if beta != 1:
         np.divide(out, beta, out)
     if x.size and not scaled.item(scaled.argmax()) <= threshold:  # or is nan; found twice as fast as by a reduction
         np.copyto(out, x, where=scaled > threshold)
+    return out
 
 
 def softplus(x: np.ndarray, beta: float, threshold: float) -> np.ndarray:
@@ -156,9 +159,9 @@ def softplus(x: np.ndarray, beta: float, threshold: float) -> np.ndarray:
 
 
 def _softplus_backward_chain(
-    gradient: np.ndarray, x: np.ndarray, out: np.ndarray, beta: float, threshold: float
-) -> None:
-    np.negative(x, out) if beta == 1 else np.multiply(x, -beta, out)
+    gradient: np.ndarray, x: np.ndarray, out: Any, beta: float, threshold: float
+) -> np.ndarray:
+    out = np.negative(x, out) if beta == 1 else np.multiply(x, -beta, out)
     # Above 17, sigmoid is 1 in float32.
     linear = out < -threshold if threshold < 17 or x.itemsize > 4 else None
     np.exp(out, out)
@@ -166,6 +169,7 @@ def _softplus_backward_chain(
     np.divide(gradient, out, out)
     if linear is not None:
         np.copyto(out, gradient, where=linear)
+    return out
 
 
 def softplus_backward(gradient: np.ndarray, x: np.ndarray, beta: float, threshold: float) -> np.ndarray:
@@ -177,9 +181,9 @@ def softplus_backward(gradient: np.ndarray, x: np.ndarray, beta: float, threshol
 # begin with a square and go on in place.
 
 
-def _gelu_tanh_chain(x: np.ndarray, out: np.ndarray) -> None:
+def _gelu_tanh_chain(x: np.ndarray, out: Any) -> np.ndarray:
     constants = CONSTANTS[x.dtype.char]
-    np.square(x, out)
+    out = np.square(x, out)
     np.multiply(out, constants.cubic, out)
     np.add(out, constants.slope, out)
     np.multiply(out, x, out)
@@ -187,13 +191,14 @@ def _gelu_tanh_chain(x: np.ndarray, out: np.ndarray) -> None:
     np.add(out, constants.one, out)
     np.multiply(out, x, out)
     np.multiply(out, constants.half, out)
+    return out
 
 
-def _gelu_tanh_backward_chain(gradient: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+def _gelu_tanh_backward_chain(gradient: np.ndarray, x: np.ndarray, out: Any) -> np.ndarray:
     # With t the tanh of a(x): (1 + t)/2 + x (1 - t^2) a'(x) / 2 = (1 + t) (1/2 + (1 - t) x a'(x) / 2).
     constants = CONSTANTS[x.dtype.char]
     slope = np.square(x)
-    np.multiply(slope, constants.cubic, out)
+    out = np.multiply(slope, constants.cubic, out)
     np.add(out, constants.slope, out)
     np.multiply(out, x, out)
     np.tanh(out, out)
@@ -205,14 +210,15 @@ def _gelu_tanh_backward_chain(gradient: np.ndarray, x: np.ndarray, out: np.ndarr
     np.add(out, constants.one, out)
     np.multiply(out, slope, out)
     np.multiply(out, gradient, out)
+    return out
 
 
-def _doubled_normal(x: np.ndarray, square: np.ndarray, out: np.ndarray) -> None:
+def _doubled_normal(x: np.ndarray, square: np.ndarray, out: Any) -> np.ndarray:
     """Write twice the normal distribution function at x to `out`."""
     constants = CONSTANTS[x.dtype.char]
     if x.dtype == np.float32:
         first, *middle, last = constants.normal
-        np.multiply(square, first, out)
+        out = np.multiply(square, first, out)
         for coefficient in middle:
             np.add(out, coefficient, out)
             np.multiply(out, square, out)
@@ -220,21 +226,23 @@ def _doubled_normal(x: np.ndarray, square: np.ndarray, out: np.ndarray) -> None:
         np.multiply(out, x, out)
         np.tanh(out, out)
     else:
-        np.multiply(x, constants.root_half, out)
+        out = np.multiply(x, constants.root_half, out)
         np.copyto(out, _erf(out))
     np.add(out, constants.one, out)
+    return out
 
 
-def _gelu_chain(x: np.ndarray, out: np.ndarray) -> None:
-    _doubled_normal(x, np.square(x), out)
+def _gelu_chain(x: np.ndarray, out: Any) -> np.ndarray:
+    out = _doubled_normal(x, np.square(x), out)
     np.multiply(out, x, out)
     np.multiply(out, CONSTANTS[x.dtype.char].half, out)
+    return out
 
 
-def _gelu_backward_chain(gradient: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+def _gelu_backward_chain(gradient: np.ndarray, x: np.ndarray, out: Any) -> np.ndarray:
     constants = CONSTANTS[x.dtype.char]
     density = np.square(x)
-    _doubled_normal(x, density, out)
+    out = _doubled_normal(x, density, out)
     np.multiply(out, constants.half, out)
     np.multiply(density, constants.minus_half, density)
     np.exp(density, density)
@@ -242,6 +250,7 @@ def _gelu_backward_chain(gradient: np.ndarray, x: np.ndarray, out: np.ndarray) -
     np.multiply(density, constants.density, density)
     np.add(out, density, out)
     np.multiply(out, gradient, out)
+    return out
 
 
 def gelu(x: np.ndarray, *, approximate: str = "none") -> np.ndarray:
@@ -266,8 +275,8 @@ def _same_shape(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(np.broadcast_to(a.astype(dtype, copy=False), shape) for a in arrays)
 
 
-def _bce_chain(x: np.ndarray, target: np.ndarray, out: np.ndarray) -> None:
-    np.absolute(x, out)
+def _bce_chain(x: np.ndarray, target: np.ndarray, out: Any) -> np.ndarray:
+    out = np.absolute(x, out)
     np.negative(out, out)
     np.exp(out, out)
     np.log1p(out, out)
@@ -275,10 +284,11 @@ def _bce_chain(x: np.ndarray, target: np.ndarray, out: np.ndarray) -> None:
     np.subtract(out, product, out)
     np.maximum(x, CONSTANTS[x.dtype.char].zero, out=product)
     np.add(out, product, out)
+    return out
 
 
-def _bce_weighted_chain(x: np.ndarray, target: np.ndarray, positive: np.ndarray, out: np.ndarray) -> None:
-    np.absolute(x, out=out)
+def _bce_weighted_chain(x: np.ndarray, target: np.ndarray, positive: np.ndarray, out: Any) -> np.ndarray:
+    out = np.absolute(x, out)
     np.negative(out, out=out)
     np.exp(out, out=out)
     np.log1p(out, out=out)
@@ -291,6 +301,7 @@ def _bce_weighted_chain(x: np.ndarray, target: np.ndarray, positive: np.ndarray,
     np.subtract(1, target, out=other)
     np.multiply(other, x, out=other)
     np.add(out, other, out=out)
+    return out
 
 
 def bce_with_logits(x: np.ndarray, target: np.ndarray, pos_weight: np.ndarray | None = None) -> np.ndarray:
@@ -300,17 +311,18 @@ def bce_with_logits(x: np.ndarray, target: np.ndarray, pos_weight: np.ndarray | 
     return _chained(_bce_weighted_chain, *_same_shape(x, target, pos_weight))
 
 
-def _bce_backward_chain(gradient: np.ndarray, x: np.ndarray, target: np.ndarray, out: np.ndarray) -> None:
-    _sigmoid_chain(x, out)
+def _bce_backward_chain(gradient: np.ndarray, x: np.ndarray, target: np.ndarray, out: Any) -> np.ndarray:
+    out = _sigmoid_chain(x, out)
     np.subtract(out, target, out=out)
     np.multiply(out, gradient, out=out)
+    return out
 
 
 def _bce_weighted_backward_chain(
-    gradient: np.ndarray, x: np.ndarray, target: np.ndarray, positive: np.ndarray, out: np.ndarray
-) -> None:
+    gradient: np.ndarray, x: np.ndarray, target: np.ndarray, positive: np.ndarray, out: Any
+) -> np.ndarray:
     # (1 - z) - (1 + (p - 1) z) sigmoid(-x)
-    np.exp(x, out=out)
+    out = np.exp(x, out)
     np.add(out, 1, out=out)
     np.reciprocal(out, out=out)
     other = np.subtract(positive, 1)
@@ -320,6 +332,7 @@ def _bce_weighted_backward_chain(
     np.subtract(1, target, out=other)
     np.subtract(other, out, out=out)
     np.multiply(out, gradient, out=out)
+    return out
 
 
 def bce_with_logits_backward(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import bfloat16, float16, float32, float64
-from ..tensor import Tensor, disabled_torch_function
+from ..tensor import Tensor, disabled_torch_function, plain
 
 
 class Parameter(Tensor):
@@ -24,7 +24,7 @@ class Parameter(Tensor):
                 from .meta import MetaParameter
 
                 return MetaParameter.__new__(MetaParameter, data, requires_grad)
-        result = object.__new__(cls)
+        result = plain(object.__new__(cls))
         result._array = array
         if requires_grad and array.dtype.kind not in "fcV":
             raise RuntimeError(
@@ -56,7 +56,7 @@ class Buffer(Tensor):
     persistent: bool
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
-        result = object.__new__(cls)
+        result = plain(object.__new__(cls))
         result._array = np.empty(0, np.float32) if data is None else data.detach()._array
         result.persistent = persistent
         return result

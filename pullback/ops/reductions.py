@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import math
+from math import prod
 from typing import Any
 
 import numpy as np
+from numpy import empty, generic, ndarray
 
 from ..arrays.mostly_zeros import Picked
 from ..autograd.op import Op, linear, op
@@ -95,11 +97,11 @@ def _sum_all(x: Any) -> Any:
 
 def spread_all(g: Any, x_shape: tuple[Any, ...]) -> Any:
     """The cotangent of a full reduction, repeated for every element."""
-    if type(g) is not np.ndarray and not isinstance(g, np.generic):
+    if type(g) is not ndarray and not isinstance(g, generic):
         return expand(g, shape=x_shape)
-    if math.prod(x_shape) > _FEW:
+    if prod(x_shape) > _FEW:
         return _expand(np.asarray(g), x_shape)
-    whole = np.empty(x_shape, g.dtype)  # a view of one number would take longer to make
+    whole = empty(x_shape, g.dtype)  # a view of one number would take longer to make
     whole.fill(g)
     return whole
 

@@ -104,7 +104,7 @@ _USUAL: dict[str, Any] = {"beta": 1.0, "threshold": 20.0}  # nobody writes to pa
 
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + exp(beta * x)) / beta; x itself where beta * x exceeds the threshold."""
-    x = float_tensor(input, "softplus", "softplus_cpu")
+    x = input if type(input) is Tensor and input._array.dtype.kind == "f" else float_tensor(input, "softplus", "softplus_cpu")
     usual = beta == 1 and threshold == 20
     return apply_unary(ops.softplus, x, _USUAL if usual else {"beta": float(beta), "threshold": float(threshold)})
 

@@ -37,10 +37,10 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "grad":
+    if name in ("common_types", "grad"):
         from importlib import import_module
 
-        return import_module(f"{__name__}.grad")
+        return import_module(f"{__name__}.{name}")
     from ..torch_names.lookup import missing_attribute
 
     raise missing_attribute("torch.nn", name)

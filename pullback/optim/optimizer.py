@@ -354,3 +354,11 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     handle = RemovableHandle(_global_optimizer_post_hooks)
     _global_optimizer_post_hooks[handle.id] = hook
     return handle
+
+
+def __getattr__(name: str) -> Any:
+    from . import _for_others
+
+    if name in vars(_for_others) and not name.startswith("__"):
+        return getattr(_for_others, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -21,6 +21,7 @@ ELSEWHERE: dict[str, str] = {
     "functorch.experimental": "pullback.func.older",
     "torch._functorch.deprecated": "pullback.func.older",
     "torch._functorch.make_functional": "pullback.func.older",
+    "torch._VF": "pullback",
     "torch._dynamo.eval_frame": "pullback._dynamo",
     "torch._lowrank": "pullback",
     "torch._ops": "pullback.torch_names.operators",

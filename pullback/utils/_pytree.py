@@ -280,6 +280,27 @@ def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[PyTre
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
+def tree_all_only(
+    kind: Any, pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
+) -> bool:
+    """Whether a test holds for all leaves of a type (or types)."""
+    matches = _matches(kind)
+    return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if matches(leaf))
+
+
+def tree_any_only(
+    kind: Any, pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
+) -> bool:
+    """Whether a test holds for some leaf of a type (or types)."""
+    matches = _matches(kind)
+    return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if matches(leaf))
+
+
+def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
+    """The leaves of all arguments of a call."""
+    return [leaf for tree in (*args, *kwargs.values()) for leaf in tree_leaves(tree)]
+
+
 def broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec) -> list[Any] | None:
     """The leaves of `tree`, each repeated for the subtree of `treespec` it stands for; None if it does not fit."""
     kind, node = _kind_of(tree)

@@ -116,7 +116,74 @@ def clipped(t):
     return at(t, "torch.distributions.transforms._clipped_sigmoid")(t.tensor([-200.0, 0.5, 200.0])).tolist()
 
 
-CASES = [search_line, checks, flat_buffers, conditions, tuples, parsed, of_checkpoint, swapped, nodes_of_trees, switches, clipped]
+def attention_by_steps(t):
+    def step(name):
+        return at(t, f"torch.nn.functional.{name}")
+
+    q, other = t.arange(12.0).reshape(2, 3, 2) / 7, t.ones(4, 3, 2)
+    weight, bias = t.arange(12.0).reshape(6, 2) / 5, t.arange(6.0)
+    packed = step("_in_projection_packed")
+    cases = [(q, q, q), (q, other, other), (q, other, other + 1)]
+    parts = [[part.tolist() for part in packed(*case, weight, bias)] for case in cases]
+    parts.append([part.tolist() for part in step("_in_projection")(q, other, other, *weight.chunk(3), *bias.chunk(3))])
+    mask = step("_canonical_mask")(t.tensor([True, False]), "mask", None, "other", t.float64)
+    sizes = step("_pair")(3), step("_list_with_default")([None, 5], [7, 8, 9])
+    facts = step("_mha_shape_check")(q, other, other, None, None, 1), str(mask.dtype), mask.tolist()
+    return parts, sizes, facts, str(step("_none_or_dtype")(q)), step("_none_or_dtype")(None), step("_Reduction").get_enum("sum")
+
+
+def attention_refused(t):
+    outcomes, x = [], t.ones(1, 2)
+    calls = {"_verify_batch_size": ([1, 3, 1],), "_none_or_dtype": (3,), "_list_with_default": ([1, 2], [3]),
+             "_in_projection": (x, x, x, x, x, x), "_mha_shape_check": (x, x, x, None, t.ones(1), 1)}  # fmt: skip
+    for name, args in calls.items():
+        try:
+            at(t, f"torch.nn.functional.{name}")(*args)
+        except Exception as error:
+            outcomes.append((type(error).__name__, str(error)))
+    return outcomes
+
+
+def written_after_torchs_optimizers(t):
+    def helper(name):
+        return at(t, f"torch.optim.optimizer.{name}")
+
+    class Halving(t.optim.Optimizer):
+        def __init__(self, params, differentiable=False):
+            super().__init__(params, {"differentiable": differentiable})
+
+        @helper("_use_grad_for_differentiable")
+        def step(self):
+            for param in self.param_groups[0]["params"]:
+                told.append(t.is_grad_enabled())
+                self.param_groups[0]["params"] = [param * 0.5]
+
+    told, grads = [], [t.ones(2, dtype=t.complex64), t.ones(1)]
+    for differentiable in (False, True):
+        Halving([t.ones(2, requires_grad=True)], differentiable).step()
+    params = [t.ones(2, dtype=t.complex64), t.ones(1)]
+    helper("_view_as_real")(params, grads)
+    numbers = helper("_get_value")(t.tensor(2.0)), helper("_get_value")(3), tuple(helper("_to_scalar")(t.ones(1)).shape)
+    chosen = helper("_default_to_fused_or_foreach")(params, False, False), helper("_default_to_fused_or_foreach")(params, True)
+    docs = [bool(helper(f"_{name}_doc")) for name in "params foreach fused capturable differentiable maximize".split()]
+    shapes = [tuple(each.shape) for each in params + grads]
+    return told, shapes, numbers, chosen, docs, str(helper("_get_scalar_dtype")()), helper("_stack_if_compiling")([1])
+
+
+def questions_to_trees(t):
+    def of(name):
+        return at(t, f"torch.utils._pytree.{name}")
+
+    tree = {"a": [1, 2.5], "b": (3,)}
+    answers = [of(f"tree_{name}_only")(int, lambda n: n > 1, tree) for name in ("all", "any")]
+    return answers, of("arg_tree_leaves")(tree, 4, c=[5])
+
+
+CASES = [
+    attention_by_steps, attention_refused, written_after_torchs_optimizers, questions_to_trees,
+    search_line, checks, flat_buffers, conditions, tuples, parsed, of_checkpoint, swapped, nodes_of_trees,
+    switches, clipped,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
@@ -129,7 +196,7 @@ NAMES = """
     torch._C._TensorMeta torch._C._functorch.is_batchedtensor torch._C.DispatchKeySet torch._C._log_api_usage_once
     torch._subclasses.fake_tensor.is_fake torch._tensor.Tensor torch._vmap_internals._vmap torch.cuda._initialized
     torch.autograd._is_checkpoint_valid torch.cuda.amp.grad_scaler.GradScaler torch.cuda.nvtx.range torch.functional.einsum
-    torch.hub.HASH_REGEX
+    torch.hub.HASH_REGEX torch._VF.lstm torch._VF.gru torch.nn.common_types._ratio_any_t torch.nn.common_types._size_any_opt_t
     torch.hub._get_torch_home torch.multiprocessing.pool.Pool torch.nn.modules.module._addindent
     torch.serialization.DEFAULT_PROTOCOL torch.storage.UntypedStorage torch.utils._pytree._get_node_type
     torch.utils.checkpoint.set_device_states torch.utils.data.dataloader._collate_fn_t

@@ -181,6 +181,11 @@ def __getattr__(name: str) -> Any:
         from .. import grad
 
         return grad
+    if name.startswith("_") and not name.startswith("__"):
+        from ._steps import STEPS
+
+        if name in STEPS:
+            return STEPS[name]
     from ...torch_names.lookup import missing_attribute
 
     raise missing_attribute("torch.nn.functional", name)

@@ -30,6 +30,16 @@ def _reverse_repeat_tuple(values: Sequence[int], count: int) -> list[int]:
     return [value for value in reversed(values) for _ in range(count)]
 
 
+def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
+    """Sizes of an output, those of the input in the places of None."""
+    if isinstance(out_size, int):
+        return out_size
+    if len(defaults) <= len(out_size):
+        raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
+    last = defaults[-len(out_size) :]
+    return [given if size is None else size for size, given in zip(out_size, last, strict=True)]
+
+
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Strip `prefix` from the keys (and metadata keys) that have it, in place."""
     for key in [key for key in state_dict if key.startswith(prefix)]:

@@ -5,6 +5,7 @@ Lists and NumPy arrays are converted; bare numbers are refused in the places whe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -104,12 +105,24 @@ def broadcasting(op: Op, operands: tuple[Any, ...], params: dict[str, Any] | Non
     try:
         return apply(op, operands, params)
     except ValueError as error:
-        if "broadcast" not in str(error):
-            raise
-        shapes = [shape_of(value) for value in operands]
-        for one in shapes[1:]:
-            try:
-                np.broadcast_shapes(shapes[0], one)
-            except ValueError:
-                raise broadcast_error(shapes[0], one) from None
-        raise broadcast_error(shapes[-2], shapes[-1]) from None
+        raise _about_shapes(error, operands) from None
+
+
+def pair_by_pair(function: Callable[..., Any], *arrays: Any) -> Any:
+    """What a NumPy function makes of arrays; shapes that do not broadcast are an error in torch's words."""
+    try:
+        return function(*arrays)
+    except ValueError as error:
+        raise _about_shapes(error, arrays) from None
+
+
+def _about_shapes(error: ValueError, operands: tuple[Any, ...]) -> Exception:
+    if "broadcast" not in str(error):
+        return error
+    shapes = [shape_of(value) for value in operands]
+    for one in shapes[1:]:
+        try:
+            np.broadcast_shapes(shapes[0], one)
+        except ValueError:
+            return broadcast_error(shapes[0], one)
+    return broadcast_error(shapes[-2], shapes[-1])

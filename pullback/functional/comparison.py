@@ -12,7 +12,7 @@ from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import from_numpy_dtype, result_dtype
 from ..ops.fusing import zero_of
 from ..tensor import Tensor
-from .checks import need_first_tensor, need_one_tensor, need_tensor
+from .checks import need_first_tensor, need_one_tensor, need_tensor, pair_by_pair
 from .operands import _strength, as_operand, as_tensor, broadcast_error
 from .registry import FUNCTIONS, IN_PLACE, METHODS, public, with_out
 
@@ -63,10 +63,7 @@ def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callabl
             return NotImplemented
         if ordered and np.result_type(*values).kind == "c":
             raise NotImplementedError(f'"{name}_cpu" not implemented for complex tensors: they have no order')
-        try:
-            return wrap(ufunc(*values))
-        except ValueError:
-            raise broadcast_error(np.shape(values[0]), np.shape(values[1])) from None
+        return wrap(pair_by_pair(ufunc, *values))
 
     def function(input: Any, other: Any) -> Tensor:
         need_first_tensor(name, input, other)
@@ -115,7 +112,7 @@ def _logical(name: str, ufunc: np.ufunc) -> Callable:
     def function(input: Any, other: Any) -> Tensor:
         values = _values(need_tensor(input, name), need_tensor(other, name, "other", 2))
         assert values is not None
-        return wrap(ufunc(*values))
+        return wrap(pair_by_pair(ufunc, *values))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Logical {name.removeprefix('logical_')} of each pair of elements, as a boolean; 0 is False."
@@ -177,7 +174,7 @@ def _close(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) ->
     x, y = a._array, b._array
     if x.dtype.kind == "V":
         x, y = x.astype(np.float32), y.astype(np.float32)
-    close = x == y
+    close = pair_by_pair(np.equal, x, y)
     if equal_nan and x.dtype.kind in "fc":
         close = close | (np.isnan(x) & np.isnan(y))
     if rtol == 0 and atol == 0:
@@ -215,7 +212,7 @@ def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
                 f"{name} takes integers and booleans"
             )
         try:
-            return wrap(ufunc(*values))
+            return wrap(pair_by_pair(ufunc, *values))
         except OverflowError:  # a number that the dtype cannot hold wraps
             return wrap(ufunc(*[np.asarray(value).astype(kind) for value in values]))
 

@@ -28,6 +28,7 @@ from .checks import (
     need_tensor,
     not_implemented_for,
     of_one_float,
+    pair_by_pair,
     warn_of_older_form,
 )
 from .operands import NUMBERS, as_tensor, operand, promote, result_type
@@ -117,7 +118,7 @@ def heaviside(input: Any, values: Any) -> Tensor:
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if x._array.dtype.kind in "biu":
         array = x._array
-        return wrap(np.where(array == 0, at_zero._array, array > 0).astype(array.dtype))
+        return wrap(pair_by_pair(np.where, array == 0, at_zero._array, array > 0).astype(array.dtype))
     return broadcasting(pairs.heaviside, (x, at_zero))
 
 
@@ -170,7 +171,7 @@ def _of_integers(name: str, ufunc: np.ufunc, doc: str) -> Callable:
         a, b = promote(need_tensor(input, name), need_tensor(other, name, "other", 2))
         if a._array.dtype.kind not in "iu":
             raise not_implemented_for(f"{name}_cpu", a)
-        return wrap(ufunc(a._array, b._array))
+        return wrap(pair_by_pair(ufunc, a._array, b._array))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc

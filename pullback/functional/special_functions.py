@@ -14,7 +14,7 @@ from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, wrap
 from ..ops import special as ops
 from ..tensor import Tensor
-from .checks import apply_to_both, need_one_tensor, need_tensor, not_implemented_for
+from .checks import apply_to_both, broadcasting, need_one_tensor, need_tensor, not_implemented_for
 from .operands import NUMBERS, float_operand, operand, promote
 from .registry import FUNCTIONS, IN_PLACE, METHODS, public, with_out
 
@@ -187,7 +187,7 @@ def _polynomial(name: str) -> Callable:
         kind = (x if isinstance(x, Tensor) else order)._array.dtype
         x = x if isinstance(x, Tensor) else wrap(np.asarray(x, kind))
         order = order._array if isinstance(order, Tensor) else np.asarray(order, kind)
-        return apply(op, (x, wrap(np.trunc(order).astype(np.int64))))
+        return broadcasting(op, (x, wrap(np.trunc(order).astype(np.int64))))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{name.replace('_', ' ').capitalize()} of order n."

@@ -16,7 +16,7 @@ from ..ops import norms as norm_ops
 from ..ops import sorting
 from ..ops import statistics as ops
 from ..tensor import Tensor
-from .checks import certainly, not_implemented_for
+from .checks import broadcasting, certainly, not_implemented_for
 from .operands import as_tensor, wrap_dim, wrap_dims
 from .reductions import KthvalueResult, MedianResult, ModeResult, NanmedianResult, in_dtype
 from .registry import FUNCTIONS, public
@@ -231,7 +231,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
         raise RuntimeError(
             f"norm(): input dtype should be either floating point or complex. Got {a.dtype.type_name} instead."
         )
-    return apply(norm_ops.distance, (a, b), {"order": float(p)})
+    return broadcasting(norm_ops.distance, (a, b), {"order": float(p)})
 
 
 @public(in_place=True, out=True)

@@ -147,8 +147,9 @@ def to_dense(self: Tensor, dtype: Any = None, masked_grad: Any = None) -> Tensor
 
 
 def dim_order(self: Tensor) -> tuple[int, ...]:
-    """The dims from the outermost to the innermost."""
-    return tuple(range(self.ndim))
+    """The dims from the outermost to the innermost, as they lie in memory."""
+    strides = self.stride()
+    return tuple(sorted(range(self.ndim), key=lambda dim: -strides[dim]))
 
 
 def record_stream(self: Tensor, stream: Any) -> None:

@@ -24,6 +24,11 @@ from .size import Size
 from .tensor import Tensor
 
 
+def _is_meta(device: Any) -> bool:
+    """Whether a tensor for this device, or for the one that is the default now, has no elements."""
+    return (defaults[-1] if device is None and defaults else place_of(device)) is meta
+
+
 def finish(
     array: np.ndarray, requires_grad: bool = False, device: Any = None, pin_memory: bool = False, layout: Any = None
 ) -> Tensor:
@@ -31,7 +36,7 @@ def finish(
     mode = current_mode()
     if device is layout is None and not requires_grad and not defaults and not mode.inference:
         return wrap(array)
-    if (device is not None or defaults) and (defaults[-1] if device is None else place_of(device)) is meta:
+    if (device is not None or defaults) and _is_meta(device):
         from .nn.meta import outlined
 
         return outlined(array, requires_grad)
@@ -216,9 +221,15 @@ def _made(
     function: Any, args: tuple, size: Any, dtype: Any, requires_grad: bool, device: Any, layout: Any, out: Tensor | None
 ) -> Tensor:
     """A tensor on what a NumPy creation function gives for sizes and a dtype."""
+    if (device is not None or defaults) and _is_meta(device):
+        function = _without_memory
     array = allocate(function, _checked(args, size), dtype if out is None else dtype_for(dtype, out))
     result = finish(array, requires_grad, device, False, layout)
     return result if out is None else into(out, result)
+
+
+def _without_memory(sizes: Any, kind: np.dtype) -> np.ndarray:
+    return np.broadcast_to(np.zeros((), kind), sizes)
 
 
 def _filled_with_ones(sizes: Any, kind: np.dtype) -> np.ndarray:

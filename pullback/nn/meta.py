@@ -138,7 +138,10 @@ def _zeros(values: Any) -> Any:
     """Arguments with tensors of zeros instead of those without elements."""
     if isinstance(values, MetaTensor):
         result = object.__new__(Tensor)
-        result._array = np.zeros(values._array.shape, values._array.dtype)
+        try:
+            result._array = np.zeros(values._array.shape, values._array.dtype)
+        except MemoryError:  # more than any machine has: most questions are about its shape
+            result._array = np.broadcast_to(np.zeros((), values._array.dtype), values._array.shape)
         return result
     if isinstance(values, Tensor) and values.ndim:
         raise RuntimeError(

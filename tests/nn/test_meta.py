@@ -116,3 +116,10 @@ USES = {
 def test_what_needs_elements_is_refused(use):
     with pytest.raises(RuntimeError, match=r"Cannot copy out of meta tensor; no data!.*to_empty\(\)"):
         USES[use](pullback.empty(2, 3, device="meta"))
+
+
+def test_layers_too_large_for_any_memory():
+    layer = pullback.nn.Conv2d(20_000, 320_000, kernel_size=3, device="meta")
+    assert layer.weight.shape == (320_000, 20_000, 3, 3) and layer.weight.is_meta
+    with pullback.device("meta"):
+        assert pullback.zeros(10**7, 10**7).numel() == 10**14 and pullback.ones(10**7, 10**7).is_meta

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ... import autograd
+from ...dtypes import bfloat16, float16, float32, float64
 from ...tensor import Tensor
 from .. import assert_close, make_tensor
 from .parametrization import _TestParametrizer, decorateIf, instantiate_parametrized_tests, parametrize, subtest
@@ -38,7 +39,7 @@ IS_LINUX: bool = sys.platform == "linux"
 IS_X86: bool = True
 IS_FILESYSTEM_UTF8_ENCODING: bool = sys.getfilesystemencoding() == "utf-8"
 NATIVE_DEVICES: tuple[str, ...] = ("cpu",)
-dtype2prec_DONTUSE: dict[str, float] = {"float": 1e-5, "double": 1e-5, "half": 1e-2, "bfloat16": 1e-1}
+dtype2prec_DONTUSE: dict[Any, float] = {float32: 1e-5, float64: 1e-5, float16: 1e-2, bfloat16: 1e-1}
 
 
 def _torch() -> Any:
@@ -233,6 +234,8 @@ def _items(value: Any) -> Any:
     if isinstance(value, Tensor) or not hasattr(value, "__getitem__"):
         return value
     torch = _torch()
+    if torch.is_storage(value):
+        return torch.tensor(value.tolist(), dtype=getattr(value, "dtype", torch.uint8))
     kinds = (torch.utils.data.Subset, torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ParameterList)
     return list(value) if isinstance(value, kinds) else value
 

@@ -64,15 +64,16 @@ _IN_PLACE_NODES = frozenset("Squeeze3 Squeeze4 Squeeze5 Transpose1 T1 Unsqueeze1
 @cache
 def name_of(node_name: str, in_place: bool = False) -> tuple[str, str]:
     """Name and overload of the operator of torch's core that records nodes of a name."""
-    found = re.fullmatch(r"(?:.*::)?(.+?)(?:Backward(\d*)|Backwards)?", node_name)
+    found = re.fullmatch(r"(?:.*::)?(.+?)(?:Backward(\d*)|Backwards)?(_copy)?", node_name)
     assert found is not None
-    stem, number = found[1], found[2] or "0"
+    stem, number, ending = found[1], found[2] or "0", found[3] or ""
     name = _NAMES.get(stem)
     if name is None:
         words = re.sub(r"(\d)([A-Z])", lambda each: each[1] + each[2].lower(), stem)
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", words).lower()
         if _SPECIAL.match(stem):
             name = f"special_{name}"
+    name += ending
     overload = _OVERLOAD_OF.get(stem + number, "default")
     if in_place or name in _ALWAYS_IN_PLACE or stem + number in _IN_PLACE_NODES:
         return f"{name}_", _IN_PLACE.get(overload, overload)

@@ -82,6 +82,7 @@ def tensor(
                 result = wrap(array)
                 if requires_grad:
                     result._requires_grad = True
+                    result._anchor = result._grad = None  # asked for soon, and read faster from the instance
                 return result
     if isinstance(data, Tensor):
         warn_user(

@@ -365,7 +365,7 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version counter of its own (writes to it are not noticed)."""
-        result = object.__new__(Tensor)
+        result = plain(object.__new__(Tensor))
         result._array = _without_history(self.memory())
         return result
 

@@ -17,7 +17,7 @@ from .functional.operands import wrap_dim
 from .functional.registry import IN_PLACE, METHODS, load, on_load
 from .notices import warn_user
 from .ops import casting, pointwise
-from .ops.striding import address, copied_memory, owner_of
+from .ops.striding import address, copied_memory, owner_of, plain_strides
 from .size import SizeAttribute, element_count
 from .tensor import Tensor
 
@@ -83,20 +83,9 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     """How many elements apart neighbours lie in memory, for each dim."""
     array = self.memory()
     strides = tuple(step // array.itemsize for step in array.strides)
-    if array.size == 0 or any(n == 1 for n in array.shape):
-        strides = _plain_strides(array, strides)
+    if (array.size == 0 or 1 in array.shape) and array.flags.c_contiguous:
+        strides = plain_strides(array.shape)
     return strides if dim is None else strides[wrap_dim(dim, len(strides), scalar_ok=False)]
-
-
-def _plain_strides(array: np.ndarray, strides: tuple) -> tuple:
-    """NumPy leaves strides of size-1 and empty dims undefined; contiguous arrays get the textbook ones."""
-    if not array.flags.c_contiguous:
-        return strides
-    result, step = [], 1
-    for n in reversed(array.shape):
-        result.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(result))
 
 
 def storage_offset(self: Tensor) -> int:

@@ -18,13 +18,13 @@ FOLDER = Path(__file__).parents[1] / "docs" / "api"
 
 # Titles of the pages of torch-level functions. A family that is not named here gets the name of its module.
 FAMILIES = {
-    "Creating tensors": ("creation", "grids", "windows"),
+    "Creating tensors": ("creation", "grids", "strided_memory", "windows"),
     "Arithmetic": ("arithmetic", "division", "pairwise"),
     "Elementary functions": ("elementary", "special_functions", "parts"),
     "Comparison and logic": ("comparison",),
     "Reductions and statistics": ("reductions", "statistics", "cumulative", "segments"),
     "Products and contractions": ("matmul", "contraction", "linear_algebra"),
-    "Shapes and views": ("shape", "subviews", "joining", "rearranging"),
+    "Shapes and views": ("shape", "subviews", "splitting", "joining", "rearranging"),
     "Indexing and scatter": ("selection", "scatter", "indexing"),
     "Sorting and searching": ("searching",),
     "Random numbers": ("random_sampling", "random_choices", "random"),

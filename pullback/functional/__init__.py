@@ -17,6 +17,7 @@ from . import (
     reductions,
     shape,
     shape_in_place,
+    splitting,
     tensor_facts,
     writing,
 )

@@ -13,7 +13,7 @@ from typing import Any
 EARLY: frozenset[Any] = frozenset(
     {
         "arithmetic", "comparison", "copying", "division", "elementary", "indexing", "joining", "matmul", "reductions",
-        "shape", "shape_in_place", "tensor_facts", "writing",
+        "shape", "shape_in_place", "splitting", "tensor_facts", "writing",
     }
 )  # fmt: skip
 _NOT_FAMILIES = frozenset({"__init__", "late", "names", "operands", "registry"})

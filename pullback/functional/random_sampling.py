@@ -1,7 +1,7 @@
-"""Random tensors: `rand`, `randn`, `randint`, `normal`, `bernoulli`, `multinomial` and their in-place relatives.
+"""Random tensors: `rand`, `randn`, `randint`, `randperm`, their `_like` forms, and the methods that fill a tensor (`normal_`).
 
-The numbers are those of torch's CPU streams, bit for bit; `kernels/random` draws them. Here live arguments, dtypes,
-checks and the order in which the memory of a tensor is filled.
+Those whose parameters are tensors are in `random_choices.py`. The numbers are those of torch's CPU streams, bit for bit;
+`kernels/random` draws them. Here live arguments, dtypes, checks and the order in which the memory of a tensor is filled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Shapes: view, reshape, transpose, permute, expand, squeeze and relatives.
 
 Torch's `view` insists on sharing memory and `reshape` copies when it must; both record what really happened. Views of
-parts of a tensor are in `subviews.py`, splitting and joining in `joining.py`, in-place forms in `shape_in_place.py`.
+parts of a tensor are in `subviews.py`, splitting and joining in files of that name, in-place forms in `shape_in_place.py`.
 """
 
 from __future__ import annotations

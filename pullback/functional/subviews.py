@@ -19,7 +19,7 @@ from ..ops import shape as ops
 from ..ops import striding
 from ..ops.casting import clone_contiguous
 from ..tensor import Tensor
-from . import joining, parts, shape
+from . import parts, shape, splitting
 from .operands import sizes_of, wrap_dim
 from .registry import FUNCTIONS, METHODS, public, with_out
 
@@ -94,6 +94,29 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
             f"src size = {list(src._array.shape)}, slice size = {list(wanted)}"
         )
     return apply(ops.replace_diagonal, (input, _like(src, input)), params)
+
+
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Write one value to the main diagonal; with `wrap`, a tall matrix has it again below."""
+    sizes, ndim = self._array.shape, self._array.ndim
+    if ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if ndim > 2 and len(set(sizes)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    from .copying import fill_
+
+    strides = tuple(step // self._array.itemsize for step in self.memory().strides)
+    step = sum(strides)
+    fill_(as_strided(self, (min(sizes),), (step,)), fill_value)
+    rows, columns = sizes[:2]
+    if wrap and ndim == 2 and rows > columns + 1:
+        # The diagonal goes on one row below where it left the matrix, again and again.
+        for top in range(columns + 1, rows, columns + 1):
+            fill_(self[top:].diagonal(), fill_value)
+    return self
+
+
+METHODS["fill_diagonal_"] = fill_diagonal_
 
 
 def _like(src: Tensor, input: Tensor) -> Tensor:
@@ -301,14 +324,14 @@ def _narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 _VIEWS: dict[str, Callable[..., Any]] = {
     "alias": _alias, "as_strided": as_strided, "diagonal": diagonal, "expand": shape.expand, "narrow": _narrow,
-    "permute": _permute, "select": select, "slice": _slice, "split": joining.split,
-    "split_with_sizes": joining.split_with_sizes, "squeeze": shape.squeeze, "t": shape.t, "transpose": shape.transpose,
+    "permute": _permute, "select": select, "slice": _slice, "split": splitting.split,
+    "split_with_sizes": splitting.split_with_sizes, "squeeze": shape.squeeze, "t": shape.t, "transpose": shape.transpose,
     "unbind": shape.unbind, "unfold": unfold, "unsqueeze": shape.unsqueeze, "view": shape.view,
     "view_as_complex": parts.view_as_complex, "view_as_real": parts.view_as_real, "detach": Tensor.detach,
 }  # fmt: skip
 for _name, _view in _VIEWS.items():
     _copy_form(f"{_name}_copy", _view)
 for _name in ("unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"):
-    _copy_form(_name, getattr(joining, _name.removeprefix("unsafe_")))
+    _copy_form(_name, getattr(splitting, _name.removeprefix("unsafe_")))
     METHODS[_name] = FUNCTIONS[_name]
 METHODS["narrow_copy"] = FUNCTIONS["narrow_copy"]

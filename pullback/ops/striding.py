@@ -43,6 +43,15 @@ def geometry_of(array: np.ndarray) -> Geometry:
     return array.shape, tuple(step // size for step in array.strides), offset
 
 
+def plain_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides, in elements, of memory in the order of its axes. NumPy leaves those of axes of size 0 and 1 open."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
 def contiguous_geometry(shape: tuple[Any, ...]) -> Geometry:
     """The geometry of a tensor of this shape with memory of its own."""
     return shape, tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape))), 0

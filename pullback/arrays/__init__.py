@@ -1,9 +1,8 @@
 """Array types beside ndarray: `batched.py`, many examples as one; `mostly_zeros.py`, gradients as their few values.
 
 What each operation does to a batch: `batching_rules.py` finds the rule, most are in `rule_table.py`, the long ones in
-`*_rules.py`; what has none runs in a loop (`fallback.py`). NumPy's functions on batches are in `protocol.py`, indices that are
-batches in `batched_indexing.py`, memory that has room for all examples in `own_memory.py`, random numbers in
-`randomness.py`. Tensors are not here: they are the layer above.
+`*_rules.py`; what has none runs in a loop (`fallback.py`). NumPy's functions on batches are in `protocol.py`, memory that
+has room for all examples in `own_memory.py`, random numbers in `randomness.py`. Tensors are not here: they are the layer above.
 """
 
 from .batched import Batched, NotBatchable, level_of

@@ -72,7 +72,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 def picked_by_batch(x: Tensor, index: Any, error: NotBatchable) -> Tensor:
     """`x[index]` inside vmap, where each example has an index of its own."""
-    from ..arrays.batched_indexing import pick_by_batch
+    from .batched_indexing import pick_by_batch
 
     return pick_by_batch(x, index, error)
 
@@ -108,7 +108,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         try:
             basic, advanced = parse(index, x._array)
         except NotBatchable as error:
-            from ..arrays.batched_indexing import write_by_batch
+            from .batched_indexing import write_by_batch
 
             return write_by_batch(x, index, value, error)
     mode = current_mode()

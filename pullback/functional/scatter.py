@@ -265,7 +265,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     try:
         advanced = _index_put_plan(input, indices, values)
     except NotBatchable as error:
-        from ..arrays.batched_indexing import put_by_batch
+        from .batched_indexing import put_by_batch
 
         index = tuple(FULL if index is None else index for index in indices)
         return put_by_batch(input, index, values, bool(accumulate), error)

@@ -29,7 +29,6 @@ UPWARDS = {
     ("ops", "autograd.fit"): "the transposes of broadcasting",
     ("ops", "arrays.mostly_zeros"): "gradients of tables and of classes picked: the few values that are not zero",
     ("ops.scatter_reduce", "tensor"): "products ask whether their zeros have a history",
-    ("arrays.batched_indexing", "functional.registry"): "the methods that index",
     ("arrays.fallback", "utils._pytree"): "plain Python; its place is torch's",
     ("autograd.custom_transforms", "utils._pytree"): "plain Python; its place is torch's",
     ("autograd.node", "utils.hooks"): "plain Python; its place is torch's",

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.batched import Batched, DynamicShape, NotBatchable
+from ..arrays.fallback import call_example_by_example
 from ..autograd.tape import apply
 from ..autograd.views import in_place
-from ..functional.index_parsing import FULL, parse
-from ..functional.indexing import as_value, check_fits, drop_ones, view
-from ..functional.registry import FUNCTIONS
 from ..ops.indexing import pick, put
 from ..tensor import Tensor
-from .batched import Batched, DynamicShape, NotBatchable
-from .fallback import call_example_by_example
+from .index_parsing import FULL, parse
+from .indexing import as_value, check_fits, drop_ones, view
+from .registry import FUNCTIONS
 
 
 def pick_by_batch(x: Tensor, index: Any, error: RuntimeError) -> Tensor:

@@ -122,7 +122,8 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 def _rewrap(result: Any, level: int, batched: bool) -> Any:
     if isinstance(result, (tuple, list)):
-        return type(result)(_rewrap(part, level, batched) for part in result)
+        parts = [_rewrap(part, level, batched) for part in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     return Batched(plain_payload(result), level, batched) if hasattr(result, "dtype") else result
 
 
@@ -155,6 +156,9 @@ def reduction_method(batch: Batched, name: str) -> Callable[..., Any]:
             if not args:
                 kwargs.setdefault("axis", None)
             return _reduce(_REDUCING[name], batch, *args, **kwargs)
+        function = FUNCTIONS.get(getattr(np, name, None))
+        if function is not None:
+            return function(batch, *args, **kwargs)
         return loop(lambda array, *rest, **named: getattr(_inside(array), name)(*rest, **named), (batch, *args), kwargs)
 
     return method
@@ -243,6 +247,21 @@ for _function in (np.sort, np.argsort, np.cumsum, np.cumprod, np.flip, np.argmax
     )
 
 
+def _of_matrices(function: Callable) -> Callable:
+    """Functions of the last two axes that take any number of axes before them."""
+
+    def implementation(a: Batched, *args: Any, **kwargs: Any) -> Any:
+        if type(a.array) is not ndarray:
+            return loop(function, (a, *args), kwargs)
+        return _rewrap(function(a.array, *args, **kwargs), a.level, a.batched)
+
+    return implementation
+
+
+for _function in (np.linalg.svd, np.linalg.eigvalsh, np.linalg.eigh, np.linalg.qr):
+    FUNCTIONS[_function] = _of_matrices(_function)
+
+
 def _dynamic(function: Callable) -> Callable:
     """Functions whose result is as long as values say: of a value that all examples share, or not at all."""
     return lambda a, *args, **kwargs: a.nonzero() if a.batched else function(a.value(), *args, **kwargs)
@@ -285,6 +304,8 @@ for _function in (
     np.around,
     np.isreal,
     np.iscomplex,
+    np.isposinf,
+    np.isneginf,
 ):
     FUNCTIONS[_function] = _unary(_function)
 
@@ -318,6 +339,11 @@ def _transpose(a: Any, axes: Any = None) -> Any:
 @implements(np.swapaxes)
 def _swapaxes(a: Batched, axis1: int, axis2: int) -> Any:
     return a.same(plain_payload(np.swapaxes(a.array, _axes(a, axis1), _axes(a, axis2)))) if a.shape else a
+
+
+@implements(np.diagonal)
+def _diagonal(a: Batched, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    return a.same(plain_payload(np.diagonal(a.array, offset, _axes(a, axis1), _axes(a, axis2))))
 
 
 @implements(np.moveaxis)

@@ -87,6 +87,30 @@ def replaced(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any
     return op(x, lined_up(values[1], flags[1], region), index=index)
 
 
+def blocks(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Matrices along the diagonal of one: each with zeros beside it, one below the other."""
+    from ..ops.rearranging import pad
+
+    full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+    widths = [raw(value).shape[2] for value in full]
+    rows = [
+        pad(value, before=(0, 0, sum(widths[:number])), after=(0, 0, sum(widths[number + 1 :])), value=0)
+        for number, value in enumerate(full)
+    ]
+    return np.concatenate(rows, axis=1)
+
+
+def median(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Of all elements of an example: the same along an axis, for plain arrays (gradients at ties differ)."""
+    from ..ops import sorting
+
+    count = math.prod(raw(values[0]).shape[1:])
+    if type(values[0]) is not np.ndarray or not count:
+        return example_by_example(op, values, flags, params, size)
+    along = sorting.median if op.name == "Median" else sorting.nanmedian
+    return along.forward(values[0].reshape(size, count), axis=1, keepdims=False)[0]
+
+
 def diagonal_replaced(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
     changed = {**params, "axis1": params["axis1"] + 1, "axis2": params["axis2"] + 1}
@@ -99,10 +123,10 @@ def trailing_matrix(op: Any, values: list[Any], flags: list[Any], params: dict[A
 
 
 def matrices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """The same for two operands, which need equally many axes before the last two."""
-    if len({ndim_of(value, flag) for value, flag in zip(values, flags, strict=True)}) > 1:
-        return example_by_example(op, values, flags, params, size)
-    return op(*[with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)], **params)
+    """The same for two operands, whose axes before the last two broadcast."""
+    ndim = max(ndim_of(value, flag) for value, flag in zip(values, flags, strict=True))
+    full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+    return op(*[lined_up(value, True, ndim) for value in full], **params)
 
 
 def matrix_and_vector(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
@@ -327,7 +351,8 @@ RULES: dict[str, Rule] = {
     "matmul.linear_layer": layer, "matmul.linear_map": layer,
     "matmul.contract": contraction,
     "matmul.addbmm": batch_added, "matmul.addr": batch_added, "matmul.cross": joined, "matmul.trace": trace,
-    "norms.distance": distance, "recurrence.layer": folded, "linalg.pinv": pseudo_inverse,
+    "rearranging.block_diagonal": blocks, "statistics.median_of_all": median, "statistics.nanmedian_of_all": median,
+    "norms.distance": distance, "norms.euclidean_distances": matrices, "recurrence.layer": folded, "linalg.pinv": pseudo_inverse,
     "counting.searchsorted": searched, "counting.isin": found_among,
     "fft.frames": _same, "fft.overlap_add": _same,
     "indexing.pick": picked, "indexing.add_back": picked, "indexing.zero_at": picked, "indexing.put": picked,

@@ -172,7 +172,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
 
 
 def _least_squares(A: Tensor, B: Tensor, vector: bool, rcond: Any, driver: str) -> LeastSquares:
-    array = np.asarray(A._array)
+    array = A._array
     rows, columns = array.shape[-2:]
     real = np.zeros((), array.dtype).real.dtype
     precision = float(np.finfo(array.dtype).eps)

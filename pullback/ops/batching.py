@@ -6,9 +6,12 @@ functions that NumPy dispatches are used. A combination nobody needs fast goes t
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+
+from .casting import cast
 
 
 def _loop(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
@@ -147,60 +150,96 @@ def _reduced(losses: Any, reduction: str) -> Any:
     return np.sum(losses, axis=axes) if reduction == "sum" else np.mean(losses, axis=axes)
 
 
+def _counts(target: Any, weight: Any, ignore_index: int, dtype: Any) -> Any:
+    """What each target counts for in a mean; None if all count alike."""
+    kept = target != ignore_index
+    if weight is None:
+        return None if isinstance(kept, np.ndarray) and kept.all() else cast(kept, dtype=dtype)
+    return np.where(kept, np.asarray(weight)[np.where(kept, target, 0)], 0)
+
+
+def _shared_classes(values: list, flags: list) -> bool:
+    """Whether examples have the weights of classes in common, and targets and weights that can be looked up."""
+    from ..arrays.batched import raw
+
+    return values[2] is None or not flags[2] and all(isinstance(raw(value), np.ndarray) for value in values[1:])
+
+
 def class_loss(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Losses of classes, where a mean counts every target alike and none is ignored; else example by example."""
-    x, target, weight = values
-    plain_target = target if isinstance(target, np.ndarray) else None
-    ignored = plain_target is None or bool(np.any(plain_target == params["ignore_index"]))
-    if weight is not None or flags[2] or params["reduction"] == "mean" and ignored:
+    """Losses of classes; where examples have weights of their own for the classes, example by example."""
+    from ..arrays.batched import raw
+
+    if not _shared_classes(values, flags):
         return _loop(op, values, flags, params, size)
-    x, target = _full(x, flags[0], size), _full(target, flags[1], size)
+    x, target = _full(values[0], flags[0], size), _full(raw(values[1]), flags[1], size)
     alone = len(x.shape) == 2  # one sample an example
     folded = (x, target) if alone else (_fold(x), _fold(target))
-    results = op(*folded, None, **{**params, "reduction": "none"})
+    results = op(*folded, values[2], **{**params, "reduction": "none"})
     losses, *rest = results if isinstance(results, tuple) else (results,)
-    if alone:
-        return (losses, *rest) if rest else losses
-    losses = _reduced(_unfold(losses, size), params["reduction"])
-    return (losses, *(_unfold(value, size) for value in rest)) if rest else losses
+    if not alone:
+        losses, rest = _unfold(losses, size), [_unfold(value, size) for value in rest]
+    counts = None
+    if params["reduction"] == "mean":
+        counts = _counts(target, values[2] if values[2] is None else raw(values[2]), params["ignore_index"], raw(x).dtype)
+    if counts is None:
+        losses = _reduced(losses, params["reduction"])
+    else:
+        losses = _reduced(losses, "sum") / _reduced(counts, "sum")
+    return (losses, *rest) if rest else losses
 
 
 def placed_classes(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """The transpose of `class_loss`, under the same conditions."""
-    g, target, weight = values
-    plain_target = target if isinstance(target, np.ndarray) else None
-    ignored = plain_target is None or bool(np.any(plain_target == params["ignore_index"]))
-    shape = params["shape"]
-    if weight is not None or flags[2] or params["reduction"] == "mean" and ignored:
+    """The transpose of `class_loss`."""
+    from ..arrays.batched import raw
+
+    if not _shared_classes(values, flags):
         return _loop(op, values, flags, params, size)
-    g, target = _full(g, flags[0], size), _full(target, flags[1], size)
+    g, target, shape = _full(values[0], flags[0], size), _full(raw(values[1]), flags[1], size), params["shape"]
+    if params["reduction"] == "mean":
+        counts = _counts(target, values[2] if values[2] is None else raw(values[2]), params["ignore_index"], raw(g).dtype)
+        g = g / (max(math.prod(target.shape[1:]), 1) if counts is None else _reduced(counts, "sum"))
     changed = {**params, "reduction": "none"}
     if len(shape) == 1:
-        return op(g, target, None, **{**changed, "shape": (size, *shape)})
+        return op(g, target, values[2], **{**changed, "shape": (size, *shape)})
     if params["reduction"] != "none":
-        each = g / max(int(np.prod(target.shape[1:])), 1) if params["reduction"] == "mean" else g
-        g = np.broadcast_to(np.reshape(each, (size, *(1,) * (len(target.shape) - 1))), tuple(target.shape))
-    placed = op(_fold(g), _fold(target), None, **{**changed, "shape": (size * shape[0], *shape[1:])})
+        g = np.broadcast_to(np.reshape(g, (size, *(1,) * (len(target.shape) - 1))), tuple(target.shape))
+    placed = op(_fold(g), _fold(target), values[2], **{**changed, "shape": (size * shape[0], *shape[1:])})
     return _unfold(placed, size)
 
 
 # --- tables and attention ---
 
 
+def _one_table(indices: Any, size: int, rows: int) -> Any:
+    """Indices into the tables of all examples, one below the other."""
+    return indices + np.arange(size).reshape(-1, *(1,) * (len(indices.shape) - 1)) * rows
+
+
 def collected(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """A table of gradients for each example: their rows lie one table after another."""
-    if params["by_frequency"] or params["padding"] is not None or not isinstance(values[1], np.ndarray):
+    """A table of gradients for each example."""
+    from ..arrays.batched import raw
+
+    if params["by_frequency"]:
         return _loop(op, values, flags, params, size)
-    g, indices = (_full(value, flag, size) for value, flag in zip(values, flags, strict=True))
-    rows = params["size"]
-    shifted = indices + np.arange(size).reshape(-1, *(1,) * (len(indices.shape) - 1)) * rows
-    return _unfold(op(g, shifted, **{**params, "size": rows * size}), size)
+    g, indices = _full(values[0], flags[0], size), _full(raw(values[1]), flags[1], size)
+    if params["padding"] is not None:
+        g = g * cast(indices != params["padding"], dtype=raw(g).dtype)[..., None]
+    places = _one_table(indices, size, params["size"])
+    return _unfold(op(g, places, **{**params, "size": params["size"] * size, "padding": None}), size)
 
 
 def looked_up(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    if flags[0]:
+    """Rows of a table, or of a table for each example."""
+    from ..arrays.batched import raw
+
+    if not flags[0]:
+        return op(*values, **params)
+    table, indices = values[0], raw(values[1])
+    if params["by_frequency"] or params["padding"] is not None and not isinstance(table, np.ndarray):
         return _loop(op, values, flags, params, size)
-    return op(*values, **params)
+    if isinstance(indices, np.ndarray) and indices.size and not 0 <= indices.min() <= indices.max() < table.shape[1]:
+        return _loop(op, values, flags, params, size)  # which says what is wrong
+    return op(_fold(table), _one_table(_full(indices, flags[1], size), size, table.shape[1]), **{**params, "padding": None})
 
 
 def attended(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:

@@ -13,6 +13,7 @@ from ..arrays.mostly_zeros import Rows
 from ..autograd.op import Op, linear
 from ..kernels.embedding import embedding_backward, scatter_add_rows
 from .batching import collected, looked_up
+from .casting import cast
 from .fusing import fused, in_single
 from .pooling import scatter_planes
 
@@ -58,10 +59,11 @@ def row_factors(indices: Any, size: int, padding: int | None, by_frequency: bool
     """What the gradient of each looked-up row is multiplied by; None for 1."""
     if padding is None and not by_frequency:
         return None
-    indices = np.asarray(getattr(indices, "_array", indices))
-    factors = np.ones(indices.shape, np.float32)
-    if by_frequency:
-        factors = factors / np.bincount(indices.reshape(-1), minlength=size)[indices]
+    indices = getattr(indices, "_array", indices)
+    if not by_frequency:
+        return cast(indices != padding, dtype=np.dtype(np.float32))[..., None]
+    indices = np.asarray(indices)
+    factors = np.ones(indices.shape, np.float32) / np.bincount(indices.reshape(-1), minlength=size)[indices]
     if padding is not None:
         factors = np.where(indices == padding, 0, factors)
     return factors[..., None]

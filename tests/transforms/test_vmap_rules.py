@@ -7,7 +7,7 @@ import pytest
 
 import pullback as P
 from pullback import nn
-from pullback.arrays import batching_rules, fallback
+from pullback.arrays import batching_rules, fallback, level_of, protocol
 from pullback.func import grad, vmap
 
 F = nn.functional
@@ -121,6 +121,32 @@ CASES = {
     "index_put": (lambda x, v, i, j: P.index_put(x, (i, j), v, accumulate=True), X, floats(2), SLICES, integers(2)),
     "negatives cleared": (written(lambda m: m < 0), X, floats(), X + 0),
     "rows cleared": (written(lambda m: m < 0), X, floats(), floats(3)),
+    "new axes": (lambda x: x[None, :, None] * x[:, None], X),
+    "block_diag": (lambda x, y: P.block_diag(x, y.T, x), X, Y),
+    "median": (P.median, floats(3, 3)),
+    "nanmedian": (lambda x: P.nanmedian(P.where(x > 1, P.nan, x)), X),
+    "argsort": (lambda x: P.gather(x, 1, P.argsort(x, dim=1, descending=True)), X),
+    "cdist": (P.cdist, X, floats(2, 4)),
+    "cumprod": (lambda x: P.cumprod(x, 1), X),
+    "logcumsumexp": (lambda x: P.logcumsumexp(x, 0), X),
+    "diagonal_scatter": (lambda x, d: P.diagonal_scatter(x, d, 1), X, floats(3)),
+    "lstsq": (lambda a, b: P.linalg.lstsq(a, b).solution, floats(5, 3), floats(5, 2)),
+    "cholesky_inverse": (lambda x: P.cholesky_inverse(P.linalg.cholesky(P.stack([x, x + P.eye(3)]))), SQUARE),
+    "solve_triangular": (lambda a, b: P.linalg.solve_triangular(a, b, upper=False), SQUARE, floats(2, 3, 2)),
+    "embedding": (lambda w, i: F.embedding(i, w), X, SLICES),
+    "embedding, padded": (lambda w, i: F.embedding(i, w, padding_idx=1), X, SLICES),
+    **{
+        f"{name}, {kind}, {reduction}": (
+            lambda x, t, name=name, kind=kind, reduction=reduction: getattr(F, name)(
+                x, t, reduction=reduction, ignore_index=1 if "ignored" in kind else -1,
+                weight=P.tensor([0.5, 2.0, 1.5, 0.1], dtype=P.float64) if "weighted" in kind else None,
+            ),
+            *((floats(5, 4), integers(5, below=4)) if "images" not in kind else (floats(2, 4, 3), integers(2, 3, below=4))),
+        )
+        for name in ("cross_entropy", "nll_loss")
+        for kind in ("ignored", "weighted", "ignored and weighted", "ignored and weighted images")
+        for reduction in ("mean", "sum", "none")
+    },
     "cov": (lambda x, w: P.cov(x, aweights=w.abs()), X, floats(4)),
 }  # fmt: skip
 
@@ -132,6 +158,13 @@ def no_loops(monkeypatch):
 
     monkeypatch.setattr(batching_rules.example_by_example, "__code__", refused.__code__)
     monkeypatch.setattr(fallback.call_example_by_example, "__code__", refused.__code__)
+    loop = protocol.loop
+
+    def checked(function, args, kwargs):  # of a value that all examples share, it calls the function once
+        assert not any(level_of(leaf) and leaf.batched for leaf in protocol._leaves((args, kwargs))), f"a loop: {function}"
+        return loop(function, args, kwargs)
+
+    monkeypatch.setattr(protocol, "loop", checked)
 
 
 def _dims(count):

@@ -255,6 +255,7 @@ def _lengths(value: Tensor | Sequence[int], name: str) -> np.ndarray:
     return np.atleast_1d(array).astype(np.int64)
 
 
+@looping
 def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
     reduction: str = "mean", zero_infinity: bool = False,

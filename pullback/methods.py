@@ -6,6 +6,7 @@ Importing this module completes the class. Functions announced in `functional/` 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -57,13 +58,28 @@ def attach() -> None:
             _late.add(name)
     for name, function in METHODS.items():
         if name in _late or name not in own:
-            _put(name, function)
+            _put(name, _twin(function))
     for name, function in IN_PLACE.items():
         if name in _late or name not in own:
             _put(name, _in_place_method(name, function))
 
 
 _late: set[str] = set()  # methods that are only stand-ins so far
+
+
+def _twin(function: Callable) -> Callable:
+    """The same function as another object: who implements `__torch_function__` tells `Tensor.add` from `torch.add`."""
+    if type(function) is not FunctionType:
+        return function
+    twin = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    twin.__kwdefaults__, twin.__doc__, twin.__annotations__ = (
+        function.__kwdefaults__, function.__doc__, function.__annotations__
+    )  # fmt: skip
+    twin.__module__, twin.__qualname__ = function.__module__, function.__qualname__
+    twin.__dict__.update(function.__dict__)
+    return twin
 
 
 def _put(name: str, function: Callable) -> None:

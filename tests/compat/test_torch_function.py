@@ -113,3 +113,20 @@ except TypeError as error:
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.startswith("expected Tensor as element 0"), result.stderr
+
+
+def test_methods_are_told_from_functions():
+    code = """
+        import pullback as torch
+        before = torch.Tensor.unbind, torch.unbind, torch.Tensor.sum
+        seen = []
+        class Batch(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                seen.append(func)
+                return super().__torch_function__(func, types, args, kwargs or {})
+        x = torch.ones(2, 3).as_subclass(Batch)
+        x.unbind(), torch.unbind(x), x.sum()
+        print(*[each is kept for each, kept in zip(seen, before)], torch.Tensor.unbind is torch.unbind)
+    """
+    assert output(code).split() == ["True", "True", "True", "False"]

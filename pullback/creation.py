@@ -199,32 +199,32 @@ def _checked(args: tuple, size: Any) -> tuple:
         args = (size,)
     sizes = args[0] if len(args) == 1 and isinstance(args[0], tuple) else args
     for n in sizes:
-        if type(n) is not int:
-            sizes = sizes_of(args)
+        if type(n) is not int or n < 0:
             break
+    else:
+        return sizes
+    sizes = sizes_of(args)
     for n in sizes:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(sizes)}")
     return sizes
 
 
-def allocate(function: Any, sizes: tuple[Any, ...], dtype: Any) -> np.ndarray:
-    """Call a NumPy creation function; an absurd size is a clear error."""
+def _made(
+    function: Any, args: tuple, size: Any, dtype: Any, requires_grad: bool, device: Any, layout: Any, out: Tensor | None
+) -> Tensor:
+    """A tensor on what a NumPy creation function gives for sizes and a dtype; an absurd size is a clear error."""
+    sizes = _checked(args, size)
+    if out is not None:
+        dtype = dtype_for(dtype, out)
+    if (device is not None or defaults) and _is_meta(device):
+        function = _without_memory
     try:
-        return function(sizes, numpy_dtype(dtype))
+        array = function(sizes, default_dtype().numpy if dtype is None else as_dtype(dtype).numpy)
     except (ValueError, OverflowError):
         raise RuntimeError(
             f"Storage size calculation overflowed with sizes={list(sizes)}: no machine has that much memory"
         ) from None
-
-
-def _made(
-    function: Any, args: tuple, size: Any, dtype: Any, requires_grad: bool, device: Any, layout: Any, out: Tensor | None
-) -> Tensor:
-    """A tensor on what a NumPy creation function gives for sizes and a dtype."""
-    if (device is not None or defaults) and _is_meta(device):
-        function = _without_memory
-    array = allocate(function, _checked(args, size), dtype if out is None else dtype_for(dtype, out))
     result = finish(array, requires_grad, device, False, layout)
     return result if out is None else into(out, result)
 
@@ -312,7 +312,7 @@ def _like(function: Any, input: Tensor, dtype: Any, requires_grad: bool, device:
             order = dense_order(array)
             array = np.empty([array.shape[axis] for axis in order], wanted)
             array = array.transpose([order.index(axis) for axis in range(array.ndim)])
-        return finish(function(array, dtype=wanted), requires_grad, device)
+        return finish(function(array, wanted), requires_grad, device)
     fresh = finish(function(np.empty(array.shape, wanted)), requires_grad, device or input.device)
     return fresh if input.is_meta else beside(input, fresh)
 

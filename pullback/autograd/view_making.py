@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..constants import FLOAT32
 from ..storage import next_order, storage_of
 from ..tensor import Tensor, anchor_of
 from .mode import RECORD, Mode, current_mode
@@ -38,7 +39,11 @@ def view_of(op: Op, x: Tensor, params: dict[Any, Any], out: Any) -> Tensor:
     view.version = version = storage.version
     node = x._node
     if parent is None:
-        view.base = source = anchor_of(x) if node is None and x._requires_grad else x
+        source = x
+        if node is None and x._requires_grad:
+            anchor = x._anchor
+            source = anchor_of(x) if anchor is None else anchor
+        view.base = source
         view.steps = ((op, params),)
     else:
         if parent.version != version:
@@ -50,8 +55,10 @@ def view_of(op: Op, x: Tensor, params: dict[Any, Any], out: Any) -> Tensor:
         if parent.moves:
             view.moves = parent.moves
     kind = out.dtype
-    if x._requires_grad and kind.kind in "fcV":
-        plan = (op.first_plan if kind.kind == "f" else None) or op.plan(1, 1, kind.kind == "c")
+    if x._requires_grad and (kind is FLOAT32 or kind.kind in "fcV"):
+        plan = op.first_plan if kind is FLOAT32 else None
+        if plan is None:
+            plan = op.plan(1, 1, kind.kind == "c")
         result._node = made = Node()
         made.edges = (source if node is None else node,)
         if x._output_nr:

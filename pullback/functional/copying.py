@@ -9,8 +9,8 @@ import numpy as np
 
 from ..autograd import views
 from ..autograd.tape import apply, apply_unary, wrap
+from ..device import cpu, meta, place_of
 from ..device import device as device_type
-from ..device import meta, place_of
 from ..dtypes import ALIASES, FLOAT, INTEGER, LARGEST_HALF, as_dtype, bfloat16, int8, number_in, uint8
 from ..dtypes import dtype as dtype_type
 from ..notices import warn_user
@@ -41,6 +41,12 @@ def to_dtype(x: Tensor, dtype: dtype_type, copy: bool = False) -> Tensor:
 @public(function=False, wrap=False)
 def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """To another dtype, device or both, given as dtype, device, or a tensor to be like."""
+    if not kwargs and len(args) == 1:
+        kind = type(args[0])
+        if kind is dtype_type:
+            return to_dtype(input, args[0])
+        if kind is device_type and args[0] is cpu or kind is str and args[0] == "cpu":
+            return input
     dtype = kwargs.get("dtype")
     if type(dtype) is type:
         args, dtype = (*args, dtype), None

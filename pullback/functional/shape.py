@@ -449,7 +449,11 @@ def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     dim = axis if dim is None else dim
     op = ops.squeeze_all if dim is None else ops.squeeze if isinstance(dim, int) else ops.squeeze_several
     array = input._array
-    axes = ones(array.shape, dim)
+    shape = array.shape
+    if type(dim) is int and 0 <= dim < len(shape):
+        axes = (dim,) if shape[dim] == 1 else ()
+    else:
+        axes = ones(shape, dim)
     if type(array) is ndarray:
         return view_of(op, input, {"axes": axes}, array.squeeze(axes))
     return apply(op, (input,), {"axes": axes})

@@ -17,7 +17,7 @@ from ._common import constant
 
 
 def _check_indices(indices: Tensor, function: str) -> None:
-    if indices._array.dtype not in (np.int64, np.int32):
+    if indices._array.dtype.char != "l" and indices._array.dtype not in (np.int64, np.int32):
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{indices.dtype.type_name}Tensor instead (while checking arguments for {function})"
@@ -50,7 +50,8 @@ def embedding(
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
     """Rows of `weight`. The row `padding_idx` gets no gradient; with `sparse`, a leaf's gradient is a sparse tensor."""
-    input, weight = need_tensor(input, "embedding", "indices", 2), need_tensor(weight, "embedding", "weight")
+    if not isinstance(input, Tensor) or not isinstance(weight, Tensor):
+        input, weight = need_tensor(input, "embedding", "indices", 2), need_tensor(weight, "embedding", "weight")
     if weight._array.ndim != 2:
         if padding_idx is not None:
             _positive_index(padding_idx, weight.shape[0])

@@ -45,6 +45,13 @@ def need_one_tensor(function: str, *values: Any) -> None:
         raise invalid_combination(function, *values)
 
 
+def answered(result: Any, function: str, *operands: Any) -> Any:
+    """The result of an operator; what an operator leaves to Python is an error when its function was called."""
+    if result is NotImplemented:
+        raise invalid_combination(function, *operands, wanted="expected one of: two tensors; a tensor and a number")
+    return result
+
+
 def need_first_tensor(function: str, *values: Any) -> None:
     """Refuse a number as the first argument, as torch does."""
     if isinstance(values[0], NUMBERS):

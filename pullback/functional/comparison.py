@@ -12,7 +12,7 @@ from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import from_numpy_dtype, result_dtype
 from ..ops.fusing import zero_of
 from ..tensor import Tensor
-from .checks import need_first_tensor, need_one_tensor, need_tensor, pair_by_pair
+from .checks import answered, need_first_tensor, need_one_tensor, need_tensor, pair_by_pair
 from .operands import _strength, as_operand, as_tensor, broadcast_error
 from .registry import FUNCTIONS, IN_PLACE, METHODS, public, with_out
 
@@ -218,7 +218,8 @@ def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
 
     def function(input: Any, other: Any) -> Tensor:
         need_one_tensor(name, input, other)
-        return operator(as_tensor(input) if not isinstance(other, Tensor) else input, other)
+        result = operator(as_tensor(input) if not isinstance(other, Tensor) else input, other)
+        return answered(result, name, input, other)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{name.replace('_', ' ').capitalize()} of each pair of integers or booleans."

@@ -13,7 +13,7 @@ from ..autograd.op import Op
 from ..autograd.tape import wrap
 from ..ops import pairs as ops
 from ..tensor import Tensor
-from .checks import broadcasting, certainly, need_first_tensor, need_one_tensor, not_implemented_for
+from .checks import answered, broadcasting, certainly, need_first_tensor, need_one_tensor, not_implemented_for
 from .operands import as_operand, as_tensor, promote
 from .registry import public
 
@@ -46,29 +46,29 @@ def _check_zero(a: Any, b: Any) -> None:
 @public(in_place=True, out=True)
 def floor_divide(input: Any, other: Any) -> Tensor:
     """Division rounded down."""
-    return _divided(ops.floor_divide, as_tensor(input), other)
+    return answered(_divided(ops.floor_divide, as_tensor(input), other), "floor_divide", input, other)
 
 
 @public(in_place=True, out=True)
 def remainder(input: Any, other: Any) -> Tensor:
     """The remainder of floor division: it has the sign of the divisor."""
     need_one_tensor("remainder", input, other)
-    return _divided(ops.remainder if isinstance(other, Tensor) else ops.remainder_scalar, input, other)
+    return answered(_operator_remainder(input, other), "remainder", input, other)
 
 
 @public(in_place=True, out=True)
 def fmod(input: Any, other: Any) -> Tensor:
     """The remainder of truncated division: it has the sign of the dividend."""
     need_first_tensor("fmod", input, other)
-    return _divided(ops.fmod if isinstance(other, Tensor) else ops.fmod_scalar, as_tensor(input), other)
+    op = ops.fmod if isinstance(other, Tensor) else ops.fmod_scalar
+    return answered(_divided(op, as_tensor(input), other), "fmod", input, other)
 
 
 def rounded_division(a: Any, b: Any, rounding_mode: str) -> Tensor:
     """Division rounded down ("floor") or towards zero ("trunc")."""
-    if rounding_mode == "floor":
-        return _divided(ops.divide_floor, as_tensor(a), b)
-    if rounding_mode == "trunc":
-        return _divided(ops.divide_trunc, as_tensor(a), b)
+    op = {"floor": ops.divide_floor, "trunc": ops.divide_trunc}.get(rounding_mode)
+    if op is not None:
+        return answered(_divided(op, as_tensor(a), b), "div", a, b)
     raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
 
 

@@ -297,7 +297,7 @@ def _histogram(points: Tensor, bins: list, range: Any, weight: Any, density: boo
 @public(out=True)
 def histogram(
     input: Tensor,
-    bins: Any,
+    bins: Any = 100,
     *,
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,

@@ -126,6 +126,8 @@ t.abs(t.tensor([-1.0]), out=t.empty(1, dtype=t.float64))
 t.trunc(t.tensor([1j]))  ## trunc is not supported for complex inputs
 t.signbit(t.tensor([1j]))  ## signbit is not implemented for complex tensors
 t.empty(3, 1, 2).permute(2, 0, 1).dim_order()
+t.arange(5.0).histogram().hist.shape
+t.div(x, "a", rounding_mode="floor")  ## received an invalid combination of arguments
 t.fft.rfft2(t.ones(3, 3, dtype=t.complex64))  ## rfftn expects a real-valued input tensor
 t.log1p(t.tensor([1e-19 + 1e-18j, 1e-10 + 1e-5j, 3 + 4j, -1 + 0j, 0.3 - 0.4j], dtype=t.complex128))
 t.addr(t.ones(2, 2), t.ones(2), t.ones(2), beta=True)  ## Boolean beta only supported for Boolean results

@@ -148,8 +148,8 @@ class _Check:
             if value._array.dtype not in (np.float64, np.complex128):
                 warn_user(
                     f"Input #{position} requires gradient and is not a double precision floating point or complex. "
-                    "This check will "
-                    "likely fail if all the inputs are not of double precision floating point or complex. ",
+                    "This check will likely fail if all the inputs are not of double precision floating point or "
+                    "complex. ",
                 )
             array = value.memory()
             if array.size and any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
@@ -259,8 +259,8 @@ class _Check:
         analytical = np.sum(np.real(np.conj(pulled) * sum(directions)))
         hint = (
             "\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode: they "
-            "are projections of the "
-            "Jacobians on random vectors. Run with fast_mode=False to see the Jacobians themselves.\n"
+            "are projections of the Jacobians on random vectors. Run with fast_mode=False to see the Jacobians "
+            "themselves.\n"
         )
         self.report(np.asarray(numerical), np.asarray(analytical), number, place, part, "outputs", False, hint)
         self.check_repeatable(pulled, self.pulled(output, place, cotangent))

@@ -260,8 +260,8 @@ def _unreached(collection: Collection) -> Iterator[Warning_]:
             yield Warning_(
                 "unused",
                 f"{name} requires grad but the loss does not depend on it: its .grad stays None. It was not used, or "
-                "the path was cut "
-                "by detach(), no_grad(), .item(), NumPy, an integer or boolean result such as argmax, or a comparison.",
+                "the path was cut by detach(), no_grad(), .item(), NumPy, an integer or boolean result such as "
+                "argmax, or a comparison.",
             )
         else:
             elsewhere.append(name)

@@ -77,8 +77,8 @@ def stft(
     if window is None:
         warn_user(
             "A window was not provided. A rectangular window will be applied,which is known to cause spectral "
-            "leakage. Other "
-            "windows such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.",
+            "leakage. Other windows such as torch.hann_window or torch.hamming_window are recommended to reduce "
+            "spectral leakage.",
         )
     x = input.unsqueeze(0) if input._array.ndim == 1 else input
     if center:

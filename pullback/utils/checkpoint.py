@@ -296,8 +296,7 @@ class _Frame:
         if lines:
             raise CheckpointError(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
-                "during the forward "
-                "pass.\n" + "\n".join(lines) + (_DEBUG if self.debug else _TIP)
+                "during the forward pass.\n" + "\n".join(lines) + (_DEBUG if self.debug else _TIP)
             )
 
 
@@ -312,17 +311,14 @@ _OVERLAP = (
 )
 _DEBUG = (
     "\n\nYou are seeing this error because you passed `debug=True` to checkpoint and some tensors to be saved during "
-    "the "
-    "original forward differ from those saved during recomputation. The function must do the same both times: look for "
-    "changing "
-    "state, and for random numbers drawn outside it.\n"
+    "the original forward differ from those saved during recomputation. The function must do the same both times: "
+    "look for changing state, and for random numbers drawn outside it.\n"
 )
 _TIP = (
     "\n\nTip: To see a more detailed error message, either pass `debug=True` "
-    "to\n`torch.utils.checkpoint.checkpoint(...)` or wrap the "
-    "code block\nwith `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to\nenable checkpoint-debug "
-    "mode globally. "
-    "The function must do the same both times: look for changing state, and for random numbers drawn outside it.\n"
+    "to\n`torch.utils.checkpoint.checkpoint(...)` or wrap the code block\nwith `with "
+    "torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to\nenable checkpoint-debug mode globally. The "
+    "function must do the same both times: look for changing state, and for random numbers drawn outside it.\n"
 )
 
 

@@ -16,6 +16,7 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
 
+from .autograd.roots import backward, grad
 from .device import device
 from .dtypes import dtype
 from .nn.parameter import Parameter
@@ -111,8 +112,8 @@ def _asking(free: int) -> CodeType:
     return made["outer"](*names).__code__
 
 
-def redirect(function: FunctionType, only_modes: bool = False) -> None:
-    """Let a function ask its arguments (or only the modes) first, from now on."""
+def redirect(function: FunctionType, only_modes: bool = False, first: int | None = None) -> None:
+    """Let a function ask its arguments (or the `first` of them, or only the modes) before it runs, from now on."""
     if "_entry" in (function.__kwdefaults__ or ()):
         return
     code = function.__code__
@@ -120,8 +121,10 @@ def redirect(function: FunctionType, only_modes: bool = False) -> None:
     does.__kwdefaults__ = function.__kwdefaults__
     does.__annotations__ = function.__annotations__
 
+    others = code.co_varnames[first : code.co_argcount] if first is not None else ()
+
     def entry(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        values = (*args, *kwargs.values()) if kwargs else args
+        values = (*args[:first], *[kwargs[name] for name in kwargs if name not in others]) if kwargs else args[:first]
         takers: list[Any] = []
         if not only_modes and not _SILENT.issuperset(map(type, values)) and settings.subclasses:
             takers = takers_among(values)
@@ -189,6 +192,8 @@ def redirect_functions() -> None:
         name = torch_name.rpartition(".")[2]
         if isinstance(function, FunctionType) and name not in _NEVER:
             redirect(function, only_modes=name in _ONLY_MODES)
+    redirect(backward, first=1)  # weights have no say
+    redirect(grad, first=2)
 
 
 def redirect_everything() -> None:

@@ -33,7 +33,8 @@ __all__ = [
 _LAZY = {
     "Function": "function", "Variable": "variable", "NestedIOFunction": "function", "InplaceFunction": "function",
     "gradgradcheck": "gradcheck", "GradcheckError": "gradcheck", "is_multithreading_enabled": "grad_mode",
-    "is_view_replay_enabled": "grad_mode", "_force_original_view_tracking": "grad_mode",
+    "is_view_replay_enabled": "grad_mode", "enforce_grad_layout_policy": "grad_mode",
+    "_force_original_view_tracking": "grad_mode",
     "_unsafe_preserve_version_counter": "grad_mode", "_calculate_shape": "roots", "kineto_available": "profiler",
     "_profiler_enabled": "profiler", "safe_gradients": "safe_mode", "set_safe_gradients": "safe_mode",
     "is_safe_gradients_enabled": "safe_mode", "_is_checkpoint_valid": "variable",

@@ -190,6 +190,7 @@ class _Switches(threading.local):
 
     multithreading: bool = True
     view_replay: bool = False
+    grad_layout: bool = True
 
 
 _switches = _Switches()
@@ -230,6 +231,15 @@ class _force_original_view_tracking(ThreadSwitch):
     """Give views whose base was written the nodes of the operations that made them, not one for the whole way."""
 
     _switched: str = "view_replay"
+
+
+class enforce_grad_layout_policy(ThreadSwitch):
+    """Accepted for compatibility: the memory of a gradient lies as that of its leaf, or row by row, either way."""
+
+    _switched: str = "grad_layout"
+
+    def __init__(self, enable: bool = True) -> None:
+        super().__init__(enable)
 
 
 def is_multithreading_enabled() -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from ..tensor import Anchor, Tensor, anchor_of
@@ -19,6 +20,7 @@ from .node import RemovableHandle, add_hook
 __all__ = [
     "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook",
     "allow_mutation_on_saved_tensors", "Node", "GradientEdge", "get_gradient_edge", "increment_version",
+    "region_activation_memory_budget", "set_warn_on_accumulate_grad_stream_mismatch", "set_override_stale_capture_stream",
 ]  # fmt: skip
 
 
@@ -245,3 +247,34 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
 
     hook = MultiGradHook(tuple(tensors), fn, mode)
     return _MultiHandle([tensor.register_hook(hook.receiver(position)) for position, tensor in enumerate(tensors)])
+
+
+# --- what is said about streams and compilers -------------------------------------------------------------------------
+
+
+class StreamWishes:
+    """What programs have asked for. There are no streams here, so that nothing looks at it but those who ask."""
+
+    warn_on_mismatch: bool = True
+    override_stale: bool = False
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Accepted: no gradient comes from another stream, so there is nothing to warn about."""
+    StreamWishes.warn_on_mismatch = bool(enabled)
+
+
+def set_override_stale_capture_stream(enabled: bool) -> None:
+    """Accepted: no stream is captured."""
+    StreamWishes.override_stale = bool(enabled)
+
+
+def region_activation_memory_budget(budget: float) -> AbstractContextManager[None]:
+    """Accepted: how much memory a compiler may use inside, which `torch.compile` has no use for here."""
+    if isinstance(budget, bool) or not isinstance(budget, (int, float)):
+        raise TypeError(
+            f"torch.autograd.graph.region_activation_memory_budget: expects a float, got {type(budget).__name__}"
+        )
+    if not 0.0 <= budget <= 1.0:
+        raise ValueError(f"torch.autograd.graph.region_activation_memory_budget: must be in [0, 1], got {budget}")
+    return nullcontext()

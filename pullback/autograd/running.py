@@ -43,7 +43,8 @@ def running_node() -> Any:
         return None
     if frame.f_code is Sweep.finish_leaf.__code__:
         return accumulator_of(frame.f_locals["leaf"])
-    return frame.f_locals.get("node")
+    node = frame.f_locals.get("node")
+    return None if node is None else node.shown()
 
 
 def pass_number() -> int:
@@ -89,8 +90,7 @@ def execution_order() -> list[Any]:
     if is_multithreading_enabled():
         raise RuntimeError(
             "_current_graph_task_execution_order expects the current backward to be executed with multithreading "
-            "disabled, "
-            "e.g. by running:\n\nwith torch.autograd.set_multithreading_enabled(False):\n    ..."
+            "disabled, e.g. by running:\n\nwith torch.autograd.set_multithreading_enabled(False):\n    ..."
         )
     arrivals = dict(sweep.visits())
     heap: list = []

@@ -286,6 +286,14 @@ class RawSaved:
         value = self._entry()
         return value.unpack if type(value) is SavedTensor else None
 
+    def unpack(self) -> Tensor | None:
+        """The saved tensor, as a rule of the backward pass gets it."""
+        value = self._entry()
+        if self._node.op is None:  # a custom function knows its own values
+            return self._node.unpacked(value)  # type: ignore[attr-defined]
+        tensor = _with_history(self._node, self._position, value) if self._item is None else _shown(value)
+        return tensor.owner_or_self() if type(tensor) is Anchor else tensor
+
     def register_hooks(self, *hooks: Any) -> None:
         """`register_hooks(pack, unpack)`: keep `pack(tensor)`, and get the tensor back from it by `unpack`."""
         if len(hooks) != 2 or not all(map(callable, hooks)):

@@ -5,6 +5,7 @@ Importing this module announces them; the methods among them that need no operat
 
 from __future__ import annotations
 
+from sys import getrefcount
 from typing import Any, NoReturn
 
 import numpy as np
@@ -152,6 +153,12 @@ def dim_order(self: Tensor) -> tuple[int, ...]:
     return tuple(sorted(range(self.ndim), key=lambda dim: -strides[dim]))
 
 
+def use_count(self: Tensor) -> int:
+    """2 for a leaf while a graph refers to it, otherwise 1. (Torch counts more: each graph that saved the leaf.)"""
+    # Graphs refer to the leaf's anchor; without them the leaf has it, and the call of getrefcount.
+    return 2 if self._anchor is not None and getrefcount(self._anchor) > 2 else 1
+
+
 def record_stream(self: Tensor, stream: Any) -> None:
     """Nothing: there are no streams."""
 
@@ -199,7 +206,7 @@ METHODS.update(
         "storage": _lazy_method("raw_storage", "storage", "The memory under this tensor, as elements of its dtype."),
         "_typed_storage": _lazy_method("raw_storage", "typed_storage", "`storage()` without its warning."),
         "storage_type": _lazy_method("raw_storage", "storage_type", "The class of storages of this dtype."),
-        "record_stream": record_stream, "is_coalesced": lambda self: False,
+        "record_stream": record_stream, "_use_count": use_count, "is_coalesced": lambda self: False,
         "is_distributed": lambda self: False, "dim_order": dim_order,
     }
 )  # fmt: skip

@@ -133,12 +133,14 @@ def test_what_a_pass_says_about_itself():
     def hook(_):
         answers["number"] = torch._C._current_graph_task_id()
         answers["node"] = torch._C._current_autograd_node()
+        answers["class"] = type(answers["node"]).__name__
         answers["runs"] = [torch._C._will_engine_execute_node(n) for n in (y.grad_fn, side.grad_fn, accumulator)]
         answers["keeps"] = torch._C._autograd._get_current_graph_task_keep_graph()
 
     accumulator = (unused * 1).grad_fn.next_functions[0][0]
     y.register_hook(hook)
     y.sin().backward(retain_graph=True)
+    assert answers["class"] == "MulBackward0"
     assert answers["node"] is y.grad_fn and answers["runs"] == [True, False, False] and answers["keeps"]
     number = answers["number"]
     y.sin().backward()

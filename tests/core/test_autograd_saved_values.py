@@ -207,3 +207,38 @@ def test_second_runs_leave_nothing_behind():
         assert len(references) == 2 and all(reference() is None for reference in references)
     finally:
         gc.enable()
+
+
+def test_a_tensor_saved_by_itself():
+    calls = []
+    hooks = (lambda v: calls.append("pack") or v), (lambda v: calls.append("unpack") or v)
+    x = leaf()
+    with saved_tensors_hooks(*hooks):
+        saved = torch._C._autograd._make_saved_tensor(x, is_output=False)
+    assert isinstance(saved, torch.autograd.SavedTensor) and calls == ["pack"]
+    assert saved.unpack() is x and saved.unpack() is x and calls == ["pack", "unpack", "unpack"]
+    y = x * 2
+    saved = torch._C._autograd._make_saved_tensor(y, is_output=False)
+    assert saved.unpack() is y
+    y.detach().add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        saved.unpack()
+
+
+def test_what_nodes_saved_can_be_unpacked_one_by_one():
+    x = leaf()
+    product, power = x * x, x.exp()
+    assert product.grad_fn._raw_saved_self.unpack() is x
+    output = power.grad_fn._raw_saved_result.unpack()
+    assert torch.equal(output, power) and output.grad_fn is power.grad_fn
+
+    class Keeps(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x, None)
+            return x.clone()
+
+    first, second = Keeps.apply(x).grad_fn._raw_saved_tensors
+    assert first.unpack() is x and second.unpack() is None
+    first.register_hooks(lambda v: v * 3, lambda v: v)
+    assert torch.equal(first.unpack(), x * 3)

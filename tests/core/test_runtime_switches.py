@@ -50,3 +50,26 @@ def test_others():
     pullback.set_autocast_cpu_dtype(pullback.float16)
     assert pullback.get_autocast_cpu_dtype() == pullback.float16
     pullback.set_autocast_cpu_dtype(pullback.bfloat16)
+
+
+def test_what_is_said_about_streams_and_layouts_can_be_asked_for():
+    for t in (torch, pullback):
+        assert t._C._warn_on_accumulate_grad_stream_mismatch()
+        t.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+        assert not t._C._warn_on_accumulate_grad_stream_mismatch()
+        t.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(True)
+        t.autograd.graph.set_override_stale_capture_stream(False)
+        x = t.ones(2, requires_grad=True)
+        with t.autograd.enforce_grad_layout_policy(False):
+            assert not t._C._is_grad_layout_enforcement_enabled()
+            (x * 2).sum().backward()
+        assert t._C._is_grad_layout_enforcement_enabled() and x.grad.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("budget, error", [(True, TypeError), ("a", TypeError), (-1, ValueError), (1.5, ValueError)])
+def test_memory_budgets_are_ratios(budget, error):
+    for t in (torch, pullback):
+        with pytest.raises(error, match="region_activation_memory_budget"):
+            t.autograd.graph.region_activation_memory_budget(budget)
+    with pullback.autograd.graph.region_activation_memory_budget(0.5):
+        pass

@@ -58,6 +58,20 @@ def _set_autograd_fallback_mode(mode: str) -> None:
     Fallback.mode = mode
 
 
+def _warn_on_accumulate_grad_stream_mismatch() -> bool:
+    """What `set_warn_on_accumulate_grad_stream_mismatch` was last told."""
+    from pullback.autograd.graph import StreamWishes
+
+    return StreamWishes.warn_on_mismatch
+
+
+def _is_grad_layout_enforcement_enabled() -> bool:
+    """What `enforce_grad_layout_policy` was last told."""
+    from pullback.autograd.grad_mode import _switches
+
+    return _switches.grad_layout
+
+
 _cached: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
 
 

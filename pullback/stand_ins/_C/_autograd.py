@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pullback.autograd.function import CustomNode
 from pullback.autograd.grad_mode import set_versions
 from pullback.autograd.graph import saved_hooks_allowed as _saved_tensors_hooks_is_enabled
 from pullback.autograd.running import keeps_graph as _get_current_graph_task_keep_graph
@@ -11,9 +12,17 @@ from pullback.autograd.saved import RawSaved as SavedTensor
 from pullback.tensor import Tensor
 
 __all__ = [
-    "SavedTensor", "_get_current_graph_task_keep_graph", "_saved_tensors_hooks_is_enabled",
+    "SavedTensor", "_get_current_graph_task_keep_graph", "_make_saved_tensor", "_saved_tensors_hooks_is_enabled",
     "_unsafe_set_version_counter",
 ]  # fmt: skip
+
+
+def _make_saved_tensor(tensor: Tensor, is_output: bool, is_inplace_on_view: bool = False) -> SavedTensor:
+    """A tensor saved by itself, as `save_for_backward` does it: through the hooks, if any, and watched for writes."""
+    holder = CustomNode()
+    holder.save_for_backward(tensor)
+    holder.keep(())
+    return SavedTensor(holder, 0)
 
 
 def _unsafe_set_version_counter(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:

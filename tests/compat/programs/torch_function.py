@@ -172,3 +172,23 @@ with Record() as outer, Nines(), Record() as inner:
     z = torch.nn.functional.relu(x * 2).sum()
 print(y, z, inner.seen, outer.seen)
 print(torch.add(torch.zeros(2), 1), inner.seen == ["zeros", "add", "mul", "relu", "sum"])
+
+# --- passes ---
+
+
+class Reporting(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func in (torch.autograd.backward, torch.autograd.grad):
+            print("asked about", func.__name__)
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+x = torch.ones(2, requires_grad=True)
+y = (x * 2).as_subclass(Reporting)
+weights = torch.ones(2)
+torch.autograd.backward(y, weights, retain_graph=True)
+print(name(torch.autograd.grad(y, x, weights)[0]))
+print(name(torch.autograd.grad(x * 2, x, weights.as_subclass(Reporting))[0]))  # weights have no say
+leaf = torch.ones(2).as_subclass(Reporting).requires_grad_()
+print(name(torch.autograd.grad(outputs=(leaf * 2).sum(), inputs=leaf)[0]))

@@ -243,7 +243,7 @@ def _slice(item: slice) -> slice:
             bound = bound.__index__()
         parts.append(bound)
     if parts[2] == 0:
-        raise ValueError("step must be greater than zero")
+        raise ValueError("slice step cannot be zero")
     return FULL if parts[:2] == [None, None] and parts[2] in (None, 1) else slice(*parts)
 
 

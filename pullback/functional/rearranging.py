@@ -55,7 +55,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         if len(amounts) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(amounts)}, dims:0")
         flat = apply(ops.roll, (shape.ravel(input),), {"shifts": amounts, "axes": (0,)})
-        return shape.view(flat, input._array.shape)
+        return flat if input._array.ndim == 1 else shape.view(flat, input._array.shape)
     if len(amounts) != len(along):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(amounts)}, dims:{len(along)}")
     ndim = input._array.ndim

@@ -35,8 +35,10 @@ def check_index(index: Any, function: str, kinds: tuple[Any, ...] = ("int64", "i
         )
 
 
-def in_bounds(index: Tensor, size: int, dim: int, error: type[Any] = RuntimeError, negative: bool = False) -> None:
-    """Every index must be a place in a dim of this size."""
+def in_bounds(
+    index: Tensor, size: int, dim: int, error: type[Any] = RuntimeError, negative: bool = False, words: str = ""
+) -> None:
+    """Every index must be a place in a dim of this size; `words` come first in the error where torch has others."""
     array = index._array
     if type(array) is not np.ndarray:
         array = all_values(array)
@@ -45,7 +47,7 @@ def in_bounds(index: Tensor, size: int, dim: int, error: type[Any] = RuntimeErro
     low, high = int(array.min()), int(array.max())
     if high >= size or low < (-size if negative else 0):
         bad = high if high >= size else low
-        raise error(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+        raise error(f"{words}index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
 def check_elementwise(input: Tensor, index: Tensor, dim: int, function: str) -> int:
@@ -93,7 +95,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise RuntimeError(
             f"index_select(): Index to scalar can have only 1 value, got {index._array.size} value(s)"
         )
-    in_bounds(index, shape[axis] if shape else 1, axis, IndexError)
+    in_bounds(index, shape[axis] if shape else 1, axis, IndexError, words="index out of range in self: ")
     if not index._array.ndim:
         index = reshape(index, (1,))
     return apply(ops.index_select, (input, index), {"axis": axis})

@@ -45,12 +45,16 @@ def parse_basic(index: tuple[Any, ...], shape: tuple[Any, ...]) -> tuple[Any, ..
             dim += 1
         elif kind is slice:
             start, stop, step = part.start, part.stop, part.step
-            if dim >= ndim or type(start) not in _BOUNDS or type(stop) not in _BOUNDS:
+            if dim >= ndim:
                 return None
-            if step is not None and (type(step) is not int or step == 0):
-                return None
-            whole = not start and (stop is None or stop >= shape[dim]) and (step is None or step == 1)
-            parts.append(FULL if whole else part)
+            if not start is stop is step is None:
+                if type(start) not in _BOUNDS or type(stop) not in _BOUNDS or type(step) not in _BOUNDS or step == 0:
+                    return None
+                if start or stop is not None and stop < shape[dim] or step is not None and step != 1:
+                    parts.append(part)
+                    dim += 1
+                    continue
+            parts.append(FULL)
             dim += 1
         elif part is None:
             parts.append(None)

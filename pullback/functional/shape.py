@@ -189,15 +189,15 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     if ndim == 0:
         wrap_dim(start_dim, 0), wrap_dim(end_dim, 0)
         return reshape(input, (1,))
-    if type(start_dim) is not int or type(end_dim) is not int or not -1 <= start_dim < ndim or not -1 <= end_dim < ndim:
-        start_dim, end_dim = wrap_dim(start_dim, ndim), wrap_dim(end_dim, ndim)
-    start = start_dim if start_dim >= 0 else ndim - 1
-    end = end_dim if end_dim >= 0 else ndim - 1
+    if type(start_dim) is int and 0 <= start_dim < ndim and end_dim == -1:
+        start, end = start_dim, ndim - 1
+    else:
+        start, end = wrap_dim(start_dim, ndim), wrap_dim(end_dim, ndim)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if start == end:
         return input
-    sizes = (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :])
+    sizes = (array.size,) if end - start == ndim - 1 else (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :])
     if type(array) is ndarray and array.flags.c_contiguous:
         return view_of(reshape_op, input, {"shape": sizes}, array.reshape(sizes))
     return reshape(input, sizes)

@@ -266,13 +266,15 @@ mse: Op = op(
 @in_single
 def _smooth_l1(x: Any, y: Any, beta: float, reduction: str) -> Any:
     distance = np.abs(x - y)
-    limit, slope, offset = (number_for(value, x) for value in (beta, 0.5 / beta, 0.5 * beta))
-    return reduce_losses(np.where(distance < limit, distance * distance * slope, distance - offset), reduction)
+    near = distance * distance * number_for(0.5 / beta, x)
+    far = distance - number_for(0.5 * beta, x)
+    return reduce_losses(np.where(distance < number_for(beta, x), near, far), reduction)
 
 
 def _smooth_l1_pullback(g: Any, x: Any, y: Any, beta: float, reduction: str) -> Any:
     difference = x - y
-    slope = np.where(np.abs(difference) < beta, difference / beta, np.sign(difference))
+    width = number_for(beta, difference)
+    slope = np.where(np.abs(difference) < width, difference / width, np.sign(difference))
     return spread(g, x, reduction) * slope
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, op
+from .fusing import drop, number_for, zero_of
 from .matmul import adjoint, matmul
 from .pointwise import sgn
 from .reductions import sum_of_squares, unkeep
@@ -45,7 +46,8 @@ def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple[Any, ...],
     if order == 1:
         return sgn(x) * g
     if order == 2:
-        return g * (x / np.where(out == 0, 1, out)) * (out != 0)
+        none = out == zero_of(out)
+        return drop(none, g) * (x / np.where(none, number_for(1, out), out))
     size = np.abs(x)
     if math.isinf(order):
         winners = (size == out) | (np.isnan(size) & np.isnan(out))

@@ -63,7 +63,7 @@ def reduced(losses: Tensor, reduction: str) -> Tensor:
 
 def warn_sizes(target: Tensor, input: Tensor) -> None:
     """Torch's warning about a target that will be broadcast."""
-    if tuple(target.shape) != tuple(input.shape):
+    if target._array.shape != input._array.shape:
         warn_user(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",

@@ -43,6 +43,25 @@ class Jax:
         return jax.vmap(function, in_axes=in_axes, out_axes=out_axes)
 
     @staticmethod
+    def custom(M, forward, derivative):
+        """An elementwise function with a derivative of its own."""
+        function = jax.custom_jvp(lambda x: forward(M, x))
+        function.defjvp(lambda x, t: (function(*x), derivative(M, *x) * t[0]))
+        return function
+
+    @staticmethod
+    def written(x, index, value):
+        return x.at[index].set(value)
+
+    @staticmethod
+    def added(x, index, value):
+        return x.at[index].add(value)
+
+    @staticmethod
+    def integers(x):
+        return x.astype(int)
+
+    @staticmethod
     def grad_and_value(function, **options):
         def flipped(*args):
             value, gradient = jax.value_and_grad(function, **options)(*args)
@@ -65,6 +84,46 @@ class Ours:
     prod, solve, inverse = map(staticmethod, (pullback.prod, pullback.linalg.solve, pullback.linalg.inv))
     sigmoid, cholesky, atan2 = map(staticmethod, (pullback.sigmoid, pullback.linalg.cholesky, pullback.atan2))
     slogdet = staticmethod(pullback.linalg.slogdet)
+
+    @staticmethod
+    def custom(M, forward, derivative):
+        class Custom(pullback.autograd.Function):
+            generate_vmap_rule = True
+
+            @staticmethod
+            def forward(x):
+                return forward(M, x)
+
+            @staticmethod
+            def setup_context(ctx, inputs, output):
+                ctx.save_for_backward(*inputs)
+                ctx.save_for_forward(*inputs)
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return gradient * derivative(M, *ctx.saved_tensors)
+
+            @staticmethod
+            def jvp(ctx, tangent):
+                return tangent * derivative(M, *ctx.saved_tensors)
+
+        return Custom.apply
+
+    @staticmethod
+    def written(x, index, value):
+        result = x.clone()
+        result[index] = value
+        return result
+
+    @staticmethod
+    def added(x, index, value):
+        result = x.clone()
+        result[index] += value
+        return result
+
+    @staticmethod
+    def integers(x):
+        return x.long()
 
     @staticmethod
     def cumsum(x):
@@ -166,6 +225,11 @@ NESTING = {
 INNERMOST = {
     "smooth": lambda M, x: M.sin(x * x[1]) * M.exp(0.1 * x),
     "matrix": lambda M, x: M.tanh(M.array(B) @ x) + x[INDEX[:3]],
+    "a derivative of its own": lambda M, x: x * M.custom(M, lambda M, x: M.sin(x), lambda M, x: 2 * M.cos(x) + x**2)(x),
+    "picked by values": lambda M, x: x[M.integers(9 * x * x) % 3] * x,
+    "picked in a matrix": lambda M, x: (M.outer(x, x)[:, M.integers(9 * x * x) % 3] * x)[M.integers(5 * x) % 3, INDEX[:3]],
+    "written by values": lambda M, x: M.written(M.sin(x), M.integers(9 * x[0] ** 2) % 3, x[1] ** 2) * x,
+    "added by values": lambda M, x: M.added(M.outer(x, x), (slice(1, None), M.integers(9 * x[0] ** 2) % 3), x[:2])[1:].sum(0),
 }
 
 

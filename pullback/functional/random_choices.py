@@ -27,6 +27,12 @@ _bernoulli_from = op(
 _poisson_from = op(
     "PoissonBackward0", replacement, kind="elementwise_pull", x=flat, values=None
 )
+# Where the mean, the deviation or both are tensors.
+_normal_by_mean = op("NormalBackward1", replacement, kind="elementwise_pull", x=flat, values=None)
+_normal_by_std = op("NormalBackward2", replacement, kind="elementwise_pull", x=flat, values=None)
+_normal_by_both = op(
+    "NormalBackward3", lambda mean, std, values: values, kind="elementwise_pull", mean=flat, std=flat, values=None
+)
 
 
 @public()
@@ -104,7 +110,10 @@ def normal(
         center, spread = float(mean), float(std)
         array = drawn_by(normal_array, stream, sizes_of((size,)), kind, True, center, spread)
         return _finish(array, requires_grad, device, layout, out)
-    return _finish(_normal_from(stream, mean, std)._array, requires_grad, device, layout, out)
+    result = _normal_from(stream, mean, std)
+    if out is None and result.requires_grad:
+        return result
+    return _finish(result._array, requires_grad, device, layout, out)
 
 
 def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
@@ -128,10 +137,11 @@ def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
     refuse_same(*(value._array for value in (mean, std) if isinstance(value, Tensor)))
     if not isinstance(std, Tensor):
         values = drawn(lambda sizes: normal_array(stream, sizes, kind, True, 0.0, float(std)), shape)
-        return wrap(values + mean._array)
+        return apply(_normal_by_mean, (mean, wrap(values + mean._array)))
     values = (drawn(lambda sizes: normal_array(stream, sizes, kind), shape) * std._array).astype(kind)
-    center = mean._array if isinstance(mean, Tensor) else np.asarray(mean).astype(kind)
-    return wrap((values + center).astype(kind))
+    if isinstance(mean, Tensor):
+        return apply(_normal_by_both, (mean, std, wrap((values + mean._array).astype(kind))))
+    return apply(_normal_by_std, (std, wrap((values + np.asarray(mean).astype(kind)).astype(kind))))
 
 
 @public(method=False)

@@ -201,3 +201,24 @@ def test_ranges_beyond_exact_integers_warn(kind: str, bounds: tuple) -> None:
 def test_generators_look_like_torchs() -> None:
     shown = [repr(t.manual_seed(0)).partition(" at 0x")[0] for t in (torch, pullback)]
     assert shown[0] == shown[1]
+
+
+FROM_PARAMETERS = {
+    "means": lambda t, x: t.normal(x, 0.5),
+    "deviations": lambda t, x: t.normal(0.5, x),
+    "means and deviations": lambda t, x: t.normal(x, x.detach()[:, None]),
+    "bernoulli": lambda t, x: t.bernoulli(x),
+    "poisson": lambda t, x: t.poisson(x),
+}
+
+
+@pytest.mark.parametrize("name", FROM_PARAMETERS)
+def test_samples_depend_on_their_parameters_with_gradient_zero(name):
+    def story(t):
+        t.manual_seed(3)
+        x = t.tensor([0.2, 0.7, 0.4], requires_grad=True)
+        y = FROM_PARAMETERS[name](t, x)
+        y.square().sum().backward()
+        return y.tolist(), y.grad_fn.name(), x.grad.tolist()
+
+    assert story(pullback) == story(torch)

@@ -134,6 +134,12 @@ CASES = {
     "cholesky_inverse": (lambda x: P.cholesky_inverse(P.linalg.cholesky(P.stack([x, x + P.eye(3)]))), SQUARE),
     "solve_triangular": (lambda a, b: P.linalg.solve_triangular(a, b, upper=False), SQUARE, floats(2, 3, 2)),
     "embedding": (lambda w, i: F.embedding(i, w), X, SLICES),
+    **{
+        f"embedding_bag, {mode}": (lambda w, i, mode=mode: F.embedding_bag(i, w, mode=mode), X, integers(2, 3))
+        for mode in ("sum", "mean", "max")
+    },
+    "embedding_bag, weighted": (
+        lambda w, i, p: F.embedding_bag(i, w, mode="sum", per_sample_weights=p), X, integers(2, 3), floats(2, 3)),
     "embedding, padded": (lambda w, i: F.embedding(i, w, padding_idx=1), X, SLICES),
     **{
         f"{name}, {kind}, {reduction}": (

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays.fallback import looping
+from ...autograd.mode import current_mode
 from ...autograd.tape import apply
 from ...autograd.views import bump, storage_of
 from ...functional.checks import need_tensor
@@ -158,6 +159,9 @@ def embedding_bag(
         raise RuntimeError(
             f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}"
         )
+    if current_mode().batch_level and padding_idx is None and max_norm is None and not scale_grad_by_freq:
+        if input.ndim == 2 and input.shape[1]:
+            return _rows_together(embedding(input, weight), mode, per_sample_weights)
     starts, count = _starts(input, offsets, include_last_offset)
     indices = input._array.reshape(-1)
     wrong = np.flatnonzero((indices < 0) | (indices >= rows))
@@ -174,6 +178,15 @@ def embedding_bag(
     op = ops.lookup_rows if sparse and weight._node is None and not scale_grad_by_freq else ops.lookup
     looked_up = apply(op, (weight, constant(indices)), {"padding": None, "by_frequency": bool(scale_grad_by_freq)})
     return _bagged(looked_up, bags, count, mode, weights)
+
+
+def _rows_together(looked_up: Tensor, mode: str, weights: Tensor | None) -> Tensor:
+    """Bags of one length as a composition, which vmap takes as a whole."""
+    if mode == "max":
+        return looked_up.max(1)[0]
+    if weights is not None:
+        looked_up = looked_up * weights.unsqueeze(-1)
+    return looked_up.sum(1) if mode == "sum" else looked_up.mean(1)
 
 
 def _bagged(looked_up: Tensor, bags: np.ndarray, count: int, mode: str, weights: Any) -> Tensor:

@@ -352,6 +352,20 @@ def test_logarithms_with_and_without_fused_products(count: int, monkeypatch: pyt
         assert_same(torch.randn(count), drawn[-1], generator)
 
 
+@pytest.mark.parametrize("dtype", WIDE)
+def test_rows_of_equal_parameters(dtype: str) -> None:
+    """They are drawn together, and what follows them comes from where torch's stream is then."""
+    rates = [np.full(40, 0.0), np.full(33, 0.3), np.full(500, 4.0), np.linspace(0, 30, 50), np.full(900, 45.0), [9.9]]
+    trials = [np.full(40, 10), np.full(33, 10), np.full(700, 8), np.arange(50), np.full(900, 100), np.full(2000, 30_000)]
+    chance = [np.full(40, 0.0), np.full(33, 1.0), np.full(700, 0.6), np.full(50, 0.4), np.full(900, 0.8), np.full(2000, 0.3)]
+    rate, count, probability = (np.concatenate(parts).astype(dtype) for parts in (rates, trials, chance))
+    for seed in SEEDS:
+        generator = start(seed)
+        assert_same(torch.poisson(torch.from_numpy(rate)), rejection.poisson(generator, rate), generator)
+        theirs = torch.binomial(torch.from_numpy(count), torch.from_numpy(probability))
+        assert_same(theirs, rejection.binomial(generator, count, probability), generator)
+
+
 GAMMA_SHAPES = {
     "plain": [2.5],
     "one": [1.0],  # one normal of 140 is too small

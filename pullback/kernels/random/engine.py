@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ _SMALL = 4 * _WORDS  # up to this many words the bit generator's own call beats 
 _LOW_53_BITS, _HALF, _TO_UNIT = np.array(2**53 - 1, np.uint64), np.array(32, np.uint64), np.array(2.0**-53)
 FEW: int = 1024  # values of a sample that is cut out of what is known about the words that wait
 _MOST_KNOWN = 32
+_WINDOW = 1 << 12
 _DEVICE_TYPES = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, "
     "mtia, privateuseone"
@@ -249,29 +249,6 @@ class Generator:
         first = start // width
         return values[first : first + count]
 
-    @contextmanager
-    def one_double_at_a_time(self, expected: int) -> Iterator[Callable[[], float]]:
-        """A function that returns the next float64 uniform, for samplers that reject and retry.
-
-        Many are drawn ahead when many are expected; those not used are put back at the end.
-        """
-        with self.lock:
-            if expected < 64:
-                yield self._next_double
-                return
-            reader = _ReadAhead(self, min(expected, 4096))
-            try:
-                yield reader.next
-            finally:
-                reader.put_back()
-
-    def _next_double(self) -> float:
-        return self.few(1, uniform_doubles, True).item()
-
-    def read_ahead(self, count: int) -> list[float]:
-        """The next doubles, to be used from the end of the list."""
-        return self.doubles_ahead(count)[::-1].tolist()
-
     def doubles_ahead(self, count: int) -> np.ndarray:
         """The next doubles, of which ``put_back`` returns those at the end that are not used."""
         if count <= FEW:
@@ -294,21 +271,38 @@ class Generator:
         return self._engines
 
 
-class _ReadAhead:
-    """Doubles drawn in chunks; ``put_back`` returns those that were not taken."""
+class Window:
+    """Uniforms that a sampler looks at before it knows how many it will use; ``finish`` puts the others back.
 
-    def __init__(self, generator: Generator, chunk: int) -> None:
-        self._generator: Generator = generator
-        self._chunk: int = chunk
-        self._waiting: list[float] = []
+    It is as long as the whole sample is expected to need, up to a limit.
+    """
 
-    def next(self) -> float:
-        if not self._waiting:
-            self._waiting = self._generator.read_ahead(self._chunk)
-        return self._waiting.pop()
+    def __init__(self, generator: Generator, expected: int) -> None:
+        self.generator: Generator = generator
+        self._length: int = min(expected, _WINDOW)
+        self.uniforms: np.ndarray = np.empty(0)
+        self.position: int = 0
 
-    def put_back(self) -> None:
-        self._generator.put_back(len(self._waiting))
+    @property
+    def left(self) -> int:
+        """How many have not been used."""
+        return self.uniforms.size - self.position
+
+    def renew(self, least: int) -> None:
+        """Look at uniforms from where the stream stands on: at least so many."""
+        self.finish()
+        self.uniforms, self.position = self.generator.doubles_ahead(max(self._length, least)), 0
+
+    def listed(self, count: int, least: int) -> list[float]:
+        """The next uniforms as a list: at least so many."""
+        if self.left < least:
+            self.renew(least)
+        return self.uniforms[self.position : self.position + max(least, count)].tolist()
+
+    def finish(self) -> None:
+        """Put back what was not used; something must have been, if anything was looked at."""
+        self.generator.put_back(self.left)
+        self.position = self.uniforms.size
 
 
 def _halves_swapped(pairs: np.ndarray) -> np.ndarray:

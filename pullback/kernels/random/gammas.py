@@ -15,7 +15,7 @@ from bisect import bisect_left
 import numpy as np
 
 from ...quiet import restore, silence
-from .engine import Generator
+from .engine import Generator, Window
 from .streams import c_library, cast
 
 _FLOAT64 = np.dtype(np.float64)
@@ -24,7 +24,6 @@ _SQUEEZE = float(np.float32(0.0331))
 _TURN = 2.0 * math.pi
 _FEW = 4
 _MANY = 32  # concentrations from 1 on in a row, from which their tries are made together
-_WINDOW = 1 << 12  # uniforms looked at together
 
 
 def standard_gamma(generator: Generator, concentration: np.ndarray) -> np.ndarray:
@@ -110,19 +109,17 @@ def _nonzero_gammas(generator: Generator, shapes: np.ndarray, scalar: type[np.fl
     return d * (y * y * y)
 
 
-class _Stream:
+class _Stream(Window):
     """Draws the accepted normals of elements, and the bases of the powers that pay for concentrations below 1.
 
-    It reads a window of uniforms at a position; the normal that waits is the generator's.
+    The normal that waits is the generator's.
     """
 
     def __init__(self, generator: Generator, raised: list[bool], d: list[float], c: list[float]) -> None:
-        self._generator: Generator = generator
+        super().__init__(generator, 3 * len(d) + 16)
         self._raised: list[bool] = raised
         self._d: list[float] = d
         self._c: list[float] = c
-        self._uniforms: np.ndarray = np.empty(0)
-        self._position: int = 0
         self._tries: dict[int, _Tries] = {}
 
     def draw_all(self) -> tuple[np.ndarray, list[float]]:
@@ -143,31 +140,17 @@ class _Stream:
         self.finish()
         return normals, bases
 
-    def finish(self) -> None:
-        """Put back what was looked at and not used."""
-        self._generator.put_back(self._uniforms.size - self._position)
-
-    def _renew(self, number: int, room: int = 16) -> None:
-        """A window that begins where the stream stands, for the elements from a number on."""
-        if self._uniforms.size:
-            self._generator.put_back(self._uniforms.size - self._position)
-        self._uniforms = self._generator.doubles_ahead(min(3 * (len(self._d) - number), _WINDOW) + room)
-        self._position = 0
+    def renew(self, least: int) -> None:
+        super().renew(least)
         self._tries.clear()
-
-    def _listed(self, number: int, end: int, room: int) -> list[float]:
-        """The next uniforms, about as many as elements need, and at least as many as there shall be room for."""
-        if self._uniforms.size - self._position < room:
-            self._renew(number, room)
-        return self._uniforms[self._position : self._position + 4 * (end - number) + room].tolist()
 
     def draw_in_turn(self, begin: int, end: int) -> tuple[list[float], list[float]]:
         """The normals of elements, and the bases of those below 1; written out, as a call takes as long as ten operations."""
         sqrt, log1p, log, sin, cos = math.sqrt, math.log1p, math.log, math.sin, math.cos
         raised, cs, ds, turn, squeeze = self._raised, self._c, self._d, _TURN, _SQUEEZE
-        waiting = self._generator.cached_normal
+        waiting = self.generator.cached_normal
         room = 16
-        uniforms, position = self._listed(begin, end, room), 0
+        uniforms, position = self.listed(4 * (end - begin) + room, room), 0
         normals: list[float] = []
         bases: list[float] = []
         number, base = begin, 1.0
@@ -197,22 +180,22 @@ class _Stream:
                         break
             except IndexError:  # once more from the beginning of this element, with more uniforms
                 room *= 2 if start == 0 else 1
-                self._position, waiting = self._position + start, held
-                uniforms, position = self._listed(number, end, room), 0
+                self.position, waiting = self.position + start, held
+                uniforms, position = self.listed(4 * (end - number) + room, room), 0
                 continue
             normals.append(x)
             if raised[number]:
                 bases.append(base)
             number += 1
-        self._position, self._generator.cached_normal = self._position + position, waiting
+        self.position, self.generator.cached_normal = self.position + position, waiting
         return normals, bases
 
     def _draw_together(self, begin: int, end: int, normals: np.ndarray) -> None:
         """Fill in the normals of elements from 1 on."""
         while begin < end:
-            if self._generator.cached_normal is None:
-                if self._uniforms.size - self._position < 4:
-                    self._renew(begin)
+            if self.generator.cached_normal is None:
+                if self.left < 4:
+                    self.renew(4)
                 begin = self._follow_tries(begin, end, normals)
                 if begin == end:
                     return
@@ -221,11 +204,11 @@ class _Stream:
 
     def _follow_tries(self, begin: int, end: int, normals: np.ndarray) -> int:
         """Draw elements until all are drawn, the window ends or a normal is too small; the first that is not drawn."""
-        phase = self._position % 4
+        phase = self.position % 4
         if phase not in self._tries:
-            self._tries[phase] = _Tries(self._uniforms[phase:])
+            self._tries[phase] = _Tries(self.uniforms[phase:])
         tries = self._tries[phase]
-        first = (self._position - phase) // 2
+        first = (self.position - phase) // 2
         last, rejected = tries.follow(first, self._d, self._c, begin, end)
         served = tries.normals[first:last]
         if rejected:
@@ -234,9 +217,9 @@ class _Stream:
             served = served[kept]
         normals[begin : begin + served.size] = served
         # The second try of two begins behind the first one's uniform, and its normal waits.
-        self._position = phase + 4 * (last // 2) + 3 * (last % 2)
+        self.position = phase + 4 * (last // 2) + 3 * (last % 2)
         if last % 2:
-            self._generator.cached_normal = tries.normals.item(last)
+            self.generator.cached_normal = tries.normals.item(last)
         return begin + served.size
 
 
@@ -253,7 +236,8 @@ class _Tries:
         undecided = np.flatnonzero(~(tests < 1.0 - _SQUEEZE * square * square))
         self.normals: np.ndarray = normals
         self._undecided: list[int] = undecided.tolist()
-        self._theirs: list[tuple[float, float]] = list(zip(normals[undecided].tolist(), tests[undecided].tolist()))
+        self._their_normals: list[float] = normals[undecided].tolist()
+        self._their_tests: list[float] = tests[undecided].tolist()
 
     def follow(
         self, first: int, ds: list[float], cs: list[float], begin: int, end: int
@@ -266,7 +250,7 @@ class _Tries:
             number = self._undecided[place]
             if number >= last:
                 break
-            x, u = self._theirs[place]
+            x, u = self._their_normals[place], self._their_tests[place]
             y = 1.0 + cs[number + shift] * x
             if y <= 0:  # takes another normal, but no other uniform: all that follows is shifted
                 return number, rejected

@@ -1,7 +1,8 @@
 """Samplers that reject and retry: Poisson and binomial, bit for bit those of torch.
 
 How many words an element takes depends on what was drawn, so elements are drawn one after the other, in float64
-Python arithmetic with the C library's functions, as torch's own scalar loops do.
+Python arithmetic with the C library's functions, as torch's own scalar loops do. Many elements with the same parameters
+are drawn together: Hörmann's methods take two uniforms for every try, so that all tries are made at once.
 Lives here: those two. Does not live here: gamma and Dirichlet (gammas.py), samplers with a fixed number of draws
 (streams.py, discrete.py), argument checks and Tensors.
 """
@@ -10,60 +11,223 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from .engine import Generator
+from ...quiet import restore, silence
+from .engine import Generator, Window
 from .streams import cast
 
 _FLOAT64 = np.dtype(np.float64)
+_MANY = 32  # elements with the same parameters in a row that are drawn together
 # What Stirling's formula leaves out of log(k!), for k = 0 .. 9.
 _STIRLING_TAIL = (
     0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
     0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287,
 )  # fmt: skip
 
+
+class _Method:
+    """A way to draw numbers with given parameters."""
+
+    __slots__ = ()
+
+    def draw(self, uniforms: list[float], position: int) -> tuple[float, int]:
+        """One number, and the position behind what it took; IndexError where the uniforms do not suffice."""
+        raise NotImplementedError
+
+    def draw_many(self, window: Window, count: int) -> Any:
+        """So many numbers."""
+        values: list[float] = []
+        least = 64
+        while len(values) < count:
+            found, used = self.draw_some(window.listed(4 * (count - len(values)), least), count - len(values))
+            values += found
+            window.position += used
+            least *= 1 if used else 2
+        return values
+
+    def draw_some(self, uniforms: list[float], count: int) -> tuple[list[float], int]:
+        """As many numbers as are wanted or the uniforms suffice for, and how many of these they took."""
+        raise NotImplementedError
+
+
+class _Constant(_Method):
+    """A number that takes nothing."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: float) -> None:
+        self.value: float = value
+
+    def draw(self, uniforms: list[float], position: int) -> tuple[float, int]:
+        return self.value, position
+
+    def draw_many(self, window: Window, count: int) -> Any:
+        return self.value
+
+
+class _TransformedRejection(_Method):
+    """Hörmann (1993): k is a function of two uniforms, and taken at once, after a test, or not at all."""
+
+    __slots__ = ("a", "b", "quick")
+    a: float
+    b: float
+    quick: float
+
+    def proposal(self, u: Any, margin: Any) -> Any:
+        """What becomes k when it is rounded down."""
+        raise NotImplementedError
+
+    def is_possible(self, k: Any, margin: Any, v: Any) -> Any:
+        """Whether the test is worth doing."""
+        raise NotImplementedError
+
+    def passes(self, k: float, margin: float, v: float) -> bool:
+        """The test."""
+        raise NotImplementedError
+
+    def draw(self, uniforms: list[float], position: int) -> tuple[float, int]:
+        while True:
+            u, v = uniforms[position] - 0.5, uniforms[position + 1]
+            position += 2
+            margin = 0.5 - abs(u)
+            k = math.floor(self.proposal(u, margin))
+            if margin >= 0.07 and v <= self.quick or self.is_possible(k, margin, v) and self.passes(k, margin, v):
+                return k, position
+
+    def draw_many(self, window: Window, count: int) -> Any:
+        parts = []
+        while count:
+            if window.left < 2:
+                window.renew(2)
+            pairs = window.uniforms[window.position :][: window.left // 2 * 2].reshape(-1, 2)[: 2 * count]
+            u, v = pairs[:, 0] - 0.5, pairs[:, 1]
+            margin = 0.5 - np.abs(u)
+            k = np.floor(self.proposal(u, margin))
+            accepted = (margin >= 0.07) & (v <= self.quick)
+            undecided = np.flatnonzero(~accepted & self.is_possible(k, margin, v))
+            for place in zip(undecided.tolist(), *(part[undecided].tolist() for part in (k, margin, v))):
+                accepted[place[0]] = self.passes(*place[1:])
+            found = np.flatnonzero(accepted)[:count]
+            parts.append(k[found])
+            count -= found.size
+            window.position += 2 * (len(pairs) if count else int(found[-1]) + 1)
+        return np.concatenate(parts)
+
+
+def _drawn(generator: Generator, method: Callable[..., _Method], *parameters: np.ndarray) -> np.ndarray:
+    """A number for each element of the parameters, by the method for them."""
+    count = parameters[0].size
+    values = np.empty(count)
+    differ = np.logical_or.reduce([column[1:] != column[:-1] for column in parameters])
+    changes: list[int] = (np.flatnonzero(differ) + 1).tolist()
+    window = Window(generator, 2 * count + 16)
+    turn = 0  # the elements from here on, up to the next long row of equal ones, are drawn in turn
+    for begin, end in zip([0, *changes], [*changes, count]):
+        together = end - begin >= _MANY
+        stop = begin if together else end if end == count else turn
+        if turn < stop:
+            values[turn:stop] = _in_turn(window, method, *(column[turn:stop].tolist() for column in parameters))
+        if together:
+            values[begin:end] = method(*(column.item(begin) for column in parameters)).draw_many(window, end - begin)
+            turn = end
+    window.finish()
+    return values
+
+
+def _in_turn(window: Window, method: Callable[..., _Method], *parameters: list[float]) -> list[float]:
+    values: list[float] = []
+    uniforms: list[float] = []
+    position, least, count = 0, 16, len(parameters[0])
+    for row in zip(*parameters):
+        draw = method(*row).draw
+        while True:
+            try:
+                value, position = draw(uniforms, position)
+                break
+            except IndexError:  # once more from the beginning of this element, with more uniforms
+                least *= 2 if position == 0 else 1
+                window.position += position
+                uniforms, position = window.listed(4 * (count - len(values)), least), 0
+        values.append(value)
+    window.position += position
+    return values
+
+
 # ---------------------------------------------------------------------- Poisson
 
 
 def poisson(generator: Generator, rate: np.ndarray) -> np.ndarray:
     """Poisson counts of the given rates, in their dtype."""
-    with generator.one_double_at_a_time(2 * rate.size) as uniform:
-        counts = [_one_poisson(value, uniform) for value in rate.astype(_FLOAT64).ravel().tolist()]
-    return cast(np.array(counts, np.float64), rate.dtype).reshape(rate.shape)
+    token = silence()
+    try:
+        with generator.lock:
+            counts = _drawn(generator, _poisson_of, rate.astype(_FLOAT64).ravel())
+    finally:
+        restore(token)
+    return cast(counts, rate.dtype).reshape(rate.shape)
 
 
-def _one_poisson(rate: float, uniform: Callable[[], float]) -> int:
-    if rate >= 10:
-        return _transformed_rejection_poisson(rate, uniform)
-    if rate == 0:
-        return 0
-    limit, count, product = math.exp(-rate), 0, uniform()
-    while product > limit:
-        count += 1
-        product *= uniform()
-    return count
+def _poisson_of(rate: float) -> _Method:
+    return _LargePoisson(rate) if rate >= 10 else _Constant(0) if rate == 0 else _SmallPoisson(rate)
 
 
-def _transformed_rejection_poisson(rate: float, uniform: Callable[[], float]) -> int:
-    """Hörmann's PTRS (1993)."""
-    log_rate = math.log(rate)
-    b = 0.931 + 2.53 * math.sqrt(rate)
-    a = -0.059 + 0.02483 * b
-    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
-    quick = 0.9277 - 3.6224 / (b - 2)
-    while True:
-        u = uniform() - 0.5
-        v = uniform()
-        margin = 0.5 - abs(u)
-        k = math.floor((2 * a / margin + b) * u + rate + 0.43)
-        if margin >= 0.07 and v <= quick:
-            return k
-        if k < 0 or (margin < 0.013 and v > margin):
-            continue
-        left = math.log(v) + math.log(inverse_alpha) - math.log(a / (margin * margin) + b)
-        if left <= -rate + k * log_rate - math.lgamma(k + 1):
-            return k
+class _SmallPoisson(_Method):
+    """The number of uniforms whose product is still above a limit."""
+
+    __slots__ = ("limit",)
+
+    def __init__(self, rate: float) -> None:
+        self.limit: float = math.exp(-rate)
+
+    def draw(self, uniforms: list[float], position: int) -> tuple[float, int]:
+        start, limit, product = position, self.limit, uniforms[position]
+        while product > limit:
+            position += 1
+            product *= uniforms[position]
+        return position - start, position + 1
+
+    def draw_some(self, uniforms: list[float], count: int) -> tuple[list[float], int]:
+        values: list[float] = []
+        start = position = 0
+        limit = self.limit
+        try:
+            for _ in range(count):
+                start = position
+                product = uniforms[position]
+                while product > limit:
+                    position += 1
+                    product *= uniforms[position]
+                values.append(position - start)
+                position += 1
+        except IndexError:
+            position = start
+        return values, position
+
+
+class _LargePoisson(_TransformedRejection):
+    """PTRS."""
+
+    __slots__ = ("rate",)
+
+    def __init__(self, rate: float) -> None:
+        self.rate: float = rate
+        self.b = b = 0.931 + 2.53 * math.sqrt(rate)
+        self.a = -0.059 + 0.02483 * b
+        self.quick = 0.9277 - 3.6224 / (b - 2)
+
+    def proposal(self, u: Any, margin: Any) -> Any:
+        return (2 * self.a / margin + self.b) * u + self.rate + 0.43
+
+    def is_possible(self, k: Any, margin: Any, v: Any) -> Any:
+        return (k >= 0) & ((margin >= 0.013) | (v <= margin))
+
+    def passes(self, k: float, margin: float, v: float) -> bool:
+        inverse_alpha = 1.1239 + 1.1328 / (self.b - 3.4)
+        left = math.log(v) + math.log(inverse_alpha) - math.log(self.a / (margin * margin) + self.b)
+        return left <= -self.rate + k * math.log(self.rate) - math.lgamma(k + 1)
 
 
 # ---------------------------------------------------------------------- binomial
@@ -71,65 +235,98 @@ def _transformed_rejection_poisson(rate: float, uniform: Callable[[], float]) ->
 
 def binomial(generator: Generator, count: np.ndarray, probability: np.ndarray) -> np.ndarray:
     """Successes among ``count`` trials of ``probability``, two arrays of one shape and dtype."""
-    counts = count.astype(_FLOAT64).ravel().tolist()
-    probabilities = probability.astype(_FLOAT64).ravel().tolist()
-    with generator.one_double_at_a_time(4 * count.size) as uniform:
-        successes = [_one_binomial(n, p, uniform) for n, p in zip(counts, probabilities)]
-    return cast(np.array(successes, np.float64), count.dtype).reshape(count.shape)
+    trials, chance = count.astype(_FLOAT64).ravel(), probability.astype(_FLOAT64).ravel()
+    token = silence()
+    try:
+        opposite = (1 - probability).astype(_FLOAT64).ravel()
+        method = _binomial_of if count.dtype == _FLOAT64 else _float32_binomial_of
+        with generator.lock:
+            rarer = _drawn(generator, method, trials, np.minimum(chance, opposite))
+        successes = np.where((chance > 0.5) & (trials > 0), trials - rarer, rarer)
+    finally:
+        restore(token)
+    return cast(successes, count.dtype).reshape(count.shape)
 
 
-def _one_binomial(count: float, probability: float, uniform: Callable[[], float]) -> float:
+def _binomial_of(count: float, probability: float, rounded: Callable[[float], float] = float) -> _Method:
+    """For probabilities up to 1/2; what depends on the parameters alone has their precision."""
     if math.isnan(probability):
-        return math.nan
+        return _Constant(math.nan)
     if count <= 0 or probability <= 0:
-        return 0.0
-    if probability >= 1:
-        return count
-    rarer = min(probability, 1.0 - probability)
-    sample = _transformed_rejection_binomial if count * rarer >= 10 else _geometric_gaps
-    successes = sample(count, rarer, uniform)
-    return successes if probability <= 0.5 else count - successes
+        return _Constant(0)
+    return (_LargeBinomial if rounded(count * probability) >= 10 else _SmallBinomial)(count, probability, rounded)
 
 
-def _geometric_gaps(count: float, probability: float, uniform: Callable[[], float]) -> float:
-    """Jump from success to success until the trials run out."""
-    log_failure = math.log1p(-probability)
-    trials = successes = 0.0
-    while True:
-        trials += math.ceil(math.log(uniform()) / log_failure)
-        if trials > count:
-            return successes
-        successes += 1.0
+def _float32_binomial_of(count: float, probability: float) -> _Method:
+    return _binomial_of(count, probability, lambda value: float(np.float32(value)))
 
 
-def _stirling_tail(k: float) -> float:
-    if k <= 9:
-        return _STIRLING_TAIL[int(k)]
-    square = (k + 1) * (k + 1)
-    return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1)
+class _SmallBinomial(_Method):
+    """Jumps from success to success until the trials run out."""
+
+    __slots__ = ("count", "log_failure")
+
+    def __init__(self, count: float, probability: float, rounded: Callable[[float], float]) -> None:
+        self.count: float = count
+        self.log_failure: float = rounded(math.log1p(-probability))
+
+    def draw(self, uniforms: list[float], position: int) -> tuple[float, int]:
+        start, count, log_failure, trials = position, self.count, self.log_failure, 0
+        while True:
+            trials += math.ceil(math.log(uniforms[position]) / log_failure)
+            position += 1
+            if trials > count:
+                return position - start - 1, position
+
+    def draw_some(self, uniforms: list[float], count: int) -> tuple[list[float], int]:
+        gaps = np.ceil(np.array(list(map(math.log, uniforms))) / self.log_failure).tolist()
+        values: list[float] = []
+        start = position = 0
+        limit = self.count
+        try:
+            for _ in range(count):
+                start = position
+                trials = gaps[position]
+                while trials <= limit:
+                    position += 1
+                    trials += gaps[position]
+                values.append(position - start)
+                position += 1
+        except IndexError:
+            position = start
+        return values, position
 
 
-def _transformed_rejection_binomial(count: float, probability: float, uniform: Callable[[], float]) -> float:
-    """Hörmann's BTRS (1993)."""
-    deviation = math.sqrt(count * probability * (1 - probability))
-    b = 1.15 + 2.53 * deviation
-    a = -0.0873 + 0.0248 * b + 0.01 * probability
-    center = count * probability + 0.5
-    quick = 0.92 - 4.2 / b
-    odds = probability / (1 - probability)
-    alpha = (2.83 + 5.1 / b) * deviation
-    mode = math.floor((count + 1) * probability)
-    while True:
-        u = uniform() - 0.5
-        v = uniform()
-        margin = 0.5 - abs(u)
-        k = math.floor((2 * a / margin + b) * u + center)
-        if margin >= 0.07 and v <= quick:
-            return float(k)
-        if k < 0 or k > count:
-            continue
+class _LargeBinomial(_TransformedRejection):
+    """BTRS."""
+
+    __slots__ = ("count", "center", "alpha", "odds", "mode", "at_mode")
+
+    def __init__(self, count: float, probability: float, rounded: Callable[[float], float]) -> None:
+        self.count: float = count
+        mean, failure = rounded(count * probability), rounded(1 - probability)
+        deviation = rounded(math.sqrt(rounded(mean * failure)))
+        self.center: float = rounded(mean + 0.5)
+        self.b = b = rounded(1.15 + 2.53 * deviation)
+        self.a = rounded(-0.0873 + 0.0248 * b + 0.01 * probability)
+        self.quick = rounded(0.92 - 4.2 / b)
+        self.alpha: float = rounded((2.83 + 5.1 / b) * deviation)
+        self.odds: float = rounded(probability / failure)
+        self.mode: int = math.floor(rounded(rounded(count + 1) * probability))
+        self.at_mode: float | None = None  # what the test needs of the mode, once it is needed
+
+    def proposal(self, u: Any, margin: Any) -> Any:
+        return (2 * self.a / margin + self.b) * u + self.center
+
+    def is_possible(self, k: Any, margin: Any, v: Any) -> Any:
+        return (k >= 0) & (k <= self.count)
+
+    def passes(self, k: float, margin: float, v: float) -> bool:
+        count, mode, odds = self.count, self.mode, self.odds
+        if self.at_mode is None:
+            self.at_mode = (mode + 0.5) * math.log((mode + 1) / (odds * (count - mode + 1)))
         bound = (
-            (mode + 0.5) * math.log((mode + 1) / (odds * (count - mode + 1)))
+            self.at_mode
             + (count + 1) * math.log((count - mode + 1) / (count - k + 1))
             + (k + 0.5) * math.log(odds * (count - k + 1) / (k + 1))
             + _stirling_tail(mode)
@@ -137,5 +334,11 @@ def _transformed_rejection_binomial(count: float, probability: float, uniform: C
             - _stirling_tail(k)
             - _stirling_tail(count - k)
         )
-        if math.log(v * alpha / (a / (margin * margin) + b)) <= bound:
-            return float(k)
+        return math.log(v * self.alpha / (self.a / (margin * margin) + self.b)) <= bound
+
+
+def _stirling_tail(k: float) -> float:
+    if k <= 9:
+        return _STIRLING_TAIL[int(k)]
+    square = (k + 1) * (k + 1)
+    return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1)

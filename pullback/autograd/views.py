@@ -278,7 +278,7 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
             )
         if view.origin in _FINAL:
             raise RuntimeError(f"{_made_by(tensor)} and is being modified inplace. {_FINAL[view.origin]}")
-        if base._requires_grad and base._node is None:
+        if base._node is None and (base._requires_grad or tensor._requires_grad):
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation. "
                 "Update the data under torch.no_grad(), or work on a copy: x.clone()."

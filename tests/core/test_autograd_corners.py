@@ -19,6 +19,24 @@ def test_a_view_older_than_its_bases_wish_for_a_gradient_cannot_be_written():
     assert float(base.detach().sum()) == 12.0
 
 
+@pytest.mark.parametrize("written", ["view", "view of the view", "view whose base was detached"])
+def test_views_that_require_grad_themselves_are_not_written(written):
+    """Their base wants no gradient, and writing would move the leaf's gradient to it."""
+    base = torch.ones(3)
+    view = base[:].requires_grad_()
+    of_view = view[:]
+    base = torch.ones(3, requires_grad=True).clone()
+    of_detached = base[:]
+    base.detach_()
+    target = {"view": view, "view of the view": of_view, "view whose base was detached": of_detached}[written]
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        target.mul_(2)
+    with torch.no_grad():
+        view.mul_(2)
+    (view * view).sum().backward()
+    assert view.grad.tolist() == [4.0, 4.0, 4.0]
+
+
 @pytest.mark.parametrize("make", [lambda x: x.view(-1), lambda x: x[0], lambda x: x.mT])
 def test_a_view_of_an_inference_tensor_is_an_inference_tensor_without_history(make):
     with torch.inference_mode():

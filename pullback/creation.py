@@ -177,7 +177,7 @@ def legacy_tensor(cls: type[Any], *args: Any, **kwargs: Any) -> Tensor:
     elif len(args) == 1 and isinstance(args[0], Size):
         array = np.empty(tuple(args[0]), kind)
     elif len(args) == 1 and isinstance(args[0], Tensor):
-        array = args[0]._array
+        return args[0].as_subclass(cls)
     elif len(args) == 1 and hasattr(args[0], "untyped"):  # a storage: its memory, not a copy
         array = args[0].as_array(wanted)
     elif len(args) == 1:

@@ -130,3 +130,18 @@ def test_methods_are_told_from_functions():
         print(*[each is kept for each, kept in zip(seen, before)], torch.Tensor.unbind is torch.unbind)
     """
     assert output(code).split() == ["True", "True", "True", "False"]
+
+
+def test_gradients_for_a_subclass_are_of_the_subclass():
+    code = """
+        import pullback as torch
+        class Label(torch.Tensor): pass
+        w = torch.ones(3, requires_grad=True)
+        kept = Label(w * 2)  # the same memory and history
+        (kept * 3).sum().backward()
+        x = Label(torch.ones(2)).requires_grad_()
+        y = x * x
+        (g,) = torch.autograd.grad(y, x, torch.ones(2), create_graph=True)
+        print(w.grad.tolist() == [6.0] * 3, type(g).__name__, g.requires_grad, g.tolist())
+    """
+    assert output(code).split(maxsplit=3) == ["True", "Label", "True", "[2.0, 2.0]\n"]

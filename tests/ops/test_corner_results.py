@@ -213,6 +213,8 @@ t.linalg.lstsq(t.diag(t.tensor([2.0, 1.0])), t.ones(2), rcond=1.0, driver="gelss
 t.linalg.lstsq(t.tensor([[2.0, 0.0], [0.0, 0.0]]), t.ones(2), rcond=-1.0, driver="gelsd")[::2]
 t.linalg.lstsq(t.diag(t.tensor([2.0, 1.0])), t.ones(2), rcond=0.5, driver="gelsd")[::2]
 t._segment_reduce(x.flatten(), "max", lengths=t.tensor([1, 2, 3, 0]), initial=3)
+t.Tensor(x.requires_grad_() * 2).requires_grad
+(lambda base, alias: (alias.add_(1), base, base._version, alias._version)[1:])(*(lambda b: (b, t.Tensor(b)))(t.ones(2)))
 t.einsum("ij->i", t.full((2, 3), 100, dtype=t.uint8))
 t.einsum("ij,j->i", t.full((2, 3), 100, dtype=t.int16), t.ones(3, dtype=t.int16))
 t.einsum("ij,k->ik", t.full((2, 3), 100, dtype=t.int8), t.ones(2, dtype=t.int8))

@@ -133,6 +133,11 @@ def tolist(self: Tensor) -> Any:
     return array.tolist() if array.dtype.kind != "V" else array.astype(np.float32).tolist()
 
 
+def astype(self: Tensor, dtype: Any, copy: bool = True) -> np.ndarray:
+    """The elements as an array of a NumPy dtype: programs ask it of what NumPy's functions return, here a tensor."""
+    return self.numpy().astype(dtype, copy=copy)
+
+
 def _scalar(self: Tensor, kind: Callable) -> Any:
     if self._array.size != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
@@ -354,7 +359,7 @@ _OTHER_PLACES = "is_cuda is_mps is_xpu is_mtia is_ipu is_xla is_vulkan is_maia i
 _OTHER_KINDS = "is_sparse is_sparse_csr is_quantized is_nested"
 PROTOCOL: dict[str, Any] = {
     "size": SizeAttribute(element_count), "numel": numel, "nelement": numel, "stride": stride, "storage_offset": storage_offset,
-    "is_contiguous": is_contiguous, "item": item, "tolist": tolist, "type": type_,
+    "is_contiguous": is_contiguous, "item": item, "tolist": tolist, "astype": astype, "type": type_,
     "dim": lambda self: self._array.ndim, "ndimension": lambda self: self._array.ndim,
     "element_size": lambda self: self._array.dtype.itemsize,
     "data_ptr": lambda self: address(self.memory()) if self._array.size else 0,

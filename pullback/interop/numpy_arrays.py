@@ -54,7 +54,8 @@ def _column_stack(tup: Any) -> Tensor:
 
 @implements(np.append)
 def _append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
-    return FUNCTIONS[np.concatenate]([_tensor(arr), _tensor(values)], axis)
+    both = [value if isinstance(value, Tensor) else _tensor(np.asarray(value)) for value in (arr, values)]
+    return FUNCTIONS[np.concatenate](both, axis)
 
 
 @implements(np.block)

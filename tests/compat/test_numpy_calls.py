@@ -73,6 +73,7 @@ CALLS = {
     "round": (lambda x: np.round(x, 1), V),
     "concatenate": (lambda x: np.concatenate([x, np.ones(2)]), V),
     "stack": (lambda x: np.stack([x, x]), V),
+    "append a number": (lambda x: np.append(x, 3.0), V),
     "vstack": (lambda x: np.vstack([x, x]), V),
     "hstack": (lambda x: np.hstack([x, x]), A),
     "block": (lambda x: np.block([[x, x], [x, x]]), A),
@@ -151,3 +152,8 @@ def test_comparisons_look_at_values():
     x = torch.tensor(V, requires_grad=True)
     assert np.allclose(x, V) and np.isclose(x, V).all() and np.array_equal(x, V)
     np.testing.assert_allclose(x.detach(), V)
+
+
+def test_what_numpy_makes_of_tensors_converts_as_an_array_would():
+    found = np.concatenate([torch.tensor([1.7]), torch.tensor([2.2])]).astype(int)
+    assert type(found) is np.ndarray and found.dtype == np.int64 and found.tolist() == [1, 2]

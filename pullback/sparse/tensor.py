@@ -256,6 +256,96 @@ def _transposed(x: SparseTensor, dim0: int, dim1: int) -> Any:
     return make(x._places[order], x._entries, [x.shape[place] for place in order], False)
 
 
+# --- shapes ---
+
+
+def _is_plain(x: Any) -> bool:
+    return isinstance(x, SparseTensor) and not x.dense_dim() and x.dim() > 0
+
+
+@_form("permute")
+def _permuted(x: SparseTensor, *dims: Any) -> Any:
+    order = [dim % x.dim() for dim in (dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims)]
+    if not _is_plain(x):
+        return x.to_dense().permute(order)
+    return make(x._places[order], x._entries, [x.shape[dim] for dim in order])
+
+
+@_form("unsqueeze")
+def _unsqueezed(x: SparseTensor, dim: int) -> Any:
+    if not _is_plain(x):
+        return x.to_dense().unsqueeze(dim)
+    dim %= x.dim() + 1
+    row = FUNCTIONS["zeros_like"](x._places[:1])
+    places = FUNCTIONS["cat"]([x._places[:dim], row, x._places[dim:]])
+    return make(places, x._entries, (*x.shape[:dim], 1, *x.shape[dim:]), x._ordered)
+
+
+@_form("cat", "concat", "concatenate")
+def _joined(tensors: Any, dim: int = 0) -> Any:
+    if not all(map(_is_plain, tensors)):
+        return FUNCTIONS["cat"](_dense(list(tensors)), dim)
+    dim %= tensors[0].dim()
+    shapes = [(*x.shape[:dim], *x.shape[dim + 1 :]) for x in tensors]
+    if any(shape != shapes[0] for shape in shapes):
+        raise RuntimeError(f"All tensors must have the same shape, except along dim {dim}: {[tuple(x.shape) for x in tensors]}")
+    places, length = [], 0
+    for x in tensors:
+        shift = FUNCTIONS["zeros"](x.dim(), 1).long()
+        shift[dim] = length
+        places.append(x._places + shift)
+        length += x.shape[dim]
+    shape = (*tensors[0].shape[:dim], length, *tensors[0].shape[dim + 1 :])
+    return make(FUNCTIONS["cat"](places, 1), FUNCTIONS["cat"]([x._entries for x in tensors]), shape)
+
+
+@_form("stack")
+def _stacked(tensors: Any, dim: int = 0) -> Any:
+    if not all(map(_is_plain, tensors)):
+        return FUNCTIONS["stack"](_dense(list(tensors)), dim)
+    return _joined([_unsqueezed(x, dim) for x in tensors], dim)
+
+
+@_form("index_select")
+def _chosen(x: SparseTensor, dim: int, index: Any) -> Any:
+    """Every entry is repeated for each time that its place is chosen."""
+    if not _is_plain(x):
+        return x.to_dense().index_select(dim, index)
+    dim %= x.dim()
+    own, wanted = x._places._array[dim], np.atleast_1d(index._array) % max(x.shape[dim], 1)
+    order = np.argsort(wanted, kind="stable")
+    first, last = (np.searchsorted(wanted[order], own, side) for side in ("left", "right"))
+    times = last - first
+    entry = FUNCTIONS["tensor"](np.repeat(np.arange(own.size), times))
+    within = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+    places = x._places.index_select(1, entry)
+    places[dim] = FUNCTIONS["tensor"](order[np.repeat(first, times) + within])
+    shape = (*x.shape[:dim], wanted.size, *x.shape[dim + 1 :])
+    return make(places, x._entries.index_select(0, entry), shape)
+
+
+@_form("narrow_copy")
+def _narrowed(x: SparseTensor, dim: int, start: int, length: int) -> Any:
+    return _chosen(x, dim, FUNCTIONS["arange"](start, start + length))
+
+
+@_form("select")
+def _selected(x: SparseTensor, dim: int, index: int) -> Any:
+    if not _is_plain(x) or x.dim() < 2:
+        return x.to_dense().select(dim, index)
+    dim, size = dim % x.dim(), x.shape[dim]
+    if not -size <= index < size:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(x.shape)} at dimension {dim}")
+    one = _chosen(x, dim, FUNCTIONS["tensor"]([index % size]))
+    kept = [row for row in range(x.dim()) if row != dim]
+    return make(one._places[kept], one._entries, [x.shape[row] for row in kept])
+
+
+@_form("__getitem__")
+def _item(x: SparseTensor, index: Any) -> Any:
+    return _selected(x, 0, index) if type(index) is int else x.to_dense()[_dense(index)]
+
+
 @_form("mul", "multiply", "__mul__")
 def _times(a: Any, b: Any) -> Any:
     if not isinstance(a, SparseTensor):

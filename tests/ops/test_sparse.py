@@ -122,3 +122,35 @@ def test_the_data_of_a_dense_tensor_stays_dense():
     for t in (torch, pullback):
         with pytest.raises(RuntimeError, match="incompatible tensor type"):
             t.zeros(2, 3).data = matrix(t)[0]
+
+
+SHAPES = {
+    "permute": lambda t, x, y: x.permute(1, 0), "unsqueeze": lambda t, x, y: x.unsqueeze(-1),
+    "cat": lambda t, x, y: t.cat([x, y]), "cat columns": lambda t, x, y: t.cat((x, y, x), -1),
+    "cat transposed": lambda t, x, y: t.cat([x, y]).transpose(0, 1), "stack": lambda t, x, y: t.stack([x, y], 1),
+    "rows": lambda t, x, y: x.index_select(0, t.tensor([2, 0, 2])),
+    "columns": lambda t, x, y: t.index_select(y, 1, t.tensor([3, 1, 1, 0])),
+    "none": lambda t, x, y: x.index_select(0, t.tensor([], dtype=t.long)),
+    "narrow_copy": lambda t, x, y: y.narrow_copy(1, 1, 2), "item": lambda t, x, y: x[-1],
+    "select": lambda t, x, y: y.select(1, 1), "item of item": lambda t, x, y: x[0][1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_are_changed_sparsely(name):
+
+    def results(t):
+        twice = t.sparse_coo_tensor(t.tensor([[0, 0, 2], [1, 1, 3]]), t.tensor([1.0, 2.0, 4.0]), (3, 4))
+        other = t.tensor([[0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 0.0, 0.0], [3.0, 0.0, 5.0, 0.0]]).to_sparse()
+        result = SHAPES[name](t, twice, other)
+        return str(result.layout), tuple(result.shape), (result.to_dense() if result.is_sparse else result).tolist()
+
+    assert results(pullback) == results(torch)
+
+
+def test_chosen_entries_get_gradients():
+    values = pullback.tensor([1.0, 2.0, 4.0], requires_grad=True)
+    x = pullback.sparse_coo_tensor(pullback.tensor([[0, 0, 2], [1, 1, 3]]), values, (3, 4))
+    chosen = pullback.cat([x, x * 2]).index_select(1, pullback.tensor([1, 1, 3]))
+    chosen.to_dense().square().sum().backward()
+    assert values.grad.tolist() == [60.0, 60.0, 40.0]

@@ -34,6 +34,12 @@ def test_every_example_is_compared():
     assert {name for name in told if not name.startswith("founding_")} == set(compare.QUICK)
 
 
+def test_the_page_lists_every_example():
+    page = (EXAMPLES / "README.md").read_text("utf-8")
+    assert [path.name for path in EXAMPLES.rglob("*.py") if f"{path.relative_to(EXAMPLES).as_posix()}`" not in page
+            and path.name != "compare.py"] == []  # fmt: skip
+
+
 @pytest.mark.parametrize("name", compare.QUICK)
 def test_the_example_prints_what_torch_prints(name, ours, theirs):
     assert ours[name].strip()

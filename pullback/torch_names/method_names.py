@@ -6,7 +6,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 _FOREACH = "_foreach_"
@@ -24,28 +24,68 @@ def find(name: str) -> Callable[..., Any] | None:
 
 def _for_each(name: str) -> Callable[..., Any] | None:
     """A function made from the tensor method it repeats; None if there is no such method."""
-    from ..tensor import Tensor
-
     method = name.removeprefix(_FOREACH)
-    method_of: Any = getattr(Tensor, {"maximum_": "clamp_min_", "minimum_": "clamp_max_"}.get(method, method), None)
-    if method.rstrip("_") == "norm":  # the norms of vectors, however they are shaped
-        from ..linalg import vector_norm as method_of
+    method_of = _repeated(method)
     if method_of is None:
         return None
 
     def function(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if method == "pow" and not isinstance(self, (list, tuple)):  # a number to the power of each tensor
+            return tuple(self**exponent for exponent in args[0])
         if method.startswith("addc") and len(args) == 3:
             kwargs, args = {**kwargs, "value": args[2]}, args[:2]
-        results = []
-        for index, tensor in enumerate(self):
-            given = {key: _nth(value, index) for key, value in kwargs.items()}
-            results.append(method_of(tensor, *(_nth(value, index) for value in args), **given))
-        return self if method.endswith("_") else results
+        count = len(self)
+        if not count:
+            raise RuntimeError("Tensor list must have at least one tensor.")
+        each = [_spread(value, count) for value in args]
+        named = {key: _spread(value, count, packed=key == "value") for key, value in kwargs.items()}
+        results = [
+            method_of(tensor, *[values[index] for values in each], **{key: named[key][index] for key in named})
+            for index, tensor in enumerate(self)
+        ]
+        return self if method.endswith("_") else tuple(results)
 
     function.__name__ = name
     function.__doc__ = f"`{method}` of every tensor in a list."
     return function
 
 
-def _nth(value: Any, index: int) -> Any:
-    return value[index] if isinstance(value, (list, tuple)) else value
+def _repeated(method: str) -> Any:
+    """What is done to each tensor: mostly its method of that name."""
+    from ..tensor import Tensor
+
+    if method == "norm":  # the norms of vectors, however they are shaped
+        from ..linalg import vector_norm
+
+        return vector_norm
+    if method == "powsum":
+        return lambda tensor, ord=2: tensor.abs().pow(ord).sum()
+    if method in ("maximum", "minimum"):  # which take numbers here
+        from .. import creation
+
+        def bounded(tensor: Tensor, other: Any) -> Tensor:
+            return getattr(tensor, method)(other if isinstance(other, Tensor) else creation.tensor(other))
+
+        return bounded
+    return getattr(Tensor, {"maximum_": "clamp_min_", "minimum_": "clamp_max_"}.get(method, method), None)
+
+
+def _spread(value: Any, count: int, packed: bool = False) -> Sequence[Any]:
+    """A value for each of `count` tensors: from a list, from a tensor of numbers (`packed`), or the same for all."""
+    from ..tensor import Tensor
+
+    if packed and isinstance(value, Tensor):
+        if value.dim() != 1:
+            raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {value.dim()} instead.")
+        if len(value) != count:
+            raise RuntimeError(
+                f"Expected length of scalars to match input of length {count} but got {len(value)} instead."
+            )
+        return value.tolist()
+    if not isinstance(value, (list, tuple)):
+        return [value] * count
+    if len(value) != count:
+        if value and isinstance(value[0], Tensor):
+            raise RuntimeError(f"Tensor lists must have the same number of tensors, got {count} and {len(value)}")
+        raise RuntimeError("Tensor list must have same number of elements as scalar list.")
+    return value

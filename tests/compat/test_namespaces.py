@@ -255,6 +255,21 @@ FOREACH = {
     "_foreach_norm": lambda t, x: t._foreach_norm(x),
     "_foreach_sub": lambda t, x: t._foreach_sub(x, [1.0, 2.0]),
     "_foreach_zero_": lambda t, x: t._foreach_zero_(x),
+    "_foreach_pow": lambda t, x: t._foreach_pow(2.0, x),
+    "_foreach_powsum": lambda t, x: t._foreach_powsum(x, 3),
+    "_foreach_maximum, number": lambda t, x: t._foreach_maximum(x, 2.5),
+    "_foreach_maximum, numbers": lambda t, x: t._foreach_maximum(x, [1.5, 4.5]),
+    "_foreach_minimum": lambda t, x: t._foreach_minimum(x, [t.full((2,), 1.5), t.full((3,), 4.5)]),
+    "_foreach_minimum_": lambda t, x: t._foreach_minimum_(x, [1.5, 4.5]),
+    "_foreach_addcmul": lambda t, x: t._foreach_addcmul(x, x, x, t.tensor([0.5, 2.0])),
+}
+FOREACH_REFUSED = {
+    "tensors": lambda t, x: t._foreach_add(x, x[:1]),
+    "numbers": lambda t, x: t._foreach_mul_(x, [1.0]),
+    "nothing": lambda t, x: t._foreach_sub(x, []),
+    "no tensors": lambda t, x: t._foreach_exp([]),
+    "packed numbers": lambda t, x: t._foreach_addcmul(x, x, x, t.tensor([1.0])),
+    "a packed number": lambda t, x: t._foreach_addcdiv_(x, x, x, t.tensor(1.0)),
 }
 
 
@@ -263,12 +278,31 @@ def test_functions_of_lists(name):
     def seen(t):
         x = [t.tensor([1.0, 2.0]), t.tensor([3.0, 4.0, 5.0])]
         result = FOREACH[name](t, x)
-        return [v.tolist() for v in x], None if result is None else [v.tolist() for v in result]
+        return [v.tolist() for v in x], None if result is None else [v.tolist() for v in result], type(result)
 
     ours, theirs = seen(pullback), seen(torch)
     for a, b in zip([*ours[0], *(ours[1] or [])], [*theirs[0], *(theirs[1] or [])], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6)
-    assert (ours[1] is None) == (theirs[1] is None)
+    assert ours[2] is theirs[2] or theirs[2] is type(None)
+
+
+@pytest.mark.parametrize("name", FOREACH_REFUSED)
+def test_lists_that_do_not_fit_together(name):
+    words = []
+    for t in (torch, pullback):
+        with pytest.raises(RuntimeError) as refusal:
+            FOREACH_REFUSED[name](t, [t.ones(2), t.ones(3)])
+        words.append(str(refusal.value))
+    assert words[0] == words[1]
+
+
+def test_ties_in_a_list_share_the_gradient():
+    for t in (torch, pullback):
+        for bound in (t.ones(2), 1.0):
+            x = t.ones(2, requires_grad=True)
+            (result,) = t._foreach_maximum([x], [bound])
+            result.sum().backward()
+            assert x.grad.tolist() == [0.5, 0.5]
 
 
 def test_legacy_types_keep_every_digit_of_numbers():

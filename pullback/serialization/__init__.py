@@ -147,7 +147,7 @@ def _load_open(
         )
     source = MappedSource(file, maps_are_shared()) if is_mapped else Source(file)
     if weights_only:
-        return Loader(source, map_location).load()
+        return Loader(source, map_location, arguments.get("encoding", "utf-8")).load()
     if pickle_module is None:
         import pickle as pickle_module
     from .general import GeneralLoader

@@ -62,8 +62,10 @@ class Interpreter:
         resolver: Resolver,
         storage: Callable[[tuple[Any, ...]], Any],
         position: int = 0,
+        encoding: str = "utf-8",
     ) -> None:
         self.data: bytes = data
+        self.encoding: str = encoding
         self.position: int = position
         self.resolver: Resolver = resolver
         self.storage: Callable[[tuple[Any, ...]], Any] = storage
@@ -99,6 +101,10 @@ class Interpreter:
             raise CheckpointError("The pickle in the checkpoint is malformed: it leaves values behind on the stack.")
         _check_depth(self.stack[0])
         return self.stack[0]
+
+    def old_text(self, data: bytes) -> Any:
+        """A string of Python 2, which did not tell text from bytes."""
+        return data if self.encoding == "bytes" else data.decode(self.encoding)
 
     def take(self, length: int) -> bytes:
         """The next `length` bytes of the program."""
@@ -195,22 +201,19 @@ def _numeric(code: bytes, layout: str) -> None:
     _OPCODES[code[0]] = lambda machine: machine.stack.append(machine.number(layout))
 
 
-def _sized(code: bytes, layout: str, convert: Callable[[bytes], Any]) -> None:
+def _sized(code: bytes, layout: str, convert: Callable[[bytes], Any] | None) -> None:
     def push(machine: Interpreter) -> None:
         length = machine.number(layout)
         if length < 0:
             raise CheckpointError("The pickle in the checkpoint is malformed: a length is negative.")
-        machine.stack.append(convert(machine.take(length)))
+        data = machine.take(length)
+        machine.stack.append(machine.old_text(data) if convert is None else convert(data))
 
     _OPCODES[code[0]] = push
 
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
-
-
-def _python2_text(data: bytes) -> str:
-    return data.decode("utf-8")
 
 
 def _integer(data: bytes) -> int:
@@ -233,8 +236,8 @@ _sized(b"\x8b", "<i", _integer)
 _sized(b"X", "<I", _text)
 _sized(b"\x8c", "<B", _text)
 _sized(b"\x8d", "<Q", _text)
-_sized(b"U", "<B", _python2_text)
-_sized(b"T", "<i", _python2_text)
+_sized(b"U", "<B", None)
+_sized(b"T", "<i", None)
 _sized(b"C", "<B", bytes)
 _sized(b"B", "<I", bytes)
 _sized(b"\x8e", "<Q", bytes)
@@ -377,7 +380,7 @@ def _stack_global(machine: Interpreter) -> None:
 @_opcode(b"Q")
 def _persistent(machine: Interpreter) -> None:
     identifier = machine.stack.pop()
-    if type(identifier) is not tuple or not identifier or identifier[0] != "storage":
+    if type(identifier) is not tuple or not identifier or identifier[0] not in ("storage", b"storage"):
         raise CheckpointError("Only persistent_load of storage is allowed; the pickle in the checkpoint is malformed.")
     machine.stack.append(machine.storage(identifier))
 

@@ -29,8 +29,9 @@ Place = Callable[[np.ndarray, str], Any]
 class Loader:
     """One load: where storages come from and where they go. `unpickle` is replaced for trusted files."""
 
-    def __init__(self, source: Source, map_location: Any) -> None:
+    def __init__(self, source: Source, map_location: Any, encoding: str = "utf-8") -> None:
         self.source: Source = source
+        self.encoding: str = encoding  # of text that Python 2 wrote
         self.place: Any = location_mapper(map_location)
         self.storages: dict[str, Storage] = {}
         self.shown: dict[str, Any] = {}  # the same storages, as programs see them
@@ -58,7 +59,7 @@ class Loader:
 
     def unpickle(self, data: bytes, position: int, storage: Callable[[tuple[Any, ...]], Any]) -> tuple[Any, int]:
         """The object pickled at `position`, and the position behind it."""
-        interpreter = Interpreter(data, Resolver(), storage, position)
+        interpreter = Interpreter(data, Resolver(), storage, position, self.encoding)
         try:
             return interpreter.run(), interpreter.position
         except CheckpointError as error:
@@ -119,7 +120,7 @@ class Loader:
 
         def storage(identifier: tuple[Any, ...]) -> Any:
             nonlocal budget
-            if identifier[:1] == ("module",) and len(identifier) == 4:  # a class of layers, with its source
+            if len(identifier) == 4 and _plain_text(identifier[0]) == "module":  # a class of layers, with its source
                 return identifier[1]
             kind, key, location, count = _storage_fields(identifier, 6)
             if identifier[5] is not None:
@@ -139,7 +140,8 @@ class Loader:
         return result
 
     def _fill_legacy(self, data: bytes, position: int, keys: Any) -> None:
-        if type(keys) is not list or sorted(map(str, keys)) != sorted(self.storages):
+        keys = [_plain_text(key) for key in keys] if type(keys) is list else ()
+        if sorted(map(str, keys)) != sorted(self.storages):
             raise CheckpointError("The checkpoint is damaged: its list of storages does not match its tensors.")
         is_big = self.is_swapped == (sys.byteorder == "little")
         for key in keys:
@@ -167,10 +169,15 @@ def _no_storage(identifier: tuple[Any, ...]) -> Any:
 def _storage_fields(identifier: tuple[Any, ...], length: int) -> tuple[StorageType, str, str, int]:
     if len(identifier) != length:
         raise CheckpointError("The checkpoint is malformed: a storage is described by the wrong number of values.")
-    kind, key, location, count = identifier[1:5]
+    kind, key, location, count = map(_plain_text, identifier[1:5])
     if type(kind) is not StorageType or type(key) is not str or type(location) is not str or type(count) is not int:
         raise CheckpointError("The checkpoint is malformed, or holds a kind of storage that is not supported.")
     return kind, key, location, count
+
+
+def _plain_text(value: Any) -> Any:
+    """Text, where a file of Python 2 is read as bytes."""
+    return value.decode("ascii", "replace") if type(value) is bytes else value
 
 
 def _byte_count(kind: StorageType, count: int) -> int:

@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -230,3 +231,24 @@ def test_pickles_that_torch_made_without_save():
             value.tolist(), str(value.dtype), value.requires_grad
         ), name  # fmt: skip
         assert name in ("conjugate", "negative") or mine.stride() == value.stride()
+
+
+@pytest.mark.filterwarnings("ignore:pickle_load_args")
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin1", "bytes"])
+def test_files_of_python_2(encoding, weights_only):
+    """Its strings were bytes, those that name storages too; `encoding` says what to make of them, as in torch."""
+    torch = pytest.importorskip("torch")
+
+    def as_python_2(match):
+        text = match[1]
+        return b"U" + bytes((len(text),)) + text
+
+    word, file = "żó", io.BytesIO()
+    torch.save([word, torch.arange(2.0)], file, _use_new_zipfile_serialization=False)
+    content = re.sub(rb"X.\0\0\0((?:storage|cpu|\d+|" + word.encode() + rb"))", as_python_2, file.getvalue())
+    assert content.count(b"U") >= 4
+    text = word.encode() if encoding == "bytes" else word.encode().decode(encoding)
+    for library in (torch, pullback):
+        loaded = library.load(io.BytesIO(content), weights_only=weights_only, encoding=encoding)
+        assert loaded[0] == text and loaded[1].tolist() == [0, 1], library

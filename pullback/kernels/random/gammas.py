@@ -92,7 +92,7 @@ def _few_gammas(generator: Generator, shapes: np.ndarray, scalar: type[np.floati
             (x,), bases = stream.draw_in_turn(0, 1)
             stream.finish()
             y = 1.0 + c * x
-            values.append((math.pow(*bases, float(one / shape)) if raised else 1.0) * d * (y * y * y))
+            values.append((math.pow(bases[0], float(one / shape)) if raised else 1.0) * d * (y * y * y))
     return values
 
 

@@ -95,7 +95,7 @@ def folded_pullback(
         return None
     size = next(len(value) for value, flag in zip(values, flags) if flag)
     axes = (1, 0, 0, 1, 0, 0)  # of outputs and the last states, of inputs and the first states
-    states = [
+    states: list[Any] = [
         None if value is None else _folded(value, flag, size, axis) for value, flag, axis in zip(values, flags, axes)
     ]
     steps = len(states[3])

@@ -151,7 +151,8 @@ class Layer:
         """All gradients, when the steps are done."""
         into, through = self.into_gates, self.into_inputs
         for_input = np.dot(through, self.weight_ih).reshape(self.shape) if needs[0] else None
-        inputs, before, product = self.inputs, self.before, np.dot
+        inputs, before = self.inputs, self.before
+        product: Any = np.dot
         if self.samples > 1:
             same, product = into is through, np.matmul
             through, inputs, before = map(self.apart, (through, inputs, before))

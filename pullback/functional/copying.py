@@ -47,6 +47,18 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             return to_dtype(input, args[0])
         if kind is device_type and args[0] is cpu or kind is str and args[0] == "cpu":
             return input
+    dtype, place, copy = _wanted_by(args, kwargs)
+    if place is meta:
+        from ..nn.meta import outlined
+
+        return outlined(input._array).to(input.dtype if dtype is None else dtype)
+    if dtype is None:
+        return apply_unary(ops.clone, input) if copy else input
+    return to_dtype(input, dtype, copy)
+
+
+def _wanted_by(args: tuple, kwargs: dict) -> tuple[dtype_type | None, Any, bool]:
+    """Dtype, place and whether to copy, from the arguments of `to` in any of its forms."""
     dtype = kwargs.get("dtype")
     if type(dtype) is type:
         args, dtype = (*args, dtype), None
@@ -70,13 +82,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
                 "to() received an invalid combination of arguments - got "
                 f"({', '.join(type(a).__name__ for a in args)}). Pass a dtype, a device, or a tensor."
             )
-    if place is meta:
-        from ..nn.meta import outlined
-
-        return outlined(input._array).to(input.dtype if dtype is None else dtype)
-    if dtype is None:
-        return apply_unary(ops.clone, input) if copy else input
-    return to_dtype(input, dtype, copy)
+    return dtype, place, copy
 
 
 def _cast_method(name: str, dtype: dtype_type) -> Any:

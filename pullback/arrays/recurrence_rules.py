@@ -63,7 +63,7 @@ def _gates_of(mode: str) -> tuple[int, int, int]:
 
 def folded(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """All steps of a layer."""
-    if any(flags[3:]):
+    if any(flags[3:]) or not size:
         return example_by_example(op, values, flags, params, size)
     states = [
         None if value is None else _folded(value, flag, size, axis)
@@ -94,6 +94,8 @@ def folded_pullback(
     if any(flags[6:11]) or values[10] is not None or params["sizes"] is not None:
         return None
     size = next(len(value) for value, flag in zip(values, flags) if flag)
+    if not size:
+        return None
     axes = (1, 0, 0, 1, 0, 0)  # of outputs and the last states, of inputs and the first states
     states: list[Any] = [
         None if value is None else _folded(value, flag, size, axis) for value, flag, axis in zip(values, flags, axes)

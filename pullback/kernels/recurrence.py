@@ -25,7 +25,7 @@ class Layer:
     gates: int = 1
     sigmoids: int = 0  # so many gates are sigmoids, and come first in memory
     keeps_more: bool = False  # whether backward needs more than gates and outputs
-    samples: int = 1  # sequences come in so many groups, of which each wants gradients of the weights of its own
+    samples: int | None = None  # sequences come in so many groups, of which each wants a gradient of the weights
 
     def __init__(
         self, x: np.ndarray, hidden: np.ndarray, cell: Any, weight_ih: np.ndarray, weight_hh: np.ndarray, bias_ih: Any,
@@ -153,10 +153,10 @@ class Layer:
         for_input = np.dot(through, self.weight_ih).reshape(self.shape) if needs[0] else None
         inputs, before = self.inputs, self.before
         product: Any = np.dot
-        if self.samples > 1:
+        if self.samples is not None:
             same, product = into is through, np.matmul
-            through, inputs, before = map(self.apart, (through, inputs, before))
-            into = through if same else self.apart(into)
+            through, inputs, before = (self.apart(rows, self.samples) for rows in (through, inputs, before))
+            into = through if same else self.apart(into, self.samples)
         for_bias = np.add.reduce(through, axis=-2) if needs[5] or needs[6] else None
         for_other = for_bias
         if for_bias is not None:
@@ -171,10 +171,11 @@ class Layer:
             for_other,
         )
 
-    def apart(self, rows: np.ndarray) -> np.ndarray:
+    def apart(self, rows: np.ndarray, samples: int) -> np.ndarray:
         """The rows of each sample."""
-        parts = rows.reshape(self.shape[0], self.samples, -1, rows.shape[1]).swapaxes(0, 1)
-        return parts.reshape(self.samples, -1, rows.shape[1])
+        steps, sequences = self.shape[:2]
+        parts = rows.reshape(steps, samples, sequences // samples, rows.shape[1]).swapaxes(0, 1)
+        return parts.reshape(samples, steps * (sequences // samples), rows.shape[1])
 
 
 class TanhLayer(Layer):
@@ -373,7 +374,7 @@ def forward(*arrays: Any, mode: str, sizes: Any, reverse: bool) -> tuple[Any, ..
 @quiet
 def backward(
     cotangents: tuple[Any, ...], arrays: tuple[Any, ...], saved: tuple[Any, ...], *, mode: str, sizes: Any, reverse: bool,
-    needs: tuple[bool, ...], samples: int = 1
+    needs: tuple[bool, ...], samples: int | None = None
 ) -> tuple[Any, ...]:  # fmt: skip
     """Gradients of the arrays that `forward` was given; those of the weights for each of several samples, if asked to."""
     layer = LAYERS[mode](*arrays, sizes=sizes, reverse=reverse)

@@ -88,6 +88,17 @@ def test_gradients_of_the_weights_for_each_sample(name, no_loops):
 
 
 @pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+def test_one_sample(name):
+    layer, x = made(name, {}), numbers(STEPS, FEATURES)
+    params = {key: value.detach() for key, value in layer.named_parameters()}
+    slope = grad(lambda params, x: loss(functional_call(layer, params, (x,))))
+    compare(vmap(slope, (None, 0))(params, x[None]), [part[None] for part in leaves_of(slope(params, x))])
+    fixed = layer.requires_grad_(False)
+    last = jacrev(lambda x: fixed(x)[0][-1, :1])(x)
+    np.testing.assert_allclose(last[0], grad(lambda x: fixed(x)[0][-1, 0])(x), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
 def test_an_ensemble(name, no_loops):
     layers = [made(name, {}, seed) for seed in range(COUNT)]
     params, _ = stack_module_state(layers)

@@ -406,3 +406,43 @@ def test_complex_modules_come_with_a_warning():
         with pytest.warns(UserWarning, match="Complex modules are a new feature"):
             module = library.nn.Linear(2, 2).to(library.complex64)
         assert module.weight.dtype is library.complex64
+
+
+class Forwarding(pullback.nn.Module):
+    """Asks another object for what it does not have."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = pullback.nn.Linear(2, 3)
+        self.register_buffer("count", pullback.zeros(1))
+
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("inner"), name)
+
+
+def test_registered_names_are_found_in_the_registries():
+    module, other = Forwarding(), Forwarding()
+    assert module.inner is module._modules["inner"] and module.count is module._buffers["count"]
+    assert module.weight is module.inner.weight and module.out_features == 3  # neither is its own
+    replaced = module._modules["inner"] = pullback.nn.Identity()
+    assert module.inner is replaced and other.inner is not replaced
+    del module.inner
+    with pytest.raises(AttributeError):
+        module.inner  # noqa: B018
+    module.inner = "a string"  # an attribute like any other
+    assert module.inner == "a string" and isinstance(other.inner, pullback.nn.Linear)
+
+
+def test_classes_do_not_have_what_their_modules_register():
+    pullback.nn.Linear(2, 3), Forwarding()
+    assert not hasattr(pullback.nn.Linear, "weight") and not hasattr(Forwarding, "inner")
+
+    class Doubled(pullback.nn.Linear):
+        """What parametrizations make: a class of its own whose `weight` is computed."""
+
+    layer = Doubled(2, 3)
+    Doubled.weight = property(lambda self: self._parameters["weight"] * 2)
+    assert pullback.equal(layer.weight, layer._parameters["weight"] * 2)

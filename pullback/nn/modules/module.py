@@ -56,6 +56,41 @@ _global_module_registration_hooks = HookDict()
 _global_is_full_backward_hook: bool | None = None
 
 
+class Registered:
+    """What a class has under a name that its modules register: it looks in their registries.
+
+    Python asks `__getattr__` only after it has made an error of not finding a name, which takes four times as long.
+    Attributes of the module itself come first, and a name that is not registered goes to `__getattr__` as ever.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name: str = name
+
+    def __get__(self, module: Any, owner: Any = None) -> Any:
+        name = self.name
+        if module is not None and "_parameters" in module.__dict__:
+            registry = module._parameters
+            if name in registry:
+                return registry[name]
+            registry = module._modules
+            if name in registry:
+                return registry[name]
+            registry = module._buffers
+            if name in registry:
+                return registry[name]
+        raise AttributeError(f"type object '{owner.__name__}' has no attribute '{name}'")
+
+
+def make_known(module: Module, name: str) -> None:
+    """Let the class of a module find what is registered under a name, unless it has something of that name."""
+    cls = type(module)
+    if name not in cls.__dict__ and cls is not Module and name.isidentifier():
+        if not any(name in base.__dict__ for base in cls.__mro__):
+            setattr(cls, name, Registered(name))
+
+
 class Module(HookMixin, StateDictMixin, TreeMixin):
     """A piece of a model: parameters, buffers and submodules set as attributes are found by name.
 
@@ -128,6 +163,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
             if _global_parameter_registration_hooks:
                 param = run_registration_hooks(_global_parameter_registration_hooks, self, name, param)
         self._parameters[name] = param
+        make_known(self, name)
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """Enter a tensor that is state but not a parameter; `persistent` ones are part of the state dict."""
@@ -138,6 +174,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
             raise TypeError(f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
                             "(torch Tensor or None required)")
         self._buffers[name] = run_registration_hooks(_global_buffer_registration_hooks, self, name, tensor)
+        make_known(self, name)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -149,6 +186,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
             raise TypeError(f"{_typename(module)} is not a Module subclass")
         self._check_name("module", name, self._modules)
         self._modules[name] = run_registration_hooks(_global_module_registration_hooks, self, name, module)
+        make_known(self, name)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """The same as `add_module`."""
@@ -194,6 +232,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
             modules = state["_modules"]
             self._forget(name, keep=modules)
             modules[name] = run_registration_hooks(_global_module_registration_hooks, self, name, value)
+            make_known(self, name)
         elif parameters is None:
             if isinstance(value, Buffer):
                 raise AttributeError("cannot assign buffer before Module.__init__() call")

@@ -1,6 +1,9 @@
 """Helpers of torch.testing._internal that test files of other projects import: they do what their names say."""
 
+import sys
+import types
 import unittest
+import warnings
 
 import numpy as np
 import pytest
@@ -203,3 +206,44 @@ def test_random_matrices_are_what_their_names_say(dtype):
     assert matrices.dtype is kind and matrices.shape == (2, 5, 3) and (values - 1).abs().max() < 0.1
     assert pullback.linalg.matrix_rank(common_utils.random_lowrank_matrix(2, 6, 4, 3, dtype=kind)).tolist() == [2] * 3
     assert pullback.linalg.matrix_rank(common_utils.random_square_matrix_of_rank(5, 3, dtype=kind)) == 3
+
+
+def test_texts_are_expected_from_files(tmp_path, monkeypatch):
+    class Texts(common_utils.TestCase):
+        def test_it(self):
+            self.assertExpected("two\nlines", "first")
+
+    Texts.__module__, Texts.__qualname__ = "texts", "Texts"
+    monkeypatch.setitem(sys.modules, "texts", types.SimpleNamespace(__file__=str(tmp_path / "texts.py")))
+    with pytest.raises(RuntimeError, match="No expect file exists"):
+        Texts("test_it").test_it()
+    (tmp_path / "expect").mkdir()
+    file = tmp_path / "expect" / "Texts.test_it-first.expect"
+    file.write_text("two\nlines")
+    Texts("test_it").test_it()
+    file.write_text("other lines")
+    with pytest.raises(AssertionError):
+        Texts("test_it").test_it()
+
+
+def test_programs_of_their_own_have_the_alias():
+    out, err = common_utils.TestCase.run_process_no_exception("import torch; print(torch.__name__, torch.ones(1).item())")
+    assert (out.split(), err) == ([b"torch", b"1.0"], b"")
+    assert "ValueError" in common_utils.TestCase.runWithPytorchAPIUsageStderr("raise ValueError")
+
+
+def test_alerts_about_algorithms():
+    def alerting():
+        words = "sums does not have a deterministic implementation, but you set"
+        if pullback.is_deterministic_algorithms_warn_only_enabled():
+            warnings.warn(words, UserWarning, stacklevel=2)
+        elif pullback.are_deterministic_algorithms_enabled():
+            raise RuntimeError(words)
+
+    case = common_utils.TestCase()
+    case.check_nondeterministic_alert(alerting, "sums")
+    case.check_nondeterministic_alert(lambda: None, "sums", should_alert=False)
+    with pytest.raises(AssertionError):
+        case.check_nondeterministic_alert(lambda: None, "sums")
+    with pytest.raises(RuntimeError):
+        case.check_nondeterministic_alert(alerting, "sums", should_alert=False)

@@ -10,6 +10,7 @@ import gc
 import os
 import random
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -17,6 +18,7 @@ import unittest.mock  # torch's own brings it along, and its test files use it
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, wraps
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -180,6 +182,15 @@ class TestCase(unittest.TestCase):
 
         super().assertEqual(str(actual).strip(), textwrap.dedent(expect).strip())
 
+    def assertExpected(self, s: str, subname: str | None = None) -> None:
+        """The text of a file next to that of the test: `expect/<class>.<test>[-<subname>].expect`."""
+        module = type(self).__module__
+        name = self.id().removeprefix(f"{module}.") + (f"-{subname}" if subname else "")
+        file = Path(str(sys.modules[module].__file__)).resolve().parent / "expect" / f"{name}.expect"
+        if not file.exists():
+            raise RuntimeError(f"No expect file exists at {file}. I got this output for {name}:\n\n{s}")
+        super().assertEqual(s, file.read_text())
+
     def assertExpectedRaisesInline(self, exc_type: Any, callable: Callable[..., Any], expect: str, *args: Any, **kw: Any) -> None:
         """An error with exactly this text."""
         with self.assertRaises(exc_type) as caught:
@@ -202,6 +213,29 @@ class TestCase(unittest.TestCase):
             warnings.simplefilter("always")
             callable()
         super().assertEqual([str(w.message) for w in caught], [], msg)
+
+    @staticmethod
+    def run_process_no_exception(code: str, env: Any = None) -> tuple[bytes, bytes]:
+        """What a program, run on its own, prints and complains about; `torch` is this library there too."""
+        start = [sys.executable, "-c", f"import pullback; pullback.install_as_torch()\n{code}"]
+        done = subprocess.run(start, capture_output=True, env=env, check=False)
+        return done.stdout, done.stderr
+
+    @staticmethod
+    def runWithPytorchAPIUsageStderr(code: str) -> str:
+        """What a program complains about."""
+        return TestCase.run_process_no_exception(code)[1].decode()
+
+    def check_nondeterministic_alert(self, fn: Callable[[], Any], caller_name: str, should_alert: bool = True) -> None:
+        """Where only deterministic algorithms are allowed, `fn` is refused, or warned about, or has one."""
+        words = f"{caller_name} does not have a deterministic implementation, but you set"
+        for warn_only in (False, True):
+            with DeterministicGuard(True, warn_only=warn_only), contextlib.ExitStack() as stack:
+                if should_alert and warn_only:
+                    stack.enter_context(self.assertWarnsRegex(UserWarning, words))
+                elif should_alert:
+                    stack.enter_context(self.assertRaisesRegex(RuntimeError, words))
+                fn()
 
     def assertAtenOp(self, *args: Any, **kwargs: Any) -> None:
         self.skipTest("there are no aten operations to record here")

@@ -63,6 +63,13 @@ def add_at(out: Any, places: tuple[Any, ...], values: Any) -> None:
     np.add.at(out.reshape(-1), flat.reshape(-1), values)
 
 
+def whole_rows(index: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """The numbers of the rows that `numbers[:, None].expand(-1, width)` stands for; None for other indices."""
+    if axis or index.ndim < 2 or index.shape[1:] != shape[1:] or any(index.strides[1:]) or not index.size:
+        return None
+    return index[(slice(None), *(0,) * (index.ndim - 1))]
+
+
 # --- gather: one index for each element ---
 
 
@@ -70,7 +77,8 @@ def _gather(x: Any, index: Any, axis: int) -> Any:
     if index.ndim and index.ndim == x.ndim:
         if index.size <= FEW and x.flags.c_contiguous:
             return x.take(flat_places(index, x.shape, axis))
-        return in_order(x[along_axis(index, axis)])
+        rows = whole_rows(index, x.shape, axis)
+        return in_order(x[along_axis(index, axis)]) if rows is None else x.take(rows, 0)
     return np.array(x.reshape(-1)[index.reshape(-1)].reshape(index.shape))  # numbers, or no indices at all
 
 
@@ -90,6 +98,8 @@ def _add_along(out: Any, index: Any, src: Any, axis: int) -> None:
         src = src[tuple(map(slice, index.shape))]
     if index.size <= FEW and src.dtype is out.dtype:
         np.add.at(out.reshape(-1), flat_places(index, out.shape, axis).reshape(-1), src.reshape(-1))
+    elif (rows := whole_rows(index, out.shape, axis)) is not None:
+        add_rows(out, rows, src)
     else:
         add_at(out, along_axis(index, axis), src)
 

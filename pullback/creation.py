@@ -37,7 +37,7 @@ def finish(
     if device is layout is None and not requires_grad and not defaults and not mode.inference:
         return wrap(array)
     if (device is not None or defaults) and _is_meta(device):
-        from .nn.meta import outlined
+        from .meta import outlined
 
         return outlined(array, requires_grad)
     if layout is not None:

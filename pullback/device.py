@@ -1,7 +1,7 @@
 """`device`: where a tensor lives. "cpu" today; "cuda" names the seam where a CuPy array would stand in for NumPy's.
 
 A device is only a label: the array inside a tensor decides what runs where, and rules reach it through NumPy's
-protocols. "meta" tensors have no elements (`nn/meta.py`); torch's other devices are refused with an error that says so.
+protocols. "meta" tensors have no elements (`meta.py`); torch's other devices are refused with an error that says so.
 """
 
 from __future__ import annotations

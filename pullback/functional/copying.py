@@ -49,7 +49,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             return input
     dtype, place, copy = _wanted_by(args, kwargs)
     if place is meta:
-        from ..nn.meta import outlined
+        from ..meta import outlined
 
         return outlined(input._array).to(input.dtype if dtype is None else dtype)
     if dtype is None:

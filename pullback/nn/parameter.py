@@ -21,7 +21,7 @@ class Parameter(Tensor):
         else:
             array = data.detach()._array
             if data.is_meta:
-                from .meta import MetaParameter
+                from ..meta import MetaParameter
 
                 return MetaParameter.__new__(MetaParameter, data, requires_grad)
         result = plain(object.__new__(cls))

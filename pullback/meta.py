@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..device import meta, place_of
-from ..dtypes import get_default_dtype
-from ..tensor import Tensor
-from ..torch_function import DisableTorchFunctionSubclass
-from .parameter import Parameter
+from .device import meta, place_of
+from .dtypes import get_default_dtype
+from .nn.parameter import Parameter
+from .tensor import Tensor
+from .torch_function import DisableTorchFunctionSubclass
 
 _NO_DATA = (
     "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when "
@@ -71,7 +71,7 @@ class MetaTensor(Tensor):
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Another dtype; no other device, for there is nothing to copy."""
-        from .modules.module import _parse_to
+        from .nn.modules.module import _parse_to
 
         kwargs.pop("copy", None)
         device, wanted, *_ = _parse_to(*args, **kwargs)
@@ -85,7 +85,7 @@ class MetaTensor(Tensor):
         return result
 
     def __repr__(self) -> str:
-        from ..printing import tensor_text
+        from .printing import tensor_text
 
         text = tensor_text(self._array, self.dtype.name, requires_grad=self._requires_grad, device="meta",
                            default_dtype_name=get_default_dtype().name)

@@ -33,6 +33,8 @@ def _cut(g: Any, needs: tuple, shapes: tuple, axis: int) -> list:
 
 def _stack(*arrays: Any, axis: int) -> Any:
     first = arrays[0]
+    if not axis:
+        return np.array(arrays, first.dtype)
     out = np.empty((*first.shape[:axis], len(arrays), *first.shape[axis:]), first.dtype)
     lead: tuple[Any, ...] = (slice(None),) * axis
     if len(arrays) <= 8:

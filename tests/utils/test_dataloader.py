@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import signal
 import time
@@ -349,3 +350,21 @@ def test_text_is_known_by_its_dtype():
         assert np_str_obj_array_pattern.search(array.dtype.str)
         assert default_convert(array) is array
     assert not np_str_obj_array_pattern.search(np.arange(3).dtype.str)
+
+
+@pytest.mark.parametrize("error", [ValueError("bad value"), KeyError("a key"), UnicodeDecodeError("utf8", b"", 0, 1, "why")])
+def test_exceptions_on_their_way_to_another_thread(error):
+    """`torch._utils.ExceptionWrapper`, which libraries that load data in threads import."""
+    torch = pytest.importorskip("torch")
+    from pullback.stand_ins._utils import ExceptionWrapper
+
+    seen = []
+    for wrapper in (ExceptionWrapper, torch._utils.ExceptionWrapper):
+        try:
+            raise error
+        except Exception:
+            carried = pickle.loads(pickle.dumps(wrapper(where="in a thread")))
+        with pytest.raises(Exception) as caught:
+            carried.reraise()
+        seen.append((type(caught.value), str(caught.value).splitlines()[0], carried.where))
+    assert seen[0] == seen[1]

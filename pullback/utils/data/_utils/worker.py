@@ -10,12 +10,12 @@ from __future__ import annotations
 import queue
 import random
 import threading
-import traceback
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import pullback
+from pullback.stand_ins._utils import ExceptionWrapper
 from pullback.utils.data._utils.fetch import IterableFetcher, MapFetcher
 
 
@@ -43,38 +43,6 @@ class EndOfStream:
 
 class NewEpoch:
     """Request to start over, for workers that are kept; also the answer to it."""
-
-
-class KeyErrorMessage(str):
-    """Text that a KeyError shows as it is, with its line breaks."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-class ExceptionWrapper:
-    """An exception on its way to another process: its type, and its traceback as text."""
-
-    def __init__(self, error: BaseException, where: str) -> None:
-        self.kind = type(error)
-        self.text = "".join(traceback.format_exception(error))
-        self.where: str = where
-
-    def reraise(self) -> None:
-        """Raise an exception of the same type that shows the original traceback."""
-        text = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.text}"
-        if self.kind is KeyError:
-            text = KeyErrorMessage(text)
-        try:
-            error = self.kind(text)
-        except Exception:
-            # Not every exception type can be made from one string.
-            error = RuntimeError(text)
-        try:
-            raise error
-        finally:
-            # The traceback holds this frame: without the name there is no cycle, and the iterator ends at once.
-            del error
 
 
 def make_fetcher(is_stream: bool, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> Any:
@@ -128,8 +96,8 @@ def worker_loop(
             if worker_init_fn is not None:
                 worker_init_fn(worker_id)
             fetcher = make_fetcher(*fetcher_arguments)
-        except Exception as error:
-            failure = ExceptionWrapper(error, where)
+        except Exception:
+            failure = ExceptionWrapper(where=where)
         while (request := inbox.get()) is not None:
             if isinstance(request, NewEpoch):
                 fetcher = make_fetcher(*fetcher_arguments)
@@ -158,10 +126,10 @@ def _listen(requests: Any, inbox: queue.SimpleQueue[Any]) -> None:
 def _answer(fetcher: Any, index: Any, where: str) -> Any:
     try:
         return fetcher.fetch(index)
-    except StopIteration as error:
-        return EndOfStream() if isinstance(fetcher, IterableFetcher) else ExceptionWrapper(error, where)
-    except Exception as error:
-        return ExceptionWrapper(error, where)
+    except StopIteration:
+        return EndOfStream() if isinstance(fetcher, IterableFetcher) else ExceptionWrapper(where=where)
+    except Exception:
+        return ExceptionWrapper(where=where)
 
 
 def _send(answers: Any, task: int, answer: Any, where: str) -> None:
@@ -169,11 +137,11 @@ def _send(answers: Any, task: int, answer: Any, where: str) -> None:
 
     try:
         data = ForkingPickler.dumps((task, answer))
-    except Exception as error:
+    except Exception:
         if isinstance(answer, ExceptionWrapper):
             # Its type is the only part that can refuse to be pickled.
-            answer.kind = RuntimeError
+            answer.exc_type = RuntimeError
         else:
-            answer = ExceptionWrapper(error, where)
+            answer = ExceptionWrapper(where=where)
         data = ForkingPickler.dumps((task, answer))
     answers.send_bytes(data)

@@ -197,11 +197,14 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
     return bool(np.all(_close(input, other, rtol, atol, equal_nan)))
 
 
+BOOL = np.dtype(bool)
 _KERNELS = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
 
 
 def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
     def operator(input: Any, other: Any) -> Any:
+        if isinstance(other, Tensor) and isinstance(input, Tensor) and input._array.dtype is other._array.dtype is BOOL:
+            return wrap(pair_by_pair(ufunc, input._array, other._array))
         values = _values(input, other)
         if values is None:
             return NotImplemented

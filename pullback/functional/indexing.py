@@ -191,7 +191,10 @@ def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:
         if array.ndim > region.ndim or array.shape != region.shape and array.ndim:
             array = drop_ones(wrap(array))._array
             _check_broadcast(array.shape, region.shape)
-        np.copyto(region, array, casting="unsafe")
+        if array.dtype is region.dtype:
+            region[...] = array
+        else:
+            np.copyto(region, array, casting="unsafe")
     views.bump(storage)
 
 

@@ -32,7 +32,7 @@ def _lookup(weight: Any, indices: Any, padding: int | None, by_frequency: bool) 
             f"index out of range in self: indices go from {indices.min()} to {indices.max()}, and the table has "
             f"{weight.shape[0]} rows"
         )
-    return weight.take(indices, axis=0) if indices.size else weight[indices]
+    return weight.take(indices, 0) if indices.size else weight[indices]
 
 
 def _collect(x: Any, indices: Any, size: int, padding: int | None, by_frequency: bool) -> Any:

@@ -173,12 +173,14 @@ def _pick_in_engine(
     g: Any, x_shape: tuple, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
 ) -> Any:
     """`_pick_transpose` without the zeros, where they are many."""
-    if math.prod(x_shape) >= MANY and plain(g, target, weight):
+    if not plain(g, target, weight):
+        return _pick_transpose(g, x_shape, target, weight, ignore_index, reduction, smoothing)
+    if math.prod(x_shape) >= MANY:
         target = np.asarray(target)
         if _is_simple(x_shape, g.dtype, target, weight, ignore_index, smoothing):
             values = -g / len(target) if reduction == "mean" else -g
             return Picked(np.broadcast_to(values, target.shape), _places(target, x_shape[1]), x_shape)
-    return _pick_transpose(g, x_shape, target, weight, ignore_index, reduction, smoothing)
+    return _place_classes(g, target, weight, x_shape, ignore_index, reduction, smoothing)
 
 
 def _place_transpose(

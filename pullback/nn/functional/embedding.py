@@ -18,7 +18,7 @@ from ._common import constant
 
 
 def _check_indices(indices: Tensor, function: str) -> None:
-    if indices._array.dtype.char != "l" and indices._array.dtype not in (np.int64, np.int32):
+    if indices._array.dtype not in (np.int64, np.int32):
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{indices.dtype.type_name}Tensor instead (while checking arguments for {function})"
@@ -57,8 +57,9 @@ def embedding(
         if padding_idx is not None:
             _positive_index(padding_idx, weight.shape[0])
         raise RuntimeError("'weight' must be 2-D")
-    padding = _positive_index(padding_idx, weight._array.shape[0])
-    _check_indices(input, "embedding")
+    padding = None if padding_idx is None else _positive_index(padding_idx, weight._array.shape[0])
+    if input._array.dtype.char != "l":
+        _check_indices(input, "embedding")
     if max_norm is not None:
         shorten_rows(weight, input._array, max_norm, norm_type)
     op = ops.lookup_rows if sparse and weight._node is None and not scale_grad_by_freq else ops.lookup

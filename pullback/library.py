@@ -21,7 +21,7 @@ from .utils._pytree import tree_leaves
 
 __all__ = [
     "CustomOpDef", "Library", "custom_op", "define", "impl", "impl_abstract", "infer_schema", "opcheck",
-    "register_autograd", "register_fake", "register_kernel", "register_vmap",
+    "register_autograd", "register_fake", "register_kernel", "register_vmap", "triton_op",
 ]  # fmt: skip
 
 _defined: dict[str, CustomOpDef] = {}
@@ -174,6 +174,13 @@ def custom_op(
         return CustomOpDef(name, function)
 
     return make if fn is None else make(fn)
+
+
+def triton_op(
+    name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None
+) -> Any:
+    """`custom_op` of a function that may call Triton kernels where there is a GPU."""
+    return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
 
 
 def _operator(op: Any) -> CustomOpDef:

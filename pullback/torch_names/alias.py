@@ -175,7 +175,7 @@ class TorchFinder:
         loader: Any
         if fullname == "torch":
             loader, found = _TorchLoader(), importlib.util.find_spec("pullback")
-        elif fullname.startswith("torch.") or fullname in ELSEWHERE:
+        elif fullname.startswith(("torch.", "functorch.")) or fullname in ELSEWHERE:
             pullback_name = ELSEWHERE.get(fullname, "pullback" + fullname.removeprefix("torch"))
             found = importlib.util.find_spec(pullback_name) if fullname in ELSEWHERE else self._find_submodule(pullback_name)
             loader = _SubmoduleLoader(pullback_name)

@@ -217,8 +217,25 @@ def overload_of(space: str, name: str, overload: str) -> Overload:
     return getattr(operator, overload)
 
 
+_OpNamespace = OperatorNamespace  # torch's name
+
+
+class HigherOrderOperator:
+    """An operator for captured programs, which takes functions. Programs derive from it and ask what is one; none runs."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        self.__name__: str = name
+
+    def py_impl(self, key: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """A decorator of implementations, which are not called."""
+        return lambda function: function
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"{self.__name__} is an operator of captured programs. Call the function that it is given.")
+
+
 def __getattr__(name: str) -> OperatorNamespace:
-    if name.startswith("_"):
+    if name.startswith("_") or name[:1].isupper():  # no operators are called so: classes of `torch._ops` are
         raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")
     return namespace(name)
 

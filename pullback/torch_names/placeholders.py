@@ -52,6 +52,7 @@ _ADVICE: dict[str, str] = {
     "torch._prims": _OPERATORS,
     "torch._prims_common": _OPERATORS,
     "torch._refs": _OPERATORS,
+    "functorch.compile": _CAPTURE,
     "torch._functorch": "torch.func has vmap, grad, vjp, jvp, jacrev, jacfwd, hessian and functional_call.",
     "torch.nested": "Pad sequences of different lengths (torch.nn.utils.rnn.pad_sequence) and mask the rest.",
     "torch.cuda": "Everything runs on the CPU here.",
@@ -72,9 +73,10 @@ _TYPES = frozenset(
         "SymInt", "Tag", "TracingState", "Type", "Value",
     }
 )  # fmt: skip
-# Functions that say which tracer is at work.
+# Functions that say which tracer is at work, or has been.
 _NOTHING = frozenset({"torch.fx.experimental.proxy_tensor.get_proxy_mode", "torch._guards.detect_fake_mode",
-                      "torch._guards.active_fake_mode"})  # fmt: skip
+                      "torch._guards.active_fake_mode",
+                      "torch.ao.quantization.pt2e.export_utils.model_is_exported"})  # fmt: skip
 
 # Decorators that files use when they are imported, on functions that are not called.
 _DECORATORS = frozenset({"record", "compatibility", "_require_initialized"})

@@ -2,6 +2,8 @@
 
 import collections
 import importlib
+import subprocess
+import sys
 import time
 
 import pytest
@@ -229,3 +231,24 @@ def test_weak_keys():
     assert (numbers[first], numbers[second], len(numbers), first in numbers) == (1, 2, 2, True)
     del first
     assert list(numbers.values()) == [2] and next(iter(numbers)) is second
+
+
+def test_names_of_captured_programs_under_the_alias():
+    program = "\n".join(
+        [
+            "import torch",
+            "from functorch.compile import aot_module",
+            "from torch._ops import HigherOrderOperator, _OpNamespace",
+            "from torch.ao.quantization.pt2e.export_utils import model_is_exported",
+            "class Scan(HigherOrderOperator):",
+            "    def __init__(self): super().__init__('scan')",
+            "kept = Scan().py_impl('CPU')(len)",
+            "double = torch.library.triton_op('mine::double', lambda x: x * 2, mutates_args=())",
+            "try: import functorch.nothing",
+            "except ModuleNotFoundError as error: missing = error.name",
+            "print(kept is len, isinstance(torch.add, HigherOrderOperator), isinstance(torch.ops.aten, _OpNamespace))",
+            "print(model_is_exported(torch.nn.ReLU()), torch.ops.mine.double(torch.ones(1)).item(), missing)",
+        ]
+    )
+    done = subprocess.run([sys.executable, "-m", "pullback", "run", "-c", program], capture_output=True, text=True)
+    assert done.stdout.split() == ["True", "False", "True", "None", "2.0", "functorch.nothing"], done.stderr

@@ -95,10 +95,16 @@ def copied_memory(array: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
     if not isinstance(array, np.ndarray):
         return np.array(array, order="K")
     owner = owner_of(array)
+    if type(owner) is not np.ndarray:  # a file in memory, of which only this part is wanted
+        return np.array(array, order="K", subok=False)
     copied = copied_owner(owner, memo)
+    if array is owner:
+        return copied
     if copied.strides != owner.strides:  # memory from elsewhere with gaps, which a copy has not
         return np.array(array, order="K")
-    return copied if array is owner else view_at(copied, array.shape, array.strides, address(array) - address(owner))
+    kind, plain = array.dtype, copied.ravel(order="K").view(np.uint8)
+    number = np.dtype(f"u{kind.itemsize}") if kind.kind == "V" else kind  # NumPy cannot export bfloat16 as a buffer
+    return np.ndarray(array.shape, number, plain, address(array) - address(owner), array.strides).view(kind)
 
 
 def copied_owner(owner: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:

@@ -198,3 +198,26 @@ def test_copies_of_parameters_have_no_gradient():
         leaf = library.ones(2, requires_grad=True)
         leaf.sum().backward()
         assert copy.deepcopy(leaf).grad.tolist() == [1, 1]
+
+
+def test_copies_of_memory_that_is_seen_as_several_dtypes(tmp_path):
+    """A loaded tensor looks at bytes; a copy has its dtype, and shares with what shared before."""
+    for library in (pullback, torch):
+        x = library.arange(4.0)
+        copied = copy.deepcopy([x, x.view(library.int32), x.view(library.uint8)[4:8]])
+        copied[0][1] = -1
+        assert copied[1].tolist()[1] == copied[2].view(library.int32).item() == np.float32(-1).view(np.int32)
+        values = {"a": library.arange(4.0), "part": library.arange(3.0)[1:], "half": library.ones(3).bfloat16()}
+        library.save(values, tmp_path / "file.pt")
+        for options in ({}, {"mmap": True}):
+            loaded = copy.deepcopy(library.load(tmp_path / "file.pt", **options))
+            assert [(str(v.dtype), v.tolist()) for v in loaded.values()] == [
+                (str(v.dtype), v.tolist()) for v in values.values()
+            ]
+
+
+def test_a_copy_of_a_part_of_a_mapped_array_reads_that_part_only(tmp_path):
+    large = np.memmap(tmp_path / "large", np.float32, "w+", shape=(1 << 20,))
+    large[5] = 3
+    copied = copy.deepcopy(pullback.from_numpy(large[4:8]))
+    assert copied.tolist() == [0, 3, 0, 0] and copied.untyped_storage().nbytes() == 16

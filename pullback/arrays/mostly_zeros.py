@@ -16,6 +16,7 @@ class MostlyZeros:
     """What stands for an array: arithmetic with it is arithmetic with that."""
 
     dtype: np.dtype[Any]
+    size: int = 0  # never so large that it is worth dividing
 
     def dense(self) -> np.ndarray:
         """The whole array."""
@@ -39,7 +40,6 @@ class Rows(MostlyZeros):
     """Gradients `values` of the rows with these numbers; rows may come several times, and then add up."""
 
     ndim: int = 2
-    size: int = 0  # never so large that it is worth dividing
     base: Any = ()  # no memory that a leaf could take over
 
     def __init__(self, numbers: np.ndarray, values: np.ndarray, shape: tuple[int, int]) -> None:

@@ -121,7 +121,7 @@ class _Writer:
             tests = []
             if number == 0:
                 tests.append("n0.arrays is None")
-            if all(edge is None or edge < 0 for edge in edges):  # all that is earlier than this was seen to be later
+            if all(edge is None or edge < 0 for edge in edges):  # the others are later than those they come from
                 tests.append(f"n{number}.order <= last_write")
             found = []
             for position, edge in enumerate(edges):

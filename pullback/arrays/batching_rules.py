@@ -251,10 +251,7 @@ def stacked(results: list[Any], op: Any, values: list[Any], flags: list[Any], pa
     if not results:
         examples = [np.zeros(raw(v).shape[1:], raw(v).dtype) if f else v for v, f in zip(values, flags, strict=True)]
         out = op(*examples, **params)
-        empty = [
-            np.zeros((0, *raw(part).shape), raw(part).dtype) for part in (out if isinstance(out, tuple) else (out,))
-        ]
-        return tuple(empty) if isinstance(out, tuple) else empty[0]
+        return tuple(map(_none_of, out)) if isinstance(out, tuple) else _none_of(out)
     try:
         if isinstance(results[0], tuple):
             return tuple(np.stack(parts) for parts in zip(*results, strict=True))
@@ -264,6 +261,11 @@ def stacked(results: list[Any], op: Any, values: list[Any], flags: list[Any], pa
             f"vmap: {op.name} gives examples results of different sizes. We don't support that: "
             'vmap(..., fallback="loop") runs the function example by example.'
         ) from error
+
+
+def _none_of(part: Any) -> Any:
+    """No examples like this one, with the history of what they would share."""
+    return (part if hasattr(part, "_pullback_apply") else np.asarray(part))[None][:0]
 
 
 # --- parameters that are batches (indices) ---------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.batching import folding
 from .batched import Batched, raw
 from .batching_rules import example_by_example, with_batch_axis
 
@@ -61,9 +62,10 @@ def _gates_of(mode: str) -> tuple[int, int, int]:
     return LAYERS[mode].gates, 1, 1
 
 
+@folding
 def folded(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """All steps of a layer."""
-    if any(flags[3:]) or not size:
+    if any(flags[3:]):
         return example_by_example(op, values, flags, params, size)
     states = [
         None if value is None else _folded(value, flag, size, axis)

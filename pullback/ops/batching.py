@@ -6,18 +6,32 @@ functions that NumPy dispatches are used. A combination nobody needs fast goes t
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .casting import cast
 
+Rule = Callable[[Any, list[Any], list[Any], dict[Any, Any], int], Any]
+
 
 def _loop(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
     from ..arrays.batching_rules import example_by_example
 
     return example_by_example(op, values, flags, params, size)
+
+
+def folding(rule: Rule) -> Rule:
+    """A rule that folds examples into another axis, which none at all would leave without a size."""
+
+    @functools.wraps(rule)
+    def checked(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+        return (rule if size else _loop)(op, values, flags, params, size)
+
+    return checked
 
 
 def _full(value: Any, flag: bool, size: int) -> Any:
@@ -40,6 +54,7 @@ def leading(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any]
     return op(*[_full(value, flag, size) for value, flag in zip(values, flags, strict=True)], **params)
 
 
+@folding
 def samples(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Operations on one array of samples: more examples are more samples."""
     return _unfold(op(_fold(values[0]), **params), size)
@@ -63,6 +78,7 @@ def _from_channels(value: Any, size: int) -> Any:
     return np.swapaxes(np.reshape(value, shape), 0, 1)
 
 
+@folding
 def convolved(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """`convolution` and its transpose: samples join the batch where the weight is shared, groups do where it is not."""
     x, weight = values[:2]
@@ -95,6 +111,7 @@ def _plus_bias(out: Any, values: list, flags: list) -> Any:
     return out + np.reshape(bias, shape)
 
 
+@folding
 def convolved_weight(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Gradients of weights, one for each example: groups of channels again."""
     g, x = (_full(value, flag, size) for value, flag in zip(values, flags, strict=True))
@@ -105,6 +122,7 @@ def convolved_weight(op: Any, values: list[Any], flags: list[Any], params: dict[
 # --- normalization ---
 
 
+@folding
 def channels_normalized(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Batch norm: the channels of all examples side by side."""
     x, *parameters = (_full(value, flag, size) for value, flag in zip(values, flags, strict=True))
@@ -165,6 +183,7 @@ def _shared_classes(values: list, flags: list) -> bool:
     return values[2] is None or not flags[2] and all(isinstance(raw(value), np.ndarray) for value in values[1:])
 
 
+@folding
 def class_loss(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Losses of classes; where examples have weights of their own for the classes, example by example."""
     from ..arrays.batched import raw
@@ -188,6 +207,7 @@ def class_loss(op: Any, values: list[Any], flags: list[Any], params: dict[Any, A
     return (losses, *rest) if rest else losses
 
 
+@folding
 def placed_classes(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """The transpose of `class_loss`."""
     from ..arrays.batched import raw
@@ -215,6 +235,7 @@ def _one_table(indices: Any, size: int, rows: int) -> Any:
     return indices + np.arange(size).reshape(-1, *(1,) * (len(indices.shape) - 1)) * rows
 
 
+@folding
 def collected(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """A table of gradients for each example."""
     from ..arrays.batched import raw
@@ -228,6 +249,7 @@ def collected(op: Any, values: list[Any], flags: list[Any], params: dict[Any, An
     return _unfold(op(g, places, **{**params, "size": params["size"] * size, "padding": None}), size)
 
 
+@folding
 def looked_up(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Rows of a table, or of a table for each example."""
     from ..arrays.batched import raw

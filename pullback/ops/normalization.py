@@ -16,7 +16,7 @@ from ..autograd.op import Op, op
 from ..kernels import channels
 from ..kernels import normalization as kernels
 from ..quiet import quiet
-from .batching import _fold, _full, _unfold, channels_normalized, normalized
+from .batching import _fold, _full, _unfold, channels_normalized, folding, normalized
 from .fusing import fused, in_single, is_half, narrowed, number_for, plain, widened
 from .striding import in_order
 
@@ -375,6 +375,7 @@ def _group_norm_pullback(
     )
 
 
+@folding
 def _grouped(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Group norm: more examples are more samples; parameters that differ between examples are applied afterwards."""
     x, *parameters = values

@@ -198,6 +198,25 @@ def test_once_for_all_examples(name, no_loops):
             np.testing.assert_allclose(found[number].numpy(), expected.numpy(), atol=1e-10, err_msg=str(dims))
 
 
+@pytest.mark.parametrize("count", [0, 1])
+def test_few_examples(count):
+    for name, (function, *arguments) in CASES.items():
+        found = vmap(function)(*(value[:count] for value in arguments))
+        expected = function(*(value[0] for value in arguments))
+        assert tuple(found.shape) == (count, *expected.shape), name
+        if count:
+            np.testing.assert_allclose(found[0].numpy(), expected.numpy(), atol=1e-10, err_msg=name)
+        if arguments[0].dtype.is_floating_point and not name.startswith(("searchsorted", "bucketize")):
+            slopes = vmap(grad(lambda *values: function(*values).sin().sum()))(*(value[:count] for value in arguments))
+            assert slopes.shape == arguments[0][:count].shape, name
+
+
+def test_no_examples_leave_a_history():
+    layer = nn.Conv1d(2, 3, 2)
+    vmap(layer)(P.ones(0, 1, 2, 4)).sum().backward()
+    assert not layer.weight.grad.any()
+
+
 @pytest.mark.parametrize("name", [name for name in CASES if name not in ("searchsorted", "searchsorted, rows", "bucketize")])
 def test_gradients_are_those_of_a_loop(name):
     function, *arguments = CASES[name]

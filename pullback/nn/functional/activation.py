@@ -169,7 +169,8 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def _threshold(x: Tensor, threshold: float, value: float) -> Tensor:
-    return apply_unary(ops.threshold, x, {"limit": threshold, "value": value})
+    params = {"limit": _number(threshold, "threshold", 2), "value": _number(value, "value", 3)}
+    return apply_unary(ops.threshold, x, params)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
@@ -178,6 +179,15 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     if x._array.dtype.kind == "b":
         raise NotImplementedError("\"threshold_cpu\" not implemented for 'Bool'")
     return maybe_in_place(x, inplace, _threshold, threshold, value)
+
+
+def _number(value: Any, name: str, position: int) -> Any:
+    if isinstance(value, Tensor) and not value._array.ndim:
+        return value.item()
+    if not isinstance(value, (int, float)):
+        given = type(value).__name__
+        raise TypeError(f"threshold(): argument '{name}' (position {position}) must be Number, not {given}")
+    return value
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:

@@ -161,7 +161,7 @@ def embedding_bag(
             f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}"
         )
     if current_mode().batch_level and padding_idx is None and max_norm is None and not scale_grad_by_freq:
-        if input.ndim == 2 and input.shape[1]:
+        if input.ndim == 2 and input.shape[1] and weight._array.dtype.kind in "fV":
             return _rows_together(embedding(input, weight), mode, per_sample_weights)
     starts, count = _starts(input, offsets, include_last_offset)
     indices = input._array.reshape(-1)

@@ -141,7 +141,7 @@ def astype(self: Tensor, dtype: Any, copy: bool = True) -> np.ndarray:
 def _scalar(self: Tensor, kind: Callable) -> Any:
     if self._array.size != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
-    if self._requires_grad:
+    if self._requires_grad and kind is not int:
         warn_user(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
             "Consider using tensor.detach() first.",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pullback
+from pullback.distributions.utils import all_hold
 
 if TYPE_CHECKING:
     from pullback import Tensor
@@ -301,7 +302,7 @@ class _Square(Constraint):
 class _Symmetric(_Square):
     def check(self, value: Tensor) -> Tensor:
         is_square = super().check(value)
-        if not is_square.all():
+        if not all_hold(is_square):
             return is_square
         return _every_element(pullback.isclose(value, value.mT, atol=1e-6))
 
@@ -309,7 +310,7 @@ class _Symmetric(_Square):
 class _PositiveSemidefinite(_Symmetric):
     def check(self, value: Tensor) -> Tensor:
         is_symmetric = super().check(value)
-        if not is_symmetric.all():
+        if not all_hold(is_symmetric):
             return is_symmetric
         return pullback.linalg.eigvalsh(value).ge(0).all(-1)
 
@@ -317,7 +318,7 @@ class _PositiveSemidefinite(_Symmetric):
 class _PositiveDefinite(_Symmetric):
     def check(self, value: Tensor) -> Tensor:
         is_symmetric = super().check(value)
-        if not is_symmetric.all():
+        if not all_hold(is_symmetric):
             return is_symmetric
         return pullback.linalg.cholesky_ex(value).info.eq(0)
 

@@ -11,7 +11,7 @@ from pullback.distributions import constraints
 from pullback.distributions._binary import BinaryParameter
 from pullback.distributions.distribution import EMPTY
 from pullback.distributions.exp_family import ExponentialFamily
-from pullback.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
+from pullback.distributions.utils import all_hold, broadcast_all, clamp_probs, lazy_property, logits_to_probs
 from pullback.nn.functional import binary_cross_entropy_with_logits
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
     ) -> None:
         batch_shape = self._set_binary(probs, logits)
         if probs is not None:
-            if validate_args is not None and not self.arg_constraints["probs"].check(self.probs).all():
+            if validate_args is not None and not all_hold(self.arg_constraints["probs"].check(self.probs)):
                 raise ValueError("The parameter probs has invalid values")
             self.__dict__["probs"] = clamp_probs(self.probs)
         self._lims: tuple[float, float] = lims

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.distributions import constraints
-from pullback.distributions.utils import NUMBER, lazy_property
+from pullback.distributions.utils import NUMBER, all_hold, lazy_property
 
 from ..notices import warn_user
 
@@ -65,7 +65,7 @@ class Distribution:
             if name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property):
                 continue
             value = getattr(self, name)
-            if not constraint.check(value).all():
+            if not all_hold(constraint.check(value)):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
                     f"distribution {self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n"
@@ -215,7 +215,7 @@ class Distribution:
                 "distribution with `validate_args=False` to turn off validation.",
             )
             return
-        if not support.check(value).all():
+        if not all_hold(support.check(value)):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
                 f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"

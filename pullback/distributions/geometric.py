@@ -9,7 +9,7 @@ import pullback
 from pullback.distributions import constraints
 from pullback.distributions._binary import BinaryParameter
 from pullback.distributions.distribution import EMPTY, Distribution
-from pullback.distributions.utils import broadcast_all
+from pullback.distributions.utils import all_hold, broadcast_all
 from pullback.nn.functional import binary_cross_entropy_with_logits
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Geometric(BinaryParameter, Distribution):
         if self._validate_args and probs is not None:
             value = self.probs
             valid = value > 0
-            if not valid.all():
+            if not all_hold(valid):
                 raise ValueError(
                     f"Expected parameter probs ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
                     f"{self!r} to be positive but found invalid values:\n{value.detach()[~valid]}"

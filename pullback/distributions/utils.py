@@ -7,6 +7,7 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
 import pullback
+from pullback.arrays.batched import all_values
 from pullback.nn.functional import softmax
 
 if TYPE_CHECKING:
@@ -16,6 +17,11 @@ euler_constant: float = 0.57721566490153286060
 
 NUMBER: tuple[Any, ...] = (bool, int, float)
 """What counts as a plain number among parameters."""
+
+
+def all_hold(condition: Tensor) -> bool:
+    """Whether a condition holds everywhere: inside `vmap`, for every example."""
+    return bool(all_values(condition).all())
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:

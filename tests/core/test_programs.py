@@ -86,6 +86,7 @@ PROGRAMS = {
     "not saved is fine": "x = leaf(2)*1; y = x*2; x.add_(1); y.sum().backward(); out = y",
     "mul_ keeps old self": "x = leaf(2); w = leaf(2); y = x*2; y.mul_(w); y.sum().backward(); out = (x.grad, w.grad)",
     "names of copies": "x = leaf(3, 3); out = [f.grad_fn.name() for f in (x.diag(), x.diag(1), x[0].roll(1), torch.linalg.solve(x + torch.eye(3), x[0]), torch.fft.fft(x), torch.fft.fft(x + 0j), torch.nn.functional.embedding_bag(torch.tensor([[0, 2], [1, 1]]), x), torch.nn.functional.embedding_bag(torch.tensor([[0, 2]]), x, mode='sum'))]",
+    "a count of a graph": "x = leaf(2, 2); out = (int(x.sum()), '%d' % x.sum())",
     "base of written view": "a = leaf(4); b = a*1; c = b[:2]; c.mul_(3); b.sum().backward(); out = (a.grad, b.grad_fn.name(), c.grad_fn.name())",
     "view of written base": "a = leaf(4); b = a*1; c = b[:2]; b.mul_(3); c.sum().backward(); out = (a.grad, c.grad_fn.name())",
     "setitem of leaf": "base = torch.zeros(3); w = leaf(()); base[1] = w*2; (base*base).sum().backward(); out = (base, w.grad)",

@@ -256,3 +256,30 @@ def test_singular_wishart_draws_are_drawn_again():
     assert wishart.support.check(wishart.sample((500,))).all()
     assert not wishart.support.check(wishart.rsample((500,), max_try_correction=0)).all()
     assert wishart.sample().shape == (2, 3, 3)
+
+
+def _densities(library):
+    dist = library.distributions
+    one, two = library.tensor(1.0), library.ones(2)
+    return {
+        "value": lambda v: dist.Gamma(2.0, 1.0).log_prob(v).sum(),
+        "parameter": lambda v: dist.Normal(0.0, v).log_prob(one).sum(),
+        "matrix": lambda v: dist.MultivariateNormal(v, library.eye(2)).log_prob(two),
+        "matrix of each": lambda v: dist.MultivariateNormal(two, library.diag(v)).log_prob(two),
+        "classes": lambda v: dist.Categorical(probs=v).log_prob(library.tensor(1)),
+        "geometric": lambda v: dist.Geometric(v).log_prob(one).sum(),
+        "distance": lambda v: dist.kl_divergence(dist.Normal(v, 1.0), dist.Normal(0.0, 1.0)).sum(),
+    }
+
+
+@pytest.mark.parametrize("name", _densities(pullback))
+def test_checks_look_at_every_example_of_a_vmap(name):
+    x = pullback.tensor([[0.1, 0.9], [0.4, 0.3], [0.7, 0.6]])
+    function = _densities(pullback)[name]
+    slopes = pullback.func.vmap(pullback.func.grad(function))(x)
+    for row, slope in zip(x, slopes):
+        np.testing.assert_allclose(slope.numpy(), pullback.func.grad(function)(row).numpy(), rtol=1e-5)
+    if name in ("value", "parameter"):
+        x[1, 0] = -1.0
+        with pytest.raises(ValueError, match="invalid values"):
+            pullback.func.vmap(function)(x)

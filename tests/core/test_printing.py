@@ -240,6 +240,6 @@ def test_an_invalid_precision_fails_when_printed() -> None:
 
 def test_a_large_array_is_not_scanned() -> None:
     array = np.broadcast_to(np.float32(0.5), (10**6, 10**6))
-    start = time.perf_counter()
+    start = time.process_time()
     assert "..." in printing.tensor_text(array, "float32")
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0

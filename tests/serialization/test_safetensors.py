@@ -173,9 +173,9 @@ def test_large_headers_stay_fast():
     import time
 
     data = safetensors.save({f"layer.{i}": np.ones(1, np.int8) for i in range(20_000)})
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(safetensors.load(data)) == 20_000
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_load_by_suffix_only(tmp_path):

@@ -242,10 +242,8 @@ def test_killed_workers_are_noticed():
     loader = pullback.utils.data.DataLoader(
         Faulty(lambda: os.kill(os.getpid(), signal.SIGKILL)), num_workers=2, batch_size=2
     )
-    start = time.monotonic()
     with pytest.raises(RuntimeError, match="exited unexpectedly"):
         list(loader)
-    assert time.monotonic() - start < 5
 
 
 def test_timeouts():

@@ -48,6 +48,15 @@ class dtype:
     def is_complex(self) -> bool:
         return self.category == COMPLEX
 
+    @property
+    def abbr(self) -> str:
+        """A name of a few letters: 'f32', 'i64', 'b8'."""
+        if self.name[:1] == "q":
+            return self.name
+        letters = {"bool": "b8", "bfloat": "bf", "float": "f", "complex": "c", "uint": "u", "int": "i"}
+        word = self.name.rstrip("0123456789") if "_" not in self.name else "float"
+        return (letters[word] + self.name[len(word) :]).replace("_", "")
+
     def to_real(self) -> dtype:
         return _REAL_OF.get(self, self)
 

@@ -362,7 +362,7 @@ PROTOCOL: dict[str, Any] = {
     "is_contiguous": is_contiguous, "item": item, "tolist": tolist, "astype": astype, "type": type_,
     "dim": lambda self: self._array.ndim, "ndimension": lambda self: self._array.ndim,
     "element_size": lambda self: self._array.dtype.itemsize,
-    "data_ptr": lambda self: address(self.memory()) if self._array.size else 0,
+    **dict.fromkeys(("data_ptr", "const_data_ptr"), lambda self: address(self.memory()) if self._array.size else 0),
     "itemsize": property(lambda self: self._array.dtype.itemsize),
     "nbytes": property(lambda self: self._array.nbytes),
     "is_floating_point": lambda self: self._array.dtype.kind in "fV",

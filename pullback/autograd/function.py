@@ -389,16 +389,30 @@ class Function(metaclass=FunctionMeta):
 
 
 def _bound(cls: type[Function], args: tuple, kwargs: dict) -> tuple:
-    """All arguments in order, defaults filled in."""
+    """All arguments in order: gradients belong to positions, so none can be passed on by its name."""
     import inspect
 
     signature = inspect.signature(cls.forward)
-    with_ctx = cls.setup_context is Function.setup_context
-    bound = signature.bind(*((None, *args) if with_ctx else args), **kwargs)
-    if cls.setup_context is not Function.setup_context or kwargs:
+    if cls.setup_context is not Function.setup_context:  # which is given the defaults too
+        bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-    values = bound.args
-    return values[1:] if with_ctx else values
+        for name in bound.kwargs:
+            raise TypeError(f"forward() got an unexpected keyword argument {name!r}")
+        return bound.args
+    names = [each.name for each in signature.parameters.values() if each.kind <= each.POSITIONAL_OR_KEYWORD][1:]  # after ctx
+    for name in kwargs:
+        if name not in names:
+            raise TypeError(f"forward() got an unexpected keyword argument {name!r}")
+        if names.index(name) < len(args):
+            raise TypeError(f"forward() got multiple values for argument {name!r}")
+    filled = names[len(args) : 1 + max(map(names.index, kwargs))]
+    for position, name in enumerate(filled, len(args)):
+        if name not in kwargs:
+            raise TypeError(
+                f"forward() missing required argument: {name!r} (position {position}). What comes before an argument that is "
+                "passed by its name has to be passed too, even if it has a default."
+            )
+    return *args, *[kwargs[name] for name in filled]
 
 
 def _any_batched(args: tuple) -> bool:

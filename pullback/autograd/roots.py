@@ -295,7 +295,7 @@ def _warn_cycle() -> None:
 def _backward_inputs(inputs: Any) -> list | None:
     if inputs is None:
         return None
-    if isinstance(inputs, dict):
+    if hasattr(inputs, "keys"):
         inputs = _plain_dict(inputs, "backward").values()
     targets = [inputs] if isinstance(inputs, (Tensor, GradientEdge)) else list(inputs)
     if not targets:
@@ -315,7 +315,7 @@ def _backward_inputs(inputs: Any) -> list | None:
 
 def _grad_inputs(inputs: Any) -> tuple[list | None, list]:
     names = None
-    if isinstance(inputs, dict) or hasattr(inputs, "keys") and not isinstance(inputs, Tensor):
+    if hasattr(inputs, "keys"):
         inputs = _plain_dict(inputs, "grad")
         names = list(inputs)
         inputs = list(inputs.values())
@@ -340,7 +340,7 @@ def _edge_of(target: Any) -> tuple:
         node = target.node
         return (node.anchor, 0) if isinstance(node, AccumulateGrad) else (node, target.output_nr)
     if not isinstance(target, Tensor):
-        raise TypeError(f"expected a Tensor or GradientEdge to differentiate with respect to, got {type(target).__name__}")
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}")
     if not target.requires_grad:
         raise RuntimeError(
             "One of the differentiated Tensors does not require grad. Call requires_grad_() on it before the forward "

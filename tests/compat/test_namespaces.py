@@ -319,3 +319,15 @@ def test_names_that_programs_import_in_passing():
 
     assert issubclass(SourceChangeWarning, Warning)
     assert pullback.nn.functional.grad is pullback.nn.grad
+
+
+def test_dtypes_have_short_names():
+    for name in dir(torch):
+        theirs, ours = getattr(torch, name), getattr(pullback, name, None)
+        if isinstance(theirs, torch.dtype) and ours is not None:
+            assert ours.abbr == theirs.abbr
+
+
+def test_addresses_for_reading_only():
+    x = pullback.ones(2)
+    assert x.const_data_ptr() == x.data_ptr() != 0 and pullback.ones(0).const_data_ptr() == 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from contextlib import nullcontext
 from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import Any
@@ -77,6 +78,8 @@ _TYPES = frozenset(
 _NOTHING = frozenset({"torch.fx.experimental.proxy_tensor.get_proxy_mode", "torch._guards.detect_fake_mode",
                       "torch._guards.active_fake_mode",
                       "torch.ao.quantization.pt2e.export_utils.model_is_exported"})  # fmt: skip
+# Contexts that change how a program is captured: nothing, where none is.
+_CONTEXTS = frozenset({"torch._dynamo.utils.maybe_enable_compiled_autograd"})
 
 # Decorators that files use when they are imported, on functions that are not called.
 _DECORATORS = frozenset({"record", "compatibility", "_require_initialized"})
@@ -106,6 +109,8 @@ class Placeholder(type):
             return False  # a question about what is not here
         if name in _NOTHING:
             return None
+        if name in _CONTEXTS:
+            return nullcontext()
         if args and not kwargs and isinstance(args[-1], FunctionType) and name.rpartition(".")[2] in _DECORATORS:
             return args[-1]
         raise NotImplementedError(

@@ -85,8 +85,13 @@ def test_every_room_has_a_layer():
     assert {name.split(".")[0] for name in NAMES} - {"", "__main__"} == set(RANKS)
 
 
+def rank(name: str) -> int:
+    """The layer of a module; stand-ins go by names of their own."""
+    return RANKS.get(name.split(".")[0], RANKS["stand_ins"])
+
+
 def test_imports_point_downwards():
-    found = sorted(edge for edge in imports() if RANKS[edge[1].split(".")[0]] > RANKS[edge[0].split(".")[0]])
+    found = sorted(edge for edge in imports() if rank(edge[1]) > rank(edge[0]))
     excused = {edge: [place for place in UPWARDS if within(edge[0], place[0]) and within(edge[1], place[1])] for edge in found}
     assert [edge for edge, places in excused.items() if not places] == []
     assert set(UPWARDS) == {place for places in excused.values() for place in places}, "an exception that is not needed"

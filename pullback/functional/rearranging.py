@@ -119,7 +119,7 @@ def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     return repeat(input, (1,) * (input._array.ndim - len(counts)) + counts)
 
 
-@public(wrap=False)
+@public()
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:

@@ -145,3 +145,27 @@ def test_gradients_for_a_subclass_are_of_the_subclass():
         print(w.grad.tolist() == [6.0] * 3, type(g).__name__, g.requires_grad, g.tolist())
     """
     assert output(code).split(maxsplit=3) == ["True", "Label", "True", "[2.0, 2.0]\n"]
+
+
+def test_a_foreign_object_is_asked_by_the_first_function_that_is_called():
+    code = """
+        import pullback as torch
+        class Points:
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return func.__name__
+        print(torch.repeat_interleave(Points(), 2, dim=0), torch.reshape(Points(), (2,)))
+    """
+    assert output(code).split() == ["repeat_interleave", "reshape"]
+
+
+def test_modes_can_be_asked_for():
+    code = """
+        import pullback as torch
+        from pullback._C import _is_torch_function_mode_enabled as asked
+        before = asked()
+        with torch.overrides.TorchFunctionMode():
+            inside = asked()
+        print(before, inside, asked())
+    """
+    assert output(code).split() == ["False", "True", "False"]

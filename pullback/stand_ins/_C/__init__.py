@@ -109,6 +109,14 @@ def _are_functorch_transforms_active() -> bool:
     return transform_depth.get() > 0
 
 
+def _is_torch_function_mode_enabled() -> bool:
+    """Whether a mode is asked before functions run."""
+    import sys
+
+    mechanism = sys.modules.get("pullback.torch_function")  # unless it is loaded, there are no modes
+    return mechanism is not None and bool(mechanism.settings.modes)
+
+
 def _log_api_usage_once(event: str) -> None:
     """Accepted: nothing is reported."""
 

@@ -154,7 +154,7 @@ def public_functions() -> Iterator[tuple[str, Any]]:
     """Every function of the library that tensors can be passed to, with its torch name; late families are loaded."""
     import pullback
 
-    from . import autograd, fft, linalg, special
+    from . import fft, linalg, special
     from .functional import late, registry
     from .nn import functional
 
@@ -164,7 +164,6 @@ def public_functions() -> Iterator[tuple[str, Any]]:
     yield from ((f"torch.{name}", value) for name, value in vars(pullback).items() if not name.startswith("_"))
     for module, torch_name in ((functional, "nn.functional"), (linalg, "linalg"), (special, "special"), (fft, "fft")):
         yield from ((f"torch.{torch_name}.{name}", getattr(module, name)) for name in module.__all__)
-    yield "torch.autograd.grad", autograd.grad
     yield from (member for member in _members() if not member[0].startswith("torch.Tensor._"))
 
 

@@ -106,37 +106,9 @@ def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, hooks: Any,
     return parameter
 
 
-class KeyErrorMessage(str):
-    """Text that a KeyError shows as it is, with its line breaks."""
+def __getattr__(name: str) -> Any:
+    if name not in ("ExceptionWrapper", "KeyErrorMessage"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    from pullback.utils.data._utils import worker
 
-    def __repr__(self) -> str:
-        return str(self)
-
-
-class ExceptionWrapper:
-    """An exception on its way to another process or thread: its type, and its traceback as text."""
-
-    def __init__(self, exc_info: tuple[Any, ...] | None = None, where: str = "in background") -> None:
-        import sys
-        import traceback
-
-        kind, error, trace = sys.exc_info() if exc_info is None else exc_info
-        self.exc_type: Any = kind
-        self.exc_msg: str = "".join(traceback.format_exception(kind, error, trace))
-        self.where: str = where
-
-    def reraise(self) -> None:
-        """Raise an exception of the same type that shows the original traceback."""
-        text = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
-        if self.exc_type is KeyError:
-            text = KeyErrorMessage(text)
-        try:
-            error = self.exc_type(text)
-        except Exception:
-            # Not every exception type can be made from one string.
-            error = RuntimeError(text)
-        try:
-            raise error
-        finally:
-            # The traceback holds this frame: without the name there is no cycle, and the iterator ends at once.
-            del error
+    return getattr(worker, name)

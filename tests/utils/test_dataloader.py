@@ -354,7 +354,7 @@ def test_text_is_known_by_its_dtype():
 def test_exceptions_on_their_way_to_another_thread(error):
     """`torch._utils.ExceptionWrapper`, which libraries that load data in threads import."""
     torch = pytest.importorskip("torch")
-    from pullback.stand_ins._utils import ExceptionWrapper
+    from pullback._utils import ExceptionWrapper
 
     seen = []
     for wrapper in (ExceptionWrapper, torch._utils.ExceptionWrapper):

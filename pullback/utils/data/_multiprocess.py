@@ -14,8 +14,7 @@ from contextlib import suppress
 from multiprocessing.connection import wait
 from typing import Any
 
-from pullback.stand_ins._utils import ExceptionWrapper
-from pullback.utils.data._utils.worker import EndOfStream, NewEpoch, worker_loop
+from pullback.utils.data._utils.worker import EndOfStream, ExceptionWrapper, NewEpoch, worker_loop
 from pullback.utils.data.dataloader import DataLoader, _BaseDataLoaderIter
 
 from ...notices import warn_user

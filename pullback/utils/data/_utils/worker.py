@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import queue
 import random
+import sys
 import threading
+import traceback
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import pullback
-from pullback.stand_ins._utils import ExceptionWrapper
 from pullback.utils.data._utils.fetch import IterableFetcher, MapFetcher
 
 
@@ -43,6 +44,39 @@ class EndOfStream:
 
 class NewEpoch:
     """Request to start over, for workers that are kept; also the answer to it."""
+
+
+class KeyErrorMessage(str):
+    """Text that a KeyError shows as it is, with its line breaks."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ExceptionWrapper:
+    """An exception on its way to another process or thread: its type, and its traceback as text."""
+
+    def __init__(self, exc_info: tuple[Any, ...] | None = None, where: str = "in background") -> None:
+        kind, error, trace = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type: Any = kind
+        self.exc_msg: str = "".join(traceback.format_exception(kind, error, trace))
+        self.where: str = where
+
+    def reraise(self) -> None:
+        """Raise an exception of the same type that shows the original traceback."""
+        text = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            text = KeyErrorMessage(text)
+        try:
+            error = self.exc_type(text)
+        except Exception:
+            # Not every exception type can be made from one string.
+            error = RuntimeError(text)
+        try:
+            raise error
+        finally:
+            # The traceback holds this frame: without the name there is no cycle, and the iterator ends at once.
+            del error
 
 
 def make_fetcher(is_stream: bool, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> Any:

@@ -2,11 +2,12 @@
 
 `grad`, `vjp`, `jacrev` run backwards (`reverse.py`), `jvp` and `jacfwd` forwards (`forward.py`), as does `linearize`
 (`linear.py`); `vmap` runs over batches (`batching.py`); `functional_call` and `stack_module_state` (`modules.py`) make
-functions of modules. Ours, and reached from the top of the package: `taylor` (`series.py`), `sparse_jacobian` and
-`sparse_hessian` (`sparse_jacobians.py`, `sparsity.py`). `older.py` is what `functorch` had.
+functions of modules; `rearrange` (`patterns.py`) is about axes. Ours, and reached from the top of the package: `taylor`
+(`series.py`), `sparse_jacobian` and `sparse_hessian` (`sparse_jacobians.py`, `sparsity.py`). `older.py` is what
+`functorch` had.
 """
 
-from typing import NoReturn
+from typing import Any
 
 from .batching import chunk_vmap as chunk_vmap
 from .batching import vmap
@@ -18,11 +19,15 @@ from .wrapping import debug_unwrap, functionalize
 
 __all__ = [
     "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev",
-    "jvp", "linearize", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
+    "jvp", "linearize", "rearrange", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> NoReturn:
+def __getattr__(name: str) -> Any:
+    if name == "rearrange":  # few programs need it
+        from .patterns import rearrange
+
+        return rearrange
     from ..torch_names.lookup import missing_attribute
 
     raise missing_attribute("torch.func", name)

@@ -18,6 +18,7 @@ COVERAGE_PAGE: str = "docs/coverage.md"
 # that have no module of their own here.
 ELSEWHERE: dict[str, str] = {
     "functorch": "pullback.func.older",
+    "functorch.einops": "pullback.func.patterns",
     "functorch.experimental": "pullback.func.older",
     "torch._functorch.deprecated": "pullback.func.older",
     "torch._functorch.make_functional": "pullback.func.older",

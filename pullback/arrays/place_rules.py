@@ -17,7 +17,7 @@ from .batching_rules import example_by_example, lined_up, ndim_of, with_batch_ax
 
 def along_with_indices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Operations along an axis on arrays that go with an array of indices of as many axes."""
-    ndim = ndim_of(values[0], flags[0])
+    ndim = len(params["shape"]) if "shape" in params else ndim_of(values[0], flags[0])
     if not ndim or any(ndim_of(value, flag) != ndim for value, flag in zip(values, flags, strict=True)):
         return example_by_example(op, values, flags, params, size)
     full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
@@ -29,7 +29,7 @@ def along_with_indices(op: Any, values: list[Any], flags: list[Any], params: dic
 
 def slices_at(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Slices picked or written by a list of indices, the second operand."""
-    if not all(ndim_of(value, flag) for value, flag in zip(values, flags, strict=True)):
+    if not all(ndim_of(value, flag) for value, flag in zip(values, flags, strict=True)) or params.get("shape") == ():
         return example_by_example(op, values, flags, params, size)
     full = [value if n == 1 else with_batch_axis(value, flags[n], size) for n, value in enumerate(values)]
     changed = {**params, "axis": params["axis"] + 1}

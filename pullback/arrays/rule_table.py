@@ -209,12 +209,13 @@ def vdot(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], s
 def product_added(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """beta * x + alpha * (a @ b)."""
     x, a, b = values
-    result = product(a, flags[1], b, flags[2]) if flags[1] or flags[2] else np.matmul(a, b)[None]
+    own = flags[1] or flags[2]  # whether each example has a product of its own
+    result = product(a, flags[1], b, flags[2]) if own else np.matmul(a, b)
     if params["alpha"] != 1:
         result = result * params["alpha"]
     if params["beta"] == 0:
-        return with_batch_axis(result, True, size)
-    x = lined_up(x, flags[0], ndim_of(result, True))
+        return with_batch_axis(result, own, size)
+    x = lined_up(x, flags[0], ndim_of(result, own))
     return result + (x if params["beta"] == 1 else x * params["beta"])
 
 

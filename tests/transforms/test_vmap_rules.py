@@ -74,6 +74,8 @@ CASES = {
     "addbmm": (lambda x, a, b: P.addbmm(x, a, b, beta=0.5, alpha=2), X, floats(2, 3, 5), floats(2, 5, 4)),
     "addbmm, second": (lambda a, b, x: P.addbmm(x, a, b), floats(2, 3, 5), floats(2, 5, 4), X),
     "addbmm, row": (lambda x, a, b: P.addbmm(x, a, b), floats(4), floats(2, 3, 5), floats(2, 5, 4)),
+    "addmm without the first": (lambda a, b, x: P.addmm(x, a, b, beta=0), floats(3, 2), floats(2, 4), X),
+    "addmv without the first": (lambda a, b, x: P.addmv(x, a, b, beta=0), floats(3, 2), floats(2), floats(3)),
     "addr, number": (lambda x, a, b: P.addr(x, a, b), floats(), floats(3), floats(4)),
     "addr": (lambda x, a, b: P.addr(x, a, b, beta=0.5, alpha=2), X, floats(3), floats(4)),
     "addr, second": (lambda a, b, x: P.addr(x, a, b, beta=0), floats(3), floats(4), X),
@@ -209,6 +211,30 @@ def test_few_examples(count):
         if arguments[0].dtype.is_floating_point and not name.startswith(("searchsorted", "bucketize")):
             slopes = vmap(grad(lambda *values: function(*values).sin().sum()))(*(value[:count] for value in arguments))
             assert slopes.shape == arguments[0][:count].shape, name
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, i: P.gather(x, 0, i), lambda x, i: P.index_select(x, 0, i), lambda x, i: P.take(x, i),
+    lambda x, i: P.scatter_add(x, 0, i[0], x * x), lambda x, i: P.index_add(x, 0, i, x.reshape(1)),
+])  # fmt: skip
+def test_numbers_as_examples(function):
+    x, index = floats(), P.zeros(COUNT, 1, dtype=P.int64)
+
+    def loss(x, i):
+        return function(x, i).sin().sum()
+
+    np.testing.assert_allclose(vmap(grad(loss))(x, index), P.stack([grad(loss)(x[n], index[n]) for n in range(COUNT)]))
+
+
+@pytest.mark.parametrize("function", [F.embedding, lambda i, w, **rest: F.embedding_bag(i.reshape(1, -1), w, **rest)])
+def test_long_rows_of_tables_are_shortened(function):
+    tables, single = 3 * floats(3, 4), []
+    copies, indices = tables.clone(), integers(2)
+    for table, index in zip(copies, indices, strict=True):
+        single.append(function(index, table, max_norm=1.0))
+    found = vmap(lambda i, w: function(i, w, max_norm=1.0))(indices, tables)
+    np.testing.assert_allclose(found, P.stack(single))
+    np.testing.assert_allclose(tables, copies)
 
 
 def test_no_examples_leave_a_history():

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.batched import Batched
 from ...arrays.fallback import looping
 from ...autograd.mode import current_mode
-from ...autograd.tape import apply
+from ...autograd.tape import apply, wrap
 from ...autograd.views import bump, storage_of
 from ...functional.checks import need_tensor
 from ...notices import warn_user
@@ -27,6 +28,9 @@ def _check_indices(indices: Tensor, function: str) -> None:
 
 def shorten_rows(weight: Tensor, indices: np.ndarray, max_norm: float, norm_type: float) -> None:
     """Scale the rows in use down to `max_norm`, in place and unrecorded."""
+    if type(weight._array) is Batched or type(indices) is Batched:
+        _shorten_in_batch(weight.detach(), wrap(indices), max_norm, norm_type)
+        return
     table = weight.memory()
     used = np.unique(indices)
     norms = np.linalg.norm(table[used].astype(np.float64), norm_type, axis=1)
@@ -35,6 +39,12 @@ def shorten_rows(weight: Tensor, indices: np.ndarray, max_norm: float, norm_type
         factors = max_norm / (norms[long] + 1e-7)
         table[used[long]] = (table[used[long]] * factors[:, None]).astype(table.dtype)
         bump(storage_of(weight))
+
+
+def _shorten_in_batch(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
+    used = (indices.reshape((-1, 1)) == constant(np.arange(weight.shape[0]))).any(0)
+    norms = weight.norm(norm_type, 1)
+    weight.mul_((used & (norms > max_norm)).to(weight.dtype).mul(max_norm / (norms + 1e-7) - 1).add(1).unsqueeze(1))
 
 
 def _positive_index(padding_idx: int | None, rows: int) -> int | None:

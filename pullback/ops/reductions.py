@@ -244,13 +244,13 @@ def _whole_extreme_pullback(g: Any, x: Any, out: Any, axis: tuple) -> Any:
 def _amax(x: Any, axis: tuple, keepdims: Any) -> Any:
     if _is_one_of_few(x, axis, keepdims):
         return x.ravel()[x.argmax()]  # NaN if there is one: it counts as the largest, and as the smallest
-    return in_order(np.maximum.reduce(x, axis, None, None, keepdims))
+    return in_order(np.maximum.reduce(x, axis, None, None, keepdims))  # type: ignore[call-overload]
 
 
 def _amin(x: Any, axis: tuple, keepdims: Any) -> Any:
     if _is_one_of_few(x, axis, keepdims):
         return x.ravel()[x.argmin()]
-    return in_order(np.minimum.reduce(x, axis, None, None, keepdims))
+    return in_order(np.minimum.reduce(x, axis, None, None, keepdims))  # type: ignore[call-overload]
 
 
 def _is_one_of_few(x: Any, axis: tuple, keepdims: Any) -> bool:

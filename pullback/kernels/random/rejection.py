@@ -20,6 +20,7 @@ from .engine import Generator, Window
 from .streams import cast
 
 _FLOAT64 = np.dtype(np.float64)
+_CLOSE = 1e-9  # where NumPy's last bits may matter, the C library's logarithm decides
 _MANY = 32  # elements with the same parameters in a row that are drawn together
 # What Stirling's formula leaves out of log(k!), for k = 0 .. 9.
 _STIRLING_TAIL = (
@@ -84,8 +85,8 @@ class _TransformedRejection(_Method):
         """Whether the test is worth doing."""
         raise NotImplementedError
 
-    def passes(self, k: float, margin: float, v: float) -> bool:
-        """The test."""
+    def excess(self, k: Any, margin: Any, v: Any, log: Callable[[Any], Any]) -> Any:
+        """The test: k is accepted where this is not positive."""
         raise NotImplementedError
 
     def draw(self, uniforms: list[float], position: int) -> tuple[float, int]:
@@ -94,7 +95,9 @@ class _TransformedRejection(_Method):
             position += 2
             margin = 0.5 - abs(u)
             k = math.floor(self.proposal(u, margin))
-            if margin >= 0.07 and v <= self.quick or self.is_possible(k, margin, v) and self.passes(k, margin, v):
+            if margin >= 0.07 and v <= self.quick:
+                return k, position
+            if self.is_possible(k, margin, v) and self.excess(k, margin, v, math.log) <= 0:
                 return k, position
 
     def draw_many(self, window: Window, count: int) -> Any:
@@ -108,13 +111,23 @@ class _TransformedRejection(_Method):
             k = np.floor(self.proposal(u, margin))
             accepted = (margin >= 0.07) & (v <= self.quick)
             undecided = np.flatnonzero(~accepted & self.is_possible(k, margin, v))
-            for place in zip(undecided.tolist(), *(part[undecided].tolist() for part in (k, margin, v))):
-                accepted[place[0]] = self.passes(*place[1:])
+            excess = self.excess(k[undecided], margin[undecided], v[undecided], np.log)
+            accepted[undecided] = excess <= 0
+            for place in undecided[np.abs(excess) < _CLOSE].tolist():
+                accepted[place] = self.excess(k.item(place), margin.item(place), v.item(place), math.log) <= 0
             found = np.flatnonzero(accepted)[:count]
             parts.append(k[found])
             count -= found.size
             window.position += 2 * (len(pairs) if count else int(found[-1]) + 1)
         return np.concatenate(parts)
+
+
+def _each(function: Callable[[float], float], values: Any) -> Any:
+    """A function of a whole number, or of many of which most are equal."""
+    if not isinstance(values, np.ndarray):
+        return function(values)
+    distinct, places = np.unique(values, return_inverse=True)
+    return np.array([function(value) for value in distinct.tolist()])[places]
 
 
 def _drawn(generator: Generator, method: Callable[..., _Method], *parameters: np.ndarray) -> np.ndarray:
@@ -224,10 +237,10 @@ class _LargePoisson(_TransformedRejection):
     def is_possible(self, k: Any, margin: Any, v: Any) -> Any:
         return (k >= 0) & ((margin >= 0.013) | (v <= margin))
 
-    def passes(self, k: float, margin: float, v: float) -> bool:
+    def excess(self, k: Any, margin: Any, v: Any, log: Callable[[Any], Any]) -> Any:
         inverse_alpha = 1.1239 + 1.1328 / (self.b - 3.4)
-        left = math.log(v) + math.log(inverse_alpha) - math.log(self.a / (margin * margin) + self.b)
-        return left <= -self.rate + k * math.log(self.rate) - math.lgamma(k + 1)
+        left = log(v) + math.log(inverse_alpha) - log(self.a / (margin * margin) + self.b)
+        return left - (-self.rate + k * math.log(self.rate) - _each(math.lgamma, k + 1))
 
 
 # ---------------------------------------------------------------------- binomial
@@ -300,7 +313,7 @@ class _SmallBinomial(_Method):
 class _LargeBinomial(_TransformedRejection):
     """BTRS."""
 
-    __slots__ = ("count", "center", "alpha", "odds", "mode", "at_mode")
+    __slots__ = ("count", "center", "alpha", "odds", "mode")
 
     def __init__(self, count: float, probability: float, rounded: Callable[[float], float]) -> None:
         self.count: float = count
@@ -313,7 +326,6 @@ class _LargeBinomial(_TransformedRejection):
         self.alpha: float = rounded((2.83 + 5.1 / b) * deviation)
         self.odds: float = rounded(probability / failure)
         self.mode: int = math.floor(rounded(rounded(count + 1) * probability))
-        self.at_mode: float | None = None  # what the test needs of the mode, once it is needed
 
     def proposal(self, u: Any, margin: Any) -> Any:
         return (2 * self.a / margin + self.b) * u + self.center
@@ -321,20 +333,18 @@ class _LargeBinomial(_TransformedRejection):
     def is_possible(self, k: Any, margin: Any, v: Any) -> Any:
         return (k >= 0) & (k <= self.count)
 
-    def passes(self, k: float, margin: float, v: float) -> bool:
+    def excess(self, k: Any, margin: Any, v: Any, log: Callable[[Any], Any]) -> Any:
         count, mode, odds = self.count, self.mode, self.odds
-        if self.at_mode is None:
-            self.at_mode = (mode + 0.5) * math.log((mode + 1) / (odds * (count - mode + 1)))
         bound = (
-            self.at_mode
-            + (count + 1) * math.log((count - mode + 1) / (count - k + 1))
-            + (k + 0.5) * math.log(odds * (count - k + 1) / (k + 1))
+            (mode + 0.5) * math.log((mode + 1) / (odds * (count - mode + 1)))
+            + (count + 1) * log((count - mode + 1) / (count - k + 1))
+            + (k + 0.5) * log(odds * (count - k + 1) / (k + 1))
             + _stirling_tail(mode)
             + _stirling_tail(count - mode)
-            - _stirling_tail(k)
-            - _stirling_tail(count - k)
+            - _each(_stirling_tail, k)
+            - _each(_stirling_tail, count - k)
         )
-        return math.log(v * self.alpha / (self.a / (margin * margin) + self.b)) <= bound
+        return log(v * self.alpha / (self.a / (margin * margin) + self.b)) - bound
 
 
 def _stirling_tail(k: float) -> float:

@@ -45,6 +45,8 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type
     if dim is None and dtype is None and not keepdim and type(input) is Tensor and input._array.dtype.kind == "f":
         return apply_unary(ops.sum_all, input)  # the end of nearly every loss
     x = sum_operand(as_tensor(input), dtype)
+    if x._array.dtype.kind == "b":  # as was asked for: whether there is anything to add
+        return sum(x, dim, keepdim) != 0
     if dim is None and not keepdim:
         return apply_unary(ops.sum_all, x)
     if type(keepdim) is not bool:  # sum(0, 1) means something in NumPy only
@@ -142,11 +144,12 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_typ
 @public(out=True)
 def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None) -> Tensor:
     """Sum of the elements that are not NaN."""
-    x = sum_operand(as_tensor(input), dtype)
-    if x._array.dtype.kind == "c":
-        raise RuntimeError("nansum does not support complex inputs")
+    given = as_tensor(input)
+    x = sum_operand(given, dtype)
+    if x._array.dtype.kind == "c" or given._array.dtype.kind == "c":
+        raise RuntimeError("nansum on CPU does not support complex inputs")
     if x._array.dtype.kind in "biu":
-        return sum(x, dim, keepdim, dtype=dtype)
+        return sum(given if given._array.dtype.kind in "biu" else _without_nan(given), dim, keepdim, dtype=dtype)
     return apply_unary(statistics.nansum, x, {"axis": wrap_dims(dim, x._array.ndim), "keepdims": keepdim})
 
 
@@ -157,6 +160,11 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_
     if x._array.dtype.kind in "biu":
         raise RuntimeError(
             f"nanmean(): expected input to have floating point or complex dtype but got {x.dtype.type_name}"
+        )
+    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
+            f"Got: {dtype.type_name}"
         )
     axis = wrap_dims(dim, x._array.ndim)
     count = np.sum(~np.isnan(x._array), axis=axis, keepdims=keepdim)

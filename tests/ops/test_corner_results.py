@@ -17,6 +17,20 @@ torch = pytest.importorskip("torch")
 
 # `t` is the library, `x` the numbers 0 to 5 as a 2 by 3 matrix, `n` not a number.
 LINES = """
+x.sum(dtype=t.bool)
+x.sum(1, dtype=t.bool)
+x.sum(0, True, dtype=t.bool)
+(x * 0).sum(dtype=t.bool)
+t.nansum(t.tensor([1.5, n, 2.7]), dtype=t.int32)
+t.nansum(t.tensor([[1.5, n], [2.0, 3.0]]), 1, True, dtype=t.uint8)
+t.nansum(t.tensor([n]), dtype=t.bool)
+t.nansum(x.long(), dtype=t.int16)
+t.nansum(x + 1j)  ## nansum on CPU does not support complex inputs
+t.nanmean(x, dtype=t.int64)  ## Optional dtype must be either a floating point or complex dtype. Got: Long
+t.nanmean(t.tensor([1.0, n]), dtype=t.float64)
+t.nn.functional.scaled_dot_product_attention(x[:, :0], x[:, :0], x)
+t.nn.functional.scaled_dot_product_attention(x[:, :0], x[:, :0], x, is_causal=True)
+t.nn.functional.scaled_dot_product_attention(x[:, :0], x[:, :0], x, scale=2.0)
 x.topk(1, True)  ## must be int, not bool
 x.softmax(True)  ## must be int, not bool
 x.transpose(True, 0)  ## must be int, not bool

@@ -100,7 +100,8 @@ def scaled_dot_product_attention(
     kept = None
     if dropout_p > 0:
         kept = _dropout_of_scores(scores_shape, query, dropout_p)
-    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
+    # Vectors of no numbers are all alike, however they are scaled.
+    factor = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else float(scale)
     return apply(attention, (query, key, value, attn_mask, kept), {"scale": factor, "causal": bool(is_causal)})[0]
 
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..autograd.tape import wrap
-from ..dtypes import as_dtype
+from ..dtypes import as_dtype, default_dtype
 from ..notices import warn_user
 from ..ops.striding import address
 from ..tensor import Tensor
@@ -84,6 +84,29 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     if requires_grad:
         result.requires_grad_()
     return result
+
+
+def from_file(
+    filename: Any, shared: bool | None = None, size: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """The first elements of a file, in the file's own memory: of a shared one (made if need be) writes go to the file."""
+    import os
+
+    kind = (default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    path, needed = os.fspath(filename), size * kind.itemsize
+    if shared:
+        with open(path, "ab") as file:
+            file.truncate(max(file.tell(), needed))
+    try:
+        found = os.path.getsize(path)
+    except FileNotFoundError:
+        raise RuntimeError(f"unable to open file <{path}> in read-only mode: No such file or directory (2)") from None
+    if found < needed:
+        raise RuntimeError(f"file <{path}> size <{found}> is smaller than the required mapping size <{needed}>")
+    memory = np.memmap(path, kind, "r+" if shared else "c", shape=(size,)) if size else np.empty(0, kind)
+    result = wrap(np.asarray(memory))
+    return result.requires_grad_() if requires_grad else result
 
 
 def layout_of(self: Tensor) -> Any:
@@ -193,7 +216,7 @@ for _name in (
     "get_device",
 ):
     FUNCTIONS[_name] = _question(_name)
-for _function in (is_nonzero, frombuffer):
+for _function in (is_nonzero, frombuffer, from_file):
     FUNCTIONS[_function.__name__] = _function
 for _name in ("coalesce", "indices", "values", "_indices", "_values", "_nnz", "crow_indices", "col_indices"):
     METHODS[_name] = _only_sparse(_name)

@@ -93,6 +93,20 @@ def test_what_is_a_class_in_torch_is_one_here():
     assert len(names) > 800 and {name: pair for name, pair in kinds.items() if len(set(pair)) > 1} == {}
 
 
+def test_tensors_of_files(tmp_path):
+    def story(t, path):
+        told = [outcome(lambda _: t.from_file(path, size=4), t)]
+        shared = t.from_file(path, True, 4)
+        shared.fill_(3)
+        own = t.from_file(path, False, 2, dtype=t.float32)
+        own.fill_(5)
+        told += [np.fromfile(path, "float32").tolist(), own.tolist(), outcome(lambda _: t.from_file(path, False, 20), t)]
+        told += [t.from_file(path, True, 6).tolist(), t.from_file(path, shared=True, size=3, dtype=t.int64)[2].item()]
+        return [str(each).replace(path, "path") for each in [*told, t.from_file(path).tolist()]]
+
+    assert story(pullback, str(tmp_path / "ours")) == story(torch, str(tmp_path / "theirs"))
+
+
 PAIRS = {
     "close": lambda t: (t.tensor([1.0, 2.0]), t.tensor([1.0, 2.0 + 1e-7])),
     "far": lambda t: (t.tensor([1.0, 2.0]), t.tensor([1.0, 3.0])),

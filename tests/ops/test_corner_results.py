@@ -29,6 +29,9 @@ t.nansum(x + 1j)  ## nansum on CPU does not support complex inputs
 t.nanmean(x, dtype=t.int64)  ## Optional dtype must be either a floating point or complex dtype. Got: Long
 t.nanmean(t.tensor([1.0, n]), dtype=t.float64)
 t.nn.functional.scaled_dot_product_attention(x[:, :0], x[:, :0], x)
+t.nn.functional.batch_norm(x, x[0], x[1], eps=0.0)
+t.nn.functional.batch_norm(x, x[0], x[1], eps=-1.0)  ## batch_norm eps must be non-negative
+t.nn.functional.batch_norm(x, x[0], x[1], training=True, eps=0.0)  ## batch_norm eps must be positive during training
 t.nn.functional.scaled_dot_product_attention(x[:, :0], x[:, :0], x, is_causal=True)
 t.nn.functional.scaled_dot_product_attention(x[:, :0], x[:, :0], x, scale=2.0)
 x.topk(1, True)  ## must be int, not bool

@@ -129,6 +129,8 @@ def batch_norm(
         count = math.prod(shape[:1]) * math.prod(shape[2:])
         if count == 1:
             raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
+    elif eps < 0.0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     _check_dtypes(input, weight, bias, running_mean, running_var)
     if not training:

@@ -13,6 +13,9 @@ from .functional.registry import FUNCTIONS as _FUNCTIONS
 from .functional.special_functions import SPECIAL as _SPECIAL
 
 globals().update(_SPECIAL)
+for _function in _SPECIAL.values():
+    if _function.__module__ != "pullback":  # known only here, and pickled by this name
+        _function.__module__ = __name__
 
 if TYPE_CHECKING:
 

@@ -86,6 +86,7 @@ def run_in_float32(namespace: dict[str, Any], names: Iterable[str]) -> None:
     """Let these functions of a module run in float32 under autocast."""
     for name in names:
         namespace[name] = in_float32(namespace[name])
+        namespace[name].__module__ = namespace["__name__"]  # where it is found by its name: pickles ask
 
 
 def _cast_all(value: Any) -> Any:

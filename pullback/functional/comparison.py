@@ -74,8 +74,10 @@ def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callabl
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Whether each element is {words} that of `other`."
+    exposed = with_out(function)
+    exposed.__module__ = "pullback"
     for each in (name, *aliases):
-        FUNCTIONS[each] = METHODS[each] = with_out(function)
+        FUNCTIONS[each] = METHODS[each] = exposed
         IN_PLACE[each + "_"] = in_dtype_of_input(function)
     return operator
 

@@ -50,6 +50,8 @@ def tables() -> dict[str, dict[str, str]]:
 
 def _home(function: object, modules: list[str]) -> str | None:
     """The late module a function was written in, if it is one."""
+    while hasattr(function, "__wrapped__"):  # what surrounds it says under which name programs know it
+        function = function.__wrapped__
     module = getattr(function, "__module__", "") or ""
     name = module.removeprefix(f"{__package__}.")
     return name if name in modules else None

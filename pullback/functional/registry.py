@@ -80,6 +80,8 @@ def public(
             exposed = with_out(exposed)
         elif wrap:
             exposed = with_numpy_names(exposed)
+        if function and exposed is not f:
+            exposed.__module__ = "pullback"  # where it is found by its name: pickles ask
         for name in (own.rstrip("_") if own.endswith("_") and not own.endswith("__") else own, *names):
             if function:
                 FUNCTIONS[name] = exposed

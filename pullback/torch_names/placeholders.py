@@ -55,6 +55,7 @@ _ADVICE: dict[str, str] = {
     "torch._refs": _OPERATORS,
     "functorch.compile": _CAPTURE,
     "torch._functorch": "torch.func has vmap, grad, vjp, jvp, jacrev, jacfwd, hessian and functional_call.",
+    "torch.masked": "Its functions take a mask beside the tensor: torch.masked.mean(x, mask=mask).",
     "torch.nested": "Pad sequences of different lengths (torch.nn.utils.rnn.pad_sequence) and mask the rest.",
     "torch.cuda": "Everything runs on the CPU here.",
     "torch.mtia": "Everything runs on the CPU here.",

@@ -240,6 +240,7 @@ def test_names_of_captured_programs_under_the_alias():
             "from functorch.compile import aot_module",
             "from torch._ops import HigherOrderOperator, _OpNamespace",
             "from torch.ao.quantization.pt2e.export_utils import model_is_exported",
+            "assert not isinstance(torch.ones(1), torch.masked.MaskedTensor)",
             "from torch._dynamo.utils import maybe_enable_compiled_autograd",
             "with maybe_enable_compiled_autograd(False): pass",
             "class Scan(HigherOrderOperator):",

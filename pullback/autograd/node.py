@@ -145,11 +145,11 @@ class Node(metaclass=NodeType):
         return self.notes.setdefault("metadata", {})
 
     @property
-    def _input_metadata(self) -> list[InputMetadata]:
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
         from ..device import cpu
         from ..dtypes import from_numpy_dtype
         outputs = self.outputs or ((self.shape, self.dtype),)
-        return [InputMetadata(list(shape), from_numpy_dtype(dtype), cpu) for shape, dtype in outputs]
+        return tuple(InputMetadata(list(shape), from_numpy_dtype(dtype), cpu) for shape, dtype in outputs)
 
     def _sequence_nr(self) -> int:
         return int(self.order)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
 
 from ..tensor import Tensor
@@ -14,15 +13,12 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     Graphs and weak references know a tensor by its identity: a tensor that one of them refers to is refused.
     """
     for name, tensor in (("t1", t1), ("t2", t2)):
-        anchor = tensor._anchor
-        if anchor is not None:
-            if sys.getrefcount(anchor) > 3:  # the tensor, this name, the argument: any other is a graph
-                raise RuntimeError(
-                    f"Expected use_count of {name} to be 1: a graph refers to it. Swap before using it, or after the "
-                    "results that were computed from it are gone."
-                )
-            tensor.__dict__.pop("_anchor", None)
-            del anchor
+        if tensor._use_count() > 1:
+            raise RuntimeError(
+                f"Expected use_count of {name} to be 1: a graph refers to it. Swap before using it, or after the results "
+                "that were computed from it are gone."
+            )
+        tensor.__dict__.pop("_anchor", None)
         if weakref.getweakrefcount(tensor):
             raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__

@@ -255,3 +255,11 @@ def test_switches_of_ones_own_decorate():
 
     assert look() == [3]
     assert [(step, list(depth)) for step in steps()] == [([2], [])] * 2
+
+
+def test_nodes_know_what_comes_in():
+    x = leaf(2, 3)
+    (one,) = (x * x).grad_fn._input_metadata
+    assert (one.shape, one.dtype, one.device.type) == ([2, 3], torch.float32, "cpu")
+    several = torch.var_mean(x, dim=0)[0].grad_fn._input_metadata
+    assert isinstance(several, tuple) and [part.shape for part in several] == [[3], [3]]

@@ -155,6 +155,23 @@ def _scalar(self: Tensor, kind: Callable) -> Any:
     return kind(number)
 
 
+# --- memory of several processes ---
+
+
+def is_shared(self: Tensor) -> bool:
+    """Whether the elements lie in memory that forked processes share."""
+    from .multiprocessing import sharing
+
+    return sharing.is_shared(self)
+
+
+def share_memory_(self: Tensor) -> Tensor:
+    """Move the elements to memory that processes forked from now on share; the tensor itself."""
+    from .multiprocessing import sharing
+
+    return sharing.share_memory_(self)
+
+
 def to_bool(self: Tensor) -> bool:
     count = self._array.size
     if count != 1:
@@ -373,8 +390,8 @@ PROTOCOL: dict[str, Any] = {
     **dict.fromkeys(_OTHER_PLACES.split(), property(lambda self: False)),
     **dict.fromkeys(_OTHER_KINDS.split(), property(lambda self: False)),
     "dense_dim": lambda self: self._array.ndim, "sparse_dim": lambda self: 0,
-    "get_device": lambda self: -1, "is_pinned": lambda self, device=None: False, "is_shared": lambda self: False,
-    "pin_memory": lambda self, device=None: self, "share_memory_": lambda self: self,
+    "get_device": lambda self: -1, "is_pinned": lambda self, device=None: False, "is_shared": is_shared,
+    "pin_memory": lambda self, device=None: self, "share_memory_": share_memory_,
     "cpu": lambda self, memory_format=None: self,
     "T": property(transposed), "mT": property(matrix_transposed), "mH": property(adjoint), "H": property(hermitian),
     "real": property(real, lambda self, value: set_part(real(self), value)),
@@ -399,7 +416,7 @@ _SENTENCES = {
     _OTHER_PLACES: "False: every tensor lives in main memory.", _OTHER_KINDS: "False: every tensor is a plain dense one.",
     "dense_dim": "The number of dims, all of which are dense.", "sparse_dim": "0: no dim is sparse.",
     "get_device": "-1: main memory has no number.", "is_pinned": "False: there is no pinned memory.",
-    "is_shared": "False: memory belongs to one process.", "pin_memory share_memory_ cpu": "The tensor itself.",
+    "pin_memory cpu": "The tensor itself.",
     "_cdata": "A number for what the tensor has, which `swap_tensors` gives to another.",
 }  # fmt: skip
 for _names, _sentence in _SENTENCES.items():

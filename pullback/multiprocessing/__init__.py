@@ -1,7 +1,7 @@
 """`torch.multiprocessing`: Python's `multiprocessing`. Tensors travel by value; sharing strategies are accepted.
 
-`spawn` starts several processes with their number as first argument, as torch's does. Memory shared between processes
-is not supported: `Tensor.share_memory_()` has no effect on what another process sees.
+`spawn` starts several processes with their number as first argument, as torch's does. Processes that are forked share
+the tensors moved by `share_memory_()` (`sharing.py`); those that are spawned get copies.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def _asking(free: int) -> CodeType:
     return made["outer"](*names).__code__
 
 
-def redirect(function: FunctionType, only_modes: bool = False, first: int | None = None) -> None:
+def redirect(function: Any, only_modes: bool = False, first: int | None = None) -> None:
     """Let a function ask its arguments (or the `first` of them, or only the modes) before it runs, from now on."""
     if "_entry" in (function.__kwdefaults__ or ()):
         return

@@ -168,7 +168,7 @@ def tensor_stub() -> str:
     lines += [
         "", "class Anchor(Tensor):", "    _owner: Any", "    _hooks: Any", "    def owner(self) -> Tensor | None: ...",
         "    def owner_or_self(self) -> Tensor: ...", "", "def anchor_of(leaf: Tensor) -> Anchor: ...",
-        "def leaf_hooks(leaf: Tensor) -> Any: ...",
+        "def leaf_hooks(leaf: Tensor) -> Any: ...", "def plain(tensor: Any) -> Any: ...",
         "def disabled_torch_function(func: Any, types: Any, args: Any = ..., kwargs: Any = ...) -> Any: ...",
         "", "_refresh: Callable[[Tensor], None]",
         "_apply: Callable[..., Any]",

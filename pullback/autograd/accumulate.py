@@ -38,9 +38,10 @@ def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) ->
             ):  # fmt: skip
                 value = wrap(gradient)  # laid out as its leaf (one axis has but one way to lie densely) and nobody else's
             else:
-                value = prepared(leaf, gradient, record, sums)
-                if value is None:
+                new = prepared(leaf, gradient, record, sums)
+                if new is None:
                     continue
+                value = new
             if len(gradients) == 1:
                 leaf._grad = value
                 return

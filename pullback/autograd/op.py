@@ -48,15 +48,15 @@ def _sources_and_call(rule: Callable, sources: tuple) -> Sources:
     call: Callable[[Any, Any, Any], Any]
     if kinds == (int, str):
         first, second = sources
-        call = lambda g, values, params: rule(g, values[first], params[second])  # noqa: E731
+        call = lambda g, values, params: rule(g, values[first], params[second])
     elif kinds == (int, str, str):
         first, second, third = sources
-        call = lambda g, values, params: rule(g, values[first], params[second], params[third])  # noqa: E731
+        call = lambda g, values, params: rule(g, values[first], params[second], params[third])
     elif kinds == (str,):
         (first,) = sources
-        call = lambda g, values, params: rule(g, params[first])  # noqa: E731
+        call = lambda g, values, params: rule(g, params[first])
     else:
-        call = lambda g, values, params: rule(  # noqa: E731
+        call = lambda g, values, params: rule(
             g, *[values[source] if type(source) is int else params[source] for source in sources]
         )
     answer = Sources(sources)

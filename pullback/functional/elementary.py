@@ -67,6 +67,8 @@ sigmoid: Callable[..., Any] = unary("sigmoid", ops.sigmoid, doc="`1 / (1 + exp(-
 sgn: Callable[..., Any] = unary("sgn", ops.sgn, floating=False, doc="The sign of each element; of complex z, `z / |z|`.")
 sign: Callable[..., Any] = unary("sign", ops.sign, floating=False, doc="-1, 0 or 1: the sign of each element.")
 relu: Callable[..., Any] = unary("relu", ops.relu, floating=False, doc="Each element, or 0 where that is larger.")
+
+
 @public(in_place=True, out=True)
 def square(input: Any) -> Tensor:
     """`input * input`; booleans become integers."""
@@ -74,8 +76,6 @@ def square(input: Any) -> Tensor:
     if x._array.dtype.kind == "b":
         x = casting.cast(x, dtype=np.dtype(np.int64))
     return apply_unary(ops.square, x)
-
-
 
 
 _ROUNDING = ("ceil", "floor", "trunc", "round", "frac")

@@ -149,6 +149,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "__ilshift__": written(comparison.bitwise_left_shift), "__irshift__": written(comparison.bitwise_right_shift),
 }  # fmt: skip
 
+
 def _over(ufunc: Any, x: ndarray, /) -> None:
     ufunc(x, x)
 

@@ -1,8 +1,8 @@
-"""Average, sum, power and adaptive average pooling, one spatial axis after another, and their transposes.
+"""Average, sum and adaptive average pooling, one spatial axis after another, and their transposes.
 
 A window's sum over several axes is a sum over one axis at a time, so cost grows with the sum of the kernel sizes
 and not their product. Padding is never stored: each tap adds the range of positions where it lies inside.
-Every function here is linear in its array except `lp_pool`. Arrays are (n, channels, *spatial).
+Every function here is linear in its array. Arrays are (n, channels, *spatial).
 """
 
 from __future__ import annotations
@@ -225,10 +225,3 @@ def adaptive_avg_pool_transpose(gradient: np.ndarray, *, spatial: Ints) -> np.nd
             np.add(target, gradient[_along(axis, slice(place, place + 1))] / (stop - start), out=target)
         gradient = out
     return gradient.astype(dtype, copy=False)
-
-
-def lp_pool(x: np.ndarray, *, power: float, kernel: Ints, stride: Ints, ceil_mode: bool = False) -> np.ndarray:
-    """(sum of x^power over each window)^(1 / power); a window cut by ceil mode is scaled up to a whole one."""
-    powers = np.power(x, x.dtype.type(power))
-    mean = avg_pool(powers, kernel=kernel, stride=stride, padding=(0,) * len(kernel), ceil_mode=ceil_mode)
-    return np.power(mean * math.prod(kernel), x.dtype.type(1 / power))

@@ -49,7 +49,6 @@ __all__ = [
     "erfc",
     "erfcx",
     "erfinv",
-    "expit",
     "gammainc",
     "gammaincc",
     "hermite_polynomial_h",
@@ -84,18 +83,6 @@ __all__ = [
     "xlogy",
     "zeta",
 ]
-
-
-def _expit(x: np.ndarray) -> np.ndarray:
-    result = np.negative(x)
-    np.exp(result, out=result)
-    result += 1
-    np.reciprocal(result, out=result)
-    # exp(-x) overflows before the sigmoid underflows; so far out it equals exp(x).
-    extreme = x < (-87 if x.dtype == np.float32 else -708)
-    if extreme.any():
-        result[extreme] = np.exp(x[extreme])
-    return result
 
 
 def _log_sigmoid(x: np.ndarray) -> np.ndarray:
@@ -142,14 +129,6 @@ def _entr(x: np.ndarray) -> np.ndarray:
     result[x == 0] = 0
     result[x < 0] = -np.inf
     return result
-
-
-def expit(x: np.ndarray) -> np.ndarray:
-    """Sigmoid ``1 / (1 + exp(-x))``, of complex numbers too."""
-    if np.iscomplexobj(x):
-        with np.errstate(all="ignore"):
-            return 1 / (1 + np.exp(-x))
-    return run(_expit, x, single=True)
 
 
 def log_sigmoid(x: np.ndarray) -> np.ndarray:

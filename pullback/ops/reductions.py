@@ -241,16 +241,20 @@ def _whole_extreme_pullback(g: Any, x: Any, out: Any, axis: tuple) -> Any:
     return _shared(g, (x == out) | (np.isnan(x) & np.isnan(out)), axis)
 
 
+_largest: Any = np.maximum.reduce
+_smallest: Any = np.minimum.reduce
+
+
 def _amax(x: Any, axis: tuple, keepdims: Any) -> Any:
     if _is_one_of_few(x, axis, keepdims):
         return x.ravel()[x.argmax()]  # NaN if there is one: it counts as the largest, and as the smallest
-    return in_order(np.maximum.reduce(x, axis, None, None, keepdims))  # type: ignore[call-overload]
+    return in_order(_largest(x, axis, None, None, keepdims))  # type: ignore[call-overload]
 
 
 def _amin(x: Any, axis: tuple, keepdims: Any) -> Any:
     if _is_one_of_few(x, axis, keepdims):
         return x.ravel()[x.argmin()]
-    return in_order(np.minimum.reduce(x, axis, None, None, keepdims))  # type: ignore[call-overload]
+    return in_order(_smallest(x, axis, None, None, keepdims))  # type: ignore[call-overload]
 
 
 def _is_one_of_few(x: Any, axis: tuple, keepdims: Any) -> bool:

@@ -138,14 +138,6 @@ def test_adaptive_pooling(axes, output):
     same(indices, places)
 
 
-@pytest.mark.parametrize("axes", [1, 2])
-@pytest.mark.parametrize(("power", "kernel", "stride", "ceil"), [(2, 2, 2, False), (3, 3, 1, False), (2, 3, 2, True)])
-def test_lp_pool(axes, power, kernel, stride, ceil):
-    x = np.abs(values(SHAPES[axes]))
-    ours = averages.lp_pool(x, power=power, kernel=(kernel,) * axes, stride=(stride,) * axes, ceil_mode=ceil)
-    same(ours, getattr(functional, f"lp_pool{axes}d")(torch.from_numpy(x), power, kernel, stride, ceil), 1e-12)
-
-
 @pytest.mark.parametrize("axes", [1, 2, 3])
 def test_max_unpool_undoes_max_pool(axes):
     x = values(SHAPES[axes])

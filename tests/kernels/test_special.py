@@ -62,7 +62,6 @@ UNARY = [
     ("bessel_y1", "y1", POSITIVE[POSITIVE < 100], 4e-15, 2e-15),
     ("spherical_bessel_j0", "spherical_jn", LINE, 4e-15, 2e-16),
     ("airy_ai", "airy", spread((-5.0, -2.0), (-2.0, 2.0), (2.0, 9.0), (-30.0, -5.0)), 3e-14, 4e-15),
-    ("expit", "expit", 25 * LINE, 4e-15, 1e-307),
     ("log_sigmoid", "log_expit", 25 * LINE, 4e-15, 1e-308),
     ("entr", "entr", POSITIVE, 4e-15, 0),
     ("logit", "logit", UNIT, 4e-15, 1e-15),
@@ -188,11 +187,9 @@ def test_complex_numbers():
     generator = np.random.default_rng(5)
     z = (generator.normal(size=50) + 1j * generator.normal(size=50)).astype(np.complex64)
     z[0] = 0
-    for kernel in ("expit", "sinc"):
-        got = getattr(special, kernel)(z)
-        assert got.dtype == np.complex64
-        want = getattr(torch.special, kernel)(torch.from_numpy(z)).numpy()
-        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6)
+    got = special.sinc(z)
+    assert got.dtype == np.complex64
+    np.testing.assert_allclose(got, torch.special.sinc(torch.from_numpy(z)).numpy(), rtol=1e-6, atol=1e-6)
     with pytest.raises(RuntimeError, match="not implemented for"):
         special.erf(z)
 

@@ -1,23 +1,24 @@
 """Transforms against JAX: the same programs, every pair and every triple of transforms, trees in and out.
 
-Programs are written once, in the few functions both libraries have (`sin`, `@`, `sum`, ...), on float64. JAX is no
-dependency: without it these tests are skipped (see CONTRIBUTING.md).
+Programs are written once, in the few functions both libraries have (`sin`, `@`, `sum`, ...), on float64. JAX takes ten
+minutes for them, so its answers are kept beside this file. Where JAX is installed, `python -m
+tests.transforms.test_against_jax` records them again.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
+import json
 from collections import namedtuple
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pullback
 
-jax = pytest.importorskip("jax")
-jax.config.update("jax_enable_x64", True)
-jnp = jax.numpy
-
+ANSWERS = Path(__file__).with_name("answers_of_jax.npz")
 Point = namedtuple("Point", "x y")
 RNG = np.random.default_rng(1)
 A, B = RNG.standard_normal((4, 3)), RNG.standard_normal((3, 3))
@@ -25,49 +26,56 @@ V, U, P = RNG.standard_normal(3), RNG.standard_normal(3), RNG.random(3) + 0.5
 INDEX = np.array([2, 0, 2, 1])
 
 
-class Jax:
+def jax_functions():
     """What the programs use, from JAX."""
+    import jax
+    import jax.numpy as jnp
 
-    array = staticmethod(jnp.asarray)
-    grad, vjp, jvp = staticmethod(jax.grad), staticmethod(jax.vjp), staticmethod(jax.jvp)
-    jacrev, jacfwd, hessian = staticmethod(jax.jacrev), staticmethod(jax.jacfwd), staticmethod(jax.hessian)
-    linearize = staticmethod(jax.linearize)
-    sin, cos, exp, tanh, log, sqrt = jnp.sin, jnp.cos, jnp.exp, jnp.tanh, jnp.log, jnp.sqrt
-    where, maximum, stack, concatenate, outer = jnp.where, jnp.maximum, jnp.stack, jnp.concatenate, jnp.outer
-    cumsum, prod, sort, solve = jnp.cumsum, jnp.prod, jnp.sort, jnp.linalg.solve
-    inverse, slogdet, logsumexp = jnp.linalg.inv, jnp.linalg.slogdet, jax.scipy.special.logsumexp
-    softmax, sigmoid, cholesky, atan2 = jax.nn.softmax, jax.nn.sigmoid, jnp.linalg.cholesky, jnp.arctan2
+    jax.config.update("jax_enable_x64", True)
 
-    @staticmethod
-    def vmap(function, in_axes=0, out_axes=0):
-        return jax.vmap(function, in_axes=in_axes, out_axes=out_axes)
+    class Jax:
+        array = staticmethod(jnp.asarray)
+        grad, vjp, jvp = staticmethod(jax.grad), staticmethod(jax.vjp), staticmethod(jax.jvp)
+        jacrev, jacfwd, hessian = staticmethod(jax.jacrev), staticmethod(jax.jacfwd), staticmethod(jax.hessian)
+        linearize = staticmethod(jax.linearize)
+        sin, cos, exp, tanh, log, sqrt = jnp.sin, jnp.cos, jnp.exp, jnp.tanh, jnp.log, jnp.sqrt
+        where, maximum, stack, concatenate, outer = jnp.where, jnp.maximum, jnp.stack, jnp.concatenate, jnp.outer
+        cumsum, prod, sort, solve = jnp.cumsum, jnp.prod, jnp.sort, jnp.linalg.solve
+        inverse, slogdet, logsumexp = jnp.linalg.inv, jnp.linalg.slogdet, jax.scipy.special.logsumexp
+        softmax, sigmoid, cholesky, atan2 = jax.nn.softmax, jax.nn.sigmoid, jnp.linalg.cholesky, jnp.arctan2
 
-    @staticmethod
-    def custom(M, forward, derivative):
-        """An elementwise function with a derivative of its own."""
-        function = jax.custom_jvp(lambda x: forward(M, x))
-        function.defjvp(lambda x, t: (function(*x), derivative(M, *x) * t[0]))
-        return function
+        @staticmethod
+        def vmap(function, in_axes=0, out_axes=0):
+            return jax.vmap(function, in_axes=in_axes, out_axes=out_axes)
 
-    @staticmethod
-    def written(x, index, value):
-        return x.at[index].set(value)
+        @staticmethod
+        def custom(M, forward, derivative):
+            """An elementwise function with a derivative of its own."""
+            function = jax.custom_jvp(lambda x: forward(M, x))
+            function.defjvp(lambda x, t: (function(*x), derivative(M, *x) * t[0]))
+            return function
 
-    @staticmethod
-    def added(x, index, value):
-        return x.at[index].add(value)
+        @staticmethod
+        def written(x, index, value):
+            return x.at[index].set(value)
 
-    @staticmethod
-    def integers(x):
-        return x.astype(int)
+        @staticmethod
+        def added(x, index, value):
+            return x.at[index].add(value)
 
-    @staticmethod
-    def grad_and_value(function, **options):
-        def flipped(*args):
-            value, gradient = jax.value_and_grad(function, **options)(*args)
-            return gradient, value
+        @staticmethod
+        def integers(x):
+            return x.astype(int)
 
-        return flipped
+        @staticmethod
+        def grad_and_value(function, **options):
+            def flipped(*args):
+                value, gradient = jax.value_and_grad(function, **options)(*args)
+                return gradient, value
+
+            return flipped
+
+    return Jax
 
 
 class Ours:
@@ -146,15 +154,16 @@ class Ours:
         return pullback.func.vmap(function, in_dims=in_axes, out_dims=out_axes)
 
 
-def compare(program):
-    expected, expected_tree = jax.tree_util.tree_flatten(program(Jax))
-    found = program(Ours)
-    leaves, tree = jax.tree_util.tree_flatten(found, is_leaf=lambda x: isinstance(x, pullback.Tensor))
-    assert str(tree) == str(expected_tree)
-    for a, b in zip(leaves, expected, strict=True):
-        assert tuple(a.shape) == b.shape
-        assert not a.requires_grad
-        np.testing.assert_allclose(a.numpy(), np.asarray(b), rtol=1e-8, atol=1e-9)
+def flattened(tree):
+    """(leaves, a description of the containers they were in)."""
+    if isinstance(tree, dict):
+        names, parts = list(tree), list(tree.values())
+    elif isinstance(tree, (list, tuple)):
+        names, parts = None, list(tree)
+    else:
+        return [tree], "*"
+    found = [flattened(part) for part in parts]
+    return list(itertools.chain(*[leaves for leaves, _ in found])), [type(tree).__name__, names, [kind for _, kind in found]]
 
 
 # --- functions from vectors of 3 to vectors ---
@@ -204,12 +213,6 @@ FIRST_ORDER = {
 }
 
 
-@pytest.mark.parametrize("transform", FIRST_ORDER)
-@pytest.mark.parametrize("name", VECTORS)
-def test_programs(name, transform):
-    compare(lambda M: FIRST_ORDER[transform](M, lambda x: VECTORS[name](M, x)))
-
-
 # --- transforms of transforms: each takes a function from vectors of 3 to vectors of 3 to another such function ---
 
 NESTING = {
@@ -231,17 +234,6 @@ INNERMOST = {
     "written by values": lambda M, x: M.written(M.sin(x), M.integers(9 * x[0] ** 2) % 3, x[1] ** 2) * x,
     "added by values": lambda M, x: M.added(M.outer(x, x), (slice(1, None), M.integers(9 * x[0] ** 2) % 3), x[:2])[1:].sum(0),
 }
-
-
-@pytest.mark.parametrize("pair", itertools.product(NESTING, NESTING), ids="-".join)
-@pytest.mark.parametrize("inner", INNERMOST)
-def test_pairs(pair, inner):
-    compare(lambda M: _nested(M, pair, INNERMOST[inner])(M.array(0.5 * V)))
-
-
-@pytest.mark.parametrize("triple", itertools.product(NESTING, NESTING, NESTING), ids="-".join)
-def test_triples(triple):
-    compare(lambda M: _nested(M, triple, INNERMOST["smooth"])(M.array(0.5 * V)))
 
 
 def _nested(M, names, function):
@@ -313,6 +305,61 @@ TREES = {
 }
 
 
-@pytest.mark.parametrize("name", TREES)
-def test_trees(name):
-    compare(TREES[name])
+# --- all of them ---
+
+
+def programs():
+    """Every case: a name, and a program of the functions of one library or the other."""
+    for (name, function), (transform, run) in itertools.product(VECTORS.items(), FIRST_ORDER.items()):
+        yield f"{transform} of {name}", lambda M, function=function, run=run: run(M, functools.partial(function, M))
+    for inner, names in itertools.product(INNERMOST, itertools.product(NESTING, repeat=2)):
+        yield f"{'-'.join(names)} of {inner}", functools.partial(_run_nested, names, INNERMOST[inner])
+    for names in itertools.product(NESTING, repeat=3):
+        yield "-".join(names), functools.partial(_run_nested, names, INNERMOST["smooth"])
+    yield from TREES.items()
+
+
+def _run_nested(names, function, M):
+    return _nested(M, names, function)(M.array(0.5 * V))
+
+
+PROGRAMS = dict(programs())
+
+
+@functools.cache
+def recorded():
+    """What JAX answered: (the numbers of every case, one after the other; the shapes and containers of each)."""
+    with np.load(ANSWERS) as file:
+        return file["numbers"], json.loads(str(file["forms"]))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_answers_of_jax(name):
+    numbers, forms = recorded()
+    start, shapes, tree = forms[name]
+    leaves, found_tree = flattened(PROGRAMS[name](Ours))
+    assert found_tree == tree
+    for leaf, shape in zip(leaves, shapes, strict=True):
+        size = int(np.prod(shape))
+        assert list(leaf.shape) == shape and leaf.dtype is pullback.float64
+        assert not leaf.requires_grad
+        np.testing.assert_allclose(leaf.numpy().ravel(), numbers[start : start + size], rtol=1e-8, atol=1e-9)
+        start += size
+
+
+def record():
+    """Write down what JAX answers."""
+    library, numbers, forms, start = jax_functions(), [], {}, 0
+    for count, (name, program) in enumerate(PROGRAMS.items(), 1):
+        leaves, tree = flattened(program(library))
+        arrays = [np.asarray(leaf, np.float64) for leaf in leaves]
+        forms[name] = start, [array.shape for array in arrays], tree
+        numbers += [array.ravel() for array in arrays]
+        start += sum(array.size for array in arrays)
+        print(f"\r{count} of {len(PROGRAMS)}", end="", flush=True)
+    np.savez_compressed(ANSWERS, numbers=np.concatenate(numbers), forms=json.dumps(forms))
+    print(f": {ANSWERS.stat().st_size >> 10} KiB")
+
+
+if __name__ == "__main__":
+    record()

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, cast
 
 from .autograd.roots import backward, grad
 from .device import device
@@ -192,8 +192,8 @@ def redirect_functions() -> None:
         name = torch_name.rpartition(".")[2]
         if isinstance(function, FunctionType) and name not in _NEVER:
             redirect(function, only_modes=name in _ONLY_MODES)
-    redirect(backward, first=1)  # weights have no say
-    redirect(grad, first=2)
+    redirect(cast(FunctionType, backward), first=1)  # weights have no say
+    redirect(cast(FunctionType, grad), first=2)
 
 
 def redirect_everything() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.forward_mode import batch_levels, set_tangent
 from ..autograd.general import payload_of
 from ..autograd.op import Op, linear
 from ..autograd.tape import apply, wrap
@@ -115,10 +116,15 @@ def _out_of_levels(value: Any) -> Any:
 
 
 def _example(value: Any, number: int, size: int, level: int) -> Any:
-    if isinstance(value, Tensor) and level_of(value._array) == level:
+    if isinstance(value, Tensor) and (level_of(value._array) == level or _has_tangent_at(value, level)):
         # also what all examples share: what each of them does with it is its own, and so is its gradient
         return apply(take_example, (value,), {"number": number, "size": size, "level": level})
     return value
+
+
+def _has_tangent_at(value: Tensor, level: int) -> bool:
+    """Whether tangents differ between the examples of a level."""
+    return value._tangent is not None and any(level in batch_levels(tangent) for tangent in value._tangent.values())
 
 
 def _joined(parts: tuple, level: int) -> Any:
@@ -133,8 +139,14 @@ def _joined(parts: tuple, level: int) -> Any:
             "different sizes. "
             'Use vmap(..., fallback="loop").'
         )
-    inside = [
-        part if level_of(part._array) == level else wrap(Batched(payload_of(part, level), level, False))
-        for part in parts
-    ]
-    return apply(gather_examples, tuple(inside), {"level": level})
+    inside = tuple(part if level_of(part._array) == level else _entered(part, level) for part in parts)
+    return apply(gather_examples, inside, {"level": level})
+
+
+def _entered(part: Tensor, level: int) -> Tensor:
+    """A result that has no axis of the level, as one of it; tangents from inside the level stay with it."""
+    entered = wrap(Batched(payload_of(part, level), level, False))
+    for number, tangent in (part._tangent or {}).items():
+        if number > level:
+            set_tangent(entered, number, tangent)
+    return entered

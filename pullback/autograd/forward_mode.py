@@ -425,13 +425,13 @@ def write_tangents(tensor: Tensor, result: Tensor) -> None:
         if old is None:
             set_tangent(tensor, level, new)  # type: ignore[arg-type]
         else:
-            if new is not None and not _levels(new) <= _levels(old):
+            if new is not None and not batch_levels(new) <= batch_levels(old):
                 old = _with_room(tensor, level, old, new)
             old.copy_(_zeros_like(tensor) if new is None else new)
             set_tangent(tensor, level, old)
 
 
-def _levels(tensor: Tensor) -> set[int]:
+def batch_levels(tensor: Tensor) -> set[int]:
     """The levels of batches at which a tensor has a value for each example."""
     found, array = set(), tensor._array
     while type(array) is not np.ndarray and hasattr(array, "array"):

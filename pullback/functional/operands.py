@@ -63,6 +63,8 @@ def as_operand(value: Any) -> Any:
         from ..creation import tensor
 
         return None if _holds_tensors(value) else tensor(value)
+    if hasattr(value, "_pullback_apply"):  # a batch, in a rule that runs on tensors
+        return wrap(value)
     if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
         from ..creation import as_tensor as convert
 

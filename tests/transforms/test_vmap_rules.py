@@ -262,6 +262,24 @@ def test_gradients_are_those_of_a_loop(name):
 
 
 @pytest.mark.parametrize("dims", [(0, 0), (None, 0), (0, None)])
+def test_a_loop_keeps_tangents_apart(dims):
+    x, targets, tangents = floats(3, 4), integers(3), floats(3, 4)
+    scores, labels = floats(5, 2, 4).log_softmax(-1), integers(2, 2, below=4, least=1)
+    lengths, slopes = P.full((COUNT, 2), 5), floats(5, 2, 4)
+    for function, values, others, pushed in (
+        (F.multi_margin_loss, x, targets, tangents),  # look at what they are given
+        (lambda x, n: F.ctc_loss(x, labels[0], n, P.tensor([2, 1])), scores, lengths, slopes),
+    ):
+
+        def push(value, other, tangent, function=function):
+            return P.func.jvp(lambda value: function(value, other), (value,), (tangent,))[1]
+
+        found = vmap(push, in_dims=(*dims, 0))(*_given((values, others), dims), pushed)
+        rows = [push(*_examples((values, others), dims, number), pushed[number]) for number in range(COUNT)]
+        np.testing.assert_allclose(found.numpy(), P.stack(rows).numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("dims", [(0, 0), (None, 0), (0, None)])
 def test_a_loop_has_the_derivatives_of_its_examples(dims):
     x, targets = floats(3, 4), integers(3)
 

@@ -22,7 +22,7 @@ _ones: tuple[dict[int, ndarray], dict[int, ndarray]] = ({}, {})
 
 def number(value: float, kind: np.dtype[Any]) -> ndarray:
     """A Python number as a 0-d array of dtype float32 or float64."""
-    array = _numbers[kind is FLOAT64].get(value) if value else None
+    array = _numbers[kind is FLOAT64].get(value or str(value))  # 0.0 and -0.0 look the same to a dict
     return _new_number(value, kind) if array is None else array
 
 
@@ -31,8 +31,8 @@ def _new_number(value: float, kind: np.dtype[Any]) -> ndarray:
     array = np.array(value, kind)
     array.flags.writeable = False
     known = _numbers[kind is FLOAT64]
-    if value and value == value and len(known) < _KEPT:  # 0.0 and -0.0 look the same to a dict
-        known[value] = array
+    if value == value and len(known) < _KEPT:
+        known[value or str(value)] = array
     return array
 
 

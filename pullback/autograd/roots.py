@@ -21,13 +21,16 @@ from .engine import metadata_of
 from .fit import dense
 from .graph import AccumulateGrad, GradientEdge
 from .tape import wrap
+from .views import look
 
 
 def backward_from(
     root: Tensor, gradient: Any, retain_graph: bool | None, create_graph: bool, inputs: Any
 ) -> None:
     """`Tensor.backward`: the common case, one root and plain arguments, without detours."""
-    if create_graph or inputs is not None or root._view is not None or not root._requires_grad:
+    if root._view is not None:
+        look(root)
+    if create_graph or inputs is not None or not root._requires_grad:
         backward(root, gradient, retain_graph, create_graph, inputs=inputs)
         return
     target = root._node
@@ -241,8 +244,6 @@ def needs_weights(output: Any, shape: tuple[Any, ...]) -> RuntimeError:
 
 def _weight_array(weight: Any, shape: tuple, dtype: Any, position: int) -> Any:
     """A given weight as tensor or array of exactly the output's shape, in its dtype."""
-    from ..ops.casting import cast
-
     tensor = dense(weight) if isinstance(weight, Tensor) else _foreign_weight(weight, dtype)
     array = tensor._array
     if array.shape != shape:
@@ -253,7 +254,11 @@ def _weight_array(weight: Any, shape: tuple, dtype: Any, position: int) -> Any:
             f"grad_output[{position}] has a dtype of {from_numpy_dtype(array.dtype)!r} and output[{position}] has a "
             f"dtype of {from_numpy_dtype(dtype)!r}."
         )
-    return tensor if array.dtype == dtype else cast(tensor, dtype=dtype)
+    if array.dtype == dtype:
+        return tensor
+    from ..ops.casting import cast
+
+    return cast(tensor, dtype=dtype)
 
 
 def _foreign_weight(weight: Any, dtype: Any) -> Tensor:

@@ -294,12 +294,12 @@ def record(
     op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mask: int, result: Tensor, out: Any
 ) -> Node | None:
     """Make the node of a single-output operation and hang it on the result."""
-    if out.dtype.kind not in "fcV" or result._inference:  # integers ('V' is bfloat16), views of inference tensors
+    kind = out.dtype
+    if kind.kind not in "fcV" or result._inference:  # integers ('V' is bfloat16), views of inference tensors
         return None
-    node = make_node(op, inputs, params, mask, (out,))
+    result._node = node = make_node(op, inputs, params, mask, (out,))
     node.shape = out.shape
-    node.dtype = out.dtype
-    result._node = node
+    node.dtype = kind
     result._requires_grad = True
     return node
 
@@ -307,15 +307,19 @@ def record(
 def make_node(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mask: int, outs: tuple[Any, ...]) -> Node:
     """The node of one application, with what its rules need saved."""
     out = outs[0]
-    large = out.size >= LARGE and op.blocked or out.size >= LARGE_FACTOR and op.side_by_side
-    plan = op.plans.get(mask << 2) if out.dtype.kind == "f" and not large and not op.variadic else None
+    size, letter = out.size, out.dtype.kind
+    plan = op.plans.get(mask << 2) if letter == "f" and size < LARGE_FACTOR else None
     if plan is None:
-        plan = op.plan(mask, len(inputs), out.dtype.kind == "c", large)
+        large = size >= LARGE and op.blocked or size >= LARGE_FACTOR and op.side_by_side
+        plan = op.plan(mask, len(inputs), letter == "c", large)
     node = Node()
     node.edges, slots = edges_of(inputs, plan.wanted)
     if slots is not None:
         node.slots = slots
-    node.saved, node.arrays = save(plan, inputs, outs)
+    if plan.saves:
+        node.saved, node.arrays = save(plan, inputs, outs)
+    else:
+        node.saved = node.arrays = ()
     if params:
         node.params = params
     if plan.joint is not None:
@@ -368,8 +372,10 @@ def save(plan: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[tup
                     arrays.append(value._array)
                     saved.append(value if value._node is not None or not value._requires_grad else anchor_of(value))
                     continue
+        elif code == "extras":
+            value = SavedList(outs[plan.op.extras_from :])
         else:
-            value = saved_under_name(code, inputs, outs, plan.op.extras_from)
+            value = saved_under_name(code, inputs, outs)
             if code == "arrays":
                 arrays.append(tuple([getattr(item, "_array", item) for item in value]))
                 saved.append(value)
@@ -379,16 +385,15 @@ def save(plan: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[tup
     return tuple(saved), tuple(arrays)
 
 
-def saved_under_name(code: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...], extras_from: int) -> Any:
+def saved_under_name(code: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> Any:
     """What a code of a plan that is no number stands for."""
     if type(code) is tuple:
-        return shape_of(inputs[code[1]])
+        value = inputs[code[1]]
+        return value._array.shape if isinstance(value, Tensor) else shape_of(value)
     if code == "shapes":
         return tuple(shape_of(value) for value in inputs)
     if code == "dtypes":
         return tuple(getattr(getattr(value, "_array", value), "dtype", None) for value in inputs)
-    if code == "extras":
-        return SavedList(outs[extras_from:])
     return SavedList(map(kept, inputs) if code == "arrays" else outs)
 
 
@@ -446,6 +451,7 @@ def record_many(
         node.general = True
         if node.plan.joint is None:
             node.arrays = None
+    storages = None
     for number, result in enumerate(results):
         if outs[number].dtype.kind in "fcV":
             if number and op.first_only:
@@ -454,9 +460,9 @@ def record_many(
             result._output_nr = number
             result._requires_grad = True
         elif node.plan.keeps_output:  # indices that a rule needs: a later write to them must be seen
-            if node.output_storages is None:
-                node.output_storages = {}
-            result._storage = node.output_storages[number] = Storage()
+            if storages is None:
+                storages = node.output_storages = {}
+            result._storage = storages[number] = Storage()
     return node
 
 

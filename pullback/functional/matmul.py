@@ -18,6 +18,7 @@ from .checks import warn_of_older_form
 from .operands import as_operand, as_tensor, broadcast_error, promote
 from .refusals import blame_argument
 from .registry import METHODS, public
+from .shape import unsqueeze
 
 
 def _same_dtype(a: Tensor, b: Tensor, names: str = "m1 and m2") -> None:
@@ -162,11 +163,19 @@ def _batches(a: Tensor, b: Tensor) -> None:
     _no_bool(a, "baddbmm")
 
 
+def _bmm_carefully(a: Tensor, b: Tensor) -> Tensor:
+    _batches(a, b)
+    return apply(ops.bmm, (a, b))
+
+
+_bmm = binary(ops.bmm, _bmm_carefully)
+
+
 @public(out=True)
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of two batches of matrices."""
-    _batches(input, mat2)
-    return apply(ops.bmm, (input, mat2))
+    x, y = input._array, mat2._array
+    return (_bmm if x.ndim == 3 == y.ndim and x.shape[0] == y.shape[0] else _bmm_carefully)(input, mat2)
 
 
 @public(out=True)
@@ -201,11 +210,19 @@ def _vectors(a: Tensor, b: Tensor, function: str) -> None:
     _no_bool(a, function)
 
 
+def _dot_carefully(a: Tensor, b: Tensor) -> Tensor:
+    _vectors(a, b, "dot")
+    return apply(ops.dot, (a, b))
+
+
+_dot = binary(ops.dot, _dot_carefully)
+
+
 @public(out=True)
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """Sum of the products of two vectors' elements (no conjugation)."""
-    _vectors(input, tensor, "dot")
-    return apply(ops.dot, (input, tensor))
+    x, y = input._array, tensor._array
+    return (_dot if x.ndim == 1 and x.shape == y.shape else _dot_carefully)(input, tensor)
 
 
 @public(out=True)
@@ -236,6 +253,9 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return apply(ops.contract, (input, other), {"labels": (left, right, (*left[:-1], *right[:-1]))})
 
 
+_products = binary(pointwise.multiply)
+
+
 @public("ger", out=True)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of the elements of two vectors."""
@@ -245,7 +265,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
                 f"outer: Expected 1-D argument {'self' if number == 1 else 'vec2'}, but got {x._array.ndim}-D"
             )
     input, vec2 = promote(input, vec2)
-    return apply(pointwise.multiply, (apply(shapes.unsqueeze, (input,), {"axis": 1}), vec2))
+    return _products(unsqueeze(input, 1), vec2)
 
 
 # --- beta * input + alpha * product ---

@@ -42,11 +42,12 @@ def sum_operand(x: Tensor, dtype: Any) -> Tensor:
 @public(out=True)
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None) -> Tensor:
     """Sum of all elements, or over the dims given."""
-    if dim is None and dtype is None and not keepdim and type(input) is Tensor and input._array.dtype.kind == "f":
-        return apply_unary(ops.sum_all, input)  # the end of nearly every loss
-    x = sum_operand(as_tensor(input), dtype)
-    if x._array.dtype.kind == "b":  # as was asked for: whether there is anything to add
-        return sum(x, dim, keepdim) != 0
+    if dtype is None and type(input) is Tensor and input._array.dtype.kind == "f":
+        x = input
+    else:
+        x = sum_operand(as_tensor(input), dtype)
+        if x._array.dtype.kind == "b":  # as was asked for: whether there is anything to add
+            return sum(x, dim, keepdim) != 0
     if dim is None and not keepdim:
         return apply_unary(ops.sum_all, x)
     if type(keepdim) is not bool:  # sum(0, 1) means something in NumPy only
@@ -354,7 +355,7 @@ def _arg(op: Any, input: Any, dim: int | None, keepdim: bool, name: str) -> Tens
         raise RuntimeError(f"{name}(): does not support bool input. Convert first: x.int().")
     if dim is None:
         _need_dim_if_empty(x, name, IndexError)
-        found = apply(op, (x.reshape(-1),), {"axis": 0, "keepdims": False})
+        found = apply(op, (x if ndim == 1 else x.reshape(-1),), {"axis": 0, "keepdims": False})
         return found.reshape((1,) * ndim) if keepdim else found
     axis = wrap_dim(dim, ndim)
     if ndim == 0:

@@ -132,6 +132,24 @@ def tensor_text(
     return _with_suffixes(prefix + body, suffixes, len(prefix)) + ")"
 
 
+def parts_text(parts: dict[str, Any], suffixes: Sequence[str], fresh_line: bool) -> str:
+    """A tensor that is made of several (a sparse one): each on lines of its own, then the suffixes."""
+    indent, lines = len("tensor("), []
+    for name, part in parts.items():
+        prefix = f"{name}=tensor("
+        size = "" if part.numel() else f", size={tuple(part.shape)}"
+        lines.append(prefix + _tensor_str(part, indent + len(prefix)) + size + ")")
+    text = "tensor(" + (",\n" + " " * indent).join(lines)
+    return _with_suffixes(text, suffixes, indent, fresh_line) + ")"
+
+
+def dtype_suffix(dtype: Any) -> list[str]:
+    """What says the dtype of a tensor, where its numbers do not."""
+    from .dtypes import default_dtype
+
+    return [] if _told_by_numbers(dtype.name, default_dtype().name) else [f"dtype=torch.{dtype.name}"]
+
+
 def _tensor_str(self: Any, indent: int) -> str:
     """The bracketed numbers of a tensor, by torch's name."""
     return array_text(self.detach().numpy(), self.dtype.name, indent)
@@ -158,10 +176,10 @@ def _told_by_numbers(dtype_name: str, default_dtype_name: str) -> bool:
     return dtype_name in (default_dtype_name, default_complex, "int64", "bool")
 
 
-def _with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
+def _with_suffixes(text: str, suffixes: Sequence[str], indent: int, fresh_line: bool = False) -> str:
     """Append ``suffixes``, each on a fresh line when the current one has no room for it."""
     # The last line counts two characters more than it has: torch breaks lines by that rule, so it is kept exactly.
-    used = len(text) - text.rfind("\n") + 1
+    used = options.linewidth if fresh_line else len(text) - text.rfind("\n") + 1
     pieces = [text]
     for suffix in suffixes:
         if used + len(suffix) + 2 > options.linewidth:

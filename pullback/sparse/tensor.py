@@ -17,6 +17,7 @@ import numpy as np
 from ..functional.registry import FUNCTIONS
 from ..layout import layout as layout_type
 from ..layout import sparse_coo
+from ..printing import dtype_suffix, parts_text
 from ..size import Size
 from ..tensor import Tensor
 from ..torch_function import DisableTorchFunctionSubclass
@@ -148,14 +149,12 @@ class SparseTensor(Tensor):
         return make, (self._places, self._entries, tuple(self.shape), self._ordered, self._layout)
 
     def __repr__(self) -> str:
-        indices = repr(self._places).replace("\n", "\n" + 15 * " ")
-        values = repr(self._entries.detach()).replace("\n", "\n" + 14 * " ")
-        history = f", grad_fn=<{self.grad_fn.name()}>" if self.grad_fn is not None else ""
-        history = history or (", requires_grad=True" if self.requires_grad else "")
-        return (
-            f"tensor(indices={indices},\n       values={values},\n       size={tuple(self.shape)}, nnz={self._nnz()}, "
-            f"layout={self._layout!r}{history})"
-        )
+        history = [f"grad_fn=<{self.grad_fn.name()}>"] if self.grad_fn is not None else []
+        history = history or (["requires_grad=True"] if self.requires_grad else [])
+        rows = self.is_sparse_csr and not self.dense_dim() and self.dim() == 2
+        places = {"crow_indices": self.crow_indices(), "col_indices": self.col_indices()} if rows else {"indices": self._places}
+        facts = [f"size={tuple(self.shape)}", f"nnz={self._nnz()}", *dtype_suffix(self.dtype), f"layout={self._layout!r}"]
+        return parts_text({**places, "values": self._entries}, [*facts, *history], fresh_line=not rows)
 
     __str__ = __repr__
 

@@ -38,6 +38,8 @@ CASES = {
     "ordered": lambda t, a: (a.coalesce(), a.coalesce()._nnz(), a.coalesce().is_coalesced()),
     "dense": lambda t, a: a.to_dense(),
     "product": lambda t, a: (a @ dense(t), t.mm(a, dense(t)), t.sparse.mm(a, dense(t)), t.spmm(a, dense(t))),
+    "printed": lambda t, a: [repr(x) for x in (a, a.double(), a * 2, t.eye(40).to_sparse(), t.sparse_coo_tensor((2, 3)))],
+    "printed by rows": lambda t, a: [repr(x.to_sparse_csr()) for x in (t.eye(2), t.eye(40), t.eye(3, dtype=t.float64))],
     "product of dense matrices": lambda t, a: (t.spmm(t.eye(3), dense(t)), t.sparse.mm(t.eye(3), dense(t))),
     "product with a vector": lambda t, a: (a @ t.ones(3), t.mv(a, t.ones(3))),
     "product from the left": lambda t, a: t.ones(4, 2) @ a,

@@ -40,7 +40,7 @@ def _decorator(fn: Callable | None = None, *args: Any, **kwargs: Any) -> Any:
 allow_in_graph: Callable[..., Any]
 assume_constant_result: Callable[..., Any]
 substitute_in_graph: Callable[..., Any]
-disable = allow_in_graph = assume_constant_result = substitute_in_graph = _decorator
+disable = allow_in_graph = assume_constant_result = substitute_in_graph = _disable_dynamo = _decorator
 
 
 def reset() -> None:

@@ -27,7 +27,7 @@ _BY_MODULE = {
     "set_default_device get_device_module OutOfMemoryError AcceleratorError",
     "raw_storage": "UntypedStorage TypedStorage is_storage Storage FloatStorage DoubleStorage HalfStorage BFloat16Storage "
     "ByteStorage CharStorage ShortStorage IntStorage LongStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage",
-    "compiler": "compile",
+    "compiler": "compile _disable_dynamo",
     "futures": "Future",
     "sparse": "sparse_coo_tensor sparse_csr_tensor spmm dsmm smm saddmm",
     "torch_names.capture": "_assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "

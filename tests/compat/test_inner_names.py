@@ -172,6 +172,11 @@ def written_after_torchs_optimizers(t):
     return told, shapes, numbers, chosen, docs, str(helper("_get_scalar_dtype")()), helper("_stack_if_compiling")([1])
 
 
+def compilers(t):
+    marked = t._disable_dynamo(lambda n: n + 1), t._disable_dynamo(recursive=False)(lambda n: n + 2)
+    return [function(1) for function in marked], at(t, "torch.utils._triton.has_triton")()
+
+
 def questions_to_trees(t):
     def of(name):
         return at(t, f"torch.utils._pytree.{name}")
@@ -182,7 +187,7 @@ def questions_to_trees(t):
 
 
 CASES = [
-    attention_by_steps, attention_refused, written_after_torchs_optimizers, questions_to_trees,
+    attention_by_steps, attention_refused, written_after_torchs_optimizers, questions_to_trees, compilers,
     search_line, checks, flat_buffers, conditions, tuples, parsed, of_checkpoint, swapped, nodes_of_trees,
     switches, clipped,
 ]  # fmt: skip

@@ -147,6 +147,9 @@ def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
 @public(method=False)
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """Successes among `count` trials of probability `prob`."""
+    for name, given in (("count", count), ("prob", prob)):
+        if not given.is_floating_point():
+            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {given.dtype.type_name}")
     stream, kind = _from(generator), prob._array.dtype
 
     def draw(n: np.ndarray, p: np.ndarray) -> np.ndarray:

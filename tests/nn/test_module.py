@@ -446,3 +446,18 @@ def test_classes_do_not_have_what_their_modules_register():
     layer = Doubled(2, 3)
     Doubled.weight = property(lambda self: self._parameters["weight"] * 2)
     assert pullback.equal(layer.weight, layer._parameters["weight"] * 2)
+
+
+def test_buffers_may_be_like_tensors():
+    class Like:
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return NotImplemented
+
+    module, first, second = pullback.nn.Module(), Like(), Like()
+    module.register_buffer("state", first)
+    assert module.state is first and dict(module.named_buffers()) == {"state": first}
+    module.state = second
+    assert module._buffers["state"] is second
+    with pytest.raises(TypeError, match="cannot assign 'int' object to buffer"):
+        module.register_buffer("number", 3)

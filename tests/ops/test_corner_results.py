@@ -29,6 +29,11 @@ t.nansum(x + 1j)  ## nansum on CPU does not support complex inputs
 t.nanmean(x, dtype=t.int64)  ## Optional dtype must be either a floating point or complex dtype. Got: Long
 t.nanmean(t.tensor([1.0, n]), dtype=t.float64)
 t.nn.functional.scaled_dot_product_attention(x[:, :0], x[:, :0], x)
+t.nn.functional.nll_loss(x[0], t.tensor([1]))
+t.nn.functional.nll_loss(x[0], t.tensor([1, 2]))  ## For 1D input, 1D target must have size 1
+t.nn.functional.cross_entropy(x[0], t.tensor([1, 2]))  ## For 1D input, 1D target must have size 1
+t.binomial(x.long(), x / 10)  ## binomial only supports floating-point dtypes for count
+t.binomial(x, x.long())  ## binomial only supports floating-point dtypes for prob
 t.nn.functional.batch_norm(x, x[0], x[1], eps=0.0)
 t.nn.functional.batch_norm(x, x[0], x[1], eps=-1.0)  ## batch_norm eps must be non-negative
 t.nn.functional.batch_norm(x, x[0], x[1], training=True, eps=0.0)  ## batch_norm eps must be positive during training

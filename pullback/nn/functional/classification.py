@@ -34,6 +34,8 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
     if input.ndim <= 2:
         if target.ndim > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        if input.ndim == 1 and target.ndim == 1 and target.numel() != 1:
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.numel()}")
     elif tuple(target.shape) != (input.shape[0], *input.shape[2:]):
         _refuse_target_shape(input, target)
     if target._array.dtype not in (np.int64, np.uint8):

@@ -170,7 +170,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, self._buffers)
-        if tensor is not None and not isinstance(tensor, pullback.Tensor):
+        if tensor is not None and not isinstance(tensor, pullback.Tensor) and not hasattr(tensor, "__torch_function__"):
             raise TypeError(f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
                             "(torch Tensor or None required)")
         self._buffers[name] = run_registration_hooks(_global_buffer_registration_hooks, self, name, tensor)
@@ -253,7 +253,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
             object.__setattr__(self, name, value)
 
     def _set_buffer(self, name: str, value: Any) -> None:
-        if value is not None and not isinstance(value, pullback.Tensor):
+        if value is not None and not isinstance(value, pullback.Tensor) and not hasattr(value, "__torch_function__"):
             raise TypeError(f"cannot assign '{_typename(value)}' as buffer '{name}' "
                             "(torch.nn.Buffer, torch.Tensor or None expected)")
         if isinstance(value, Buffer):

@@ -15,7 +15,7 @@ from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, binary, wrap
 from ..ops import pointwise as ops
 from ..tensor import Tensor
-from .checks import need_first_tensor, need_one_tensor, warn_of_older_form
+from .checks import broadcasting, need_first_tensor, need_one_tensor, warn_of_older_form
 from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, operand, promote
 from .registry import public
 
@@ -194,8 +194,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
         if base == 1 and not isinstance(base, complex):
             base = 1.0 if x._array.dtype.kind == "f" else base
         return apply(ops.power_of_scalar, (x,), {"base": base})
-    a, b = promote(as_tensor(input), operand(exponent))
-    return apply(ops.power, (a, b))
+    return broadcasting(ops.power, promote(as_tensor(input), operand(exponent)))
 
 
 def _power_of_tensor(x: Tensor, exponent: Any) -> Tensor:

@@ -290,6 +290,10 @@ def _reordering(labels: Any, wanted: list) -> tuple | None:
 def _contract(a: Any, b: Any, labels: tuple) -> Any:
     """One matrix product. Every label stands in two or three of (a, b, out), none twice in one of them."""
     first, second, last, batch, ours, theirs = arrangement(labels)
+    if last is not None:
+        turned = arrangement((labels[1], labels[0], labels[2]))
+        if turned[2] is None:  # the other way round the product lies in memory in its own order, as torch's does
+            a, b, (first, second, last, batch, ours, theirs) = b, a, turned
     x = a if first is None else a.transpose(first)
     y = b if second is None else b.transpose(second)
     if ours == x.ndim:  # nothing to add up: an elementwise product

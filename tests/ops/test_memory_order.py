@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import pullback
@@ -88,3 +90,17 @@ def test_what_torch_can_view_can_be_viewed(given, operation):
     assert found.shape == expected.shape
     if expected.is_contiguous():
         assert found.is_contiguous() and found.view(-1).shape == (expected.numel(),)
+
+
+@pytest.mark.parametrize("equation", ["ij,jk->ki", "bij,bjk->bki", "bij,jk->kbi", "abc,cd->dab", "i,j->ji", "bhid,bhjd->bhji"])
+def test_products_lie_in_the_order_of_the_equation(equation):
+    sides = equation.split("->")[0].split(",")
+    sizes = {label: number for number, label in enumerate(sorted(set("".join(sides))), 2)}
+    results = []
+    for t in (torch, pullback):
+        shapes = [[sizes[label] for label in side] for side in sides]
+        operands = [t.arange(1.0, 1 + math.prod(shape)).reshape(shape) for shape in shapes]
+        results.append(t.einsum(equation, *operands))
+    theirs, ours = results
+    assert ours.stride() == theirs.stride() and ours.is_contiguous()
+    assert ours.tolist() == theirs.tolist()

@@ -20,7 +20,7 @@ from .notices import warn_user
 from .ops import casting, pointwise
 from .ops.striding import address, copied_memory, owner_of, plain_strides
 from .size import SizeAttribute, element_count
-from .tensor import Tensor
+from .tensor import Tensor, fields
 
 
 def _in_place_method(name: str, function: Callable) -> Callable:
@@ -273,18 +273,12 @@ def deepcopy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
     memo[id(self)] = result
     if self._grad is not None:
         result._grad = deepcopy(self._grad, memo)
-    for name, value in self.__dict__.items():
-        if not name.startswith("_"):
-            setattr(result, name, copy.deepcopy(value, memo))
+    result.__dict__ = copy.deepcopy(self.__dict__, memo)
     return result
 
 
 def reduce_(self: Tensor, protocol: int) -> tuple[Any, ...]:
-    return rebuild, (type(self), np.array(self._array), self.requires_grad, self._user_attributes())
-
-
-def user_attributes(self: Tensor) -> dict[Any, Any]:
-    return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+    return rebuild, (type(self), np.array(self._array), self.requires_grad, self.__dict__.copy())
 
 
 def rebuild(cls: type[Any], array: np.ndarray, requires_grad: bool, attributes: dict[Any, Any] | None = None) -> Tensor:
@@ -404,7 +398,7 @@ PROTOCOL: dict[str, Any] = {
     "__repr__": text, "__str__": text, "__format__": formatted, "__deepcopy__": deepcopy, "__reduce_ex__": reduce_,
     "__abs__": elementary.abs,
     "__copy__": lambda self: self if type(self) is Tensor and self._node is not None else _shallow(self),
-    "_user_attributes": user_attributes, "_cdata": property(lambda self: id(self.__dict__)),
+    "_cdata": property(lambda self: id(fields(self))),
 }  # fmt: skip
 # What those of them are that are too short for a docstring.
 _SENTENCES = {
@@ -426,7 +420,7 @@ for _names, _sentence in _SENTENCES.items():
 
 def _shallow(self: Tensor) -> Tensor:
     result = object.__new__(type(self))
-    result.__dict__.update({name: value for name, value in self.__dict__.items() if name != "_anchor"})
+    fields(result).update({name: value for name, value in fields(self).items() if name != "_anchor"})
     return result
 
 

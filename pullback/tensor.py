@@ -29,7 +29,14 @@ def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any =
     return func(*args, **(kwargs or {}))
 
 
-class Tensor:
+class TensorBase:
+    """Lends every tensor the dictionary that its fields and what programs attach to it lie in."""
+
+
+fields: Callable[[Any], dict[str, Any]] = vars(TensorBase)["__dict__"].__get__  # all of it, of one tensor
+
+
+class Tensor(TensorBase):
     """A multi-dimensional array that can be differentiated through."""
 
     # Class-level defaults keep the construction of a result down to two or three assignments.
@@ -66,6 +73,10 @@ class Tensor:
             from .torch_function import joined_by
 
             joined_by(cls)
+        if next(vars(base)["__dict__"] for base in cls.__mro__ if "__dict__" in vars(base)) is not vars(Tensor)["__dict__"]:
+            from .attributes import guard
+
+            guard(cls)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -73,6 +84,17 @@ class Tensor:
         from .torch_function import run_and_convert
 
         return run_and_convert(cls, func, types, args, kwargs)
+
+    @property
+    def __dict__(self) -> Any:  # type: ignore[override]
+        """What programs have attached to this tensor."""
+        from .attributes import Attributes
+
+        return Attributes(fields(self))
+
+    @__dict__.setter
+    def __dict__(self, attached: Any) -> None:
+        self.__dict__.replace(attached)
 
     # --- memory ---
 
@@ -187,12 +209,12 @@ class Tensor:
     def _backward_hooks(self) -> dict | None:
         """The hooks on this tensor's gradient, None if there are none."""
         place = self._anchor._hooks if self._anchor is not None else None if self._node is None else self._node.hooks
-        return self.__dict__.get("_idle_hooks") if place is None else place.tensor_hooks.get(self._output_nr)
+        return fields(self).get("_idle_hooks") if place is None else place.tensor_hooks.get(self._output_nr)
 
     @_backward_hooks.setter
     def _backward_hooks(self, hooks: dict | None) -> None:
         if not self.requires_grad:
-            self.__dict__["_idle_hooks"] = hooks  # no gradient will come for them
+            fields(self)["_idle_hooks"] = hooks  # no gradient will come for them
             return
         place = leaf_hooks(self) if self._node is None else self._node.ensure_hooks()
         place.tensor_hooks[self._output_nr] = {} if hooks is None else hooks

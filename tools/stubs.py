@@ -173,6 +173,7 @@ def tensor_stub() -> str:
         "", "_refresh: Callable[[Tensor], None]",
         "_apply: Callable[..., Any]",
         "_run_backward: Callable[..., None]",
+        "", "class TensorBase: ...", "", "def fields(tensor: Any) -> dict[str, Any]: ...",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 

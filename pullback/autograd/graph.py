@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
-from ..tensor import Anchor, Tensor, anchor_of
+from ..tensor import Anchor, Tensor, anchor_of, fields
 from .mode import current_mode, set_mode
 from .node import Node as _Node
 from .node import RemovableHandle, add_hook
@@ -79,7 +79,7 @@ class AccumulateGrad:
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dict for notes of the user's own."""
-        return self.anchor.__dict__.setdefault("_metadata", {})
+        return fields(self.anchor).setdefault("_metadata", {})
 
     def _sequence_nr(self) -> int:
         return 2**64 - 1
@@ -103,11 +103,11 @@ class AccumulateGrad:
 
 def accumulator_of(anchor: Anchor) -> AccumulateGrad:
     """The AccumulateGrad of a leaf; the same object as long as somebody has it."""
-    reference = anchor.__dict__.get("_accumulator")
+    reference = fields(anchor).get("_accumulator")
     accumulator = reference() if reference is not None else None
     if accumulator is None:
         accumulator = AccumulateGrad(anchor)
-        anchor.__dict__["_accumulator"] = weakref.ref(accumulator)
+        fields(anchor)["_accumulator"] = weakref.ref(accumulator)
     return accumulator
 
 

@@ -111,7 +111,10 @@ def _scaled(op: Op, a: Any, b: Any, alpha: Any, function: str) -> Tensor:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, bool) and first._array.dtype.kind != "b":
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    return apply(op, (first, second), {"alpha": bool(alpha) if first._array.dtype.kind == "b" else alpha})
+    try:
+        return apply(op, (first, second), {"alpha": bool(alpha) if first._array.dtype.kind == "b" else alpha})
+    except ValueError:
+        raise broadcast_error(_shape(first), _shape(second)) from None
 
 
 def _first(input: Any, other: Any) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import bfloat16, float16, float32, float64
-from ..tensor import Tensor, disabled_torch_function, plain
+from ..tensor import Tensor, disabled_torch_function, fields, plain
 
 
 class Parameter(Tensor):
@@ -111,7 +111,7 @@ class UninitializedTensorMixin:
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Another dtype or device, still without a shape."""
         result, empty = object.__new__(type(self)), object.__new__(Tensor)
-        result.__dict__.update(self.__dict__)
+        fields(result).update(fields(self))
         empty._array = np.empty(0, self._array.dtype)
         result._array = _Unshaped(empty.to(*args, **kwargs)._array.dtype)
         return result
@@ -120,7 +120,7 @@ class UninitializedTensorMixin:
         return self._array
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        state = {name: value for name, value in self.__dict__.items() if name not in ("_array", "_anchor")}
+        state = {name: value for name, value in fields(self).items() if name not in ("_array", "_anchor")}
         return _unshaped, (type(self), state, self._array.dtype)
 
     def cpu(self, memory_format: Any = None) -> Any:
@@ -151,7 +151,7 @@ class UninitializedTensorMixin:
 def _unshaped(kind: type[Any], state: dict[str, Any], dtype: np.dtype[Any]) -> Any:
     """A tensor without a shape, out of a pickle."""
     result = object.__new__(kind)
-    result.__dict__.update(state, _array=_Unshaped(dtype))
+    fields(result).update(state, _array=_Unshaped(dtype))
     return result
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 
-from ..tensor import Tensor
+from ..tensor import Tensor, TensorBase, fields
 
 
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:
@@ -18,8 +18,10 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
                 f"Expected use_count of {name} to be 1: a graph refers to it. Swap before using it, or after the results "
                 "that were computed from it are gone."
             )
-        tensor.__dict__.pop("_anchor", None)
+        fields(tensor).pop("_anchor", None)
         if weakref.getweakrefcount(tensor):
             raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__
-    t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
+    first, second = fields(t1), fields(t2)
+    vars(TensorBase)["__dict__"].__set__(t1, second)
+    vars(TensorBase)["__dict__"].__set__(t2, first)

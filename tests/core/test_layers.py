@@ -15,7 +15,7 @@ LAYERS = (
     "constants device dtypes layout notices printing quiet size storage torch_version version",
     "kernels",
     "ops",
-    "tensor arrays autograd",
+    "attributes tensor arrays autograd",
     "creation fft from_data functional interop linalg masked methods quasirandom random ranges raw_storage return_types "
     "runtime special",
     "amp array_api cli distributed distributions explaining func implicit library meta multi multiprocessing nn optim optimize "

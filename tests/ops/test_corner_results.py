@@ -221,6 +221,8 @@ t.ldexp(t.tensor([1 + 1j]), t.tensor([2]))
 t.round(t.tensor([10000.0, 1.238], dtype=t.float16), decimals=2)
 t.round(t.tensor([1.2345, 0.125, -2.675], dtype=t.bfloat16), decimals=2)
 t.add(x, 1, alpha=2)
+t.add(x, t.ones(2), alpha=2)  ## The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 1
+t.ones(2, 3).sub_(t.ones(4, 3), alpha=0.5)  ## The size of tensor a (2) must match the size of tensor b (4)
 t.add(input=x.int(), other=2.5, alpha=2)
 t.sub(x, 1, alpha=0.5)
 t.addmm(2, t.ones(2, 2), 3, t.ones(2, 2), t.ones(2, 2))

@@ -132,7 +132,7 @@ nn.functional.fractional_max_pool2d_with_indices nn.functional.fractional_max_po
 nn.functional.fractional_max_pool3d_with_indices""".split()
 SIZED_BY_VALUES = "argwhere bincount masked_select nonzero nonzero_static unique unique_consecutive repeat_interleave".split()
 NO_TENSORS = """Generator allclose arange bartlett_window blackman_window broadcast_shapes compiled_with_cxx11_abi
-empty_permuted empty_strided equal eye frombuffer full from_numpy get_device hamming_window hann_window init_num_threads
+empty_permuted empty_strided equal eye frombuffer from_file full from_numpy get_device hamming_window hann_window init_num_threads
 is_complex is_conj is_distributed is_floating_point is_inference is_neg is_nonzero is_same_size is_signed is_tensor
 is_storage kaiser_window linspace logspace manual_seed seed initial_seed numel ones zeros range result_type can_cast
 promote_types tensor as_tensor asarray scalar_tensor tril_indices triu_indices cartesian_prod vander

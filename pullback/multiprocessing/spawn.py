@@ -58,9 +58,10 @@ class ProcessContext:
         running = {process.sentinel: index for index, process in enumerate(self.processes) if process.exitcode is None}
         if running:
             connection.wait(list(running), timeout)
-        failed = next((i for i, process in enumerate(self.processes) if process.exitcode not in (None, 0)), None)
+        codes = [process.exitcode for process in self.processes]  # asked for once: a process may end at any moment
+        failed = next((index for index, code in enumerate(codes) if code not in (None, 0)), None)
         if failed is None:
-            return all(process.exitcode is not None for process in self.processes)
+            return None not in codes
         for process in self.processes:
             if process.is_alive():
                 process.terminate()

@@ -26,6 +26,20 @@ def test_a_failure_names_the_process_and_shows_the_error():
     assert caught.value.error_index == 1
 
 
+def test_a_failure_between_two_looks_is_not_missed():
+    class Process:
+        sentinel, pid = None, 1
+        codes = iter([None, None, 1, 1, 1, 1])
+        exitcode = property(lambda self: next(self.codes))
+        is_alive = terminate = join = lambda self: None
+
+    context = multiprocessing.ProcessContext([Process()], [multiprocessing.SimpleQueue()])
+    context.processes[0].sentinel = context._errors[0]._reader
+    assert not context.join(timeout=0)
+    with pytest.raises(multiprocessing.ProcessExitedException, match="exit code 1"):
+        context.join(timeout=0)
+
+
 def test_spawn_has_one_start_method():
     with pytest.warns(FutureWarning, match="only supports start_method=spawn .got: fork."):
         context = pullback.multiprocessing.spawn(fail_second, nprocs=0, join=False, start_method="fork")

@@ -21,7 +21,15 @@ def claim_classes(module: ModuleType, torch_name: str) -> None:
             home = _before[value] = value.__module__
             if home != module.__name__:
                 _look_up_hints(value, home)
-            value.__module__ = torch_name
+            _move(value, torch_name)
+
+
+def _move(kind: type, module: str) -> None:
+    """Let a class say that it is of another module. Its line stays known, which Python 3.13 would forget."""
+    line = vars(kind).get("__firstlineno__")
+    kind.__module__ = module
+    if line is not None:
+        kind.__firstlineno__ = line  # type: ignore[attr-defined]
 
 
 def _look_up_hints(kind: type, home: str) -> None:
@@ -44,5 +52,5 @@ def _lives(home: str, place: str) -> bool:
 def restore_classes() -> None:
     """Take all of that back."""
     for value, module in _before.items():
-        value.__module__ = module
+        _move(value, module)
     _before.clear()

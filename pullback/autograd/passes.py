@@ -23,6 +23,20 @@ from .repeats import note_walk
 from .tape import wrap
 
 
+def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None) -> tuple[Any, Any, Any, Any] | None:
+    """What `walk` finds from one node, by a program if there is one; None if it leads to other leaves than those wanted."""
+    for program in target.plan.programs:
+        found = program(target, cotangent, clock.last_write, wanted)
+        if found is not None:
+            return found
+    if wanted is not None and not leads_only_to(target, wanted):
+        return None
+    found = walk(target, cotangent)
+    if found[3] is None:
+        note_walk(target, found[2])
+    return found
+
+
 def backward_from(target: Any, slot: int, cotangent: Any, retain: bool) -> None:
     """`backward()` from one root to all leaves: nearly every pass there is."""
     if (
@@ -33,15 +47,7 @@ def backward_from(target: Any, slot: int, cotangent: Any, retain: bool) -> None:
         return
     warnings_token = silence()
     try:
-        for program in target.plan.programs:
-            found = program(target, cotangent, clock.last_write, None)
-            if found is not None:
-                leaves, owned, executed, sweep = found
-                break
-        else:
-            leaves, owned, executed, sweep = walk(target, cotangent)
-            if sweep is None:
-                note_walk(target, executed)
+        leaves, owned, executed, sweep = _ordinary_pass(target, cotangent, None)  # type: ignore[misc]  # all are wanted
     finally:
         restore(warnings_token)
         if current_mode() is not RECORD:
@@ -64,22 +70,14 @@ def gradients_of_leaves(
         set_mode(mode.replace(grad=False))
     warnings_token = silence()
     try:
-        wanted = set(anchors)
-        for program in target.plan.programs:
-            found = program(target, cotangent, clock.last_write, wanted)
-            if found is not None:
-                leaves, owned, executed, sweep = found
-                break
-        else:
-            if not leads_only_to(target, wanted):
-                return None
-            leaves, owned, executed, sweep = walk(target, cotangent)
-            if sweep is None:
-                note_walk(target, executed)
+        found = _ordinary_pass(target, cotangent, set(anchors))
     finally:
         restore(warnings_token)
         if current_mode() is not mode:
             set_mode(mode)
+    if found is None:
+        return None
+    leaves, owned, executed, sweep = found
     answers = []
     for anchor in anchors:
         gradient = leaves.get(anchor)

@@ -75,6 +75,7 @@ third-party: $(DEV_STAMP)
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 
 types: $(DEV_STAMP)
 	$(BIN)/python -m tools.stubs --check

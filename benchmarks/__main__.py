@@ -56,7 +56,7 @@ class Worker:
     def __init__(self, library: str) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks", "--worker", library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        )  # fmt: skip
 
     def ask(self, **request: object) -> dict:
         assert self.process.stdin is not None and self.process.stdout is not None
@@ -115,8 +115,7 @@ def main() -> None:
         described = "\n".join(f"- `{name}`: {function.__doc__}" for name, function in WORKLOADS.items())
         arguments.write.write_text(
             "# Benchmarks\n\nMedians of interleaved slices, torch eager and Pullback in one run. "
-            "Above 1 is faster than torch.\n\n"
-            + "\n".join(lines) + "\n\n" + described + "\n"
+            "Above 1 is faster than torch.\n\n" + "\n".join(lines) + "\n\n" + described + "\n"
         )
 
 

@@ -262,7 +262,12 @@ def namespace(library: str, recorded: bool) -> Namespace:
     names |= {"v": floats(10), "w": floats(10), "p": floats(10, positive=True), "s": floats()}
     names |= {"m": floats(8, 8), "n": floats(8, 8), "M": floats(32, 32), "N": floats(32, 32), "batch": floats(4, 4, 4)}
     names |= {"image": floats(1, 3, 8, 8), "kernel": floats(4, 3, 3, 3), "mask": torch.tensor(rng.random(10) > 0.5)}
-    names |= {"index": torch.tensor([0, 3, 5, 7]), "rows": integers(8), "columns": integers(8), "places": integers(8, 3)}
+    names |= {
+        "index": torch.tensor([0, 3, 5, 7]),
+        "rows": integers(8),
+        "columns": integers(8),
+        "places": integers(8, 3),
+    }
     names |= {"labels": integers(8), "target": floats(10, positive=True)}
     names |= {"nn_linear": nn.Linear(8, 8), "nn_relu": nn.ReLU(), "nn_dropout_eval": nn.Dropout().eval()}
     names |= {"nn_layer_norm": nn.LayerNorm(8), "nn_embedding": nn.Embedding(10, 8), "nn_loss": nn.CrossEntropyLoss()}
@@ -291,7 +296,9 @@ def calls() -> list[tuple[str, str, tuple[str, ...]]]:
         if not line.startswith(" "):
             family = line
             continue
-        kind, _, expression = line.strip().rpartition(": ") if line.strip().startswith("plain: ") else ("", "", line.strip())
+        kind, _, expression = (
+            line.strip().rpartition(": ") if line.strip().startswith("plain: ") else ("", "", line.strip())
+        )
         found.append((family, expression, MODES[:1] if kind else MODES))
     return found
 
@@ -323,7 +330,9 @@ def measure(functions: list[Callable[[], Any]], rounds: int, seconds: float) -> 
     return [min(column) for column in zip(*times)]
 
 
-def row(expression: str, modes: tuple[str, ...], spaces: dict[bool, list[Namespace]], rounds: int, seconds: float) -> tuple:
+def row(
+    expression: str, modes: tuple[str, ...], spaces: dict[bool, list[Namespace]], rounds: int, seconds: float
+) -> tuple:
     cells, ratios = [], []
     for mode in MODES:
         if mode not in modes:
@@ -343,7 +352,9 @@ def main() -> None:
     parser.add_argument("--burst", type=float, default=0.002, help="seconds")
     parser.add_argument("--write", type=Path, help="also write the table to this file")
     arguments = parser.parse_args()
-    spaces = {recorded: [namespace(library, recorded) for library in ("torch", "pullback")] for recorded in (False, True)}
+    spaces = {
+        recorded: [namespace(library, recorded) for library in ("torch", "pullback")] for recorded in (False, True)
+    }
     header = "| call | " + " | ".join(f"{mode}: torch | Pullback | ratio" for mode in MODES) + " |"
     lines, all_ratios, family = [header, "|---" * 10 + "|"], [], None
     print("\n".join(lines), flush=True)
@@ -364,7 +375,10 @@ def main() -> None:
         arguments.write.write_text(
             "# Calls on small tensors\n\nMicroseconds of one call, torch eager and Pullback in turns. Above 1 is faster "
             "than torch. In the calls, `v`, `w` are vectors of 10, `m`, `n` matrices of 8 x 8.\n\n"
-            + summary + "\n\n" + "\n".join(lines) + "\n"
+            + summary
+            + "\n\n"
+            + "\n".join(lines)
+            + "\n"
         )
 
 

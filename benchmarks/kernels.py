@@ -206,7 +206,12 @@ def normalizations() -> Iterator[Row]:
 
 def image_norms() -> Iterator[Row]:
     for shape in ((16, 128, 56, 56), (32, 64, 28, 28)):
-        x, g, ones, zeros = normal(*shape), normal(*shape), np.ones(shape[1], np.float32), np.zeros(shape[1], np.float32)
+        x, g, ones, zeros = (
+            normal(*shape),
+            normal(*shape),
+            np.ones(shape[1], np.float32),
+            np.zeros(shape[1], np.float32),
+        )
         for name, op, params in (("batch", norms.batch_norm, {}), ("group", norms.group_norm, {"groups": 8})):
             _, *extras = op.forward(x, ones, zeros, eps=1e-5, **params)
             tx, tg, tw, tb = tensors(x, g, ones, zeros)
@@ -348,7 +353,11 @@ def single_products() -> Iterator[Row]:
         tx, tw, tg = tensors(x, w, g)
         shape = f"({rows}, {inner}) ({inner}, {columns})"
         yield f"product {shape}", lambda x=x, w=w: products.product(x, w), lambda tx=tx, tw=tw: tx @ tw
-        yield f"product {shape}, for the weight", lambda x=x, g=g: products.product(x.T, g), lambda tx=tx, tg=tg: tx.T @ tg
+        yield (
+            f"product {shape}, for the weight",
+            lambda x=x, g=g: products.product(x.T, g),
+            lambda tx=tx, tg=tg: tx.T @ tg,
+        )
 
 
 def random_numbers() -> Iterator[Row]:
@@ -356,7 +365,11 @@ def random_numbers() -> Iterator[Row]:
     single, whole = np.dtype(np.float32), np.dtype(np.int64)
     yield "randn, 1M", lambda: streams.standard_normal(stream, count, single), lambda: torch.randn(count)
     yield "rand, 1M", lambda: streams.uniform(stream, count, single), lambda: torch.rand(count)
-    yield "randint, 1M", lambda: discrete.randint(stream, count, whole, 0, 1000), lambda: torch.randint(0, 1000, (count,))
+    yield (
+        "randint, 1M",
+        lambda: discrete.randint(stream, count, whole, 0, 1000),
+        lambda: torch.randint(0, 1000, (count,)),
+    )
     yield "randperm, 1M", lambda: discrete.randperm(stream, count), lambda: torch.randperm(count)
     yield "randperm, 60000", lambda: discrete.randperm(stream, 60_000), lambda: torch.randperm(60_000)
     target = None if torch is None else torch.empty(count)
@@ -394,7 +407,15 @@ def main() -> None:
         torch.set_num_threads(options.threads)
     print("| kernel | ours, µs | torch, µs | ours / torch |\n|---|---:|---:|---:|")
     groups = (convolutions, poolings, cross_entropies, normalizations, image_norms, sums, elementwise_chain)
-    for group in (*groups, embeddings_and_updates, attentions, batched_products, single_products, rectifiers, random_numbers):
+    for group in (
+        *groups,
+        embeddings_and_updates,
+        attentions,
+        batched_products,
+        single_products,
+        rectifiers,
+        random_numbers,
+    ):
         for name, ours, theirs in group():
             if options.only not in name:
                 continue

@@ -232,7 +232,9 @@ def hmc(torch: Any, data: Callable, rng: Any) -> Step:
 def rnn(torch: Any, data: Callable, rng: Any) -> Step:
     """a GRU-like cell, 100 steps, batch 8, hidden 32, backward"""
     size = 32
-    gates = [(data(size, size, scale=size**-0.5), data(size, size, scale=size**-0.5), data(size, scale=0.1)) for _ in "zrn"]
+    gates = [
+        (data(size, size, scale=size**-0.5), data(size, size, scale=size**-0.5), data(size, scale=0.1)) for _ in "zrn"
+    ]
     parameters = [_leaf(torch, array) for gate in gates for array in gate]
     xs, h0 = torch.tensor(data(100, 8, size)), torch.tensor(data(8, size, scale=0.1))
 
@@ -268,7 +270,9 @@ def gelu_ln(torch: Any, data: Callable, rng: Any) -> Step:
         y = F.layer_norm(F.gelu(x * w + b, approximate="tanh"), (1024,), gamma, beta)
         return (y * y).sum()
 
-    return _loop(loss, [_leaf(torch, a) for a in (data(4096, 1024), data(1024), data(1024, scale=0.1), data(1024), data(1024))])
+    return _loop(
+        loss, [_leaf(torch, a) for a in (data(4096, 1024), data(1024), data(1024, scale=0.1), data(1024), data(1024))]
+    )
 
 
 @workload

@@ -66,7 +66,12 @@ def numpy_dtype(dtype: Any) -> np.dtype:
 
 
 def tensor(
-    data: Any, *, dtype: dtype_type | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+    data: Any,
+    *,
+    dtype: dtype_type | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A new tensor that copies `data`: a number, nested lists, an array."""
     if (
@@ -112,8 +117,12 @@ def as_tensor(data: Any, dtype: dtype_type | None = None, device: Any = None) ->
 
 
 def asarray(
-    obj: Any, *, dtype: dtype_type | None = None, device: Any = None, copy: bool | None = None,
-    requires_grad: bool | None = None
+    obj: Any,
+    *,
+    dtype: dtype_type | None = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
 ) -> Tensor:
     """`obj` as a tensor; `copy=True` never shares memory, `copy=False` must.
 
@@ -185,7 +194,9 @@ def legacy_tensor(cls: type[Any], *args: Any, **kwargs: Any) -> Tensor:
             raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
         array = array_from(args[0], wanted)
     else:
-        raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})")
+        raise TypeError(
+            f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
+        )
     result = object.__new__(cls)
     result._array = array
     return result
@@ -240,33 +251,62 @@ def _filled_with_ones(sizes: Any, kind: np.dtype) -> np.ndarray:
 
 
 def zeros(
-    *args: Any, size: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None, names: Any = None
+    *args: Any,
+    size: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    out: Tensor | None = None,
+    names: Any = None,
 ) -> Tensor:
     """A tensor of zeros."""
     return _made(np.zeros, args, size, dtype, requires_grad, device, layout, out)
 
 
 def ones(
-    *args: Any, size: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None, names: Any = None
+    *args: Any,
+    size: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    out: Tensor | None = None,
+    names: Any = None,
 ) -> Tensor:
     """A tensor of ones."""
     return _made(_filled_with_ones, args, size, dtype, requires_grad, device, layout, out)
 
 
 def empty(
-    *args: Any, size: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None, out: Tensor | None = None,
-    names: Any = None
+    *args: Any,
+    size: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
+    out: Tensor | None = None,
+    names: Any = None,
 ) -> Tensor:
     """A tensor whose elements are whatever was in memory."""
     return _made(np.empty, args, size, dtype, requires_grad, device, layout, out)
 
 
 def full(
-    size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None, names: Any = None
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    out: Tensor | None = None,
+    names: Any = None,
 ) -> Tensor:
     """A tensor of one value; its dtype follows the value."""
     value = fill_value.item() if isinstance(fill_value, (Tensor, np.generic)) else fill_value
@@ -335,39 +375,69 @@ def _zeros_like(array: np.ndarray, dtype: np.dtype | None = None) -> np.ndarray:
 
 
 def zeros_like(
-    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-    memory_format: Any = None, pin_memory: bool = False
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    pin_memory: bool = False,
 ) -> Tensor:
     """Zeros in the shape and dtype of another tensor."""
     return _like(_zeros_like, input, dtype, requires_grad, device, memory_format)
 
 
 def ones_like(
-    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-    memory_format: Any = None, pin_memory: bool = False
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    pin_memory: bool = False,
 ) -> Tensor:
     """Ones in the shape and dtype of another tensor."""
     return _like(np.ones_like, input, dtype, requires_grad, device, memory_format)
 
 
 def empty_like(
-    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-    memory_format: Any = None, pin_memory: bool = False
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    pin_memory: bool = False,
 ) -> Tensor:
     """An uninitialised tensor in the shape and dtype of another."""
     return _like(np.empty_like, input, dtype, requires_grad, device, memory_format)
 
 
 def full_like(
-    input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    pin_memory: bool = False,
 ) -> Tensor:
     """One value in the shape and dtype of another tensor."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     kind = input._array.dtype if dtype is None else numpy_dtype(dtype)
     value = number_in(value, kind)
     return _like(
-        lambda array, dtype=None: np.full_like(array, value, dtype=dtype), input, dtype, requires_grad, device, memory_format
+        lambda array, dtype=None: np.full_like(array, value, dtype=dtype),
+        input,
+        dtype,
+        requires_grad,
+        device,
+        memory_format,
     )
 
 

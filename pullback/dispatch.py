@@ -137,9 +137,7 @@ def _places_of(inputs: tuple[Any, ...], args: list[Any]) -> list[tuple[int, ...]
                 free.setdefault(id(item), []).append((number, inner))
         else:
             free.setdefault(id(value), []).append((number,))
-    return [
-        free[id(value)].pop(0) if isinstance(value, Tensor) and free.get(id(value)) else None for value in inputs
-    ]
+    return [free[id(value)].pop(0) if isinstance(value, Tensor) and free.get(id(value)) else None for value in inputs]
 
 
 def _at(args: Any, place: tuple[int, ...]) -> Any:

@@ -189,7 +189,9 @@ def _flatten(data: Any, shape: tuple, depth: int, out: list) -> None:
         out.append(data)
         return
     if not hasattr(data, "__len__"):
-        raise TypeError(f"not a sequence: expected a sequence of length {shape[depth]} at dim {depth}, got {type(data).__name__}")
+        raise TypeError(
+            f"not a sequence: expected a sequence of length {shape[depth]} at dim {depth}, got {type(data).__name__}"
+        )
     if len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
     if isinstance(data, Tensor):

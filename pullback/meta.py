@@ -62,8 +62,10 @@ class MetaTensor(Tensor):
     @data.setter
     def data(self, value: Tensor) -> None:
         if not value.is_meta:
-            raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
-                               "incompatible tensor type. The meta device has no room for elements.")
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+                "incompatible tensor type. The meta device has no room for elements."
+            )
         self._array = value._array
 
     def detach(self) -> Tensor:
@@ -87,8 +89,13 @@ class MetaTensor(Tensor):
     def __repr__(self) -> str:
         from .printing import tensor_text
 
-        text = tensor_text(self._array, self.dtype.name, requires_grad=self._requires_grad, device="meta",
-                           default_dtype_name=get_default_dtype().name)
+        text = tensor_text(
+            self._array,
+            self.dtype.name,
+            requires_grad=self._requires_grad,
+            device="meta",
+            default_dtype_name=get_default_dtype().name,
+        )
         return f"Parameter containing:\n{text}" if isinstance(self, Parameter) else text
 
     __str__ = __repr__

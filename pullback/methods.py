@@ -150,7 +150,9 @@ def _scalar(self: Tensor, kind: Callable) -> Any:
     if type(number) is complex and kind is not complex:
         if number.imag:
             name = "double" if kind is float else "int64_t"
-            raise RuntimeError(f"value cannot be converted to type {name} without overflow: its imaginary part is not zero")
+            raise RuntimeError(
+                f"value cannot be converted to type {name} without overflow: its imaginary part is not zero"
+            )
         number = number.real
     return kind(number)
 
@@ -206,9 +208,7 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
 def contains(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, int, float, complex, np.number)):
         return bool(np.any((self == element)._array))
-    raise RuntimeError(
-        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
-    )
+    raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
 # --- text, copies ---

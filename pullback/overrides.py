@@ -149,7 +149,9 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
         def stand_in(*args: Any, **kwargs: Any) -> int:
             return -1
 
-        signature = inspect.signature(function) if isinstance(function, FunctionType) else inspect.signature(is_tensor_like)
+        signature = (
+            inspect.signature(function) if isinstance(function, FunctionType) else inspect.signature(is_tensor_like)
+        )
         stand_in.__signature__ = signature  # type: ignore[attr-defined]
         return stand_in
 

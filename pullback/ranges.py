@@ -18,8 +18,16 @@ from .tensor import Tensor
 
 
 def arange(
-    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Numbers from `start` (0) up to, not including, `end`, in steps."""
     if end is None:
@@ -32,7 +40,9 @@ def arange(
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
-        raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: start={start}, end={end}, step={step}")
+        raise RuntimeError(
+            f"upper bound and lower bound inconsistent with step sign: start={start}, end={end}, step={step}"
+        )
     if dtype is None and out is None and all(isinstance(v, int) for v in (start, end, step)):
         return into(out, finish(np.arange(start, end, step, dtype=np.int64), requires_grad, device), True)
     kind = numpy_dtype(dtype_for(dtype, out))
@@ -51,8 +61,15 @@ def arange(
 
 
 def range_(
-    start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False,
-    device: Any = None, out: Tensor | None = None, **_: Any
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
+    out: Tensor | None = None,
+    **_: Any,
 ) -> Tensor:
     """Like `arange`, but including the end (deprecated in torch, kept for old programs)."""
     warn_user(
@@ -68,8 +85,16 @@ def range_(
 
 @with_numpy_names
 def linspace(
-    start: Any, end: Any, steps: int, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
     first, last, kind = _ends("linspace", start, end, steps, dtype, out)
@@ -131,8 +156,16 @@ def evenly(first: Any, last: Any, steps: int, kind: np.dtype) -> np.ndarray:
 
 @with_numpy_names
 def logspace(
-    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False,
-    device: Any = None, out: Tensor | None = None, **_: Any
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
+    out: Tensor | None = None,
+    **_: Any,
 ) -> Tensor:
     """`base` to the powers that `linspace` gives."""
     first, last, kind = _ends("logspace", start, end, steps, dtype, out)
@@ -145,12 +178,21 @@ def logspace(
 
 
 def eye(
-    n: int, m: int | None = None, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False, out: Tensor | None = None
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The identity matrix (n by m)."""
     if n < 0 or (m is not None and m < 0):
-        raise RuntimeError(f"n must be greater or equal to 0, got {n}" if n < 0 else f"m must be greater or equal to 0, got {m}")
+        raise RuntimeError(
+            f"n must be greater or equal to 0, got {n}" if n < 0 else f"m must be greater or equal to 0, got {m}"
+        )
     return into(out, finish(np.eye(n, m, dtype=numpy_dtype(dtype_for(dtype, out))), requires_grad, device))
 
 

@@ -73,7 +73,10 @@ class Tensor(TensorBase):
             from .torch_function import joined_by
 
             joined_by(cls)
-        if next(vars(base)["__dict__"] for base in cls.__mro__ if "__dict__" in vars(base)) is not vars(Tensor)["__dict__"]:
+        if (
+            next(vars(base)["__dict__"] for base in cls.__mro__ if "__dict__" in vars(base))
+            is not vars(Tensor)["__dict__"]
+        ):
             from .attributes import guard
 
             guard(cls)

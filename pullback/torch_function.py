@@ -145,9 +145,7 @@ def redirect(function: Any, only_modes: bool = False, first: int | None = None) 
 
 # Functions that make tensors of whatever they are given; torch does not hand them over either.
 _ONLY_MODES = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "is_tensor", "frombuffer", "from_dlpack"})
-_NEVER = frozenset(
-    "as_subclass memory is_tensor is_grad_enabled set_printoptions get_default_dtype save load".split()
-)
+_NEVER = frozenset("as_subclass memory is_tensor is_grad_enabled set_printoptions get_default_dtype save load".split())
 
 
 def public_functions() -> Iterator[tuple[str, Any]]:

@@ -73,7 +73,11 @@ def is_internal(value: object) -> bool:
     home = getattr(value, "__module__", "") or ""
     if type(value).__name__.startswith(("pybind11", "PyCapsule")) or type(type(value)).__name__.startswith("pybind11"):
         return True
-    return isinstance(value, (str, dict, bool)) or inspect.isclass(value) and home.startswith(("torch._C", "torch.jit", "typing"))
+    return (
+        isinstance(value, (str, dict, bool))
+        or inspect.isclass(value)
+        and home.startswith(("torch._C", "torch.jit", "typing"))
+    )
 
 
 def page() -> str:
@@ -111,7 +115,9 @@ def page() -> str:
             details += ["", "Out of scope: " + ", ".join(f"`{name}`" for name in excused) + "."]
     lines += [
         "",
-        "Out of scope: " + "; ".join(OUT_OF_SCOPE) + ". Using such a name raises an error that says so and names the nearest "
+        "Out of scope: "
+        + "; ".join(OUT_OF_SCOPE)
+        + ". Using such a name raises an error that says so and names the nearest "
         "supported one.",
     ]
     return "\n".join([*lines, *details]) + "\n"
@@ -131,7 +137,11 @@ def main() -> int:
     text = page()
     if "--check" in sys.argv:
         current = PAGE.exists() and PAGE.read_text() == text
-        print("docs/coverage.md is up to date" if current else "docs/coverage.md is out of date: run python -m tools.coverage")
+        print(
+            "docs/coverage.md is up to date"
+            if current
+            else "docs/coverage.md is out of date: run python -m tools.coverage"
+        )
         return 0 if current else 1
     PAGE.write_text(text)
     print("\n".join(line for line in text.splitlines() if line.startswith("|")))

@@ -101,8 +101,10 @@ def main() -> int:
         except Exception as error:
             print(f"damaged: {error}")
             return 1
-    print(f"{found['kills']} kills, {found['interrupted']} of them in the middle of a save; every file loaded whole "
-          f"({found['saves']} generations)")
+    print(
+        f"{found['kills']} kills, {found['interrupted']} of them in the middle of a save; every file loaded whole "
+        f"({found['saves']} generations)"
+    )
     return 0
 
 

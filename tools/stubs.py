@@ -145,9 +145,22 @@ def tensor_stub() -> str:
     lines += [f"    {field}" for field in _FIELDS]
     for name in sorted(set(vars(Tensor))):
         value = vars(Tensor)[name]
-        if name.startswith("_") and not name.startswith("__") and not callable(value) and not isinstance(value, property):
+        if (
+            name.startswith("_")
+            and not name.startswith("__")
+            and not callable(value)
+            and not isinstance(value, property)
+        ):
             continue
-        if name in ("__module__", "__dict__", "__weakref__", "__doc__", "__annotations__", "is_node", "__array_priority__"):
+        if name in (
+            "__module__",
+            "__dict__",
+            "__weakref__",
+            "__doc__",
+            "__annotations__",
+            "is_node",
+            "__array_priority__",
+        ):
             continue
         if isinstance(value, property):
             lines += ["    @property", f"    def {name}(self) -> {annotation(_returns(value.fget))}: ..."]

@@ -94,7 +94,9 @@ class GradScaler:
         if state["stage"] == _READY:
             self.unscale_(optimizer)
         if state["found_inf"] is None:
-            raise AssertionError("No inf checks were recorded for this optimizer. None of its parameters has a gradient.")
+            raise AssertionError(
+                "No inf checks were recorded for this optimizer. None of its parameters has a gradient."
+            )
         state["stage"] = _STEPPED
         return None if state["found_inf"] else optimizer.step(*args, **kwargs)
 

@@ -14,9 +14,7 @@ from ._array import Array, adopt, check_device, dispatched, numpy_dtype, plain, 
 Shape = int | tuple[int, ...]
 
 
-def asarray(
-    obj: Any, /, *, dtype: dtype_type | None = None, device: Any = None, copy: bool | None = None
-) -> Array:
+def asarray(obj: Any, /, *, dtype: dtype_type | None = None, device: Any = None, copy: bool | None = None) -> Array:
     """`obj` (numbers, nested sequences, arrays, tensors) as an array. Tensors keep their memory and their history."""
     check_device(device)
     if not isinstance(obj, Tensor):

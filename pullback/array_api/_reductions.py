@@ -78,9 +78,7 @@ def cumulative_prod(
 
 
 def _running(function: Any, x: Tensor, axis: int | None, dtype: dtype_type | None, include_initial: bool) -> Array:
-    return run(
-        function, _converted(x, dtype), axis=axis, dtype=numpy_dtype(dtype), include_initial=include_initial
-    )
+    return run(function, _converted(x, dtype), axis=axis, dtype=numpy_dtype(dtype), include_initial=include_initial)
 
 
 def diff(

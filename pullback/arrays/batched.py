@@ -103,7 +103,6 @@ class Batched:
         def __mul__(self, other: Any) -> Any: ...
         def __matmul__(self, other: Any) -> Any: ...
 
-
     __array_priority__ = 2000
 
     def __init__(self, array: Any, level: int, batched: bool = True) -> None:

@@ -62,7 +62,9 @@ def _for_elements(index: Any, shape: tuple, axis: int) -> Any:
     """A list of indices for each example, spelled out for all elements of its slices."""
     rows, count = raw(index).shape
     beside = (1,) * (axis - 1), (1,) * (len(shape) - axis - 1)
-    return np.broadcast_to(np.reshape(index, (rows, *beside[0], count, *beside[1])), (*shape[:axis], count, *shape[axis + 1 :]))
+    return np.broadcast_to(
+        np.reshape(index, (rows, *beside[0], count, *beside[1])), (*shape[:axis], count, *shape[axis + 1 :])
+    )
 
 
 def slices_filled(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:

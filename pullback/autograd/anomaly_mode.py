@@ -163,9 +163,7 @@ def report(node: Node | None) -> None:
         if "stack" in notes:
             text += " Traceback of forward call that caused the error:\n" + "".join(notes["stack"])
         else:
-            text += (
-                " No forward pass information available. Enable detect anomaly during forward pass for more information."
-            )
+            text += " No forward pass information available. Enable detect anomaly during forward pass for more information."
         try:
             warn_user(text)
         except UserWarning:  # warnings are errors: the error that is being reported must not be lost to this one
@@ -202,9 +200,7 @@ def check_gradients(node: Node, results: list[Any], cotangent: Any) -> None:
 
 def _all_finite(cotangent: Any) -> bool:
     parts = cotangent if isinstance(cotangent, (tuple, list)) else (cotangent,)
-    return all(
-        part is None or first_bad(part._array if isinstance(part, Tensor) else part) is None for part in parts
-    )
+    return all(part is None or first_bad(part._array if isinstance(part, Tensor) else part) is None for part in parts)
 
 
 # --- writes that no version counter sees ---

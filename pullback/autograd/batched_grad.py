@@ -71,7 +71,12 @@ def batched_gradients(
 
 
 def gradient_rows(
-    outputs: list[Any], inputs: list[Any], weights: list[Any], *, create_graph: bool = False, retain_graph: bool | None = None
+    outputs: list[Any],
+    inputs: list[Any],
+    weights: list[Any],
+    *,
+    create_graph: bool = False,
+    retain_graph: bool | None = None,
 ) -> list[Tensor]:
     """`grad(..., is_grads_batched=True)` with rows of zeros for inputs that play no part: torch's are for one weight."""
     from .roots import grad

@@ -224,7 +224,12 @@ class Sweep:
                     heappush(self.heap, (-node.order, node))
                 continue
             for edge in node.edges:
-                if edge is not None and edge.is_node and edge not in seen and (self.reach is None or edge in self.reach):
+                if (
+                    edge is not None
+                    and edge.is_node
+                    and edge not in seen
+                    and (self.reach is None or edge in self.reach)
+                ):
                     seen.add(edge)
                     stack.append(edge)
 
@@ -451,7 +456,12 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                         sweep = sweep or adopt(heap, waiting, leaves, owned, executed)
                         sweep.deliver_slot(target, 0 if node.slots is None else node.slots[position], gradient)
                         continue
-                    if type(gradient) is not Picked or not plain or target.hooks is not None or not target.plan.op.takes_picked:
+                    if (
+                        type(gradient) is not Picked
+                        or not plain
+                        or target.hooks is not None
+                        or not target.plan.op.takes_picked
+                    ):
                         gradient = fit(gradient, target.shape, target.dtype)
                 if target is upcoming:
                     coming = coming + gradient if not plan.blocked else sum_by_blocks(coming, gradient)
@@ -496,7 +506,9 @@ def filled(node: Node, parts: list[Any], zeros: Any) -> tuple[Any, ...]:
     """The cotangents of several outputs, with zeros for those that got none unless the rule takes None."""
     if node.plan.undefined_allowed:
         return tuple(parts)
-    return tuple([zeros(*metadata) if part is None else part for part, metadata in zip(parts, node.outputs, strict=True)])
+    return tuple(
+        [zeros(*metadata) if part is None else part for part, metadata in zip(parts, node.outputs, strict=True)]
+    )
 
 
 def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -> list[Any]:
@@ -522,7 +534,9 @@ def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -
     return results
 
 
-def adopt(heap: list[Any], waiting: dict[Any, Any], leaves: dict[Any, Any], owned: dict[Any, Any], executed: list[Any]) -> Sweep:
+def adopt(
+    heap: list[Any], waiting: dict[Any, Any], leaves: dict[Any, Any], owned: dict[Any, Any], executed: list[Any]
+) -> Sweep:
     """A sweep that goes on where an ordinary pass has got to."""
     sweep = Sweep([])
     sweep.heap, sweep.cotangents, sweep.leaves, sweep.owned, sweep.executed = heap, waiting, leaves, owned, executed

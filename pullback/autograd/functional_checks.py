@@ -95,7 +95,9 @@ def check_requires_grad(values: tuple[Any, ...], kind: str, strict: bool) -> Non
         )
 
 
-def zeros_for(gradients: tuple[Any, ...], like: tuple[Any, ...], create_graph: bool, strict: bool, stage: str) -> tuple[Any, ...]:
+def zeros_for(
+    gradients: tuple[Any, ...], like: tuple[Any, ...], create_graph: bool, strict: bool, stage: str
+) -> tuple[Any, ...]:
     """Zeros where there is no gradient; in strict mode that is an error."""
     import numpy as np
 
@@ -137,20 +139,20 @@ def check_strategy(strategy: str, create_graph: bool, strict: bool, vectorize: b
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more '
-            'outputs than inputs, '
+            "outputs than inputs, "
             '"forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
     if strategy == "forward-mode":
         if create_graph:
             raise NotImplementedError(
                 f'{name}: `create_graph=True` and `strategy="forward-mode"` are not supported together (yet). '
-                'Please either set '
+                "Please either set "
                 '`create_graph=False` or `strategy="reverse-mode"`.'
             )
         if strict:
             raise RuntimeError(
                 f'{name}: `strict=True` and `strategy="forward-mode"` are not supported together (yet). '
-                'Please either set '
+                "Please either set "
                 '`strict=False` or `strategy="reverse-mode"`.'
             )
         if not vectorize:

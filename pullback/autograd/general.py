@@ -29,7 +29,13 @@ def apply_special(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None
         from ..ops.absolute_zero import counterpart
 
         op = counterpart(op)
-    if mode.batch_level and not mode.dual_level and not mode.inference and mode.anomaly is None and mode.profiler is None:
+    if (
+        mode.batch_level
+        and not mode.dual_level
+        and not mode.inference
+        and mode.anomaly is None
+        and mode.profiler is None
+    ):
         if not mode.saved_hooks and not mode.dispatch:
             return _apply_in_batch(op, inputs, params, mode)
     if mode.profiler is not None:

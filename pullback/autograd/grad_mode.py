@@ -141,7 +141,9 @@ class set_grad_enabled(ModeSwitch):
 
     def __init__(self, mode: bool) -> None:
         if type(mode).__name__ not in ("bool", "bool_"):  # Python's or NumPy's
-            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
+            raise TypeError(
+                f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
+            )
         self.mode: bool = bool(mode)
         self._previous = current_mode()
         set_mode(self._previous.replace(grad=self.mode))

@@ -49,9 +49,7 @@ def check_replacement(hook: Callable[..., Any], old: Tensor, new: Any) -> None:
     if not isinstance(new, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
     if new._array.shape != old._array.shape:
-        raise RuntimeError(
-            f"hook '{_name_of(hook)}' has changed the size of value"
-        )
+        raise RuntimeError(f"hook '{_name_of(hook)}' has changed the size of value")
     if new.dtype is not old.dtype:
         raise RuntimeError(
             f"hook '{_name_of(hook)}' has changed the type of value (was torch.{old.dtype.type_name}Tensor got "
@@ -121,9 +119,7 @@ def run_after(sweep: Any, node: Node, results: list[Any], cotangent: Any) -> lis
     for hook in list(hooks.post.values()):
         going_out = tuple(
             _tensor(
-                part
-                if part is None or node.edges[position] is None
-                else sweep.fit(part, *_metadata(node, position))
+                part if part is None or node.edges[position] is None else sweep.fit(part, *_metadata(node, position))
             )
             for position, part in enumerate(results)
         )

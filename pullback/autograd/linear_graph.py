@@ -33,7 +33,9 @@ def rebuild(node: Any) -> None:
     places = (2, 0, 1) if biased else (0, 1)  # where the product's operands stand in the layer
     node.edges = tuple(edges[place] for place in places)
     node.slots = tuple(slots[place] for place in places) if any(slots) else None
-    node.plan = op.plan(sum(1 << number for number, edge in enumerate(node.edges) if edge is not None), len(places), kind)
+    node.plan = op.plan(
+        sum(1 << number for number, edge in enumerate(node.edges) if edge is not None), len(places), kind
+    )
     node.params = {"beta": 1, "alpha": 1} if biased else None
     factors = {len(places) - 2: x, len(places) - 1: _turned(weight, edges[1])}
     if node.saved is not FREED:

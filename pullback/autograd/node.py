@@ -70,7 +70,9 @@ class Node(metaclass=NodeType):
 
     edges: tuple[Any, ...]  # for each input: a Node, the Anchor of a leaf, or None where no gradient is wanted
     saved: tuple[Any, ...]  # what the rules need: tensors, output arrays, shapes
-    arrays: tuple[Any, ...] | None  # the same as bare arrays, where recording had them at hand; None sends the engine to ask
+    arrays: (
+        tuple[Any, ...] | None
+    )  # the same as bare arrays, where recording had them at hand; None sends the engine to ask
     plan: Any  # which rules to run with which saved values (see op.py)
     order: int  # larger than that of everything it was computed from
     shape: Any  # of the output, and so of the cotangent; None for operations with several
@@ -87,7 +89,13 @@ class Node(metaclass=NodeType):
     notes: dict[Any, Any] | None = None  # metadata, forward traceback in anomaly mode
 
     def prepare(
-        self, edges: tuple[Any, ...], saved: tuple[Any, ...], params: Any, plan: Any, shape: tuple[Any, ...] | None, dtype: Any
+        self,
+        edges: tuple[Any, ...],
+        saved: tuple[Any, ...],
+        params: Any,
+        plan: Any,
+        shape: tuple[Any, ...] | None,
+        dtype: Any,
     ) -> Any:
         """Fill in a new node. (There is no `__init__`: making nodes without one is faster.)"""
         self.edges = edges
@@ -148,6 +156,7 @@ class Node(metaclass=NodeType):
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
         from ..device import cpu
         from ..dtypes import from_numpy_dtype
+
         outputs = self.outputs or ((self.shape, self.dtype),)
         return tuple(InputMetadata(list(shape), from_numpy_dtype(dtype), cpu) for shape, dtype in outputs)
 

@@ -84,7 +84,9 @@ class Plan:
         self.joint: Any = joint  # (rule, sources) of a rule shared by all inputs, else None
         # what the engine goes through: the calls; BLOCKED where rules are elementwise, on arrays so large that they run
         # block by block; each input that wants its share in the results of a JOINT rule, or of rules that run side by side
-        self.steps: tuple[Any, ...] = calls or tuple([(i, None, JOINT, ()) for i, needed in enumerate(needs) if needed and joint])
+        self.steps: tuple[Any, ...] = calls or tuple(
+            [(i, None, JOINT, ()) for i, needed in enumerate(needs) if needed and joint]
+        )
         self.needs: tuple[bool, ...] = needs
         self.wanted: tuple[int, ...] = tuple([position for position, needed in enumerate(needs) if needed])
         self.places: bool = False  # the rule puts its cotangent at an `index` of zeros
@@ -107,10 +109,14 @@ class Op:
 
     shown_constants: dict[str, Any] = {}  # what nodes show as saved under torch's name, where it is always the same
     extras_from: int = 1  # the output from which on rules know them as `extras`; those before are not saved
-    rebuild: Any = None  # what makes a node of this operation those that torch shows, when somebody looks where it leads
+    rebuild: Any = (
+        None  # what makes a node of this operation those that torch shows, when somebody looks where it leads
+    )
     engine_rules: dict[str, Callable[..., Any]] = {}  # for the engine alone: the same, but may answer with `Picked`
     takes_picked: bool = False  # whether the rule knows what to do with a cotangent that is `Picked`
-    first_only: bool = False  # of several outputs only the first carries a gradient: rules are given that one's cotangent
+    first_only: bool = (
+        False  # of several outputs only the first carries a gradient: rules are given that one's cotangent
+    )
 
     def __init__(
         self,
@@ -135,7 +141,9 @@ class Op:
         self.forward: Callable[..., Any] = forward
         self.inputs: tuple[str, ...] = inputs
         self.rules: dict[str, Callable[..., Any] | None] = rules
-        self.real_rules: Any = real_rules or rules  # the same, given the same, without complex conjugates: for real results
+        self.real_rules: Any = (
+            real_rules or rules
+        )  # the same, given the same, without complex conjugates: for real results
         self.joint: Callable[..., Any] | None = joint
         self.kind: str = kind  # 'elementwise', 'linear', 'bilinear' or 'op': how forward mode and vmap treat it
         self.partials: dict[str, Callable[..., Any] | None] | None = partials
@@ -153,10 +161,14 @@ class Op:
         self.plans: dict[Any, Plan] = {}
         self.first_plan: Plan | None = None
         self.pair_plans: list[Plan | None] = [None] * 4
-        self.always_differentiable: bool = joint is not None or variadic or all(rules.get(name) is not None for name in inputs)
+        self.always_differentiable: bool = (
+            joint is not None or variadic or all(rules.get(name) is not None for name in inputs)
+        )
         # as a bit set; -1 is all of them
-        self.differentiable_inputs: int = -1 if self.always_differentiable else sum(
-            1 << position for position, name in enumerate(inputs) if rules.get(name) is not None
+        self.differentiable_inputs: int = (
+            -1
+            if self.always_differentiable
+            else sum(1 << position for position, name in enumerate(inputs) if rules.get(name) is not None)
         )
         # one input, one output, and always a gradient: what the tape's short path for one tensor takes
         self.single: bool = len(inputs) == 1 == outputs and not view and not variadic and self.always_differentiable

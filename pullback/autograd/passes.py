@@ -114,7 +114,9 @@ def backward_to_leaves(
         sweep.call_back()
 
 
-def backward_to_inputs(roots: list[Any], cotangents: list[Any], inputs: list[Any], retain: bool, record: bool) -> list[Any]:
+def backward_to_inputs(
+    roots: list[Any], cotangents: list[Any], inputs: list[Any], retain: bool, record: bool
+) -> list[Any]:
     """Gradients of just these inputs [(node or leaf anchor, output number)]; None where nothing arrived."""
     sweep = Sweep(roots).towards(inputs, accumulating=False)
     if record:

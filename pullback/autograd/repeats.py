@@ -186,7 +186,9 @@ class _Writer:
             write(f"if {new} is None: return")
         if edge >= 0:
             target = f"n{edge}"
-            write(f"if {new}.shape != {target}.shape or {new}.dtype is not {target}.dtype: {new} = fitted({new}, {target})")
+            write(
+                f"if {new}.shape != {target}.shape or {new}.dtype is not {target}.dtype: {new} = fitted({new}, {target})"
+            )
         else:
             leaf = f"a{-1 - edge}"
             write(f"x = {leaf}._array")
@@ -198,4 +200,6 @@ class _Writer:
             if again:
                 write(f"owned[{leaf}] = {place}")
             else:
-                write(f"if {place} is not g{number} and ({place}.base is None or is_own({place})): owned[{leaf}] = {place}")
+                write(
+                    f"if {place} is not g{number} and ({place}.base is None or is_own({place})): owned[{leaf}] = {place}"
+                )

@@ -24,9 +24,7 @@ from .tape import wrap
 from .views import look
 
 
-def backward_from(
-    root: Tensor, gradient: Any, retain_graph: bool | None, create_graph: bool, inputs: Any
-) -> None:
+def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
     """`Tensor.backward`: the common case, one root and plain arguments, without detours."""
     if root._view is not None:
         look(root)
@@ -44,7 +42,9 @@ def backward_from(
         cotangent = gradient._array
     else:
         (weight,) = _weights_for((root,), gradient, True)
-        cotangent = _implicit_one(root, shape, dtype) if weight is None else _weight_array(weight, shape, dtype, 0)._array
+        cotangent = (
+            _implicit_one(root, shape, dtype) if weight is None else _weight_array(weight, shape, dtype, 0)._array
+        )
     passes.backward_from(target, root._output_nr, cotangent, bool(retain_graph))
 
 
@@ -63,7 +63,9 @@ def backward(
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
-            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`.")
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`."
+            )
         grad_tensors = grad_variables
     targets = _backward_inputs(inputs)
     outputs = _as_tuple(tensors)

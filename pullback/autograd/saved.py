@@ -209,6 +209,7 @@ def describe_write(
 
 # --- attributes of nodes ---------------------------------------------------------------------------------------------
 
+
 def saved_attribute(node: Node, name: str) -> Any:
     """`node._saved_<name>`: a saved value as a tensor, or a parameter."""
     position = _position(node, name)

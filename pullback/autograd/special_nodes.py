@@ -85,7 +85,9 @@ class UndefinedGrad:
 
 
 def _joined(kind: type[Node], tensors: tuple) -> Any:
-    wanted = [position for position, tensor in enumerate(tensors) if isinstance(tensor, Tensor) and tensor.requires_grad]
+    wanted = [
+        position for position, tensor in enumerate(tensors) if isinstance(tensor, Tensor) and tensor.requires_grad
+    ]
     edges, slots = edges_of(tensors, tuple(wanted))
     node = kind().prepare(edges, (), None, _PLAN, None, None)
     node.slots = slots

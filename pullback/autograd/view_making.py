@@ -28,7 +28,14 @@ def view_of(op: Op, x: Tensor, params: dict[Any, Any], out: Any) -> Tensor:
     mode = current_mode()
     storage = x._storage
     parent = x._view
-    if mode is not RECORD or storage is None or parent is not None and parent.origin != "default" or x._moves or x._inference:
+    if (
+        mode is not RECORD
+        or storage is None
+        or parent is not None
+        and parent.origin != "default"
+        or x._moves
+        or x._inference
+    ):
         return _view_carefully(op, x, params, out, mode)
     result = new_object(Tensor)
     result._array = out
@@ -89,9 +96,7 @@ def views_of(op: Op, x: Tensor, params: dict[Any, Any]) -> tuple[Any, ...]:
     node = None
     base = anchor_of(x) if x._node is None and x._requires_grad else x
     if x._requires_grad and x._array.dtype.kind in "fcV":
-        node = Node().prepare(
-            (base if x._node is None else x._node,), (), params, op.plan(1, 1), None, None
-        )
+        node = Node().prepare((base if x._node is None else x._node,), (), params, op.plan(1, 1), None, None)
         node.general = True
         node.arrays = ()
         node.outputs = tuple([(out.shape, out.dtype) for out in outs])

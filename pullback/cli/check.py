@@ -73,7 +73,9 @@ def report(paths: list[str]) -> dict[str, Any]:
 def _as_text(findings: dict[str, Any]) -> str:
     files = counted(findings["files"], "file")
     if findings["names"]:
-        counts = f"{len(findings['supported'])} of {counted(findings['names'], 'name')}, {counted(findings['uses'], 'use')}"
+        counts = (
+            f"{len(findings['supported'])} of {counted(findings['names'], 'name')}, {counted(findings['uses'], 'use')}"
+        )
         lines = [f"{findings['percent']:g} % of the torch names in {files} are supported ({counts})"]
     else:
         lines = [f"no torch names in {files}"]

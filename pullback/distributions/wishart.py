@@ -40,7 +40,10 @@ class Wishart(CovarianceParameter, ExponentialFamily):
         validate_args: bool | None = None,
     ) -> None:
         name, matrix = only_matrix(
-            AssertionError, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril
+            AssertionError,
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
         )
         if matrix.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")

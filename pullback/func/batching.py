@@ -145,7 +145,9 @@ def _run(
     token = _depth.set(_depth.get() + 1)
     try:
         with batch_level() as level, randomness_of_level(level, randomness, size):
-            inside = [value if dim is None else _entered(value, level, dim) for value, dim in zip(moved, dims, strict=True)]
+            inside = [
+                value if dim is None else _entered(value, level, dim) for value, dim in zip(moved, dims, strict=True)
+            ]
             output = func(*tree_unflatten(inside, spec), **kwargs)
             flat, spec = tree_flatten(output)
             for value in flat:
@@ -225,7 +227,12 @@ def _as_view(array: Any, inputs: list) -> Tensor:
         memory = memory.base
     for value in inputs:
         given = value._array if isinstance(value, Tensor) else None
-        if type(given) is not np.ndarray or given is not memory and given.base is not memory or given.dtype != array.dtype:
+        if (
+            type(given) is not np.ndarray
+            or given is not memory
+            and given.base is not memory
+            or given.dtype != array.dtype
+        ):
             continue
         width = array.itemsize
         offset = address(array) - address(given)

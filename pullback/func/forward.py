@@ -53,7 +53,12 @@ def _check(flat: list, name: str, which: str) -> None:
 
 
 def push(
-    func: Callable[..., Any], flat: list[Any], tangents: list[Any], spec: Any, has_aux: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    flat: list[Any],
+    tangents: list[Any],
+    spec: Any,
+    has_aux: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, ...]:
     """Run `func` on duals: (outputs, their tangents, structure of the outputs, aux)."""
     name = "jvp(f, primals, tangents)"

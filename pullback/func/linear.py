@@ -71,7 +71,9 @@ def _recorded(outputs: list, leaves: list, own: set) -> Callable[[list], list]:
             found = gradients_of(pulled, unknown, tangents, outside.grad, everything, record=record)
             results = iter(released(found, everything))
         return [
-            next(results) if output._array.dtype.kind in "fcV" else wrap(np.zeros(output._array.shape, output._array.dtype))
+            next(results)
+            if output._array.dtype.kind in "fcV"
+            else wrap(np.zeros(output._array.shape, output._array.dtype))
             for output in outputs
         ]
 

@@ -130,7 +130,9 @@ def combine_state_for_ensemble(
         raise RuntimeError("combine_state_for_ensemble: Expected all models to have the same training/eval mode.")
     if len({type(model) for model in models}) > 1:
         raise RuntimeError("combine_state_for_ensemble: Expected all models to be of the same class.")
-    functions, params, buffers = zip(*(_split(model, FunctionalModuleWithBuffers, True) for model in models), strict=True)
+    functions, params, buffers = zip(
+        *(_split(model, FunctionalModuleWithBuffers, True) for model in models), strict=True
+    )
     stacked = [
         tuple(FUNCTIONS["stack"](list(parts)) for parts in zip(*state, strict=True)) for state in (params, buffers)
     ]

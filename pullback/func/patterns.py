@@ -69,7 +69,8 @@ def _tokens(text: str) -> list[str]:
     if text.count("...") > 1 or "." in text.replace("...", ""):
         many = text.count("...") > 1
         raise ValueError(
-            "Expression may contain dots only inside ellipsis (...)" + ("; only one ellipsis for tensor" if many else "")
+            "Expression may contain dots only inside ellipsis (...)"
+            + ("; only one ellipsis for tensor" if many else "")
         )
     tokens = re.findall(rf"[()]|{_REST}|\w+|\S", text.replace("...", f" {_REST} "))
     for token in tokens:

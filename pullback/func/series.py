@@ -75,7 +75,9 @@ def taylor(f: Callable[..., Any], x: Any, direction: Any, order: int) -> list[An
         return _nested(f, x, direction, order)
     for k in range(1, order + 1):
         parts = [
-            wrap(np.zeros(output._array.shape, output._array.dtype) if series is None else series[k] * math.factorial(k))
+            wrap(
+                np.zeros(output._array.shape, output._array.dtype) if series is None else series[k] * math.factorial(k)
+            )
             for output, series in zip(outputs, found, strict=True)
         ]
         answers.append(tree_unflatten(parts, out_spec))
@@ -328,13 +330,17 @@ def _power_of_tensor(node: Any, inputs: Slots, values: dict) -> Steps | None:
 
 def _unknown_cotangents(node: Any) -> list:
     """A cotangent to be solved for, for each output; None where it has no derivative."""
-    return [wrap(_zeros(*metadata)).requires_grad_() if metadata[1].kind in "fc" else None for metadata in _outputs(node)]
+    return [
+        wrap(_zeros(*metadata)).requires_grad_() if metadata[1].kind in "fc" else None for metadata in _outputs(node)
+    ]
 
 
 def _pulled(node: Any, cotangents: list, values: list, positions: Any) -> dict[int, Tensor]:
     """What the node's rules make of tensors: for each position, in the shape of the input."""
     plan, params = node.plan, node.params or {}
-    whole = [wrap(_zeros(*metadata)) if g is None else g for g, metadata in zip(cotangents, _outputs(node), strict=True)]
+    whole = [
+        wrap(_zeros(*metadata)) if g is None else g for g, metadata in zip(cotangents, _outputs(node), strict=True)
+    ]
     given: Any = tuple(whole) if node.outputs is not None else whole[0]
     slots = node.slots or (0,) * len(node.edges)
     found: dict[int, Any] = {}
@@ -362,9 +368,7 @@ def _by_chain_rule(node: Any, inputs: Slots, saved: list, varying: list, known: 
             numbers = range(first, first + len(value))
             own = code in ("outs", "extras")
             parts = series if isinstance(series, tuple) else (None,) * len(value)
-            return tuple(
-                stand_in(v, s, -1 - n if own else None) for v, s, n in zip(value, parts, numbers, strict=True)
-            )
+            return tuple(stand_in(v, s, -1 - n if own else None) for v, s, n in zip(value, parts, numbers, strict=True))
         output = -1 - code if type(code) is int and code < 0 else None
         if not isinstance(value, Tensor) or series is None and output is None or value._array.dtype.kind not in "fc":
             return _constant(value)

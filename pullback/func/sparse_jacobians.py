@@ -162,7 +162,9 @@ def pattern_of(result: Tensor, leaf: Tensor, symmetric: bool = False) -> Pattern
 def _fitting(pattern: Pattern, result: Tensor, leaf: Tensor) -> Pattern:
     shape = (result._array.size, leaf._array.size)
     if pattern.shape != shape:
-        raise ValueError(f"The pattern is that of a {pattern.shape} matrix, but the function's is {shape}. Leave it out.")
+        raise ValueError(
+            f"The pattern is that of a {pattern.shape} matrix, but the function's is {shape}. Leave it out."
+        )
     return pattern
 
 
@@ -217,9 +219,7 @@ def colouring(lines: np.ndarray, crossing: np.ndarray, count: int) -> np.ndarray
     return colours
 
 
-def two_way_colouring(
-    rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]
-) -> tuple[np.ndarray, np.ndarray]:
+def two_way_colouring(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
     """Colours for the rows that are read backward, and for the columns of all other rows; as few as were found.
 
     Tried are all rows, none of them, and the fullest rows: 1, 2, 4, ... of those that are fuller than most.

@@ -192,6 +192,7 @@ def detached(x: Tensor) -> Tensor:
 
 def check_argnums(argnums: Any, count: int) -> None:
     """Complain about numbers of arguments that are not there."""
+
     def check(number: int) -> None:
         if not -count <= number < count:
             raise RuntimeError(f"Got argnum={number}, but only {count} positional inputs")

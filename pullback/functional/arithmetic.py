@@ -21,7 +21,11 @@ from .registry import public
 
 
 def binary_operator(
-    op: Op, floating: bool = False, check: Callable[..., Any] | None = None, itself: Op | None = None, half: Op | None = None,
+    op: Op,
+    floating: bool = False,
+    check: Callable[..., Any] | None = None,
+    itself: Op | None = None,
+    half: Op | None = None,
     leaves: Callable[[Any, Any], bool] | None = None,
 ) -> Callable[[Any, Any], Any]:
     """A function of a tensor and anything: the form behind `Tensor.__mul__` and friends.
@@ -33,7 +37,13 @@ def binary_operator(
     def promoted(a: Any, b: Any) -> Any:
         first, second = a, b
         kind = a._array.dtype if isinstance(a, Tensor) else None
-        if half is not None and type(b) in (float, int) and kind is not None and kind.itemsize == 2 and kind.kind in "fV":
+        if (
+            half is not None
+            and type(b) in (float, int)
+            and kind is not None
+            and kind.itemsize == 2
+            and kind.kind in "fV"
+        ):
             return apply(half, (a, b))
         if isinstance(b, Tensor):
             alike = kind is not None and b._array.dtype is kind and kind.kind in "fc"
@@ -186,7 +196,11 @@ def true_divide(input: Any, other: Any) -> Tensor:
 def pow(input: Any, exponent: Any) -> Tensor:
     """`input ** exponent`; either may be a number."""
     if type(exponent) in (int, float) and isinstance(input, Tensor) and input._array.dtype.kind == "f":
-        return apply_unary(ops.square, input) if exponent == 2 else apply_unary(ops.power_scalar, input, {"exponent": exponent})
+        return (
+            apply_unary(ops.square, input)
+            if exponent == 2
+            else apply_unary(ops.power_scalar, input, {"exponent": exponent})
+        )
     if isinstance(exponent, np.generic):
         exponent = exponent.item()
     if isinstance(exponent, NUMBERS) and isinstance(input, Tensor):

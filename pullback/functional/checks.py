@@ -32,7 +32,9 @@ def need_tensor(value: Any, function: str, name: str = "input", position: int = 
 
 
 def invalid_combination(
-    function: str, *values: Any, wanted: str = "a Tensor is needed first. Make one of a number with torch.tensor(number)"
+    function: str,
+    *values: Any,
+    wanted: str = "a Tensor is needed first. Make one of a number with torch.tensor(number)",
 ) -> TypeError:
     """Torch's complaint when no overload takes these arguments."""
     kinds = ", ".join("Tensor" if isinstance(value, Tensor) else type(value).__name__ for value in values)

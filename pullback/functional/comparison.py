@@ -244,7 +244,9 @@ def bitwise_not(input: Any) -> Tensor:
     """Every bit turned over: the complement of integers, the negation of booleans."""
     array = as_tensor(input)._array
     if array.dtype.kind not in "biu":
-        raise NotImplementedError(f"\"bitwise_not_cpu\" not implemented for '{from_numpy_dtype(array.dtype).type_name}'")
+        raise NotImplementedError(
+            f"\"bitwise_not_cpu\" not implemented for '{from_numpy_dtype(array.dtype).type_name}'"
+        )
     return wrap(np.invert(array))
 
 

@@ -21,8 +21,11 @@ from .operands import as_tensor, float_operand
 from .registry import FUNCTIONS, IN_PLACE, METHODS, claimed, public, store
 
 
-def unary(name: str, op: Op, *aliases: str, floating: bool = True, in_place: bool = True, doc: str) -> Callable[..., Any]:
+def unary(
+    name: str, op: Op, *aliases: str, floating: bool = True, in_place: bool = True, doc: str
+) -> Callable[..., Any]:
     """A torch function of one tensor. `floating`: integers become floats first."""
+
     def function(input: Any, *, out: Tensor | None = None) -> Tensor:
         if out is not None:
             return store(name, function, (input,), {}, out)
@@ -53,7 +56,9 @@ cos: Callable[..., Any] = unary("cos", ops.cos, doc="The cosine of each element,
 tan: Callable[..., Any] = unary("tan", ops.tan, doc="The tangent of each element, in radians.")
 asin: Callable[..., Any] = unary("asin", ops.asin, "arcsin", doc="The angle, in radians, whose sine each element is.")
 acos: Callable[..., Any] = unary("acos", ops.acos, "arccos", doc="The angle, in radians, whose cosine each element is.")
-atan: Callable[..., Any] = unary("atan", ops.atan, "arctan", doc="The angle, in radians, whose tangent each element is.")
+atan: Callable[..., Any] = unary(
+    "atan", ops.atan, "arctan", doc="The angle, in radians, whose tangent each element is."
+)
 sinh: Callable[..., Any] = unary("sinh", ops.sinh, doc="The hyperbolic sine of each element.")
 cosh: Callable[..., Any] = unary("cosh", ops.cosh, doc="The hyperbolic cosine of each element.")
 tanh: Callable[..., Any] = unary("tanh", ops.tanh, doc="The hyperbolic tangent of each element.")
@@ -64,7 +69,9 @@ sqrt: Callable[..., Any] = unary("sqrt", ops.sqrt, doc="The square root of each 
 rsqrt: Callable[..., Any] = unary("rsqrt", ops.rsqrt, doc="One over the square root of each element.")
 reciprocal: Callable[..., Any] = unary("reciprocal", ops.reciprocal, doc="One over each element.")
 sigmoid: Callable[..., Any] = unary("sigmoid", ops.sigmoid, doc="`1 / (1 + exp(-x))` of each element.")
-sgn: Callable[..., Any] = unary("sgn", ops.sgn, floating=False, doc="The sign of each element; of complex z, `z / |z|`.")
+sgn: Callable[..., Any] = unary(
+    "sgn", ops.sgn, floating=False, doc="The sign of each element; of complex z, `z / |z|`."
+)
 sign: Callable[..., Any] = unary("sign", ops.sign, floating=False, doc="-1, 0 or 1: the sign of each element.")
 relu: Callable[..., Any] = unary("relu", ops.relu, floating=False, doc="Each element, or 0 where that is larger.")
 

@@ -175,8 +175,10 @@ def _sequence(index: list | str) -> tuple:
 
     So it was in early NumPy, for lists shorter than the number of dims an array could have, and torch has kept to it.
     """
-    if isinstance(index, str) or len(index) < 32 and any(
-        isinstance(item, _NOT_NUMBERS) or item is None or item is Ellipsis for item in index
+    if (
+        isinstance(index, str)
+        or len(index) < 32
+        and any(isinstance(item, _NOT_NUMBERS) or item is None or item is Ellipsis for item in index)
     ):
         warn_user(
             "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "

@@ -280,12 +280,10 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         warn_user("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
         indexing = "ij"
     if indexing not in ("ij", "xy"):
-        raise RuntimeError(f"torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {indexing}")
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for x in tensors:
         if x._array.ndim > 1:
-            raise RuntimeError(
-                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x._array.ndim}D"
-            )
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x._array.ndim}D")
         if x._array.dtype != tensors[0]._array.dtype:
             raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(tensors) >= 2

@@ -84,7 +84,9 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 
 def _older(name: str, newer: str) -> None:
-    warn_user(f"torch.{name} is deprecated in favor of torch.linalg.{newer} and will be removed in a future PyTorch release.")
+    warn_user(
+        f"torch.{name} is deprecated in favor of torch.linalg.{newer} and will be removed in a future PyTorch release."
+    )
 
 
 # --- Cholesky ---

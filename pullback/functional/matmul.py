@@ -354,7 +354,9 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: An
     return apply(ops.addbmm, (input, batch1, batch2), _factors(input, beta, alpha))
 
 
-def _addbmm_in_place(self: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def _addbmm_in_place(
+    self: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
     """`addbmm`, written over this tensor; alone among its kind it lets a tensor that broadcasts grow."""
     if legacy:
         return _older_form(_addbmm_in_place, self, batch1, batch2, *legacy)

@@ -48,7 +48,9 @@ def as_tensor(value: Any, name: str = "input", function: str | None = None) -> T
 
 def _holds_tensors(values: Any) -> bool:
     # Joined without a word they would lose their history, and a forgotten [0] would go unnoticed.
-    return isinstance(values, (list, tuple)) and any(isinstance(value, Tensor) or _holds_tensors(value) for value in values)
+    return isinstance(values, (list, tuple)) and any(
+        isinstance(value, Tensor) or _holds_tensors(value) for value in values
+    )
 
 
 def as_operand(value: Any) -> Any:
@@ -59,7 +61,10 @@ def as_operand(value: Any) -> Any:
         return value.item() if value.dtype.kind in "biufc" else None
     if isinstance(value, NUMBERS):
         return value
-    if isinstance(value, np.ndarray) or type(value) in (list, tuple):  # classes made from them have operators of their own
+    if isinstance(value, np.ndarray) or type(value) in (
+        list,
+        tuple,
+    ):  # classes made from them have operators of their own
         from ..creation import tensor
 
         return None if _holds_tensors(value) else tensor(value)

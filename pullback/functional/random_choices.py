@@ -21,12 +21,8 @@ from .operands import NUMBERS, as_tensor, broadcast_error, sizes_of
 from .random_sampling import _check_chances, _finish, _from, _kind, normal_array, replacement
 from .registry import public
 
-_bernoulli_from = op(
-    "BernoulliBackward0", replacement, kind="elementwise_pull", x=flat, values=None
-)
-_poisson_from = op(
-    "PoissonBackward0", replacement, kind="elementwise_pull", x=flat, values=None
-)
+_bernoulli_from = op("BernoulliBackward0", replacement, kind="elementwise_pull", x=flat, values=None)
+_poisson_from = op("PoissonBackward0", replacement, kind="elementwise_pull", x=flat, values=None)
 # Where the mean, the deviation or both are tensors.
 _normal_by_mean = op("NormalBackward1", replacement, kind="elementwise_pull", x=flat, values=None)
 _normal_by_std = op("NormalBackward2", replacement, kind="elementwise_pull", x=flat, values=None)

@@ -118,9 +118,7 @@ def randn(
     return _finish(array, requires_grad, device, layout, out)
 
 
-def _integers(
-    generator: Any, shape: tuple, kind: np.dtype, contiguous: bool, low: int, high: int | None
-) -> np.ndarray:
+def _integers(generator: Any, shape: tuple, kind: np.dtype, contiguous: bool, low: int, high: int | None) -> np.ndarray:
     return discrete.randint(generator, shape, kind, low, high)
 
 
@@ -180,7 +178,11 @@ def _like(
 ) -> Tensor:
     kind = input._array.dtype if dtype is None else as_dtype(dtype).numpy
     return _finish(
-        _in_memory_order(input._array, kind, draw, _from(generator), *args, fresh=True), requires_grad, device, None, None
+        _in_memory_order(input._array, kind, draw, _from(generator), *args, fresh=True),
+        requires_grad,
+        device,
+        None,
+        None,
     )
 
 

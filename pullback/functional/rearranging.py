@@ -104,9 +104,7 @@ def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
     """Copies of the tensor along each dim."""
     counts = sizes_of((named["repeats"],) if named else repeats)
     if len(counts) < input._array.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        )
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(n < 0 for n in counts):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(counts)}: {list(counts)}")
     return apply(ops.repeat, (input,), {"repeats": counts})

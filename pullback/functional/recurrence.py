@@ -77,7 +77,13 @@ def run_layers(
 ) -> tuple[Tensor, State]:  # fmt: skip
     """All layers. The state and `weights` have one entry for each layer and direction; `dropout` is between layers."""
     autocast = current_mode().autocast
-    if autocast is not None and mode == "LSTM" and sizes is None and weights[0][4] is None and input.dtype.itemsize <= 4:
+    if (
+        autocast is not None
+        and mode == "LSTM"
+        and sizes is None
+        and weights[0][4] is None
+        and input.dtype.itemsize <= 4
+    ):
         # torch runs these, and only these, as a whole in the short dtype.
         input, state = input.to(autocast), tuple(part.to(autocast) for part in state)
         weights = [[None if part is None else part.to(autocast) for part in parts] for parts in weights]
@@ -106,7 +112,8 @@ def _grouped(params: Sequence[Tensor], has_biases: bool, projected: bool) -> lis
     each = 2 + 2 * has_biases + projected
     groups = [list(params[start : start + each]) for start in range(0, len(params), each)]
     return [
-        [*group[:2], *(group[2:4] if has_biases else (None, None)), group[-1] if projected else None] for group in groups
+        [*group[:2], *(group[2:4] if has_biases else (None, None)), group[-1] if projected else None]
+        for group in groups
     ]
 
 
@@ -163,7 +170,12 @@ def rnn_relu(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
 
 @public(method=False)
 def lstm_cell(
-    input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+    input: Tensor,
+    hx: Sequence[Tensor],
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """One step of an LSTM: the next hidden and cell state."""
     return run_cell("LSTM", input, tuple(hx), (w_ih, w_hh, b_ih, b_hh))

@@ -66,7 +66,12 @@ _none_renamed = _RENAMED.keys().isdisjoint
 
 
 def public(
-    *names: str, function: bool = True, method: bool = True, in_place: bool = False, out: bool = False, wrap: bool = True
+    *names: str,
+    function: bool = True,
+    method: bool = True,
+    in_place: bool = False,
+    out: bool = False,
+    wrap: bool = True,
 ) -> Callable[[F], F]:
     """Announce a function under its own name and `names`.
 

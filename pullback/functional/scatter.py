@@ -187,7 +187,9 @@ def _check_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor) -> 
         )
     axis = _slices(input, dim, index, source, "index_add")
     vector = input._array.ndim < 2
-    in_bounds(index, input._array.size if vector else input._array.shape[axis], axis, IndexError if vector else RuntimeError)
+    in_bounds(
+        index, input._array.size if vector else input._array.shape[axis], axis, IndexError if vector else RuntimeError
+    )
     return axis
 
 

@@ -258,7 +258,9 @@ def _check_histogram(points: Tensor, bins: list, weight: Tensor | None, function
     """What torch asks of the points, of bins given by number or by edges, and of the weights."""
     kind = points.dtype
     if kind.name not in ("float32", "float64"):
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{kind.type_name}'. Convert it first: x.float().")
+        raise NotImplementedError(
+            f"\"histogramdd\" not implemented for '{kind.type_name}'. Convert it first: x.float()."
+        )
     shape = points._array.shape[:-1]
     if weight is not None and weight._array.shape != shape:
         raise RuntimeError(
@@ -306,7 +308,9 @@ def histogram(
     """Counts in bins, given by number or by edges, and the edges."""
     points = input.reshape(-1, 1)
     flat = None if weight is None or weight._array.shape != input._array.shape else weight.reshape(-1)
-    return HistogramResult(*_histogram(points, [bins], range, weight if flat is None else flat, density, "torch.histogram()"))
+    return HistogramResult(
+        *_histogram(points, [bins], range, weight if flat is None else flat, density, "torch.histogram()")
+    )
 
 
 @public(method=False)

@@ -92,9 +92,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     shape = input._array.shape
     axis = wrap_dim(dim, len(shape))
     if not shape and index._array.size != 1:
-        raise RuntimeError(
-            f"index_select(): Index to scalar can have only 1 value, got {index._array.size} value(s)"
-        )
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index._array.size} value(s)")
     in_bounds(index, shape[axis] if shape else 1, axis, IndexError, words="index out of range in self: ")
     if not index._array.ndim:
         index = reshape(index, (1,))

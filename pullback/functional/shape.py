@@ -197,7 +197,11 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if start == end:
         return input
-    sizes = (array.size,) if end - start == ndim - 1 else (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :])
+    sizes = (
+        (array.size,)
+        if end - start == ndim - 1
+        else (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :])
+    )
     if type(array) is ndarray and array.flags.c_contiguous:
         return view_of(reshape_op, input, {"shape": sizes}, array.reshape(sizes))
     return reshape(input, sizes)
@@ -270,9 +274,7 @@ def swapped_axes(ndim: int, dim0: Any, dim1: Any) -> tuple[Any, ...]:
 
 
 @public("swapaxes", "swapdims", wrap=False)
-def transpose(
-    input: Tensor, dim0: Any = None, dim1: Any = None, axis0: Any = None, axis1: Any = None
-) -> Tensor:
+def transpose(input: Tensor, dim0: Any = None, dim1: Any = None, axis0: Any = None, axis1: Any = None) -> Tensor:
     """Two dims exchanged (or, as in NumPy, all dims in the order of one tuple)."""
     first, second = (axis0, axis1) if dim0 is None and axis0 is not None else (dim0, dim1)
     if second is None:

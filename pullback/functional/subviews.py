@@ -261,9 +261,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 
 @public()
-def as_strided_scatter(
-    input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
-) -> Tensor:
+def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A copy in which what `as_strided` would look at is `src`."""
     params = _strided_params(input, size, stride, storage_offset)
     if src._array.shape != params["size"]:

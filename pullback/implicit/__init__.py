@@ -91,7 +91,9 @@ def fixed_point(
 
 def _tensor(value: Any, name: str) -> Tensor:
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}() needs a function that returns what it is given: a tensor, not a {type(value).__name__}")
+        raise TypeError(
+            f"{name}() needs a function that returns what it is given: a tensor, not a {type(value).__name__}"
+        )
     return value
 
 
@@ -100,7 +102,9 @@ def _as_vector(tree: Any) -> tuple[Tensor, Callable[[Tensor], Any]]:
     leaves, spec = tree_flatten(tree)
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise TypeError(f"Unknowns and equations are tensors, or nestings of tensors; this has a {type(leaf).__name__}.")
+            raise TypeError(
+                f"Unknowns and equations are tensors, or nestings of tensors; this has a {type(leaf).__name__}."
+            )
     shapes = [tuple(leaf.shape) for leaf in leaves]
     sizes = [leaf._array.size for leaf in leaves]
 

@@ -51,9 +51,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
 def to_numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """An ndarray that shares this tensor's memory."""
     if self._array.dtype.kind == "V":
-        raise TypeError(
-            f"Got unsupported ScalarType {self.dtype.type_name}. Convert first, as in x.float().numpy()."
-        )
+        raise TypeError(f"Got unsupported ScalarType {self.dtype.type_name}. Convert first, as in x.float().numpy().")
     if not force and self.requires_grad and is_grad_enabled():
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if self._storage is None:

@@ -44,7 +44,10 @@ def _from_capsule(capsule: Any, copy: bool | None) -> Tensor:
             "have already constructed a tensor from it once."
         ) from None
     if not array.flags.writeable:  # an older capsule does not say whether it may be written; torch writes
-        packed.__array_interface__ = {**array.__array_interface__, "data": (array.__array_interface__["data"][0], False)}
+        packed.__array_interface__ = {
+            **array.__array_interface__,
+            "data": (array.__array_interface__["data"][0], False),
+        }
         array = np.asarray(packed)
     if small:
         from ..dtypes import bfloat16
@@ -97,7 +100,9 @@ def _check_exported(tensor: Tensor) -> None:
         raise BufferError("Can't export tensors with layout other than torch.strided")
 
 
-def dlpack(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
+def dlpack(
+    self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+) -> Any:
     """`__dlpack__`: the memory, for other libraries to share."""
     if stream is not None and not isinstance(stream, int):
         raise TypeError(f"stream must be ``int`` or ``None``, not {type(stream).__name__}")

@@ -205,7 +205,9 @@ for _numpy, _name in (
 
 _REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: _F["sum"](a, axis, keepdims),
-    np.multiply: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: FUNCTIONS[np.prod](a, axis, keepdims=keepdims),
+    np.multiply: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: FUNCTIONS[np.prod](
+        a, axis, keepdims=keepdims
+    ),
     np.maximum: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: _F["amax"](
         a, () if axis is None else axis, keepdims
     ),
@@ -299,7 +301,9 @@ def _imag(val: Any) -> Any:
 
 
 @implements(np.clip)
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **_: Any) -> Any:
+def _clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **_: Any
+) -> Any:
     return _F["clamp"](_tensor(a), a_min if min is None else min, a_max if max is None else max)
 
 

@@ -34,9 +34,7 @@ def _tap_ranges(size: int, count: int, kernel: int, stride: int, padding: int) -
     return ranges
 
 
-def _window_counts(
-    size: int, count: int, kernel: int, stride: int, padding: int, include_padding: bool
-) -> np.ndarray:
+def _window_counts(size: int, count: int, kernel: int, stride: int, padding: int, include_padding: bool) -> np.ndarray:
     """What each window along one axis divides by: its part inside the padded axis, or inside the axis."""
     starts = np.arange(count) * stride - padding
     stops = np.minimum(starts + kernel, size + padding)
@@ -197,7 +195,9 @@ def adaptive_avg_pool(x: np.ndarray, *, output: Ints) -> np.ndarray:
         lead = x.shape[: x.ndim - axes]
         flat = x.reshape(math.prod(lead), -1)
         count = flat.shape[1]
-        mean = np.vecdot(flat, ones(count, x.dtype) if x.dtype in (FLOAT32, FLOAT64) else np.ones(count, x.dtype)) / count
+        mean = (
+            np.vecdot(flat, ones(count, x.dtype) if x.dtype in (FLOAT32, FLOAT64) else np.ones(count, x.dtype)) / count
+        )
         return mean.reshape(*lead, *output).astype(dtype, copy=False)
     for axis, count in enumerate(output, x.ndim - axes):
         bounds = adaptive_bounds(x.shape[axis], count)

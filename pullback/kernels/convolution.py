@@ -256,8 +256,7 @@ def _mirrored_padding(windows: Windows) -> Ints | None:
     """Padding under which a stride-1 convolution of the output gives the input back, where there is one."""
     padding = tuple(d * (k - 1) - p for d, k, p in zip(windows.dilation, windows.kernel, windows.padding))
     exact = all(
-        o == p - d * (k - 1)
-        for o, p, d, k in zip(windows.output, windows.padded, windows.dilation, windows.kernel)
+        o == p - d * (k - 1) for o, p, d, k in zip(windows.output, windows.padded, windows.dilation, windows.kernel)
     )
     return padding if exact and min(padding) >= 0 else None
 
@@ -271,9 +270,7 @@ def _correlate_back(gradient: np.ndarray, weight: np.ndarray, windows: Windows, 
     ones = (1,) * len(windows.kernel)
     padding = _mirrored_padding(windows)
     assert padding is not None  # the caller asked
-    return convolution(
-        gradient, flipped, stride=ones, padding=padding, dilation=windows.dilation, groups=groups
-    )
+    return convolution(gradient, flipped, stride=ones, padding=padding, dilation=windows.dilation, groups=groups)
 
 
 def _scatter_columns(
@@ -348,7 +345,12 @@ def convolution_weight(
 
 
 def _products_of_columns(
-    columns: Callable[..., np.ndarray], gradient: np.ndarray, windows: Windows, pieces: list[tuple], groups: int, rows: int
+    columns: Callable[..., np.ndarray],
+    gradient: np.ndarray,
+    windows: Windows,
+    pieces: list[tuple],
+    groups: int,
+    rows: int,
 ) -> np.ndarray:
     """Columns times gradients (groups, rows / groups, out / groups), added up over all samples and positions."""
     inner = math.prod(windows.positions[1:])

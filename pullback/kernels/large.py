@@ -81,7 +81,9 @@ def by_blocks(function: Callable[..., Any], *arrays: Any, into: ndarray | None =
     return result
 
 
-def _folded(arrays: tuple[Any, ...], cut: list[bool], shape: tuple[int, ...]) -> tuple[list[Any], tuple[int, ...]] | None:
+def _folded(
+    arrays: tuple[Any, ...], cut: list[bool], shape: tuple[int, ...]
+) -> tuple[list[Any], tuple[int, ...]] | None:
     """The arrays with all axes as one along which none is broadcast against another, and the shape of the full ones.
 
     None where a smaller array has a first axis of its own, so that it cannot be given whole to each block.
@@ -119,4 +121,3 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype) -> ndarray:
 def in_one_piece(function: Callable[..., Any], *arrays: Any) -> Any:
     """`function(*arrays)` without warnings, as blocks run."""
     return function(*arrays)
-

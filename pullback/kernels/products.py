@@ -167,7 +167,9 @@ def _shared(function: Callable[[int, int], None], length: int, threads: int) -> 
 
 def are_worth_a_thread(*matrices: np.ndarray) -> bool:
     """Whether each of two products, of these three matrices two by two, should have a thread to itself."""
-    work = math.sqrt(math.prod([matrix.size for matrix in matrices]))  # the square of the multiply-adds, if there are three
+    work = math.sqrt(
+        math.prod([matrix.size for matrix in matrices])
+    )  # the square of the multiply-adds, if there are three
     return len(matrices) == 3 and work >= THREADED_PRODUCTS and threads_to_share() == 2
 
 
@@ -200,14 +202,20 @@ def total(x: np.ndarray) -> np.generic:
     whole = len(flat) // RUN
     runs = flat[: whole * RUN].reshape(whole, RUN)
     sums, ones = np.empty(whole, x.dtype), np.ones(RUN, x.dtype)
-    parallel_rows(lambda start, stop: runs[start:stop].dot(ones, sums[start:stop]), whole, RUN * x.itemsize, products=True)
+    parallel_rows(
+        lambda start, stop: runs[start:stop].dot(ones, sums[start:stop]), whole, RUN * x.itemsize, products=True
+    )
     return np.add.reduce(sums) + np.add.reduce(flat[whole * RUN :])
 
 
 def batched_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """`a @ b` for arrays of three or more axes."""
     one = a.shape[-2] * a.shape[-1] * b.shape[-1]
-    if one <= UNSHARED_PRODUCT and a.size * b.shape[-1] < THREADED_PRODUCTS and b.size * a.shape[-2] < THREADED_PRODUCTS:
+    if (
+        one <= UNSHARED_PRODUCT
+        and a.size * b.shape[-1] < THREADED_PRODUCTS
+        and b.size * a.shape[-2] < THREADED_PRODUCTS
+    ):
         return np.matmul(a, b, order="C")
     lead = a.shape[:-2]
     if lead != b.shape[:-2]:

@@ -115,6 +115,7 @@ def _linear(size: int, count: int, scale: float | None, align_corners: bool, rea
 
 def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
     """Weights of the four neighbours for an offset t in [0, 1) from the second."""
+
     def near(x: np.ndarray) -> np.ndarray:
         return ((a + 2) * x - (a + 3)) * x * x + 1
 

@@ -321,9 +321,7 @@ def _smooth_losses(logits: np.ndarray, logsumexp: np.ndarray, weight: np.ndarray
     return logsumexp * ones.sum() - np.einsum("ncl,c->nl", logits, ones)[:, None]
 
 
-def target_weights(
-    target: np.ndarray, weight: np.ndarray | None, *, ignore_index: int, dtype: np.dtype
-) -> np.ndarray:
+def target_weights(target: np.ndarray, weight: np.ndarray | None, *, ignore_index: int, dtype: np.dtype) -> np.ndarray:
     """What each target counts in a mean: its class weight, or 1; 0 where it is ignored."""
     kept = target != ignore_index
     if weight is None:

@@ -33,7 +33,7 @@ class Windows:
     """
 
     __slots__ = ("spatial", "kernel", "stride", "padding", "dilation", "padded", "output", "steps", "flat", "span",
-                 "positions", "offsets", "wide_shape", "taps", "bordered", "dense", "wide_size")
+                 "positions", "offsets", "wide_shape", "taps", "bordered", "dense", "wide_size")  # fmt: skip
     spatial: tuple[int, ...]
     kernel: tuple[int, ...]
     stride: tuple[int, ...]

@@ -45,8 +45,11 @@ __all__ = [
     "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
-run_in_float32(globals(), """cholesky cholesky_ex cond eig eigh eigvals eigvalsh householder_product inv inv_ex lstsq
-    matrix_rank pinv qr solve solve_ex svd svdvals tensorinv tensorsolve""".split())
+run_in_float32(
+    globals(),
+    """cholesky cholesky_ex cond eig eigh eigvals eigvalsh householder_product inv inv_ex lstsq
+    matrix_rank pinv qr solve solve_ex svd svdvals tensorinv tensorsolve""".split(),
+)
 
 
 def __getattr__(name: str) -> NoReturn:

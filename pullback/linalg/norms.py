@@ -95,7 +95,9 @@ def _extreme(values: Tensor, ord: float, dim: int, keepdim: bool) -> Tensor:
     op = amax if ord > 0 else amin
     if values._array.shape[dim] == 0:
         if ord < 0:
-            raise IndexError(f"amin(): Expected reduction dim {dim} to have non-zero size, for the norm of order {ord}.")
+            raise IndexError(
+                f"amin(): Expected reduction dim {dim} to have non-zero size, for the norm of order {ord}."
+            )
         op = sum_axes
     return apply(op, (values,), {"axis": (dim,), "keepdims": keepdim})
 

@@ -23,7 +23,12 @@ from .jacobians import _columns, _targets, backward_batched, freed, leaves_of
 
 
 def backward_to_jac(
-    losses: Any, weightings: Any = None, inputs: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False
+    losses: Any,
+    weightings: Any = None,
+    inputs: Any = None,
+    *,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
 ) -> None:
     """Add to `.jac` of the inputs (all leaves, if none are given) the gradients of many weightings, in one pass.
 
@@ -75,9 +80,13 @@ def mtl_backward(
         owned = [list(params) for params in tasks_params]
     weights = [None] * len(losses) if grad_tensors is None else list(grad_tensors)
     if not len(owned) == len(weights) == len(losses):
-        raise ValueError(f"{len(losses)} losses need as many lists of parameters and weights: {len(owned)}, {len(weights)}")
+        raise ValueError(
+            f"{len(losses)} losses need as many lists of parameters and weights: {len(owned)}, {len(weights)}"
+        )
     if {id(leaf) for leaf in shared} & {id(leaf) for params in owned for leaf in params}:
-        raise ValueError("a parameter is either shared or of a task: tasks_params and shared_params have some in common")
+        raise ValueError(
+            "a parameter is either shared or of a task: tasks_params and shared_params have some in common"
+        )
     collected: dict[Any, Any] = {}
     slopes: list[tuple] = []
     for loss, params, weight in zip(losses, owned, weights, strict=True):

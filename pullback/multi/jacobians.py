@@ -298,4 +298,3 @@ def _columns(
         retain = retain_graph or number + 1 < len(chunks)
         parts.append(gradient_rows(live, inputs, weights, create_graph=create_graph, retain_graph=retain))
     return [group[0] if len(group) == 1 else FUNCTIONS["cat"](list(group), 0) for group in zip(*parts, strict=True)]
-

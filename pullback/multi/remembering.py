@@ -21,7 +21,9 @@ def _within(owner: object, name: str, value: Any, least: float, most: float = np
     above = numbers > least if open_end == "(" else numbers >= least
     below = numbers < most if open_end == ")" or most == np.inf else numbers <= most
     if not (above & below).all():
-        wanted = f"{'(' if open_end == '(' else '['}{least:g}, {most:g}{')' if open_end == ')' or most == np.inf else ']'}"
+        wanted = (
+            f"{'(' if open_end == '(' else '['}{least:g}, {most:g}{')' if open_end == ')' or most == np.inf else ']'}"
+        )
         raise ValueError(f"{name} of {type(owner).__name__} must be in {wanted}, but got {value!r}.")
 
 

@@ -58,7 +58,11 @@ def row_wise(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
         return None
     results = Sweep.call_rules(sweep, node, g)
     return [
-        None if result is None else SampleRows(np.asarray(result), sweep.level) if sweep.wanted(node, position) else None
+        None
+        if result is None
+        else SampleRows(np.asarray(result), sweep.level)
+        if sweep.wanted(node, position)
+        else None
         for position, result in enumerate(results)
     ]
 

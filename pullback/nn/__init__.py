@@ -17,7 +17,7 @@ from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedPara
 __all__ = [
     "Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter", "attention",
     "factory_kwargs", "functional", "init", "modules", "parallel", "parameter", "utils", *_module_names,
-]
+]  # fmt: skip
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:

@@ -24,12 +24,12 @@ __all__ = [
     "kaiming_uniform", "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal", "orthogonal_", "sparse",
     "sparse_", "trunc_normal_", "uniform", "uniform_", "xavier_normal", "xavier_normal_", "xavier_uniform",
     "xavier_uniform_", "zeros_",
-]
+]  # fmt: skip
 
 _GAINS: dict[str, float] = {
     "linear": 1, "conv1d": 1, "conv2d": 1, "conv3d": 1, "conv_transpose1d": 1, "conv_transpose2d": 1,
     "conv_transpose3d": 1, "sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4,
-}
+}  # fmt: skip
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -42,7 +42,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         param = 0.01
     elif isinstance(param, bool) or not isinstance(param, (int, float)):
         raise ValueError(f"negative_slope {param} not a valid number")
-    return math.sqrt(2.0 / (1 + param ** 2))
+    return math.sqrt(2.0 / (1 + param**2))
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
@@ -57,14 +57,21 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
         return tensor.normal_(mean, std, generator=generator)
 
 
-def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
-                  generator: Generator | None = None) -> Tensor:
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:
     """Fill with normal numbers that lie in [a, b], by rejection."""
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
-        warn_user("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
-                  "The distribution of values may be incorrect.")
+        warn_user(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
+        )
     share_inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2
     with pullback.no_grad():
         if share_inside > 0.3:
@@ -181,8 +188,13 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
-def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
-                     generator: Generator | None = None) -> Tensor:
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
     """He's uniform initialisation."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
@@ -191,8 +203,13 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
     return uniform_(tensor, -bound, bound, generator)
 
 
-def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
-                    generator: Generator | None = None) -> Tensor:
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
     """He's normal initialisation."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0, std, generator)

@@ -38,8 +38,16 @@ def _probabilities(query: Any, key: Any, mask: Any, scale: float, causal: bool) 
 
 
 def _attention_pullback(
-    g: Any, query: Any, key: Any, value: Any, mask: Any, dropout: Any, outs: Any, needs: tuple, scale: float,
-    causal: bool
+    g: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any,
+    dropout: Any,
+    outs: Any,
+    needs: tuple,
+    scale: float,
+    causal: bool,
 ) -> tuple:
     wants_mask = needs[3]
     if plain(g, query, key, value, mask, dropout) and not is_half(query.dtype):

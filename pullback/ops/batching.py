@@ -199,7 +199,9 @@ def class_loss(op: Any, values: list[Any], flags: list[Any], params: dict[Any, A
         losses, rest = _unfold(losses, size), [_unfold(value, size) for value in rest]
     counts = None
     if params["reduction"] == "mean":
-        counts = _counts(target, values[2] if values[2] is None else raw(values[2]), params["ignore_index"], raw(x).dtype)
+        counts = _counts(
+            target, values[2] if values[2] is None else raw(values[2]), params["ignore_index"], raw(x).dtype
+        )
     if counts is None:
         losses = _reduced(losses, params["reduction"])
     else:
@@ -216,7 +218,9 @@ def placed_classes(op: Any, values: list[Any], flags: list[Any], params: dict[An
         return _loop(op, values, flags, params, size)
     g, target, shape = _full(values[0], flags[0], size), _full(raw(values[1]), flags[1], size), params["shape"]
     if params["reduction"] == "mean":
-        counts = _counts(target, values[2] if values[2] is None else raw(values[2]), params["ignore_index"], raw(g).dtype)
+        counts = _counts(
+            target, values[2] if values[2] is None else raw(values[2]), params["ignore_index"], raw(g).dtype
+        )
         g = g / (max(math.prod(target.shape[1:]), 1) if counts is None else _reduced(counts, "sum"))
     changed = {**params, "reduction": "none"}
     if len(shape) == 1:
@@ -261,7 +265,9 @@ def looked_up(op: Any, values: list[Any], flags: list[Any], params: dict[Any, An
         return _loop(op, values, flags, params, size)
     if isinstance(indices, np.ndarray) and indices.size and not 0 <= indices.min() <= indices.max() < table.shape[1]:
         return _loop(op, values, flags, params, size)  # which says what is wrong
-    return op(_fold(table), _one_table(_full(indices, flags[1], size), size, table.shape[1]), **{**params, "padding": None})
+    return op(
+        _fold(table), _one_table(_full(indices, flags[1], size), size, table.shape[1]), **{**params, "padding": None}
+    )
 
 
 def attended(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:

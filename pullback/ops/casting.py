@@ -59,9 +59,7 @@ def _as_complex(x: Any) -> Any:
     return x.view(kind)[..., 0]
 
 
-view_as_real: Op = op(
-    "ViewAsRealBackward0", _as_real, kind="real_linear", view=True, x=lambda g: complex_pairs(g)
-)
+view_as_real: Op = op("ViewAsRealBackward0", _as_real, kind="real_linear", view=True, x=lambda g: complex_pairs(g))
 view_as_complex: Op = op(
     "ViewAsComplexBackward0", _as_complex, kind="real_linear", view=True, x=lambda g: real_pairs(g)
 )

@@ -51,8 +51,13 @@ def _input_rule(
     g: Any, weight: Any, x_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
 ) -> Any:
     return convolution_input(
-        g, conjugate(weight), spatial=tuple(x_shape[2:]), stride=stride, padding=padding, dilation=dilation,
-        groups=groups
+        g,
+        conjugate(weight),
+        spatial=tuple(x_shape[2:]),
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
     )
 
 
@@ -60,8 +65,13 @@ def _weight_rule(
     g: Any, x: Any, weight_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
 ) -> Any:
     return convolution_weight(
-        g, conjugate(x), kernel=tuple(weight_shape[2:]), stride=stride, padding=padding, dilation=dilation,
-        groups=groups
+        g,
+        conjugate(x),
+        kernel=tuple(weight_shape[2:]),
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
     )
 
 
@@ -82,9 +92,7 @@ convolution_biased: Op = op(
 )
 
 
-def _keeping(
-    x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int
-) -> tuple:
+def _keeping(x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> tuple:
     return kernels.convolution_keeping(x, weight, bias, stride=stride, padding=padding, dilation=dilation)
 
 
@@ -126,8 +134,13 @@ def _transposed_weight_rule(
     u: Any, g: Any, weight_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
 ) -> Any:
     return convolution_weight(
-        conjugate(g), u, kernel=tuple(weight_shape[2:]), stride=stride, padding=padding, dilation=dilation,
-        groups=groups
+        conjugate(g),
+        u,
+        kernel=tuple(weight_shape[2:]),
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
     )
 
 
@@ -165,8 +178,12 @@ def _weight_map_right(
 
 
 convolution_weight: Op = op(
-    "ConvolutionBackward0", in_single(_weight_map), kind="bilinear", batch=convolved_weight, g=_weight_map_left,
-    x=_weight_map_right
+    "ConvolutionBackward0",
+    in_single(_weight_map),
+    kind="bilinear",
+    batch=convolved_weight,
+    g=_weight_map_left,
+    x=_weight_map_right,
 )
 
 # --- windows as columns ---

@@ -93,9 +93,7 @@ def _add_sums(out: Any, ordered: np.ndarray, starts: np.ndarray, values: Any) ->
         out[row] += np.add.reduce(values[start:end], axis=0)
 
 
-def _add_rounds(
-    out: Any, ordered: np.ndarray, starts: np.ndarray, order: np.ndarray, values: Any, fresh: bool
-) -> None:
+def _add_rounds(out: Any, ordered: np.ndarray, starts: np.ndarray, order: np.ndarray, values: Any, fresh: bool) -> None:
     """Many short runs: add the first of every run at once, then the second, and so on; sum what is left of long "
     "ones."""
     lengths = np.diff(starts, append=ordered.size)

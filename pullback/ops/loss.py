@@ -102,9 +102,7 @@ def _reduced_rows(losses: Any, reduction: str) -> Any:
 
 
 @quiet
-def _pick_classes(
-    x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
-) -> Any:
+def _pick_classes(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> Any:
     axis = _class_axis(x)
     target = np.asarray(target)
     classes = x.shape[axis]
@@ -183,9 +181,7 @@ def _pick_in_engine(
     return _place_classes(g, target, weight, x_shape, ignore_index, reduction, smoothing)
 
 
-def _place_transpose(
-    g: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
-) -> Any:
+def _place_transpose(g: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> Any:
     return pick_classes(g, target, weight, ignore_index=ignore_index, reduction=reduction, smoothing=smoothing)
 
 
@@ -202,9 +198,7 @@ place_classes: Op = linear(
 
 
 @quiet
-def _cross_entropy(
-    x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
-) -> tuple:
+def _cross_entropy(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> tuple:
     target = np.asarray(target)
     if 0 < x.size <= kernels.SMALL and _is_simple(x.shape, x.dtype, target, weight, ignore_index, smoothing):
         losses, chances = kernels.small_cross_entropy(x, _places(target, x.shape[1]))

@@ -111,7 +111,9 @@ def _mv_vector(g: Any, a: Any) -> Any:
 mv: Op = op("MvBackward0", _matmul, kind="bilinear", a=lambda g, b: column(g) * conjugate(b), b=_mv_vector)
 mv.real_rules = {
     "a": lambda g, b: column(g) * b,
-    "b": lambda g, a: g.dot(a) if type(a) is ndarray is type(g) and a.ndim == 2 and g.itemsize > 2 else _mv_vector(g, a),
+    "b": lambda g, a: (
+        g.dot(a) if type(a) is ndarray is type(g) and a.ndim == 2 and g.itemsize > 2 else _mv_vector(g, a)
+    ),
 }
 vm: Op = op(
     "SqueezeBackward4",  # a vector times a matrix: to torch, a product of matrices with a dim put in and taken out

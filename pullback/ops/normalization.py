@@ -51,9 +51,7 @@ def _layer_norm(x: Any, weight: Any, bias: Any, axes: int, eps: float) -> tuple:
     return kernels.layer_norm(in_order(x), weight, bias, axes=axes, eps=eps)
 
 
-def _layer_norm_pullback(
-    g: Any, x: Any, weight: Any, extras: Any, needs: tuple, axes: int, eps: float
-) -> tuple:
+def _layer_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, axes: int, eps: float) -> tuple:
     if plain(g, x, weight):
         kind = x.dtype
         if not is_half(kind):
@@ -254,7 +252,10 @@ def _batch_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple,
 
 
 batch_norm: Op = fused(
-    "NativeBatchNormBackward0", _batch_norm, inputs=("x", "weight", "bias"), batch=channels_normalized,
+    "NativeBatchNormBackward0",
+    _batch_norm,
+    inputs=("x", "weight", "bias"),
+    batch=channels_normalized,
     joint=_batch_norm_pullback,
 )
 
@@ -293,9 +294,7 @@ def _large_group_norm(x: Any, weight: Any, bias: Any, groups: int, eps: float) -
     return out, mean.astype(kind).reshape(-1, 1), scale.astype(kind).reshape(-1, 1)
 
 
-def _plain_group_norm_pullback(
-    g: Any, x: Any, weight: Any, mean: Any, scale: Any, needs: tuple, groups: int
-) -> tuple:
+def _plain_group_norm_pullback(g: Any, x: Any, weight: Any, mean: Any, scale: Any, needs: tuple, groups: int) -> tuple:
     """The pullback on arrays: all sums are over a channel of a sample first, of the centred input and its products."""
     if channels.suits(x):
         return _large_group_norm_pullback(g, x, weight, mean, scale, needs, groups)
@@ -325,9 +324,7 @@ def _plain_group_norm_pullback(
     return np.subtract(out.reshape(rows.shape), normal, normal).reshape(x.shape), for_weight, for_bias
 
 
-def _large_group_norm_pullback(
-    g: Any, x: Any, weight: Any, mean: Any, scale: Any, needs: tuple, groups: int
-) -> tuple:
+def _large_group_norm_pullback(g: Any, x: Any, weight: Any, mean: Any, scale: Any, needs: tuple, groups: int) -> tuple:
     n, count = x.shape[:2]
     each = (n, groups, count // groups)
     mean, scale = mean.reshape(n, groups, 1), scale.reshape(n, groups, 1)
@@ -348,9 +345,7 @@ def _large_group_norm_pullback(
     return channels.combined(g, factor, x, slope, offset), for_weight, for_bias
 
 
-def _group_norm_pullback(
-    g: Any, x: Any, weight: Any, extras: Any, needs: tuple, groups: int, eps: float
-) -> tuple:
+def _group_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, groups: int, eps: float) -> tuple:
     if plain(g, x, weight) and x.size:
         if not is_half(x.dtype):
             return _plain_group_norm_pullback(g, x, weight, extras[0], extras[1], needs, groups)
@@ -401,9 +396,7 @@ group_norm: Op = fused(
 @quiet
 def _fixed_norm(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
     kind = x.dtype
-    x, mean, variance, weight, bias = map(
-        widened, (in_order(x) if x.ndim < 4 else x, mean, variance, weight, bias)
-    )
+    x, mean, variance, weight, bias = map(widened, (in_order(x) if x.ndim < 4 else x, mean, variance, weight, bias))
     scale = np.reciprocal(np.sqrt(variance + number_for(eps, variance)))
     if weight is not None:
         scale = scale * weight
@@ -418,9 +411,7 @@ def _fixed_norm(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: f
     return out.astype(kind, copy=False)
 
 
-def _fixed_norm_pullback(
-    g: Any, x: Any, mean: Any, variance: Any, weight: Any, needs: tuple, eps: float
-) -> tuple:
+def _fixed_norm_pullback(g: Any, x: Any, mean: Any, variance: Any, weight: Any, needs: tuple, eps: float) -> tuple:
     if plain(g, x, weight, mean, variance):
         if is_half(x.dtype):
             wide = (*map(widened, (np.asarray(g), x, mean, variance, weight)), needs, eps)

@@ -35,14 +35,15 @@ def _add_scaled(a: Any, b: Any, alpha: Any) -> Any:
     return a + b * (number_in(alpha, kind) if kind.kind in "iu" else alpha)
 
 
-add_scaled: Op = linear(
-    "AddBackward0", _add_scaled, a=passed_on, b=lambda g, alpha: g * np.conj(alpha)
-)
+add_scaled: Op = linear("AddBackward0", _add_scaled, a=passed_on, b=lambda g, alpha: g * np.conj(alpha))
 subtract_scaled: Op = linear(
     "SubBackward0", lambda a, b, alpha: _add_scaled(a, b, -alpha), a=passed_on, b=lambda g, alpha: -g * np.conj(alpha)
 )
 reverse_subtract_scaled: Op = linear(
-    "RsubBackward1", lambda a, b, alpha: _add_scaled(b, a, -alpha), a=lambda g, alpha: -g * np.conj(alpha), b=lambda g: g
+    "RsubBackward1",
+    lambda a, b, alpha: _add_scaled(b, a, -alpha),
+    a=lambda g, alpha: -g * np.conj(alpha),
+    b=lambda g: g,
 )
 multiply: Op = elementwise("MulBackward0", operator.mul, a=lambda b: b, b=lambda a: a)
 multiply.real_rules = {"a": operator.mul, "b": operator.mul}  # the hottest rule there is
@@ -135,9 +136,7 @@ power: Op = op(
     _power,
     kind="elementwise_pull",
     a=lambda g, a, b: g * conjugate(np.where(b == 0, 0, b * a ** np.where(b == 0, 1, b - 1))),
-    b=lambda g, a, b, out: (
-        g * conjugate(_power_exponent_partial(a, b, out))
-    ),
+    b=lambda g, a, b, out: g * conjugate(_power_exponent_partial(a, b, out)),
 )
 power_of_scalar: Op = op(
     "PowBackward2",
@@ -400,7 +399,11 @@ nan_to_num: Op = op(
 def _relu(x: Any) -> Any:
     kind = x.dtype
     if kind is FLOAT32 or kind is FLOAT64:
-        return np.maximum(x, zero_of(x)) if x.size < rectifier.LARGE or type(x) is not np.ndarray else rectifier.rectified(x)
+        return (
+            np.maximum(x, zero_of(x))
+            if x.size < rectifier.LARGE or type(x) is not np.ndarray
+            else rectifier.rectified(x)
+        )
     if kind.kind in "bc":
         what = "Boolean" if kind.kind == "b" else "Complex"
         raise RuntimeError(f"{what} inputs not supported for relu")

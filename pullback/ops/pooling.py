@@ -56,9 +56,7 @@ def _spatial(x_shape: tuple, axes: int) -> tuple:
 
 
 def _max_pool(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, ceil_mode: bool) -> tuple:
-    return kernels.max_pool(
-        x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode
-    )
+    return kernels.max_pool(x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode)
 
 
 def _max_pool_rule(g: Any, x_shape: tuple, extras: Any, kernel: tuple) -> tuple:
@@ -82,7 +80,9 @@ def _max_values(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: 
     )[0]
 
 
-max_values: Op = op("MaxPool2DBackward0", in_single(_max_values), batch=leading, x=None)  # where no gradient is asked for
+max_values: Op = op(
+    "MaxPool2DBackward0", in_single(_max_values), batch=leading, x=None
+)  # where no gradient is asked for
 
 
 def _adaptive_max(x: Any, output: tuple) -> tuple:
@@ -189,6 +189,9 @@ def _spread_adaptive_rule(g: Any, x_shape: tuple, spatial: tuple) -> Any:
 
 
 adaptive_avg_transpose: Op = linear(
-    "AdaptiveAvgPool2DBackwardBackward0", in_single(_spread_adaptive), inputs=("x",), batch=leading,
-    x=_spread_adaptive_rule
+    "AdaptiveAvgPool2DBackwardBackward0",
+    in_single(_spread_adaptive),
+    inputs=("x",),
+    batch=leading,
+    x=_spread_adaptive_rule,
 )

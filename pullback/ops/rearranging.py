@@ -50,9 +50,7 @@ stack: Op = linear(
     _stack,
     variadic=True,
     inputs=(),
-    joint=lambda g, needs, axis: [
-        g[(*(slice(None),) * axis, i)] if needed else None for i, needed in enumerate(needs)
-    ],
+    joint=lambda g, needs, axis: [g[(*(slice(None),) * axis, i)] if needed else None for i, needed in enumerate(needs)],
 )
 
 
@@ -185,7 +183,5 @@ def _no_elements(x: Any, shape: tuple) -> Any:
 
 
 # The transpose of an operation without any output elements: zeros, and back to nothing.
-empty_sum: Op = linear(
-    "RepeatBackward0", _no_elements, x=lambda g, x_shape: empty_sum(g, shape=x_shape)
-)
+empty_sum: Op = linear("RepeatBackward0", _no_elements, x=lambda g, x_shape: empty_sum(g, shape=x_shape))
 repeat: Op = linear("RepeatBackward0", _repeat, x=_repeat_transpose)

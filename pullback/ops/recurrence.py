@@ -22,7 +22,9 @@ def _weighed(x: Any, weight: Any, bias: Any) -> Any:
     return linear_map(x, weight) if bias is None else linear_layer(x, weight, bias)
 
 
-def _step(mode: str, share: Any, hidden: Any, cell: Any, weight_hh: Any, bias_hh: Any, weight_hr: Any) -> tuple[Any, Any]:
+def _step(
+    mode: str, share: Any, hidden: Any, cell: Any, weight_hh: Any, bias_hh: Any, weight_hr: Any
+) -> tuple[Any, Any]:
     """The next state, given the input's share of the gates."""
     gates, units = _weighed(hidden, weight_hh, bias_hh), weight_hh.shape[0] // recurrence.LAYERS[mode].gates
     if mode == "GRU":

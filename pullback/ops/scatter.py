@@ -41,7 +41,9 @@ def _own_offsets(wanted: tuple, shape: tuple, axis: int) -> tuple:
     """Where elements of an index of shape `wanted` lie in a row of `shape`, were they all 0; how far 1 is along the axis."""
     steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     own = _own_places(wanted, axis)
-    offsets = sum([place * step for place, step in zip(own, steps, strict=True) if place is not None], np.zeros(wanted, np.intp))
+    offsets = sum(
+        [place * step for place, step in zip(own, steps, strict=True) if place is not None], np.zeros(wanted, np.intp)
+    )
     return offsets, steps[axis]
 
 
@@ -308,9 +310,7 @@ def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
     return out
 
 
-take: Op = linear(
-    "TakeBackward0", _take, x=lambda g, x_shape, index: place_flat(g, index, shape=x_shape), index=None
-)
+take: Op = linear("TakeBackward0", _take, x=lambda g, x_shape, index: place_flat(g, index, shape=x_shape), index=None)
 place_flat: Op = linear(
     "PutBackward0",
     lambda x, index, shape: _put(np.zeros(shape, x.dtype), index, x, True),

@@ -74,7 +74,9 @@ def _expand(x: Any, shape: tuple) -> Any:
     sizes, strides = x.shape, x.strides
     extra = len(shape) - len(sizes)
     if sizes != shape[extra:]:
-        strides = tuple([step if size == want else 0 for size, want, step in zip(sizes, shape[extra:], strides, strict=True)])
+        strides = tuple(
+            [step if size == want else 0 for size, want, step in zip(sizes, shape[extra:], strides, strict=True)]
+        )
     return view_at(x, shape, (0,) * extra + strides)
 
 

@@ -149,7 +149,11 @@ def _xlogy(x: Any, y: Any) -> Any:
     kind = x.dtype
     if kind.kind == "c" or y.dtype.kind == "c":
         return np.where((x == 0) & ~np.isnan(y), 0, x * np.log(y))
-    return _few_xlogy(x, y) if x.size <= 4096 and x.shape == y.shape and kind is y.dtype is FLOAT32 else kernels.xlogy(x, y)
+    return (
+        _few_xlogy(x, y)
+        if x.size <= 4096 and x.shape == y.shape and kind is y.dtype is FLOAT32
+        else kernels.xlogy(x, y)
+    )
 
 
 @quiet

@@ -59,7 +59,10 @@ deviation: Op = op("StdBackward0", _deviation, x=_deviation_pullback)
 
 variance_mean: Op = op(
     "VarMeanBackward0",
-    lambda x, axis, keepdims, correction: (_variance(x, axis, keepdims, correction), mean_axes.forward(x, axis, keepdims)),
+    lambda x, axis, keepdims, correction: (
+        _variance(x, axis, keepdims, correction),
+        mean_axes.forward(x, axis, keepdims),
+    ),
     inputs=("x",),
     outputs=0,
     joint=lambda g, x, x_shape, axis, keepdims, correction: (
@@ -68,7 +71,10 @@ variance_mean: Op = op(
 )
 deviation_mean: Op = op(
     "StdMeanBackward0",
-    lambda x, axis, keepdims, correction: (_deviation(x, axis, keepdims, correction), mean_axes.forward(x, axis, keepdims)),
+    lambda x, axis, keepdims, correction: (
+        _deviation(x, axis, keepdims, correction),
+        mean_axes.forward(x, axis, keepdims),
+    ),
     inputs=("x",),
     outputs=0,
     joint=lambda g, x, outs, x_shape, axis, keepdims, correction: (
@@ -106,7 +112,9 @@ logsumexp: Op = op(
 def _product(x: Any, axis: tuple, keepdims: Any) -> Any:
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
         return in_order(np.multiply.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype))
-    return in_order(np.multiply.reduce(x, axis=axis, dtype=x.dtype if x.dtype.kind in "iu" else None, keepdims=keepdims))
+    return in_order(
+        np.multiply.reduce(x, axis=axis, dtype=x.dtype if x.dtype.kind in "iu" else None, keepdims=keepdims)
+    )
 
 
 def _others(x: Any) -> Any:

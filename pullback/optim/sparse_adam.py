@@ -36,8 +36,10 @@ class SparseAdam(Optimizer):
             if not 0.0 <= beta < 1.0:
                 raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
-        for kind, complaint in (("is_sparse", "requires dense parameter tensors"),
-                                ("is_complex", "does not support complex parameters")):
+        for kind, complaint in (
+            ("is_sparse", "requires dense parameter tensors"),
+            ("is_complex", "does not support complex parameters"),
+        ):
             wrong = [
                 [number, index] for number, group in enumerate(self.param_groups)
                 for index, param in enumerate(group["params"]) if _is(param, kind)

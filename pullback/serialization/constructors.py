@@ -115,7 +115,9 @@ class Resolver:
         """Whether `resolve` would find `module.name`."""
         module, _, name = path.rpartition(".")
         module = _PYTHON2_MODULES.get(module, module)
-        return module not in _BLOCKED_MODULES and (known_global(module, name) is not None or f"{module}.{name}" in self.user)
+        return module not in _BLOCKED_MODULES and (
+            known_global(module, name) is not None or f"{module}.{name}" in self.user
+        )
 
     def constructor(self, value: Any) -> Constructor | None:
         """How to call `value`, or None if a file may not call it."""

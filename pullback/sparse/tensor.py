@@ -152,8 +152,17 @@ class SparseTensor(Tensor):
         history = [f"grad_fn=<{self.grad_fn.name()}>"] if self.grad_fn is not None else []
         history = history or (["requires_grad=True"] if self.requires_grad else [])
         rows = self.is_sparse_csr and not self.dense_dim() and self.dim() == 2
-        places = {"crow_indices": self.crow_indices(), "col_indices": self.col_indices()} if rows else {"indices": self._places}
-        facts = [f"size={tuple(self.shape)}", f"nnz={self._nnz()}", *dtype_suffix(self.dtype), f"layout={self._layout!r}"]
+        places = (
+            {"crow_indices": self.crow_indices(), "col_indices": self.col_indices()}
+            if rows
+            else {"indices": self._places}
+        )
+        facts = [
+            f"size={tuple(self.shape)}",
+            f"nnz={self._nnz()}",
+            *dtype_suffix(self.dtype),
+            f"layout={self._layout!r}",
+        ]
         return parts_text({**places, "values": self._entries}, [*facts, *history], fresh_line=not rows)
 
     __str__ = __repr__
@@ -164,7 +173,9 @@ _FACTS = frozenset({"__get__", "size", "dim", "ndimension", "numel", "nelement",
                     "__len__", "element_size", "get_device", "sparse_mask"})  # fmt: skip
 
 
-def make(places: Tensor, entries: Tensor, shape: Any, ordered: bool = False, layout: layout_type = sparse_coo) -> SparseTensor:
+def make(
+    places: Tensor, entries: Tensor, shape: Any, ordered: bool = False, layout: layout_type = sparse_coo
+) -> SparseTensor:
     """A sparse tensor of these places and values, unchecked."""
     result = object.__new__(SparseTensor)
     result._array = np.broadcast_to(np.zeros((), entries._array.dtype), tuple(shape))
@@ -212,8 +223,11 @@ def product(a: Any, b: Any, **options: Any) -> Any:
     if not isinstance(a, SparseTensor):
         if not isinstance(b, SparseTensor):  # torch's functions for sparse matrices take two dense ones as well
             return FUNCTIONS["mm"](a, b)
-        return product(_matrix_transposed(b), a.transpose(-1, -2) if a.dim() > 1 else a).transpose(-1, -2) \
-            if a.dim() > 1 else product(_matrix_transposed(b), a)
+        return (
+            product(_matrix_transposed(b), a.transpose(-1, -2) if a.dim() > 1 else a).transpose(-1, -2)
+            if a.dim() > 1
+            else product(_matrix_transposed(b), a)
+        )
     if isinstance(b, SparseTensor):
         return from_dense(product(a, b.to_dense()))
     if a.dim() != 2 or a.dense_dim() or b.dim() > 2 or a.shape[1] != b.shape[0]:
@@ -287,7 +301,9 @@ def _joined(tensors: Any, dim: int = 0) -> Any:
     dim %= tensors[0].dim()
     shapes = [(*x.shape[:dim], *x.shape[dim + 1 :]) for x in tensors]
     if any(shape != shapes[0] for shape in shapes):
-        raise RuntimeError(f"All tensors must have the same shape, except along dim {dim}: {[tuple(x.shape) for x in tensors]}")
+        raise RuntimeError(
+            f"All tensors must have the same shape, except along dim {dim}: {[tuple(x.shape) for x in tensors]}"
+        )
     places, length = [], 0
     for x in tensors:
         shift = FUNCTIONS["zeros"](x.dim(), 1).long()
@@ -416,10 +432,22 @@ def _entrywise(name: str) -> None:
 
 
 # Functions of one tensor that keep zeros; the linear ones do not need each place to be there once.
-_LINEAR = frozenset(
-    "neg negative clone detach to float double half bfloat16 type cpu contiguous".split()
-)
-for _name in _LINEAR | {"abs", "sqrt", "sin", "tanh", "relu", "sign", "square", "expm1", "log1p", "pow", "long", "int", "bool"}:
+_LINEAR = frozenset("neg negative clone detach to float double half bfloat16 type cpu contiguous".split())
+for _name in _LINEAR | {
+    "abs",
+    "sqrt",
+    "sin",
+    "tanh",
+    "relu",
+    "sign",
+    "square",
+    "expm1",
+    "log1p",
+    "pow",
+    "long",
+    "int",
+    "bool",
+}:
     _entrywise(_name)
 
 
@@ -463,6 +491,8 @@ def check(places: Tensor, entries: Tensor, shape: Shape) -> None:
         if low < 0:
             raise RuntimeError(f"found negative index {low} for dim {dim}")
         if high >= shape[dim]:
-            raise RuntimeError(f"size is inconsistent with indices: for dim {dim}, size is {shape[dim]} but found index {high}")
+            raise RuntimeError(
+                f"size is inconsistent with indices: for dim {dim}, size is {shape[dim]} but found index {high}"
+            )
     if math.prod(shape) < 0:
         raise RuntimeError(f"size must not have negative dims, but got {tuple(shape)}")

@@ -61,7 +61,9 @@ def _get_device_module(device_type: str) -> Any:
 
     module = getattr(pullback, device_type, None)
     if module is None:
-        raise RuntimeError(f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'.")
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'."
+        )
     return module
 
 

@@ -177,7 +177,11 @@ class TorchFinder:
             loader, found = _TorchLoader(), importlib.util.find_spec("pullback")
         elif fullname.startswith(("torch.", "functorch.")) or fullname in ELSEWHERE:
             pullback_name = ELSEWHERE.get(fullname, "pullback" + fullname.removeprefix("torch"))
-            found = importlib.util.find_spec(pullback_name) if fullname in ELSEWHERE else self._find_submodule(pullback_name)
+            found = (
+                importlib.util.find_spec(pullback_name)
+                if fullname in ELSEWHERE
+                else self._find_submodule(pullback_name)
+            )
             loader = _SubmoduleLoader(pullback_name)
         else:
             return None

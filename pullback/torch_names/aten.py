@@ -267,9 +267,7 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
         return _unfolded(apply(matmul.mm, (rows, b)), (*a.shape[:-1], b.shape[-1]))
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     stacks = math.prod(lead)
-    left, right = (
-        each.expand((*lead, *each.shape[-2:])).reshape((stacks, *each.shape[-2:])) for each in (a, b)
-    )
+    left, right = (each.expand((*lead, *each.shape[-2:])).reshape((stacks, *each.shape[-2:])) for each in (a, b))
     return _unfolded(apply(matmul.bmm, (left, right)), (*lead, a.shape[-2], b.shape[-1]))
 
 

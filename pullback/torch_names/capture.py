@@ -17,8 +17,10 @@ from ..autograd.tape import wrap
 
 def _message(message: Any) -> str:
     if message is None:
-        return "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an " \
-               "enhancement request to PyTorch.)"
+        return (
+            "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
+            "enhancement request to PyTorch.)"
+        )
     return str(message() if callable(message) else message)
 
 

@@ -231,7 +231,9 @@ class HigherOrderOperator:
         return lambda function: function
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"{self.__name__} is an operator of captured programs. Call the function that it is given.")
+        raise NotImplementedError(
+            f"{self.__name__} is an operator of captured programs. Call the function that it is given."
+        )
 
 
 def __getattr__(name: str) -> OperatorNamespace:

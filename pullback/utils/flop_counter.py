@@ -47,7 +47,9 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Call
         counted = formula if get_raw else shape_wrapper(formula)
         for target in targets if isinstance(targets, (list, tuple)) else (targets,):
             if not isinstance(target, Packet):
-                raise ValueError(f"register_flop_formula(targets): expected each target to be OpOverloadPacket, got {target}")
+                raise ValueError(
+                    f"register_flop_formula(targets): expected each target to be OpOverloadPacket, got {target}"
+                )
             flop_registry[target] = counted
         return formula
 
@@ -66,9 +68,7 @@ def mm_flop(a_shape: Any, b_shape: Any, *args: Any, out_shape: Any = None, **kwa
 
 
 @register_flop_formula(aten.addmm)
-def addmm_flop(
-    self_shape: Any, a_shape: Any, b_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any
-) -> int:
+def addmm_flop(self_shape: Any, a_shape: Any, b_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
     """The product in `addmm`."""
     return mm_flop(a_shape, b_shape)
 
@@ -80,9 +80,7 @@ def bmm_flop(a_shape: Any, b_shape: Any, *args: Any, out_shape: Any = None, **kw
 
 
 @register_flop_formula(aten.baddbmm)
-def baddbmm_flop(
-    self_shape: Any, a_shape: Any, b_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any
-) -> int:
+def baddbmm_flop(self_shape: Any, a_shape: Any, b_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
     """The products in `baddbmm`."""
     return mm_flop(a_shape, b_shape)
 
@@ -167,7 +165,11 @@ class FlopCounterMode:
     """Counts inside a `with` block, by module and operator; prints a table at the end unless `display` is False."""
 
     def __init__(
-        self, mods: Any = None, depth: int | None = 2, display: bool = True, custom_mapping: dict[Any, Any] | None = None
+        self,
+        mods: Any = None,
+        depth: int | None = 2,
+        display: bool = True,
+        custom_mapping: dict[Any, Any] | None = None,
     ) -> None:
         if mods is not None:
             warn_user("mods argument is not needed anymore, you can stop passing it")
@@ -237,6 +239,8 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
     lines = [header, ["-" * width for width in widths], *rows]
     return "\n".join(
-        "  ".join([line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))])
+        "  ".join(
+            [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
+        )
         for line in lines
     )

@@ -130,7 +130,11 @@ def create_selective_checkpoint_contexts(
                 packet = isinstance(op, Packet)
                 raise ValueError(
                     f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}."
-                    + (f" Please update the OpOverloadPacket to a specific OpOverload, such as {op}.default." if packet else "")
+                    + (
+                        f" Please update the OpOverloadPacket to a specific OpOverload, such as {op}.default."
+                        if packet
+                        else ""
+                    )
                 )
         chosen = frozenset(policy_fn_or_list)
 

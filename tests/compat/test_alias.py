@@ -285,8 +285,14 @@ MENTIONED = {
     "not everything": "import torch; assert not hasattr(torch, 'Nothing') and not hasattr(torch.nn, 'Nothing')",
 }
 USED = {
-    "class": ("from torch.distributed.fsdp import FSDP; FSDP(3)", "does not have torch.distributed.fsdp.FSDP. Programs run"),
-    "function": ("import torch; torch.export.export(3)", "does not have torch.export.export. Programs are not captured"),
+    "class": (
+        "from torch.distributed.fsdp import FSDP; FSDP(3)",
+        "does not have torch.distributed.fsdp.FSDP. Programs run",
+    ),
+    "function": (
+        "import torch; torch.export.export(3)",
+        "does not have torch.export.export. Programs are not captured",
+    ),
     "subclass": ("from torch.ao.nn import Stub\nclass Mine(Stub):\n    pass\nMine()", "does not have torch.ao.nn.Stub"),
 }
 

@@ -166,7 +166,9 @@ def test_names_of_the_namespace_and_of_arrays():
 def test_information():
     info = xp.__array_namespace_info__()
     assert set(info.capabilities()) == {"boolean indexing", "data-dependent shapes", "max dimensions"}
-    assert info.default_dtypes()["indexing"] is xp.argmax(xp.ones(2)).dtype and info.devices() == [info.default_device()]
+    assert info.default_dtypes()["indexing"] is xp.argmax(xp.ones(2)).dtype and info.devices() == [
+        info.default_device()
+    ]
     for kind, names in KINDS.items():
         assert set(info.dtypes(kind=kind)) == set(names)
     assert set(info.dtypes(kind=("bool", "real floating"))) == {"bool", *FLOATS} and set(info.dtypes()) == set(ALL)
@@ -285,7 +287,11 @@ def test_special_cases(kind):
 def test_complex_special_cases(kind):
     for name, value, wanted in COMPLEX_SPECIAL:
         found = complex(getattr(xp, name)(xp.asarray(value, dtype=dtype(kind))))
-        assert equal_with_sign(found.real, wanted.real) and equal_with_sign(found.imag, wanted.imag), (name, value, found)
+        assert equal_with_sign(found.real, wanted.real) and equal_with_sign(found.imag, wanted.imag), (
+            name,
+            value,
+            found,
+        )
 
 
 # --- arrays ---

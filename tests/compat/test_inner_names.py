@@ -101,7 +101,11 @@ def nodes_of_trees(t):
 
     kinds = "dict list tuple ordereddict defaultdict deque namedtuple".split()
     pair = collections.namedtuple("Pair", "a b")
-    flat = [list(of("_namedtuple_flatten")(pair(1, 2))[0]), of("_dict_flatten")({"a": 1}), of("_list_unflatten")((1, 2), None)]
+    flat = [
+        list(of("_namedtuple_flatten")(pair(1, 2))[0]),
+        of("_dict_flatten")({"a": 1}),
+        of("_list_unflatten")((1, 2), None),
+    ]
     asked = [of("is_structseq_instance")(each) for each in (time.localtime(), pair(1, 2), (1, 2), 3)]
     return flat, asked, [callable(of(f"_{kind}_{verb}")) for kind in kinds for verb in ("flatten", "unflatten")]
 
@@ -111,7 +115,14 @@ def switches(t):
         "both", 1, False, lambda x, both=False: (x, x), lambda x, both=False: x, "here", "mine"
     )
     info = at(t, "torch._jit_internal.boolean_dispatched")[function]
-    return function(1), function(1, True), function(1, both=True), function(1, both=False), function.__name__, info["index"]
+    return (
+        function(1),
+        function(1, True),
+        function(1, both=True),
+        function(1, both=False),
+        function.__name__,
+        info["index"],
+    )
 
 
 def clipped(t):
@@ -131,7 +142,14 @@ def attention_by_steps(t):
     mask = step("_canonical_mask")(t.tensor([True, False]), "mask", None, "other", t.float64)
     sizes = step("_pair")(3), step("_list_with_default")([None, 5], [7, 8, 9])
     facts = step("_mha_shape_check")(q, other, other, None, None, 1), str(mask.dtype), mask.tolist()
-    return parts, sizes, facts, str(step("_none_or_dtype")(q)), step("_none_or_dtype")(None), step("_Reduction").get_enum("sum")
+    return (
+        parts,
+        sizes,
+        facts,
+        str(step("_none_or_dtype")(q)),
+        step("_none_or_dtype")(None),
+        step("_Reduction").get_enum("sum"),
+    )
 
 
 def attention_refused(t):
@@ -166,7 +184,10 @@ def written_after_torchs_optimizers(t):
     params = [t.ones(2, dtype=t.complex64), t.ones(1)]
     helper("_view_as_real")(params, grads)
     numbers = helper("_get_value")(t.tensor(2.0)), helper("_get_value")(3), tuple(helper("_to_scalar")(t.ones(1)).shape)
-    chosen = helper("_default_to_fused_or_foreach")(params, False, False), helper("_default_to_fused_or_foreach")(params, True)
+    chosen = (
+        helper("_default_to_fused_or_foreach")(params, False, False),
+        helper("_default_to_fused_or_foreach")(params, True),
+    )
     docs = [bool(helper(f"_{name}_doc")) for name in "params foreach fused capturable differentiable maximize".split()]
     shapes = [tuple(each.shape) for each in params + grads]
     return told, shapes, numbers, chosen, docs, str(helper("_get_scalar_dtype")()), helper("_stack_if_compiling")([1])

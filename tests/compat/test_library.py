@@ -8,7 +8,8 @@ from pullback.torch_names.lookup import find_torch_name, has_torch_name
 
 
 @pytest.mark.parametrize(
-    "name", "add mm view expand permute relu_ sum.dim_IntList linalg_norm fft_fft special_erf slice index _to_copy".split()
+    "name",
+    "add mm view expand permute relu_ sum.dim_IntList linalg_norm fft_fft special_erf slice index _to_copy".split(),
 )
 def test_operators_of_the_core_are_the_functions_of_that_name(name):
     assert callable(find_torch_name(f"torch.ops.aten.{name}"))

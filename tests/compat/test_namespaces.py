@@ -100,7 +100,11 @@ def test_tensors_of_files(tmp_path):
         shared.fill_(3)
         own = t.from_file(path, False, 2, dtype=t.float32)
         own.fill_(5)
-        told += [np.fromfile(path, "float32").tolist(), own.tolist(), outcome(lambda _: t.from_file(path, False, 20), t)]
+        told += [
+            np.fromfile(path, "float32").tolist(),
+            own.tolist(),
+            outcome(lambda _: t.from_file(path, False, 20), t),
+        ]
         told += [t.from_file(path, True, 6).tolist(), t.from_file(path, shared=True, size=3, dtype=t.int64)[2].item()]
         return [str(each).replace(path, "path") for each in [*told, t.from_file(path).tolist()]]
 

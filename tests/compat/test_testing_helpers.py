@@ -227,7 +227,9 @@ def test_texts_are_expected_from_files(tmp_path, monkeypatch):
 
 
 def test_programs_of_their_own_have_the_alias():
-    out, err = common_utils.TestCase.run_process_no_exception("import torch; print(torch.__name__, torch.ones(1).item())")
+    out, err = common_utils.TestCase.run_process_no_exception(
+        "import torch; print(torch.__name__, torch.ones(1).item())"
+    )
     assert (out.split(), err) == ([b"torch", b"1.0"], b"")
     assert "ValueError" in common_utils.TestCase.runWithPytorchAPIUsageStderr("raise ValueError")
 

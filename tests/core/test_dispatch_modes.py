@@ -125,7 +125,9 @@ def test_results_and_gradients_are_those_without_the_mode() -> None:
         parts = [program(pullback, x, w, b, y, i, k) for program in FORWARD.values()]
         flat = [each for part in parts for each in (part if isinstance(part, tuple) else (part,))]
         flat = [each if isinstance(each, pullback.Tensor) else each.values for each in flat]
-        loss = sum((each.double().nan_to_num(0, 0, 0).sum() for each in flat), pullback.zeros((), dtype=pullback.float64))
+        loss = sum(
+            (each.double().nan_to_num(0, 0, 0).sum() for each in flat), pullback.zeros((), dtype=pullback.float64)
+        )
         loss.backward()
         return [loss.detach(), *(each.grad for each in (x, w, b, y, i, k))]
 
@@ -271,7 +273,9 @@ def test_what_depends_on_the_plain_path_holds_with_a_mode_as_well() -> None:
         assert pullback.zeros(1, dtype=pullback.uint8).fill_(-3).item() == 253
         with pytest.raises(RuntimeError, match="without overflow"):
             pullback.ones(2).fill_(1e39)
-        pullback.ones(1).scatter_reduce(0, index, x, "prod").sum().backward()  # not recorded: no second derivative is asked
+        pullback.ones(1).scatter_reduce(
+            0, index, x, "prod"
+        ).sum().backward()  # not recorded: no second derivative is asked
         assert x.grad.tolist() == [0, 0, 0]
         assert pullback.ones(()).prod(0).item() == 1
 

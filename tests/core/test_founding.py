@@ -26,7 +26,7 @@ PRINTED = {
 def test_the_three_programs_print_what_torch_prints(name):
     done = subprocess.run(
         [sys.executable, "-m", "pullback", "run", str(EXAMPLES / name)], capture_output=True, text=True, check=True
-    )
+    )  # fmt: skip
     assert done.stdout == PRINTED[name]
     assert done.stderr == ""
 
@@ -132,6 +132,9 @@ def test_grad_is_the_jacobian_transposed_times_gradient(seed):
     np.testing.assert_allclose(x.grad.numpy(), np.stack(rows).T @ weights, rtol=1e-12, atol=1e-12)
     step = 1e-6
     numeric = np.stack(
-        [(program(tensor(start + step * e)) - program(tensor(start - step * e))).numpy() / (2 * step) for e in np.eye(4)]
+        [
+            (program(tensor(start + step * e)) - program(tensor(start - step * e))).numpy() / (2 * step)
+            for e in np.eye(4)
+        ]
     )
     np.testing.assert_allclose(x.grad.numpy(), numeric @ weights, rtol=1e-6, atol=1e-6)

@@ -99,9 +99,7 @@ def test_forward_mode_is_checked_with_tangents_for_all_inputs_one_pass_for_an_el
 @BOTH_MODES
 def test_forward_mode_that_is_wrong_is_found(fast):
     with pytest.raises(RuntimeError, match="Jacobian computed with forward mode mismatch for output 0"):
-        torch.autograd.gradcheck(
-            Tilted.apply, leaf(2), check_forward_ad=True, check_backward_ad=False, fast_mode=fast
-        )
+        torch.autograd.gradcheck(Tilted.apply, leaf(2), check_forward_ad=True, check_backward_ad=False, fast_mode=fast)
     with pytest.raises(RuntimeError, match="output 0 with respect to input 1"):
         torch.autograd.gradcheck(_wrong_inside_a_level, (leaf(2), leaf(2)), check_forward_ad=True, fast_mode=fast)
 
@@ -146,7 +144,9 @@ def test_sparse_inputs_are_checked_in_the_elements_they_have(fast):
     sparse = torch.tensor([[2.0, 0.0], [0.0, 3.0]], dtype=torch.float64).to_sparse().requires_grad_()
     assert torch.autograd.gradcheck(lambda x, y: x * y.to_dense(), (dense, sparse), masked=True, fast_mode=fast)
     with pytest.raises(RuntimeError, match="Jacobian mismatch for output 0 with respect to input 1"):
-        torch.autograd.gradcheck(lambda x, y: x * Tilted.apply(y.to_dense()), (dense, sparse), masked=True, fast_mode=fast)
+        torch.autograd.gradcheck(
+            lambda x, y: x * Tilted.apply(y.to_dense()), (dense, sparse), masked=True, fast_mode=fast
+        )
 
 
 @pytest.mark.parametrize("number", [0.0, 3.0])

@@ -21,8 +21,12 @@ def test_import_needs_numpy_alone_and_loads_few_modules():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     loaded = set(done.stdout.split())
     assert not loaded & {"scipy", "torch", "ml_dtypes", "opt_einsum", "rich", "tqdm", "matplotlib", "unittest"}
-    loaded -= {"pullback.kernels" + name for name in ("", ".memory", ".threads", ".products", ".rectifier")}  # of every program
-    assert not {m for m in loaded if m.startswith(("pullback.nn", "pullback.optim", "pullback.func.", "pullback.kernels"))}
+    loaded -= {
+        "pullback.kernels" + name for name in ("", ".memory", ".threads", ".products", ".rectifier")
+    }  # of every program
+    assert not {
+        m for m in loaded if m.startswith(("pullback.nn", "pullback.optim", "pullback.func.", "pullback.kernels"))
+    }
 
 
 @pytest.mark.parametrize("name", ["std", "gather", "cumsum", "median", "einsum", "randn", "manual_seed", "erf"])

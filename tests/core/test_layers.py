@@ -52,11 +52,17 @@ def imported(name: str, path: Path) -> Iterator[str]:
     waiting: list[ast.AST] = [ast.parse(path.read_text())]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, (ast.FunctionDef, ast.Lambda)) or isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+        if (
+            isinstance(node, (ast.FunctionDef, ast.Lambda))
+            or isinstance(node, ast.If)
+            and "TYPE_CHECKING" in ast.dump(node.test)
+        ):
             continue
         waiting += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
-            yield from (alias.name.removeprefix("pullback.") for alias in node.names if alias.name.startswith("pullback."))
+            yield from (
+                alias.name.removeprefix("pullback.") for alias in node.names if alias.name.startswith("pullback.")
+            )
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
@@ -74,7 +80,13 @@ def imported(name: str, path: Path) -> Iterator[str]:
 @functools.cache
 def imports() -> set[tuple[str, str]]:
     """(who, whom), each by its name below `pullback`."""
-    return {(name, other) for name, path in modules() if name not in ("", "__main__") for other in imported(name, path) if other}
+    return {
+        (name, other)
+        for name, path in modules()
+        if name not in ("", "__main__")
+        for other in imported(name, path)
+        if other
+    }
 
 
 def within(name: str, place: str) -> bool:
@@ -92,7 +104,9 @@ def rank(name: str) -> int:
 
 def test_imports_point_downwards():
     found = sorted(edge for edge in imports() if rank(edge[1]) > rank(edge[0]))
-    excused = {edge: [place for place in UPWARDS if within(edge[0], place[0]) and within(edge[1], place[1])] for edge in found}
+    excused = {
+        edge: [place for place in UPWARDS if within(edge[0], place[0]) and within(edge[1], place[1])] for edge in found
+    }
     assert [edge for edge, places in excused.items() if not places] == []
     assert set(UPWARDS) == {place for places in excused.values() for place in places}, "an exception that is not needed"
 

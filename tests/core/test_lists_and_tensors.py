@@ -13,7 +13,11 @@ def test_a_list_takes_the_rows_of_a_tensor():
         outputs, seen = [], [0.5]
         outputs += t.ones(2, 3)
         seen += t.tensor([1.0, 2.0])
-        assert [row.tolist() for row in outputs] == [[1.0] * 3] * 2 and [float(value) for value in seen] == [0.5, 1.0, 2.0]
+        assert [row.tolist() for row in outputs] == [[1.0] * 3] * 2 and [float(value) for value in seen] == [
+            0.5,
+            1.0,
+            2.0,
+        ]
         with pytest.raises(TypeError):
             t.ones(2) + [1.0, 2.0]
 

@@ -35,7 +35,10 @@ def test_a_number_in_front_keeps_its_digits(name):
     """It is not rounded to the default dtype on its way to a float64 tensor."""
     x = np.array([0.3, 1.7])
     ours = getattr(pullback, name)(0.7, pullback.from_numpy(x))
-    assert ours.tolist() == getattr(np, {"sub": "subtract", "mul": "multiply", "div": "divide"}.get(name, name))(0.7, x).tolist()
+    assert (
+        ours.tolist()
+        == getattr(np, {"sub": "subtract", "mul": "multiply", "div": "divide"}.get(name, name))(0.7, x).tolist()
+    )
 
 
 def test_python_types_as_dtypes():

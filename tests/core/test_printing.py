@@ -131,13 +131,15 @@ def test_sweep(changes: dict) -> None:
 def test_random_options() -> None:
     rng = np.random.default_rng(7)
     for _ in range(2000):
-        set_both({
-            "precision": int(rng.integers(0, 8)),
-            "threshold": int(rng.integers(0, 60)),
-            "edgeitems": int(rng.integers(0, 6)),
-            "linewidth": int(rng.integers(5, 130)),
-            "sci_mode": [None, None, True, False][rng.integers(4)],
-        })
+        set_both(
+            {
+                "precision": int(rng.integers(0, 8)),
+                "threshold": int(rng.integers(0, 60)),
+                "edgeitems": int(rng.integers(0, 6)),
+                "linewidth": int(rng.integers(5, 130)),
+                "sci_mode": [None, None, True, False][rng.integers(4)],
+            }
+        )
         shape = tuple(rng.integers(1, 9, rng.integers(0, 4)).tolist())
         assert_same(random_tensor(rng, shape, DTYPES[rng.integers(len(DTYPES))]))
 

@@ -101,7 +101,9 @@ def test_a_failure_on_either_thread_changes_nothing_and_the_pass_can_be_repeated
     def fails(*_):
         raise MemoryError("no room")
 
-    monkeypatch.setattr(plan, "calls", tuple((i, fails if i == position else r, *others) for i, r, *others in plan.calls))
+    monkeypatch.setattr(
+        plan, "calls", tuple((i, fails if i == position else r, *others) for i, r, *others in plan.calls)
+    )
     with pytest.raises(MemoryError):
         loss.backward()
     assert a.grad is None and b.grad is None

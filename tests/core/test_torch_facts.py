@@ -30,7 +30,9 @@ def key_phrase(text: str) -> str:
 
 def test_mistakes_are_answered_as_torch_answers_them(tmp_path):
     (tmp_path / "errors.py").write_text((FACTS / "errors.py").read_text())
-    subprocess.run([sys.executable, "-m", "pullback", "run", "errors.py"], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "pullback", "run", "errors.py"], cwd=tmp_path, check=True, capture_output=True
+    )
     answers = json.loads((tmp_path / "errors.json").read_text())
     expected = json.loads((FACTS / "errors.json").read_text())
     wrong = []

@@ -17,7 +17,12 @@ def test_the_architecture_page_knows_every_file_of_the_tape():
 
 def test_mentioned_files_exist():
     files = [path for room in ("pullback", "tools", "benchmarks") for path in (ROOT / room).rglob("*.py")]
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "howto").glob("*.md")]
+    pages = [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs" / "howto").glob("*.md"),
+    ]
     names = {path.name for path in (*files, *(ROOT / "tests").rglob("*.py"))}
     missing = []
     for path in [*files, *pages]:

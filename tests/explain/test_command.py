@@ -63,7 +63,8 @@ def test_a_failing_program_fails_and_keeps_its_pages(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["--calls", "x", "p.py"], ["--only", "0", "p.py"], ["--only", "a-b", "p.py"], ["-o"], ["--page", "p.py"]]
+    "arguments",
+    [[], ["--calls", "x", "p.py"], ["--only", "0", "p.py"], ["--only", "a-b", "p.py"], ["-o"], ["--page", "p.py"]],
 )
 def test_mistakes_are_explained(arguments, tmp_path):
     done = explain(*arguments, cwd=tmp_path)

@@ -191,8 +191,11 @@ def test_errors_have_torchs_phrase(x, w, parameters):
 
 
 def test_transposed_convolution_errors_have_torchs_phrase():
-    cases = [((1, 3, 4, 4), (2, 3, 3, 3), {}), ((1, 2, 4, 4), (2, 3, 3, 3), {"output_padding": 2}),
-             ((1, 2, 1, 1), (2, 3, 1, 1), {"padding": 1})]
+    cases = [
+        ((1, 3, 4, 4), (2, 3, 3, 3), {}),
+        ((1, 2, 4, 4), (2, 3, 3, 3), {"output_padding": 2}),
+        ((1, 2, 1, 1), (2, 3, 1, 1), {"padding": 1}),
+    ]
     for x, w, parameters in cases:
         with pytest.raises(RuntimeError) as theirs:
             torch.nn.functional.conv_transpose2d(torch.zeros(x), torch.zeros(w), **parameters)

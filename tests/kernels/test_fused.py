@@ -27,8 +27,21 @@ def close(ours, reference, dtype, factor=1.0):
 
 
 @pytest.mark.parametrize("dtype", list(TOLERANCE))
-@pytest.mark.parametrize(("shape", "axis"), [((4, 7), 1), ((4, 7), 0), ((2, 5, 3), 1), ((2, 5, 3), -1), ((600, 700), 1),
-                                             ((600, 700), 0), ((3, 900, 400), 1), ((5,), 0), ((), 0), ((0, 3), 1)])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [
+        ((4, 7), 1),
+        ((4, 7), 0),
+        ((2, 5, 3), 1),
+        ((2, 5, 3), -1),
+        ((600, 700), 1),
+        ((600, 700), 0),
+        ((3, 900, 400), 1),
+        ((5,), 0),
+        ((), 0),
+        ((0, 3), 1),
+    ],
+)
 def test_softmax_family(dtype, shape, axis):
     x, g = values(shape, dtype), values(shape, dtype, 1)
     for name in ("softmax", "log_softmax"):
@@ -111,8 +124,9 @@ def test_cross_entropy_names_a_target_out_of_range():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize(("shape", "axes"), [((4, 6), 1), ((2, 3, 5), 2), ((2, 3, 5), 1), ((5,), 1), ((700, 600), 1),
-                                             ((0, 4), 1)], ids=str)
+@pytest.mark.parametrize(
+    ("shape", "axes"), [((4, 6), 1), ((2, 3, 5), 2), ((2, 3, 5), 1), ((5,), 1), ((700, 600), 1), ((0, 4), 1)], ids=str
+)
 @pytest.mark.parametrize("affine", [False, True])
 def test_layer_norm_and_rms_norm(dtype, shape, axes, affine):
     x, g = values(shape, dtype) * 2 + 1, values(shape, dtype, 1)
@@ -204,7 +218,10 @@ def test_embedding_backward(bound, dtype, options):
     g = values((30, 20, 4), dtype, 1)
     ours = embedding.embedding_backward(g, indices, size=bound, **options)
     reference = torch.ops.aten.embedding_dense_backward(
-        torch.from_numpy(g.astype("float64")), torch.from_numpy(indices), bound, options.get("padding_index", -1),
+        torch.from_numpy(g.astype("float64")),
+        torch.from_numpy(indices),
+        bound,
+        options.get("padding_index", -1),
         options.get("scale_by_frequency", False),
     )
     close(ours, reference.to(getattr(torch, dtype)), dtype, 4)

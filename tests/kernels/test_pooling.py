@@ -44,9 +44,7 @@ def test_max_pool(case, dtype, both_ways):
     kernel, stride, padding, dilation = ((value,) * axes for value in rest)
     x = np.round(values(SHAPES[axes], dtype) * 2) / 2
     reference = getattr(functional, f"max_pool{axes}d")
-    out, indices = pooling.max_pool(
-        x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil
-    )
+    out, indices = pooling.max_pool(x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil)
     tx = torch.from_numpy(x).requires_grad_()
     expected, places = reference(tx, kernel, stride, padding, dilation, ceil_mode=ceil, return_indices=True)
     same(out, expected)
@@ -57,8 +55,10 @@ def test_max_pool(case, dtype, both_ways):
     np.testing.assert_array_equal(pooling.gather_planes(x, indices, axes=axes), out)
 
 
-@pytest.mark.parametrize(("kernel", "stride", "padding", "ceil"), [(2, 2, 0, False), (3, 2, 1, False), (3, 1, 1, False),
-                                                                   (3, 2, 1, True), (2, 3, 1, True)])
+@pytest.mark.parametrize(
+    ("kernel", "stride", "padding", "ceil"),
+    [(2, 2, 0, False), (3, 2, 1, False), (3, 1, 1, False), (3, 2, 1, True), (2, 3, 1, True)],
+)
 @pytest.mark.parametrize("share", [0.1, 0.6, 1.0])
 @pytest.mark.parametrize("special", [np.nan, -np.inf, np.inf])
 def test_max_pool_of_nan_and_infinity(kernel, stride, padding, ceil, share, special, both_ways):
@@ -118,8 +118,21 @@ def test_avg_pool_in_lower_precision(dtype, both_ways):
     same(averages.avg_pool(x, **pair), functional.avg_pool2d(torch.from_numpy(x), 3, 2, 1), tolerance)
 
 
-@pytest.mark.parametrize(("axes", "output"), [(1, (1,)), (1, (5,)), (1, (13,)), (1, (20,)), (2, (1, 1)), (2, (3, 4)),
-                                              (2, (9, 5)), (2, (12, 3)), (3, (2, 3, 4)), (3, (7, 6, 8))])
+@pytest.mark.parametrize(
+    ("axes", "output"),
+    [
+        (1, (1,)),
+        (1, (5,)),
+        (1, (13,)),
+        (1, (20,)),
+        (2, (1, 1)),
+        (2, (3, 4)),
+        (2, (9, 5)),
+        (2, (12, 3)),
+        (3, (2, 3, 4)),
+        (3, (7, 6, 8)),
+    ],
+)
 def test_adaptive_pooling(axes, output):
     x = values(SHAPES[axes])
     x[0, 0].flat[3] = np.inf
@@ -163,8 +176,10 @@ def test_scatter_and_gather_are_adjoint():
     np.testing.assert_allclose(complex_values, scattered * (1 + 2j))
 
 
-@pytest.mark.parametrize(("axes", "kernel", "output"), [(2, (2, 3), (4, 5)), (2, (3, 2), (7, 9)), (2, (2, 2), (1, 1)),
-                                                        (3, (2, 2, 3), (3, 4, 5))])
+@pytest.mark.parametrize(
+    ("axes", "kernel", "output"),
+    [(2, (2, 3), (4, 5)), (2, (3, 2), (7, 9)), (2, (2, 2), (1, 1)), (3, (2, 2, 3), (3, 4, 5))],
+)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_fractional_max_pool(axes, kernel, output, dtype):
     x = values(SHAPES[axes], dtype)
@@ -207,32 +222,62 @@ def test_unfold_over_one_and_three_axes_is_adjoint_to_fold():
 
 
 ERRORS = [
-    (lambda t: t.max_pool2d(torch.zeros(1, 1, 2, 2), 3),
-     lambda: pooling.pooled_shape((2, 2), (3, 3), (3, 3), (0, 0), (1, 1)), "Output size is too small"),
-    (lambda t: t.max_pool2d(torch.zeros(1, 1, 8, 8), 2, 2, 2),
-     lambda: pooling.pooled_shape((8, 8), (2, 2), (2, 2), (2, 2), (1, 1)),
-     "pad should be at most half of effective kernel size"),
-    (lambda t: t.max_pool2d(torch.zeros(1, 1, 8, 8), 2, 2, -1),
-     lambda: pooling.pooled_shape((8, 8), (2, 2), (2, 2), (-1, -1), (1, 1)), "pad must be non-negative"),
-    (lambda t: t.max_pool2d(torch.zeros(1, 1, 8, 8), 2, 0),
-     lambda: pooling.pooled_shape((8, 8), (2, 2), (0, 0), (0, 0), (1, 1)), "stride should not be zero"),
-    (lambda t: t.max_pool2d(torch.zeros(1, 1, 8, 8), 0, 1),
-     lambda: pooling.pooled_shape((8, 8), (0, 0), (1, 1), (0, 0), (1, 1)), "kernel size should be greater than zero"),
-    (lambda t: t.max_pool2d(torch.zeros(1, 1, 8, 8), 2, 2, 0, 0),
-     lambda: pooling.pooled_shape((8, 8), (2, 2), (2, 2), (0, 0), (0, 0)), "dilation should be greater than zero"),
-    (lambda t: t.avg_pool2d(torch.zeros(1, 1, 8, 8), 2, divisor_override=0),
-     lambda: averages.avg_pool(np.zeros((1, 1, 8, 8)), kernel=(2, 2), stride=(2, 2), padding=(0, 0),
-                               divisor_override=0),
-     "divisor must be not zero"),
-    (lambda t: t.unfold(torch.zeros(1, 1, 2, 2), 3),
-     lambda: unfold.unfold(np.zeros((1, 1, 2, 2)), kernel=(3, 3), stride=(1, 1), padding=(0, 0), dilation=(1, 1)),
-     "but its components must be at least one"),
-    (lambda t: t.fold(torch.zeros(1, 5, 9), (4, 4), 2),
-     lambda: unfold.fold(np.zeros((1, 5, 9)), spatial=(4, 4), kernel=(2, 2), stride=(1, 1), padding=(0, 0),
-                         dilation=(1, 1)), "divisible by the product of kernel_size"),
-    (lambda t: t.fold(torch.zeros(1, 4, 8), (4, 4), 2),
-     lambda: unfold.fold(np.zeros((1, 4, 8)), spatial=(4, 4), kernel=(2, 2), stride=(1, 1), padding=(0, 0),
-                         dilation=(1, 1)), "to match the calculated number of sliding blocks"),
+    (
+        lambda t: t.max_pool2d(torch.zeros(1, 1, 2, 2), 3),
+        lambda: pooling.pooled_shape((2, 2), (3, 3), (3, 3), (0, 0), (1, 1)),
+        "Output size is too small",
+    ),
+    (
+        lambda t: t.max_pool2d(torch.zeros(1, 1, 8, 8), 2, 2, 2),
+        lambda: pooling.pooled_shape((8, 8), (2, 2), (2, 2), (2, 2), (1, 1)),
+        "pad should be at most half of effective kernel size",
+    ),
+    (
+        lambda t: t.max_pool2d(torch.zeros(1, 1, 8, 8), 2, 2, -1),
+        lambda: pooling.pooled_shape((8, 8), (2, 2), (2, 2), (-1, -1), (1, 1)),
+        "pad must be non-negative",
+    ),
+    (
+        lambda t: t.max_pool2d(torch.zeros(1, 1, 8, 8), 2, 0),
+        lambda: pooling.pooled_shape((8, 8), (2, 2), (0, 0), (0, 0), (1, 1)),
+        "stride should not be zero",
+    ),
+    (
+        lambda t: t.max_pool2d(torch.zeros(1, 1, 8, 8), 0, 1),
+        lambda: pooling.pooled_shape((8, 8), (0, 0), (1, 1), (0, 0), (1, 1)),
+        "kernel size should be greater than zero",
+    ),
+    (
+        lambda t: t.max_pool2d(torch.zeros(1, 1, 8, 8), 2, 2, 0, 0),
+        lambda: pooling.pooled_shape((8, 8), (2, 2), (2, 2), (0, 0), (0, 0)),
+        "dilation should be greater than zero",
+    ),
+    (
+        lambda t: t.avg_pool2d(torch.zeros(1, 1, 8, 8), 2, divisor_override=0),
+        lambda: averages.avg_pool(
+            np.zeros((1, 1, 8, 8)), kernel=(2, 2), stride=(2, 2), padding=(0, 0), divisor_override=0
+        ),
+        "divisor must be not zero",
+    ),
+    (
+        lambda t: t.unfold(torch.zeros(1, 1, 2, 2), 3),
+        lambda: unfold.unfold(np.zeros((1, 1, 2, 2)), kernel=(3, 3), stride=(1, 1), padding=(0, 0), dilation=(1, 1)),
+        "but its components must be at least one",
+    ),
+    (
+        lambda t: t.fold(torch.zeros(1, 5, 9), (4, 4), 2),
+        lambda: unfold.fold(
+            np.zeros((1, 5, 9)), spatial=(4, 4), kernel=(2, 2), stride=(1, 1), padding=(0, 0), dilation=(1, 1)
+        ),
+        "divisible by the product of kernel_size",
+    ),
+    (
+        lambda t: t.fold(torch.zeros(1, 4, 8), (4, 4), 2),
+        lambda: unfold.fold(
+            np.zeros((1, 4, 8)), spatial=(4, 4), kernel=(2, 2), stride=(1, 1), padding=(0, 0), dilation=(1, 1)
+        ),
+        "to match the calculated number of sliding blocks",
+    ),
 ]
 
 

@@ -98,6 +98,8 @@ def test_blas_keeps_its_threads():
 def test_the_number_of_threads_can_be_set_from_outside(setting, expected):
     program = "from pullback.kernels.threads import get_num_threads; print(get_num_threads())"
     surroundings = {**os.environ, "OMP_NUM_THREADS": setting}
-    answer = subprocess.run([sys.executable, "-c", program], env=surroundings, capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", program], env=surroundings, capture_output=True, text=True, check=True
+    )
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     assert int(answer.stdout) == (expected or cores)

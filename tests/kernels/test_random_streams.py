@@ -356,8 +356,22 @@ def test_logarithms_with_and_without_fused_products(count: int, monkeypatch: pyt
 def test_rows_of_equal_parameters(dtype: str) -> None:
     """They are drawn together, and what follows them comes from where torch's stream is then."""
     rates = [np.full(40, 0.0), np.full(33, 0.3), np.full(500, 4.0), np.linspace(0, 30, 50), np.full(900, 45.0), [9.9]]
-    trials = [np.full(40, 10), np.full(33, 10), np.full(700, 8), np.arange(50), np.full(900, 100), np.full(2000, 30_000)]
-    chance = [np.full(40, 0.0), np.full(33, 1.0), np.full(700, 0.6), np.full(50, 0.4), np.full(900, 0.8), np.full(2000, 0.3)]
+    trials = [
+        np.full(40, 10),
+        np.full(33, 10),
+        np.full(700, 8),
+        np.arange(50),
+        np.full(900, 100),
+        np.full(2000, 30_000),
+    ]
+    chance = [
+        np.full(40, 0.0),
+        np.full(33, 1.0),
+        np.full(700, 0.6),
+        np.full(50, 0.4),
+        np.full(900, 0.8),
+        np.full(2000, 0.3),
+    ]
     rate, count, probability = (np.concatenate(parts).astype(dtype) for parts in (rates, trials, chance))
     for seed in SEEDS:
         generator = start(seed)

@@ -8,7 +8,16 @@ import pytest
 import pullback
 from pullback.ops.indexing import add_rows
 
-SIZES = [(20, 100, 8), (40, 3, 2), (70, 500, 60), (300, 5, 65), (900, 40, 64), (6000, 20, 3), (700, 700, 9), (90, 8, 300)]
+SIZES = [
+    (20, 100, 8),
+    (40, 3, 2),
+    (70, 500, 60),
+    (300, 5, 65),
+    (900, 40, 64),
+    (6000, 20, 3),
+    (700, 700, 9),
+    (90, 8, 300),
+]
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.float16, np.int64, np.complex64])

@@ -1,6 +1,6 @@
 """Layers and the inputs they are compared on: the constructor as source, then a shape (or indices) for each input.
 
-An input is a shape for normal numbers, `("index", shape, n)` for integers below n, `("positive", shape)`, 
+An input is a shape for normal numbers, `("index", shape, n)` for integers below n, `("positive", shape)`,
 `("unit", shape)` for numbers in (0, 1), `("fixed", shape)` for numbers whose gradient is not asked for.
 """
 
@@ -158,8 +158,10 @@ CASES = [
     ("nn.MultiheadAttention(6, 2, kdim=3, vdim=5, add_bias_kv=True)", [(4, 2, 6), (5, 2, 3), (5, 2, 5)]),
     ("nn.MultiheadAttention(6, 2, add_zero_attn=True, dropout=0.2)", [(4, 6), (5, 6), (5, 6)]),
     ("nn.TransformerEncoderLayer(6, 2, 8)", [(4, 2, 6)]),
-    ("nn.TransformerEncoderLayer(6, 2, 8, dropout=0.0, activation='gelu', norm_first=True, batch_first=True)",
-     [(2, 4, 6)]),
+    (
+        "nn.TransformerEncoderLayer(6, 2, 8, dropout=0.0, activation='gelu', norm_first=True, batch_first=True)",
+        [(2, 4, 6)],
+    ),
     ("nn.TransformerDecoderLayer(6, 2, 8, bias=False)", [(4, 2, 6), (5, 2, 6)]),
     ("nn.TransformerDecoderLayer(6, 2, 8, norm_first=True)", [(4, 2, 6), (5, 2, 6)]),
     ("nn.TransformerEncoder(nn.TransformerEncoderLayer(6, 2, 8), 2, nn.LayerNorm(6), False)", [(4, 2, 6)]),
@@ -176,8 +178,10 @@ CASES = [
     ("nn.GaussianNLLLoss(full=True)", [(3, 4), (3, 4), ("positive", (3, 4))]),
     ("nn.KLDivLoss(reduction='batchmean', log_target=True)", [(3, 4), (3, 4)]),
     ("nn.BCELoss()", [("unit", (3, 4)), ("unit", (3, 4))]),
-    ("nn.BCEWithLogitsLoss(pos_weight=torch.tensor([1.0, 2.0, 0.5, 1.0], dtype=torch.float64))",
-     [(3, 4), ("unit", (3, 4))]),
+    (
+        "nn.BCEWithLogitsLoss(pos_weight=torch.tensor([1.0, 2.0, 0.5, 1.0], dtype=torch.float64))",
+        [(3, 4), ("unit", (3, 4))],
+    ),
     ("nn.SoftMarginLoss()", [(3, 4), ("fixed", (3, 4))]),
     ("nn.MultiLabelMarginLoss()", [(3, 4), ("index", (3, 4), 4)]),
     ("nn.MultiLabelSoftMarginLoss()", [(3, 4), ("unit", (3, 4))]),

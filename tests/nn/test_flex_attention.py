@@ -28,7 +28,9 @@ CASES = {
     "plain": lambda t, f, q, k, v: f.flex_attention(q, k, v),
     "scaled": lambda t, f, q, k, v: f.flex_attention(q, k, v, scale=0.3),
     "scores by position": lambda t, f, q, k, v: f.flex_attention(q, k, v, lambda s, b, h, i, j: s + (i - j)),
-    "scores by head": lambda t, f, q, k, v: f.flex_attention(q, k, v, lambda s, b, h, i, j: s * t.tensor(SLOPES)[h] + 1),
+    "scores by head": lambda t, f, q, k, v: f.flex_attention(
+        q, k, v, lambda s, b, h, i, j: s * t.tensor(SLOPES)[h] + 1
+    ),
     "soft cap": lambda t, f, q, k, v: f.flex_attention(q, k, v, lambda s, b, h, i, j: 5 * t.tanh(s / 5)),
     "masked": lambda t, f, q, k, v: f.flex_attention(
         q, k, v, block_mask=f.create_block_mask(causal, None, None, 6, 6, device="cpu")
@@ -60,8 +62,12 @@ def test_gradients(name):
 
 
 def test_masks():
-    masks = [flex(t).create_mask(flex(t).or_masks(causal, near), 1, 2, 4, 5, device="cpu").tolist() for t in (torch, pullback)]
+    masks = [
+        flex(t).create_mask(flex(t).or_masks(causal, near), 1, 2, 4, 5, device="cpu").tolist()
+        for t in (torch, pullback)
+    ]
     assert masks[0] == masks[1]
-    assert flex(pullback).create_block_mask(causal, None, None, 3, 3).to_dense().tolist() == pullback.ones(
-        1, 1, 3, 3, dtype=pullback.bool
-    ).tril().tolist()
+    assert (
+        flex(pullback).create_block_mask(causal, None, None, 3, 3).to_dense().tolist()
+        == pullback.ones(1, 1, 3, 3, dtype=pullback.bool).tril().tolist()
+    )

@@ -18,7 +18,7 @@ CALLS = [
     "trunc_normal_(t, 0.0, 1.0, 2.0, 3.0)", "trunc_normal_(t, -9.0, 1.0, 0.0, 1.0)", "uniform(t)", "normal(t)",
     "constant(t, 1)", "eye(t)", "dirac(t)", "xavier_uniform(t)", "xavier_normal(t)", "kaiming_uniform(t)",
     "kaiming_normal(t)", "orthogonal(t)", "sparse(t, 0.5)",
-]
+]  # fmt: skip
 SHAPES = ["4, 6", "6, 4", "4, 3, 2", "4, 2, 3, 3", "4, 2, 1, 2, 3", "3", "0, 3"]
 
 
@@ -34,17 +34,25 @@ def test_same_numbers(call):
 
 
 def test_generator():
-    compare("""
+    compare(
+        """
 g = torch.Generator().manual_seed(3)
 say(nn.init.uniform_(torch.empty(4), generator=g), nn.init.trunc_normal_(torch.empty(4), generator=g))
 say(nn.init.kaiming_normal_(torch.empty(4, 2), generator=g), nn.init.orthogonal_(torch.empty(3, 3), generator=g))
-""", pullback, torch)
+""",
+        pullback,
+        torch,
+    )
 
 
 def test_gains():
-    compare("""
+    compare(
+        """
 for name in ("linear", "conv1d", "conv_transpose3d", "sigmoid", "tanh", "relu", "leaky_relu", "selu", "swish"):
     attempt(lambda: nn.init.calculate_gain(name))
 for slope in (0.2, 1, True, "x"):
     attempt(lambda: nn.init.calculate_gain("leaky_relu", slope))
-""", pullback, torch)
+""",
+        pullback,
+        torch,
+    )

@@ -50,8 +50,10 @@ def run(lib, source, specs, training):
         seen["repr"] += repr(module)
     seen["drawn"] = {name: to_numpy(tensor) for name, tensor in module.state_dict().items()}
     module = module.double().train(training)
-    inputs = [lib.tensor(array, requires_grad=array.dtype.kind == "f" and spec[0] != "fixed")
-              for array, spec in zip(arrays, specs)]
+    inputs = [
+        lib.tensor(array, requires_grad=array.dtype.kind == "f" and spec[0] != "fixed")
+        for array, spec in zip(arrays, specs)
+    ]
     lib.manual_seed(3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -105,7 +107,7 @@ def test_every_public_name_exists():
     assert missing == []
     untested = {name for name in torch.nn.modules.__all__ if not any(f"nn.{name}(" in case[0] for case in CASES)}
     elsewhere = {"Module", "Container", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "RNNBase",
-                 "RNNCellBase", "NLLLoss2d", "CTCLoss", "LinearCrossEntropyOptions"}
+                 "RNNCellBase", "NLLLoss2d", "CTCLoss", "LinearCrossEntropyOptions"}  # fmt: skip
     assert untested == elsewhere
 
 
@@ -143,6 +145,7 @@ nn.Softmax(1)(z(0, 4))
 @pytest.mark.parametrize("line", EMPTY.strip().splitlines())
 def test_a_batch_of_nothing_goes_through(line):
     """The shape, and that statistics and gradients stay what they are."""
+
     def outcome(module):
         made, inputs = [], []
 
@@ -155,6 +158,7 @@ def test_a_batch_of_nothing_goes_through(line):
                 def make(*args, **kwargs):
                     made.append(getattr(module.nn, name)(*args, **kwargs))
                     return made[-1]
+
                 return make
 
         out = eval(line, {"nn": Names(), "z": z})

@@ -75,7 +75,8 @@ def test_program(name):
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_layer_without_elements(layer):
-    compare(f"""
+    compare(
+        f"""
     before = torch.get_rng_state()
     make = lambda d: {layer}
     m = make("meta")
@@ -85,11 +86,15 @@ def test_a_layer_without_elements(layer):
     say(m.state_dict(), [p.requires_grad for p in m.parameters()])
     m = make("meta").to_empty(device="cpu")
     say([(str(p.device), tuple(p.shape), p.requires_grad, type(p).__name__) for p in m.state_dict(keep_vars=True).values()])
-    """, pullback, torch)
+    """,
+        pullback,
+        torch,
+    )
 
 
 def test_operations_give_shapes():
-    compare("""
+    compare(
+        """
     with torch.device("meta"):
         steps = torch.arange(0, 8, 2, dtype=torch.float32)
         rates = 1.0 / (10000 ** (steps / 8))
@@ -101,7 +106,10 @@ def test_operations_give_shapes():
         loss = nn.functional.cross_entropy(out, torch.zeros(1, dtype=torch.int64))
     for x in (steps, rates, angles, mask, table, top, places, out, loss, table.T[1:], mask.sum(), table.view(2, 20)):
         say(tuple(x.shape), x.dtype, str(x.device))
-    """, pullback, torch)
+    """,
+        pullback,
+        torch,
+    )
 
 
 USES = {

@@ -28,7 +28,8 @@ x = torch.linspace(-1, 1, 15).reshape(5, 3)
 
 PROGRAMS = {
     "repr": NET + "say(repr(net)); say(repr(nn.Module())); say(str(nn.Sequential()))",
-    "traversal": NET + """
+    "traversal": NET
+    + """
 say([n for n, _ in net.named_parameters()], [n for n, _ in net.named_parameters(remove_duplicate=False)])
 say([n for n, _ in net.named_buffers()], [n for n, _ in net.named_buffers(recurse=False, prefix="p")])
 say([n for n, _ in net.named_modules()], [n for n, _ in net.named_modules(remove_duplicate=False)])
@@ -36,7 +37,8 @@ say([n for n, _ in net.named_modules(prefix="top")], [n for n, _ in net.named_ch
 say(len(list(net.parameters())), len(list(net.parameters(recurse=False))), len(list(net.modules())))
 say([n for n, _ in net.named_parameters(prefix="a.b", recurse=False)], len(list(net.children())))
 """,
-    "get by name": NET + """
+    "get by name": NET
+    + """
 say(net.get_submodule("rest.1"), net.get_submodule("") is net, net.get_parameter("rest.1.bias"))
 say(net.get_buffer("norm.running_mean"))
 attempt(lambda: net.get_submodule("rest.7"))
@@ -114,7 +116,8 @@ attempt(lambda: nn.Tanh(1, 2, 3))
 attempt(lambda: nn.Module()(1))
 attempt(lambda: nn.ModuleList()(1))
 """,
-    "modes and gradients": NET + """
+    "modes and gradients": NET
+    + """
 net(x).sum().backward()
 say(net.training, [m.training for m in net.eval().modules()], net.train() is net)
 attempt(lambda: net.train(1))
@@ -123,7 +126,8 @@ net.zero_grad(set_to_none=False); say([p.grad for p in net.parameters()])
 net.zero_grad(); say([p.grad for p in net.parameters()])
 say(net.requires_grad_(False) is net, [p.requires_grad for p in net.parameters()])
 """,
-    "conversion": NET + """
+    "conversion": NET
+    + """
 say(net.norm.num_batches_tracked)
 w = net.first.weight
 say(net.double() is net, net.first.weight is w, net.first.weight, net.norm.num_batches_tracked, net.scale)
@@ -137,7 +141,8 @@ net.double(); say(net.first.weight.grad, net.first.weight.grad is g)
 say(net.cpu() is net)
 seen = []; net.apply(lambda m: seen.append(type(m).__name__)); say(seen)
 """,
-    "forward hooks": NET + """
+    "forward hooks": NET
+    + """
 log = []
 h1 = net.first.register_forward_pre_hook(lambda m, a: log.append(("pre", len(a))) or (a[0] * 2,))
 h2 = net.first.register_forward_hook(lambda m, a, o: log.append("post") or o + 1)
@@ -169,7 +174,8 @@ def failing(m, a, o):
 m.register_forward_hook(failing, always_call=True)
 attempt(lambda: m(torch.ones(1))); say(log)
 """,
-    "global hooks": NET + """
+    "global hooks": NET
+    + """
 from importlib import import_module
 M = nn.modules.module
 log = []
@@ -258,8 +264,9 @@ def make_net():
     return net
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))],
-                         ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    "duplicate", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))], ids=["deepcopy", "pickle"]
+)
 def test_copies_are_equal_and_independent(duplicate):
     net = make_net()
     calls = []
@@ -286,8 +293,9 @@ def test_hook_of_a_copied_module_sees_the_copy():
     assert seen == [copied[0]]
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))],
-                         ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    "duplicate", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))], ids=["deepcopy", "pickle"]
+)
 def test_a_copied_lazy_module_takes_its_own_shapes(duplicate):
     lazy = pullback.nn.LazyConv2d(4, 3)
     copied = duplicate(lazy)
@@ -299,6 +307,7 @@ def test_a_copied_lazy_module_takes_its_own_shapes(duplicate):
 def test_a_handle_does_not_keep_a_module_alive():
     import gc
     import weakref
+
     net = make_net()
     handle = net.register_forward_hook(lambda *args: None)
     alive = weakref.ref(net)

@@ -68,7 +68,9 @@ def sample(kind: str, options: dict, form: str) -> tuple:
     """Input and state, with tolerance, for one row of the tables."""
     generator = np.random.default_rng(5)
     batch, steps = (1 if form == "one sequence" else 4), (1 if form == "one step" else 5)
-    shape = (steps, 3) if form == "unbatched" else (batch, steps, 3) if options.get("batch_first") else (steps, batch, 3)
+    shape = (
+        (steps, 3) if form == "unbatched" else (batch, steps, 3) if options.get("batch_first") else (steps, batch, 3)
+    )
     dtype = options.get("dtype", "float64")
     x = both(generator.standard_normal(shape), dtype)
     if form != "given state":
@@ -97,8 +99,15 @@ def test_layers(kind: str, options: dict, form: str) -> None:
 
 @pytest.mark.parametrize("part", [0, 1, 2])
 @pytest.mark.parametrize("form", ["given state", "packed"])
-@pytest.mark.parametrize("kind, options", [*((k, {"bidirectional": True}) for k in ("RNN", "GRU", "LSTM")),
-                                           ("LSTM", {"proj_size": 2}), ("RNN", {"nonlinearity": "relu"})], ids=str)
+@pytest.mark.parametrize(
+    "kind, options",
+    [
+        *((k, {"bidirectional": True}) for k in ("RNN", "GRU", "LSTM")),
+        ("LSTM", {"proj_size": 2}),
+        ("RNN", {"nonlinearity": "relu"}),
+    ],
+    ids=str,
+)
 def test_second_derivatives(kind: str, options: dict, form: str, part: int) -> None:
     if part == 2 and kind != "LSTM":
         return
@@ -231,7 +240,10 @@ def test_dtypes_under_autocast(kind: str, form: str) -> None:
                 lengths = [5, 2]
                 given = library.nn.utils.rnn.pack_padded_sequence(x, lengths) if form == "packed" else x
                 output, state = layer(given)
-                results = [output.data if form == "packed" else output, *(state if isinstance(state, tuple) else (state,))]
+                results = [
+                    output.data if form == "packed" else output,
+                    *(state if isinstance(state, tuple) else (state,)),
+                ]
         sum(result.float().sum() for result in results).backward()
         found.append([str(result.dtype).split(".")[-1] for result in results])
         assert all(p.grad.dtype == p.dtype for p in layer.parameters() if p.grad is not None)
@@ -251,6 +263,7 @@ def test_computed_weights(kind: str) -> None:
     """A weight that something computes (here: its double) is the one that counts."""
     found = []
     for library, layer in zip((torch, pullback), twin(kind, (3, 4), {})):
+
         class Double(library.nn.Module):
             def forward(self, weight: object) -> object:
                 return weight * 2

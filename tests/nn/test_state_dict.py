@@ -22,18 +22,21 @@ def values():
 """
 
 PROGRAMS = {
-    "keys and metadata": NET + """
+    "keys and metadata": NET
+    + """
 state = net.state_dict(); say(state, state._metadata)
 say(list(net.state_dict(prefix="model.")), type(state).__name__)
 say(net.state_dict()["0.weight"].requires_grad, net.state_dict(keep_vars=True)["0.weight"] is net[0].weight)
 mine = {}; say(net.state_dict(destination=mine) is mine, list(mine))
 """,
-    "aliasing": NET + """
+    "aliasing": NET
+    + """
 state = net.state_dict()
 with torch.no_grad(): net[0].weight.fill_(3.0)
 say(state["0.weight"])
 """,
-    "round trip": NET + """
+    "round trip": NET
+    + """
 other = make()
 with torch.no_grad():
     for p in other.parameters(): p.mul_(2)
@@ -41,7 +44,8 @@ attempt(lambda: net.load_state_dict(other.state_dict()))
 say(values())
 attempt(lambda: repr(net.load_state_dict(dict(other.state_dict()))))
 """,
-    "wrong keys": NET + """
+    "wrong keys": NET
+    + """
 state = net.state_dict()
 del state["0.bias"]; state["0.bias2"] = torch.zeros(4); state["9.x"] = torch.zeros(1)
 attempt(lambda: net.load_state_dict(state))
@@ -49,7 +53,8 @@ attempt(lambda: net.load_state_dict(state, strict=False))
 attempt(lambda: net.load_state_dict([1, 2]))
 attempt(lambda: net.load_state_dict({}))
 """,
-    "wrong values": NET + """
+    "wrong values": NET
+    + """
 state = net.state_dict()
 state["0.weight"] = torch.zeros(4, 5); state["2.1.bias"] = 3; state["2.1.weight"] = [1.0]
 attempt(lambda: net.load_state_dict(state))
@@ -59,10 +64,12 @@ attempt(lambda: net.load_state_dict(state, strict=False))
 m = nn.Module(); m.register_buffer("s", torch.tensor(2.0))
 attempt(lambda: m.load_state_dict({"s": torch.tensor([5.0])})); say(m.s)
 """,
-    "dtype is kept": NET + """
+    "dtype is kept": NET
+    + """
 attempt(lambda: net.load_state_dict({k: v.double() for k, v in make().state_dict().items()})); say(values())
 """,
-    "assign": NET + """
+    "assign": NET
+    + """
 state = {k: v.double() for k, v in make().state_dict().items()}
 attempt(lambda: net.load_state_dict(state, assign=True))
 say(values(), [type(p).__name__ for p in net.parameters()], [p.requires_grad for p in net.parameters()])
@@ -71,7 +78,8 @@ net.load_state_dict({k: nn.Parameter(v) if v.is_floating_point() else v for k, v
                     assign=True)
 say([p.requires_grad for p in net.parameters()])
 """,
-    "old batch norm": NET + """
+    "old batch norm": NET
+    + """
 state = {k: v for k, v in net.state_dict().items() if "num_batches" not in k}
 attempt(lambda: net.load_state_dict(state))
 state = net.state_dict(); del state["1.num_batches_tracked"]
@@ -85,7 +93,8 @@ try:
 except RuntimeError as error:
     say(str(error)[:120])
 """,
-    "hooks": NET + """
+    "hooks": NET
+    + """
 log = []
 net.register_state_dict_pre_hook(lambda m, prefix, keep: log.append(("pre", prefix, keep)))
 net.register_state_dict_post_hook(lambda m, state, prefix, meta: state.update(tag=torch.zeros(1)))
@@ -105,7 +114,8 @@ attempt(lambda: net.load_state_dict(net.state_dict()))
 net.register_state_dict_post_hook(lambda m, state, prefix, meta: state)
 attempt(lambda: net.state_dict() and None)
 """,
-    "replacing hook": NET + """
+    "replacing hook": NET
+    + """
 net._register_state_dict_hook(lambda m, state, prefix, meta: {"only": torch.zeros(1)})
 say(net.state_dict())
 """,
@@ -122,10 +132,12 @@ say(other[0].note)
 state = m.state_dict(); del state["0._extra_state"]; attempt(lambda: other.load_state_dict(state))
 attempt(lambda: nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1)).load_state_dict(m.state_dict()))
 """,
-    "positional arguments": NET + """
+    "positional arguments": NET
+    + """
 attempt(lambda: list(net.state_dict({}, "p.")))
 """,
-    "prefix": NET + """
+    "prefix": NET
+    + """
 state = net.state_dict(prefix="module.")
 nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
 say(list(state), list(state._metadata)); attempt(lambda: net.load_state_dict(state))
@@ -178,6 +190,7 @@ def add_key(net, state):
 def failing_hook(net, state):
     def hook(*args):
         raise KeyboardInterrupt
+
     net[2].register_load_state_dict_post_hook(hook)
 
 

@@ -283,10 +283,27 @@ def test_program(name):
 
 def test_import_paths():
     import importlib
-    for path in ("nn.modules.module", "nn.modules.linear", "nn.modules.conv", "nn.modules.activation",
-                 "nn.modules.batchnorm", "nn.modules.normalization", "nn.modules.loss", "nn.modules.rnn",
-                 "nn.modules.transformer", "nn.modules.utils", "nn.modules.lazy", "nn.utils.rnn", "nn.utils.clip_grad",
-                 "nn.utils.prune", "nn.utils.weight_norm", "nn.utils.spectral_norm", "nn.common_types", "nn.init"):
+
+    for path in (
+        "nn.modules.module",
+        "nn.modules.linear",
+        "nn.modules.conv",
+        "nn.modules.activation",
+        "nn.modules.batchnorm",
+        "nn.modules.normalization",
+        "nn.modules.loss",
+        "nn.modules.rnn",
+        "nn.modules.transformer",
+        "nn.modules.utils",
+        "nn.modules.lazy",
+        "nn.utils.rnn",
+        "nn.utils.clip_grad",
+        "nn.utils.prune",
+        "nn.utils.weight_norm",
+        "nn.utils.spectral_norm",
+        "nn.common_types",
+        "nn.init",
+    ):
         module = importlib.import_module(f"pullback.{path}")
         theirs = importlib.import_module(f"torch.{path}")
         public = [name for name in getattr(theirs, "__all__", []) if "Hook" not in name]

@@ -56,8 +56,11 @@ class Transcript:
 
 def same(ours, theirs):
     if isinstance(theirs, np.ndarray):
-        return isinstance(ours, np.ndarray) and ours.shape == theirs.shape and np.allclose(
-            ours, theirs, rtol=1e-5, atol=5e-6, equal_nan=True)
+        return (
+            isinstance(ours, np.ndarray)
+            and ours.shape == theirs.shape
+            and np.allclose(ours, theirs, rtol=1e-5, atol=5e-6, equal_nan=True)
+        )
     if isinstance(theirs, dict):
         return list(ours) == list(theirs) and all(same(ours[key], theirs[key]) for key in theirs)
     if isinstance(theirs, (list, tuple)):
@@ -80,4 +83,4 @@ def compare(program, ours, theirs):
     our_notes, their_notes = run(program, ours), run(program, theirs)
     for index, (got, want) in enumerate(zip(our_notes, their_notes)):
         assert same(got, want), f"note {index}\nours:   {got}\ntorch:  {want}"
-    assert len(our_notes) == len(their_notes), (our_notes[len(their_notes):], their_notes[len(our_notes):])
+    assert len(our_notes) == len(their_notes), (our_notes[len(their_notes) :], their_notes[len(our_notes) :])

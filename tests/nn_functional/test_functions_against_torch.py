@@ -109,7 +109,9 @@ def test_float32_of_strided_operands(case):
 @pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "huber_loss"])
 def test_losses_with_a_weight_for_each_element(name, reduction):
     def losses(lib):
-        x, y, weight = (lib.tensor(part, requires_grad=True) for part in np.random.default_rng(0).uniform(1, 3, (3, 2, 4)))
+        x, y, weight = (
+            lib.tensor(part, requires_grad=True) for part in np.random.default_rng(0).uniform(1, 3, (3, 2, 4))
+        )
         loss = getattr(lib.nn.functional, name)(x, y, reduction=reduction, weight=weight)
         loss.sum().backward()
         return [loss, x.grad, y.grad, weight.grad]

@@ -98,9 +98,7 @@ def test_on_rows(name, size, values, dtype):
     shape = ROWS[size]
     x = VALUES[values](rng, shape).astype(dtype)
     targets = rng.integers(0, shape[1], shape[0])
-    compare(
-        ON_ROWS[name], [x, (1 + rng.random(shape[1])).astype(dtype)], lambda library: (library.tensor(targets),)
-    )
+    compare(ON_ROWS[name], [x, (1 + rng.random(shape[1])).astype(dtype)], lambda library: (library.tensor(targets),))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -259,7 +259,12 @@ def test_far_apart_and_impossible():
     x = torch.ones(3, 2, 3, requires_grad=True)
     for zero_infinity, row in ((False, torch.nan), (True, 0.0)):
         losses = F.ctc_loss(
-            x.log_softmax(2), torch.tensor([[1, 1], [2, 1]]), (2, 3), (2, 2), reduction="none", zero_infinity=zero_infinity
+            x.log_softmax(2),
+            torch.tensor([[1, 1], [2, 1]]),
+            (2, 3),
+            (2, 2),
+            reduction="none",
+            zero_infinity=zero_infinity,
         )
         (plain,) = torch.autograd.grad(losses.sum(), x, retain_graph=True)
         (recorded,) = torch.autograd.grad(losses.sum(), x, create_graph=True)

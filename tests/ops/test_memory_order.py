@@ -92,7 +92,9 @@ def test_what_torch_can_view_can_be_viewed(given, operation):
         assert found.is_contiguous() and found.view(-1).shape == (expected.numel(),)
 
 
-@pytest.mark.parametrize("equation", ["ij,jk->ki", "bij,bjk->bki", "bij,jk->kbi", "abc,cd->dab", "i,j->ji", "bhid,bhjd->bhji"])
+@pytest.mark.parametrize(
+    "equation", ["ij,jk->ki", "bij,bjk->bki", "bij,jk->kbi", "abc,cd->dab", "i,j->ji", "bhid,bhjd->bhji"]
+)
 def test_products_lie_in_the_order_of_the_equation(equation):
     sides = equation.split("->")[0].split(",")
     sizes = {label: number for number, label in enumerate(sorted(set("".join(sides))), 2)}

@@ -191,7 +191,9 @@ def test_ranges_that_a_dtype_cannot_hold(number: int) -> None:
     both_refuse(RuntimeError, call, words)
 
 
-@pytest.mark.parametrize(("kind", "bounds"), [("float16", (0, 5000)), ("float16", (-5000, 2049)), ("bfloat16", (0, 999))])
+@pytest.mark.parametrize(
+    ("kind", "bounds"), [("float16", (0, 5000)), ("float16", (-5000, 2049)), ("bfloat16", (0, 999))]
+)
 def test_ranges_beyond_exact_integers_warn(kind: str, bounds: tuple) -> None:
     with pytest.warns(UserWarning, match="is out of bounds") as caught:
         same_draws(lambda t: t.empty(5, dtype=getattr(t, kind)).random_(*bounds))

@@ -38,7 +38,9 @@ CASES = {
     "ordered": lambda t, a: (a.coalesce(), a.coalesce()._nnz(), a.coalesce().is_coalesced()),
     "dense": lambda t, a: a.to_dense(),
     "product": lambda t, a: (a @ dense(t), t.mm(a, dense(t)), t.sparse.mm(a, dense(t)), t.spmm(a, dense(t))),
-    "printed": lambda t, a: [repr(x) for x in (a, a.double(), a * 2, t.eye(40).to_sparse(), t.sparse_coo_tensor((2, 3)))],
+    "printed": lambda t, a: [
+        repr(x) for x in (a, a.double(), a * 2, t.eye(40).to_sparse(), t.sparse_coo_tensor((2, 3)))
+    ],
     "printed by rows": lambda t, a: [repr(x.to_sparse_csr()) for x in (t.eye(2), t.eye(40), t.eye(3, dtype=t.float64))],
     "product of dense matrices": lambda t, a: (t.spmm(t.eye(3), dense(t)), t.sparse.mm(t.eye(3), dense(t))),
     "product with a vector": lambda t, a: (a @ t.ones(3), t.mv(a, t.ones(3))),
@@ -55,7 +57,11 @@ CASES = {
     "of functions": lambda t, a: (a.coalesce().abs(), a.coalesce().sqrt() if t is None else a.coalesce().tanh()),
     "converted": lambda t, a: (a.double().values if t is None else str(a.double().dtype), a.clone(), a.detach()),
     "from dense": lambda t, a: (t.eye(3).to_sparse(), dense(t).to_sparse(1), t.zeros(2, 2).to_sparse()),
-    "by rows": lambda t, a: (a.to_sparse_csr().crow_indices(), a.to_sparse_csr().col_indices(), str(a.to_sparse_csr().layout)),
+    "by rows": lambda t, a: (
+        a.to_sparse_csr().crow_indices(),
+        a.to_sparse_csr().col_indices(),
+        str(a.to_sparse_csr().layout),
+    ),
     "from rows": lambda t, a: t.sparse_csr_tensor([0, 1, 2], [1, 0], [1.0, 2.0]).to_dense(),
     "of old": lambda t, a: t.sparse.FloatTensor(t.tensor([[0, 1], [1, 0]]), t.tensor([1.0, 2.0]), (2, 2)).to_dense(),
     "empty": lambda t, a: (t.sparse_coo_tensor((2, 3)).to_dense(), t.sparse_coo_tensor((2, 3))._nnz()),

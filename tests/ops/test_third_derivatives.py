@@ -25,7 +25,10 @@ def test_third_derivatives(name, code):
     """Products and activations whose pullbacks are operations of their own: derivatives of these, and of those."""
     function, shapes = THIRD[name]
     rng = np.random.default_rng(0)
-    arrays = [rng.standard_normal(shape) + (1j * rng.standard_normal(shape) if code == "complex128" else 0) for shape in shapes]
+    arrays = [
+        rng.standard_normal(shape) + (1j * rng.standard_normal(shape) if code == "complex128" else 0)
+        for shape in shapes
+    ]
     found = []
     for library in (pullback, torch):
         tensors = [library.tensor(array, requires_grad=True) for array in arrays]

@@ -96,7 +96,15 @@ def test_sgd(momentum: float, nesterov: bool) -> None:
 
 def adam_arguments(library: object) -> tuple[list, dict]:
     state = [[library.zeros(2)], [library.zeros(2)], []]
-    options = {"amsgrad": False, "beta1": 0.9, "beta2": 0.99, "lr": 0.1, "weight_decay": 0.0, "eps": 1e-8, "maximize": False}
+    options = {
+        "amsgrad": False,
+        "beta1": 0.9,
+        "beta2": 0.99,
+        "lr": 0.1,
+        "weight_decay": 0.0,
+        "eps": 1e-8,
+        "maximize": False,
+    }
     return [[library.ones(2)], [library.ones(2)], *state, [library.tensor(0.0)]], options
 
 
@@ -115,7 +123,9 @@ def test_scaler_arguments() -> None:
             np.testing.assert_allclose(b, a, rtol=1e-6)
 
 
-@pytest.mark.parametrize("change", ["number as step", "tensor lr with foreach", "capturable", "gradient of another shape"])
+@pytest.mark.parametrize(
+    "change", ["number as step", "tensor lr with foreach", "capturable", "gradient of another shape"]
+)
 def test_refused(change: str) -> None:
     errors = []
     for library in (torch, pullback):

@@ -15,7 +15,9 @@ from pullback.serialization import load, safetensors
 def test_kill_while_saving(tmp_path):
     """The tool with a few kills in a process of its own, which has no threads to fork; it does the same with 1000."""
     root = pathlib.Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, "-m", "tools.kill_saves", "--times", "20"], cwd=root, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.kill_saves", "--times", "20"], cwd=root, capture_output=True, text=True
+    )
     assert done.returncode == 0 and done.stdout.startswith("20 kills"), done.stdout + done.stderr
 
 
@@ -38,6 +40,7 @@ def test_failing_disk_leaves_the_old_file(tmp_path, monkeypatch):
     safetensors.save_file({"a": np.zeros(3)}, path)
     for name in ("fsync", "replace", "chmod", "open"):
         with monkeypatch.context() as patch:
+
             def fail(*arguments, **options):
                 raise OSError("disk full")
 

@@ -30,7 +30,10 @@ def test_globals_that_would_be_refused_are_named(library):
         assert module.get_unsafe_globals_in_checkpoint(saved(library, value)) == [f"{__name__}.Stranger"]
         with module.safe_globals([Stranger]):
             assert module.get_unsafe_globals_in_checkpoint(saved(library, value)) == []
-    assert serialization.get_unsafe_globals_in_checkpoint(saved(library, {"b": library.nn.Linear(2, 2).state_dict()})) == []
+    assert (
+        serialization.get_unsafe_globals_in_checkpoint(saved(library, {"b": library.nn.Linear(2, 2).state_dict()}))
+        == []
+    )
 
 
 def test_questions_about_something_else():

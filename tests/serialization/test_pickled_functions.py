@@ -21,7 +21,12 @@ def test_functions_are_found_again(space):
     lost, found = [], 0
     for name in getattr(SPACES[space], "__all__", dir(SPACES[space])):
         function = getattr(SPACES[space], name)
-        if name.startswith("_") or name.endswith(WITHOUT_A_PLACE) or not callable(function) or isinstance(function, type):
+        if (
+            name.startswith("_")
+            or name.endswith(WITHOUT_A_PLACE)
+            or not callable(function)
+            or isinstance(function, type)
+        ):
             continue
         try:
             found += pickle.loads(pickle.dumps(function)) is function

@@ -108,7 +108,9 @@ def test_safetensors_of_tensors(tmp_path):
 
 SPARSE = {
     "coalesced": lambda t: t.eye(3).to_sparse(),
-    "twice at one place": lambda t: t.sparse_coo_tensor(t.tensor([[0, 2, 0], [1, 0, 1]]), t.tensor([1.0, 2.0, 4.0]), (3, 4)),
+    "twice at one place": lambda t: t.sparse_coo_tensor(
+        t.tensor([[0, 2, 0], [1, 0, 1]]), t.tensor([1.0, 2.0, 4.0]), (3, 4)
+    ),
     "dense dims": lambda t: t.sparse_coo_tensor(t.tensor([[0, 2]]), t.ones(2, 5), (3, 5)),
     "rows": lambda t: t.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]]).to_sparse_csr(),
     "nothing": lambda t: t.sparse_coo_tensor(size=(2, 3)),
@@ -190,7 +192,9 @@ def test_tensors_without_elements_travel_between_the_libraries(weights_only):
         layer = writer.nn.Linear(2, 3, device="meta")
         writer.save({**layer.state_dict(), "parameter": layer.weight}, buffer := io.BytesIO())
         loaded = reader.load(io.BytesIO(buffer.getvalue()), weights_only=weights_only)
-        assert loaded["weight"].is_meta and loaded["weight"].shape == (3, 2) and loaded["weight"].dtype is reader.float32
+        assert (
+            loaded["weight"].is_meta and loaded["weight"].shape == (3, 2) and loaded["weight"].dtype is reader.float32
+        )
         assert loaded["parameter"].requires_grad and loaded["parameter"].is_meta
 
 

@@ -163,7 +163,11 @@ def flattened(tree):
     else:
         return [tree], "*"
     found = [flattened(part) for part in parts]
-    return list(itertools.chain(*[leaves for leaves, _ in found])), [type(tree).__name__, names, [kind for _, kind in found]]
+    return list(itertools.chain(*[leaves for leaves, _ in found])), [
+        type(tree).__name__,
+        names,
+        [kind for _, kind in found],
+    ]
 
 
 # --- functions from vectors of 3 to vectors ---
@@ -187,7 +191,7 @@ VECTORS = {
     "sliced": lambda M, x: (x[1:] - x[:-1] ** 2) ** 2,
     "stacked": lambda M, x: M.stack([x, x * x, M.sin(x)])[1:].reshape(-1),
     "joined": lambda M, x: M.concatenate([x * 2, M.exp(x)]),
-    "outer": lambda M, x: (M.outer(x, M.cos(x)) @ x),
+    "outer": lambda M, x: M.outer(x, M.cos(x)) @ x,
     "sorted": lambda M, x: M.sort(x) ** 2 * x,
     "solve": lambda M, x: M.solve(M.array(B @ B.T + 3 * np.eye(3)) + M.outer(x, x), x),
     "inverse": lambda M, x: M.inverse(M.array(B @ B.T + 3 * np.eye(3)) + M.outer(x, x)) @ x,
@@ -208,7 +212,9 @@ FIRST_ORDER = {
     "jacrev": lambda M, f: M.jacrev(f)(M.array(V)),
     "jacfwd": lambda M, f: M.jacfwd(f)(M.array(V)),
     "hessian": lambda M, f: M.hessian(lambda x: f(x).sum())(M.array(V)),
-    "linearize": lambda M, f: (lambda out, push: (out, push(M.array(U)), push(M.array(V))))(*M.linearize(f, M.array(V))),
+    "linearize": lambda M, f: (lambda out, push: (out, push(M.array(U)), push(M.array(V))))(
+        *M.linearize(f, M.array(V))
+    ),
     "vmap": lambda M, f: M.vmap(f)(M.array(A)),
 }
 
@@ -230,9 +236,13 @@ INNERMOST = {
     "matrix": lambda M, x: M.tanh(M.array(B) @ x) + x[INDEX[:3]],
     "a derivative of its own": lambda M, x: x * M.custom(M, lambda M, x: M.sin(x), lambda M, x: 2 * M.cos(x) + x**2)(x),
     "picked by values": lambda M, x: x[M.integers(9 * x * x) % 3] * x,
-    "picked in a matrix": lambda M, x: (M.outer(x, x)[:, M.integers(9 * x * x) % 3] * x)[M.integers(5 * x) % 3, INDEX[:3]],
+    "picked in a matrix": lambda M, x: (M.outer(x, x)[:, M.integers(9 * x * x) % 3] * x)[
+        M.integers(5 * x) % 3, INDEX[:3]
+    ],
     "written by values": lambda M, x: M.written(M.sin(x), M.integers(9 * x[0] ** 2) % 3, x[1] ** 2) * x,
-    "added by values": lambda M, x: M.added(M.outer(x, x), (slice(1, None), M.integers(9 * x[0] ** 2) % 3), x[:2])[1:].sum(0),
+    "added by values": lambda M, x: M.added(M.outer(x, x), (slice(1, None), M.integers(9 * x[0] ** 2) % 3), x[:2])[
+        1:
+    ].sum(0),
 }
 
 
@@ -248,26 +258,29 @@ def _nested(M, names, function):
 # --- trees, axes, auxiliary results ---
 
 TREES = {
-    "grad of a dict": lambda M: M.grad(lambda d: (d["a"] * M.sin(d["b"][0])).sum())({"a": M.array(V), "b": [M.array(U)]}),
+    "grad of a dict": lambda M: M.grad(lambda d: (d["a"] * M.sin(d["b"][0])).sum())(
+        {"a": M.array(V), "b": [M.array(U)]}
+    ),
     "grad of a namedtuple": lambda M: M.grad(lambda p: (p.x**2 * p.y[0]).sum())(Point(M.array(V), (M.array(U),))),
     "grad of two": lambda M: M.grad(lambda x, y: (x @ y) ** 2, argnums=(1, 0))(M.array(V), M.array(U)),
     "grad with aux": lambda M: M.grad(lambda x: ((x**2).sum(), {"twice": 2 * x}), has_aux=True)(M.array(V)),
     "value with aux": lambda M: M.grad_and_value(lambda x: ((x**2).sum(), [x]), has_aux=True)(M.array(V)),
-    "grad of grad with aux": lambda M: M.grad(
-        lambda x: M.grad(lambda z: ((z**3).sum(), z), has_aux=True)(x)[0].sum()
-    )(M.array(V)),
-    "vjp of trees": lambda M: M.vjp(lambda d: [d["a"] * d["b"], (d["a"].sum(),)], {"a": M.array(V), "b": M.array(U)})[1](
-        [M.array(P), (M.array(2.0),)]
+    "grad of grad with aux": lambda M: M.grad(lambda x: M.grad(lambda z: ((z**3).sum(), z), has_aux=True)(x)[0].sum())(
+        M.array(V)
     ),
+    "vjp of trees": lambda M: M.vjp(lambda d: [d["a"] * d["b"], (d["a"].sum(),)], {"a": M.array(V), "b": M.array(U)})[
+        1
+    ]([M.array(P), (M.array(2.0),)]),
     "vjp with aux": lambda M: M.vjp(lambda x: (M.sin(x), x * 3), M.array(V), has_aux=True)[2],
     "jvp of trees": lambda M: M.jvp(
         lambda p, l: {"s": p.x * l[0], "t": Point(p.y, l[0] ** 2)},
-        (Point(M.array(V), M.array(U)), [M.array(P)]), (Point(M.array(U), M.array(P)), [M.array(V)]),
+        (Point(M.array(V), M.array(U)), [M.array(P)]),
+        (Point(M.array(U), M.array(P)), [M.array(V)]),
     ),
     "jvp with aux": lambda M: M.jvp(lambda x: (M.sin(x), x * 3), (M.array(V),), (M.array(U),), has_aux=True),
-    "linearize trees": lambda M: M.linearize(lambda d: {"o": d["a"] * M.sin(d["b"])}, {"a": M.array(V), "b": M.array(U)})[
-        1
-    ]({"a": M.array(P), "b": M.array(V)}),
+    "linearize trees": lambda M: M.linearize(
+        lambda d: {"o": d["a"] * M.sin(d["b"])}, {"a": M.array(V), "b": M.array(U)}
+    )[1]({"a": M.array(P), "b": M.array(V)}),
     "jacrev of trees": lambda M: M.jacrev(lambda d: {"o": M.outer(d["a"], d["b"]), "p": [d["a"].sum()]})(
         {"a": M.array(V), "b": M.array(U)}
     ),
@@ -284,12 +297,13 @@ TREES = {
     "vmap none": lambda M: M.vmap(lambda x, y: x @ y, in_axes=(None, 0))(M.array(B), M.array(A)),
     "vmap negative": lambda M: M.vmap(lambda x: x * 2, in_axes=-1, out_axes=-1)(M.array(A)),
     "vmap of trees": lambda M: M.vmap(
-        lambda d, p: {"s": d["a"] * p.x, "t": (p.y, d["a"].sum())}, in_axes=({"a": 0}, Point(1, None)),
+        lambda d, p: {"s": d["a"] * p.x, "t": (p.y, d["a"].sum())},
+        in_axes=({"a": 0}, Point(1, None)),
         out_axes={"s": 1, "t": (None, 0)},
     )({"a": M.array(A)}, Point(M.array(A.T), M.array(V))),
-    "vmap of vmap": lambda M: M.vmap(
-        M.vmap(lambda x, y: x @ y, in_axes=(None, 0)), in_axes=(0, None), out_axes=1
-    )(M.array(A), M.array(B)),
+    "vmap of vmap": lambda M: M.vmap(M.vmap(lambda x, y: x @ y, in_axes=(None, 0)), in_axes=(0, None), out_axes=1)(
+        M.array(A), M.array(B)
+    ),
     "vmap of vmap of grad": lambda M: M.vmap(
         M.vmap(M.grad(lambda x, s: (M.sin(x) * s).sum()), in_axes=(0, None)), in_axes=(None, 0)
     )(M.array(A), M.array(V)),

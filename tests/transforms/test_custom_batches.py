@@ -102,7 +102,9 @@ PROGRAMS = {
     "jacrev of jacfwd": lambda f: jacrev(jacfwd(lambda x: f(x, W)))(X),
     "vmap of a hessian": lambda f: vmap(jacrev(jacrev(lambda x: f(x, W))))(X),
     "grad of vmap of grad": lambda f: grad(lambda w: vmap(grad(f), in_dims=(0, None))(X, w).sum())(W),
-    "grad of grad of vmap": lambda f: grad(lambda w: grad(lambda v: vmap(f, in_dims=(0, None))(X, v).pow(2).sum())(w))(W),
+    "grad of grad of vmap": lambda f: grad(lambda w: grad(lambda v: vmap(f, in_dims=(0, None))(X, v).pow(2).sum())(w))(
+        W
+    ),
     "hessian of vmap": lambda f: jacrev(jacrev(lambda x: vmap(f, in_dims=(0, None))(x, W).pow(2).sum()))(X),
     "vmap of vmap": lambda f: grad(lambda x: vmap(vmap(f, (0, None)), (0, None))(x, W).sum())(MANY),
     "linearize": lambda f: linearize(lambda x: f(x, W), X)[1](X),

@@ -49,7 +49,9 @@ FUNCTIONS = {
     "written": written,
     "filled": filled,
     "contraction": lambda M, x: M.einsum("i,ij,j->i", x, M.tensor(W), x),
-    "norm": lambda M, x: x / (1 + (x.norm() if M is pullback else (x * x).sum().sqrt())),  # torch's fails at the third order
+    "norm": lambda M, x: (
+        x / (1 + (x.norm() if M is pullback else (x * x).sum().sqrt()))
+    ),  # torch's fails at the third order
     "stopped": lambda M, x: x.sin() * x.detach() * x,
     "linear": lambda M, x: x.flip(0).cumsum(0) * 2,
     "product": lambda M, x: M.tensor(W) @ x * x.sum(),
@@ -61,7 +63,9 @@ NESTINGS = {
     "jvp": lambda M, f: lambda x: M.func.jvp(f, (x,), (x.cos(),))[1],
     "vjp": lambda M, f: lambda x: M.func.vjp(f, x)[1](x.sin())[0],
     "vmap": lambda M, f: lambda x: M.vmap(f)(M.stack([x, x * 0.5])).sum(0),
-    "vmap of a closure": lambda M, f: lambda x: M.vmap(lambda s: f(x * s))(M.tensor([1.0, 0.5, -0.3], dtype=M.float64)).sum(0),
+    "vmap of a closure": lambda M, f: (
+        lambda x: M.vmap(lambda s: f(x * s))(M.tensor([1.0, 0.5, -0.3], dtype=M.float64)).sum(0)
+    ),
     "value": lambda M, f: lambda x: M.func.grad_and_value(lambda x: f(x).sin().sum())(x)[1] * x,
 }
 

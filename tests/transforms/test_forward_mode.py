@@ -170,7 +170,9 @@ def test_a_tangent_of_another_dtype(primal, tangent):
     answers = []
     for M, fw in ((pullback, forward_ad), (torch, torch_forward_ad)):
         with fw.dual_level():
-            x = fw.make_dual(M.tensor([1.0, 2.0], dtype=getattr(M, primal)), M.tensor([3.0, 4.0], dtype=getattr(M, tangent)))
+            x = fw.make_dual(
+                M.tensor([1.0, 2.0], dtype=getattr(M, primal)), M.tensor([3.0, 4.0], dtype=getattr(M, tangent))
+            )
             found = fw.unpack_dual(x).tangent, fw.unpack_dual(x * x.sin()).tangent
         answers.append((str(found[0].dtype), found[1].numpy()))
     assert answers[0][0] == answers[1][0]

@@ -38,7 +38,9 @@ def _in_inference_mode(M):
 NESTED = ("jacfwd", "jacrev", "hessian")
 
 
-@pytest.mark.parametrize("names", [(a, b, c) for a in NESTED for b in NESTED for c in NESTED if (a, b, c).count("hessian") < 2])
+@pytest.mark.parametrize(
+    "names", [(a, b, c) for a in NESTED for b in NESTED for c in NESTED if (a, b, c).count("hessian") < 2]
+)
 def test_three_deep(names):
     """Levels that have ended leave nothing behind that a pass outside them would meet."""
     answers = []
@@ -178,7 +180,9 @@ PROGRAMS = {
     "batched cotangents": lambda M: _batched(M),
     "batched cotangents recorded": lambda M: _batched_twice(M),
     "batched cotangents, an input unused": lambda M: _batched_and_unused(M),
-    "vjp of a number without a cotangent": lambda M: M.func.vjp(lambda x: (x, (x**2).sum()), M.tensor(V))[1]((M.tensor(V), None)),
+    "vjp of a number without a cotangent": lambda M: M.func.vjp(lambda x: (x, (x**2).sum()), M.tensor(V))[1](
+        (M.tensor(V), None)
+    ),
     "in inference mode": lambda M: _in_inference_mode(M),
 }
 
@@ -270,7 +274,9 @@ STOPPED = {
 AROUND = {
     "vmap, recorded outside": lambda M, f, x: _followed_outside(M, M.vmap(f), x),
     "vmap of vmap, recorded outside": lambda M, f, x: _followed_outside(M, M.vmap(M.vmap(f)), x),
-    "vmap of grad, recorded outside": lambda M, f, x: _followed_outside(M, M.vmap(M.func.grad(lambda r: f(r).sum())), x),
+    "vmap of grad, recorded outside": lambda M, f, x: _followed_outside(
+        M, M.vmap(M.func.grad(lambda r: f(r).sum())), x
+    ),
     "grad of vmap": lambda M, f, x: M.func.grad(lambda x: M.vmap(f)(x).sum())(x),
     "jvp of vmap": lambda M, f, x: M.func.jvp(M.vmap(f), (x,), (x.cos(),))[1],
     "grad of jvp of vmap": lambda M, f, x: M.func.grad(lambda x: M.func.jvp(M.vmap(f), (x,), (x,))[1].sum())(x),

@@ -62,7 +62,11 @@ def no_loops(monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("example by example")
 
-    for module, name in ((batching_rules, "example_by_example"), (fallback, "call_example_by_example"), (protocol, "loop")):
+    for module, name in (
+        (batching_rules, "example_by_example"),
+        (fallback, "call_example_by_example"),
+        (protocol, "loop"),
+    ):
         monkeypatch.setattr(module, name, refuse)
 
 

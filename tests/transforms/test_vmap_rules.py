@@ -169,7 +169,9 @@ def no_loops(monkeypatch):
     loop = protocol.loop
 
     def checked(function, args, kwargs):  # of a value that all examples share, it calls the function once
-        assert not any(level_of(leaf) and leaf.batched for leaf in protocol._leaves((args, kwargs))), f"a loop: {function}"
+        assert not any(level_of(leaf) and leaf.batched for leaf in protocol._leaves((args, kwargs))), (
+            f"a loop: {function}"
+        )
         return loop(function, args, kwargs)
 
     monkeypatch.setattr(protocol, "loop", checked)
@@ -243,7 +245,9 @@ def test_no_examples_leave_a_history():
     assert not layer.weight.grad.any()
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in ("searchsorted", "searchsorted, rows", "bucketize")])
+@pytest.mark.parametrize(
+    "name", [name for name in CASES if name not in ("searchsorted", "searchsorted, rows", "bucketize")]
+)
 def test_gradients_are_those_of_a_loop(name):
     function, *arguments = CASES[name]
 
@@ -296,7 +300,11 @@ def test_a_loop_has_the_derivatives_of_its_examples(dims):
 def test_indices_out_of_bounds_are_refused_in_any_example():
     x, places = floats(3, 4), integers(2)
     places[2, 1] = 3
-    for function in (lambda x, i: x.index_select(0, i), lambda x, i: x.gather(0, i[:, None]), lambda x, i: x.index_fill(0, i, 1)):
+    for function in (
+        lambda x, i: x.index_select(0, i),
+        lambda x, i: x.gather(0, i[:, None]),
+        lambda x, i: x.index_fill(0, i, 1),
+    ):
         with pytest.raises((RuntimeError, IndexError), match="out of bounds|out of range"):
             vmap(function)(x, places)
 

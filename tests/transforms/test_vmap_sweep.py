@@ -114,7 +114,9 @@ ROWS = {
     "baddbmm": (floats(2, 3, 3), floats(2, 3, 4), floats(2, 4, 3)),
     "bmm": (BLOCK, floats(2, 4, 5)),
 }
-ROWS |= {f"fft.{name}2": (X,) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")}  # a list is no matrix to torch
+ROWS |= {
+    f"fft.{name}2": (X,) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+}  # a list is no matrix to torch
 KEYWORDS = {
     "linalg.solve_triangular": lambda a, b: P.linalg.solve_triangular(a.tril(), b, upper=False),
     "lu_solve": lambda a, b: P.lu_solve(b, *P.linalg.lu_factor(a)),
@@ -130,7 +132,9 @@ nn.functional.dropout1d nn.functional.dropout2d nn.functional.dropout3d nn.funct
 nn.functional.rrelu_ nn.functional.feature_alpha_dropout nn.functional.fractional_max_pool2d
 nn.functional.fractional_max_pool2d_with_indices nn.functional.fractional_max_pool3d
 nn.functional.fractional_max_pool3d_with_indices""".split()
-SIZED_BY_VALUES = "argwhere bincount masked_select nonzero nonzero_static unique unique_consecutive repeat_interleave".split()
+SIZED_BY_VALUES = (
+    "argwhere bincount masked_select nonzero nonzero_static unique unique_consecutive repeat_interleave".split()
+)
 NO_TENSORS = """Generator allclose arange bartlett_window blackman_window broadcast_shapes compiled_with_cxx11_abi
 empty_permuted empty_strided equal eye frombuffer from_file full from_numpy get_device hamming_window hann_window init_num_threads
 is_complex is_conj is_distributed is_floating_point is_inference is_neg is_nonzero is_same_size is_signed is_tensor
@@ -201,9 +205,7 @@ def _compare(function, args):
         dims = tuple(0 if position in which else None for position in tensors)
         given = [flat[p].clone() if p in which else flat[p][0].clone() for p in tensors]
         found = _leaves(P.vmap(of_tensors, in_dims=dims)(*given))
-        loop = [
-            _leaves(of_tensors(*[flat[p][n if p in which else 0].clone() for p in tensors])) for n in range(COUNT)
-        ]
+        loop = [_leaves(of_tensors(*[flat[p][n if p in which else 0].clone() for p in tensors])) for n in range(COUNT)]
         for got, want in zip(found, zip(*loop, strict=True), strict=True):
             assert got.dtype == want[0].dtype
             expected = np.stack([part.resolve_conj().numpy() for part in want])

@@ -22,7 +22,9 @@ VIEWS = {
 
 def _source(library, kind):
     x = library.arange(60.0).reshape(3, 4, 5)
-    return {"reshaped": x, "plain": x.clone(), "part": x[:, 1:, 1:], "array": library.from_numpy(x.numpy()[1:, 1:])}[kind]
+    return {"reshaped": x, "plain": x.clone(), "part": x[:, 1:, 1:], "array": library.from_numpy(x.numpy()[1:, 1:])}[
+        kind
+    ]
 
 
 @pytest.mark.parametrize("kind", ["reshaped", "plain", "part", "array"])

@@ -350,7 +350,9 @@ def test_text_is_known_by_its_dtype():
     assert not np_str_obj_array_pattern.search(np.arange(3).dtype.str)
 
 
-@pytest.mark.parametrize("error", [ValueError("bad value"), KeyError("a key"), UnicodeDecodeError("utf8", b"", 0, 1, "why")])
+@pytest.mark.parametrize(
+    "error", [ValueError("bad value"), KeyError("a key"), UnicodeDecodeError("utf8", b"", 0, 1, "why")]
+)
 def test_exceptions_on_their_way_to_another_thread(error):
     """`torch._utils.ExceptionWrapper`, which libraries that load data in threads import."""
     torch = pytest.importorskip("torch")

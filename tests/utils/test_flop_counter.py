@@ -34,9 +34,9 @@ def convolutions(t: Any) -> None:
 PROGRAMS = {
     "layers": layers,
     "convolutions": convolutions,
-    "conv1d without a gradient for the input": lambda t: t.nn.functional.conv1d(
-        t.ones(2, 3, 9), made(t, 4, 3, 3)
-    ).sum().backward(),
+    "conv1d without a gradient for the input": lambda t: (
+        t.nn.functional.conv1d(t.ones(2, 3, 9), made(t, 4, 3, 3)).sum().backward()
+    ),
     "mm": lambda t: (made(t, 3, 4) @ made(t, 4, 5)).sum().backward(),
     "matmul of batches": lambda t: (made(t, 2, 3, 4, 5) @ made(t, 5, 6)).sum().backward(),
     "products of batches": lambda t: (made(t, 2, 3, 4, 5) @ made(t, 3, 5, 6)).sum().backward(),
@@ -78,7 +78,9 @@ def test_attention_counts_as_on_other_devices() -> None:
 
 
 def test_formulas_of_ones_own() -> None:
-    with FlopCounterMode(display=False, custom_mapping={aten.sin: lambda x_shape, out_shape: 10 * x_shape[0]}) as counter:
+    with FlopCounterMode(
+        display=False, custom_mapping={aten.sin: lambda x_shape, out_shape: 10 * x_shape[0]}
+    ) as counter:
         pullback.ones(3).sin()
     assert counter.get_flop_counts() == {"Global": {aten.sin: 30}}
     try:

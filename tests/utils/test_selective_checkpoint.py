@@ -54,7 +54,10 @@ def policy_for(*saved: Any) -> Any:
 CHOICES = {
     "a list": ([aten.mm.default], {"aten.mm.default": 0, "aten.sigmoid.default": 1}),
     "a policy": (policy_for(aten.mm.default), {"aten.mm.default": 0, "aten.sigmoid.default": 1}),
-    "a policy that answers yes or no": (lambda context, op, *args: op is aten.sigmoid.default, {"aten.sigmoid.default": 0}),
+    "a policy that answers yes or no": (
+        lambda context, op, *args: op is aten.sigmoid.default,
+        {"aten.sigmoid.default": 0},
+    ),
     "nothing": (policy_for(), {"aten.mm.default": 2, "aten.sigmoid.default": 1}),
     "everything": (lambda *_, **__: CheckpointPolicy.PREFER_SAVE, {"aten.mm.default": 0, "aten.relu.default": 0}),
 }

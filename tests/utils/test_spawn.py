@@ -21,7 +21,9 @@ def test_each_process_gets_its_number(tmp_path):
 
 
 def test_a_failure_names_the_process_and_shows_the_error():
-    with pytest.raises(multiprocessing.ProcessRaisedException, match="Process 1 terminated[^$]*the second one") as caught:
+    with pytest.raises(
+        multiprocessing.ProcessRaisedException, match="Process 1 terminated[^$]*the second one"
+    ) as caught:
         multiprocessing.start_processes(fail_second, nprocs=2, start_method="fork")
     assert caught.value.error_index == 1
 

@@ -119,10 +119,15 @@ def test_tasks_on_shared_features(named, several):
         if named:
             given = {"tasks_params": [head.parameters() for head in heads], "shared_params": trunk.parameters()}
         if several:
-            given["grad_tensors"] = [library.tensor(0.5, dtype=library.float64), library.tensor(2.0, dtype=library.float64)]
+            given["grad_tensors"] = [
+                library.tensor(0.5, dtype=library.float64),
+                library.tensor(2.0, dtype=library.float64),
+            ]
         call(losses, features, **given)
         assert trunk.weight.grad is None and getattr(heads[0].weight, "jac", None) is None
-        results.append([p.jac.numpy() for p in trunk.parameters()] + [p.grad.numpy() for h in heads for p in h.parameters()])
+        results.append(
+            [p.jac.numpy() for p in trunk.parameters()] + [p.grad.numpy() for h in heads for p in h.parameters()]
+        )
         with pytest.raises(RuntimeError):
             losses[0].backward()
     for ours, theirs in zip(*results, strict=True):

@@ -173,7 +173,9 @@ def test_inner_products_of_two_batches(name):
         np.testing.assert_allclose(ours.weights(P.tensor(products)).numpy(), expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["UPGrad", "DualProj", "MGDA", "PCGrad", "CAGrad", "IMTLG", "AlignedMTL", "Mean", "GradVac"])
+@pytest.mark.parametrize(
+    "name", ["UPGrad", "DualProj", "MGDA", "PCGrad", "CAGrad", "IMTLG", "AlignedMTL", "Mean", "GradVac"]
+)
 def test_weights_of_a_gramian_are_torchjds(name):
     torch, theirs = _torch(), pytest.importorskip("torchjd.aggregation")
     arguments = (0.5,) if name == "CAGrad" else ()

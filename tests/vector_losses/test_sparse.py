@@ -75,7 +75,8 @@ JACOBIANS = {
     "written": (lambda x: _written(x), 1),
     "arrow": (lambda x: P.cat([(x**2).sum()[None], x[1:] ** 2 * x[0]]), 3),
     "two dense rows, one dense column": (
-        lambda x: P.cat([P.stack([x.sum() ** 2, x.prod()]), (x[1:] - x[:-1]).sin() * x[0]]), 6,
+        lambda x: P.cat([P.stack([x.sum() ** 2, x.prod()]), (x[1:] - x[:-1]).sin() * x[0]]),
+        6,
     ),
     "laplacian of a square": (lambda x: laplacian(x, len(x) // 4) + x**3, 8),
     "blocks and borders": (lambda x: P.cat([(x.reshape(-1, 4) ** 2).cumsum(1).flatten(), x.cos().sum()[None]]), 5),
@@ -129,9 +130,7 @@ def test_sparse_hessian_is_the_dense_one(name):
     for count in (8, 30):
         x = _point(count)
         found = P.sparse_hessian(function, x)
-        np.testing.assert_allclose(
-            found.to_dense().numpy(), hessian(function)(x).numpy(), rtol=1e-9, atol=1e-10
-        )
+        np.testing.assert_allclose(found.to_dense().numpy(), hessian(function)(x).numpy(), rtol=1e-9, atol=1e-10)
         if most is not None:
             assert found.sweeps <= most, found
 
@@ -163,7 +162,9 @@ def test_random_patterns_are_recovered():
         np.testing.assert_allclose(P.sparse_jacobian(lambda x, m=matrix: m @ x, x).to_dense().numpy(), matrix.numpy())
         bordered = matrix * 1.0
         bordered[3], bordered[:, 5] = 1.5, 2.5
-        np.testing.assert_allclose(P.sparse_jacobian(lambda x, m=bordered: m @ x, x).to_dense().numpy(), bordered.numpy())
+        np.testing.assert_allclose(
+            P.sparse_jacobian(lambda x, m=bordered: m @ x, x).to_dense().numpy(), bordered.numpy()
+        )
         found = P.sparse_hessian(lambda x, m=symmetric: 0.5 * (x * (m @ x)).sum(), x)
         np.testing.assert_allclose(found.to_dense().numpy(), symmetric.numpy(), atol=1e-12)
 

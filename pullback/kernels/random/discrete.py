@@ -176,9 +176,7 @@ def feature_noise_shape(shape: Sequence[int]) -> tuple[int, ...]:
     return (*tuple(shape)[:2], *(1,) * (len(shape) - 2))
 
 
-def alpha_dropout_noise(
-    generator: Generator, shape: Shape, dtype: np.dtype, p: float
-) -> tuple[np.ndarray, np.ndarray]:
+def alpha_dropout_noise(generator: Generator, shape: Shape, dtype: np.dtype, p: float) -> tuple[np.ndarray, np.ndarray]:
     """(scale, shift): alpha dropout of x is x * scale + shift, which keeps the mean and variance of SELU units."""
     kept = bernoulli(generator, shape, dtype, 1.0 - p)
     a = 1.0 / math.sqrt((_NEGATIVE_SELU_LIMIT * _NEGATIVE_SELU_LIMIT * p + 1.0) * (1.0 - p))
@@ -206,9 +204,7 @@ def rrelu_noise(generator: Generator, x: np.ndarray, lower: float, upper: float)
 # ---------------------------------------------------------------------- choices
 
 
-def multinomial(
-    generator: Generator, probabilities: np.ndarray, samples: int, replacement: bool = False
-) -> np.ndarray:
+def multinomial(generator: Generator, probabilities: np.ndarray, samples: int, replacement: bool = False) -> np.ndarray:
     """Indices drawn by weight from the last axis of a one- or two-dimensional array, int64."""
     rows = probabilities.reshape(-1, probabilities.shape[-1])
     totals = np.add.reduce(rows, axis=-1, dtype=np.float64)

@@ -239,9 +239,7 @@ class _Tries:
         self._their_normals: list[float] = normals[undecided].tolist()
         self._their_tests: list[float] = tests[undecided].tolist()
 
-    def follow(
-        self, first: int, ds: list[float], cs: list[float], begin: int, end: int
-    ) -> tuple[int, list[int]]:
+    def follow(self, first: int, ds: list[float], cs: list[float], begin: int, end: int) -> tuple[int, list[int]]:
         """The try behind the last of those that serve the elements, and the ones among them that are rejected."""
         last = min(first + end - begin, self.normals.size)
         rejected: list[int] = []

@@ -67,7 +67,9 @@ _SECOND = _on_grid(_column(-1.388731625493765e-3, 8.3321608736e-3), -10, -7)
 _THIRD = _on_grid(_column(4.166664568298827e-2, -1.6666654611e-1), -5, -3)
 _LAST = _column(-0.5, 1.0)
 # pi/2 in torch's three parts, but 2**-24 has gone from the last to the second: so each multiple is exact in float32.
-_HALF_PI = _float32(1.5703125, 4.837512969970703125e-4 + 2.0**-24, 2 * float(np.float32(3.77489497744594108e-8)) - 2.0**-24)
+_HALF_PI = _float32(
+    1.5703125, 4.837512969970703125e-4 + 2.0**-24, 2 * float(np.float32(3.77489497744594108e-8)) - 2.0**-24
+)
 (_ANGLE_PER_UNIT,) = _float32(2.0 * np.pi * 2.0**-24)
 _ZERO, _HALF, _ONE, _MINUS_TWO = _float32(0, 0.5, 1, -2)
 _SQRT_HALF, _SQRT_HALF_TO_ONE, _MANTISSA, _LOW_24_BITS, _TWO_TO_24 = _int32(

@@ -74,9 +74,7 @@ def _units(bits: np.ndarray) -> np.ndarray:
     return np.multiply(values, _UNIT, out=values)
 
 
-def uniform(
-    generator: Generator, shape: Shape, dtype: np.dtype, low: float = 0.0, high: float = 1.0
-) -> np.ndarray:
+def uniform(generator: Generator, shape: Shape, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
     """Uniform numbers in [low, high); a value that rounds up to ``high`` becomes ``low``."""
     return sampled(generator, shape, dtype, _uniform_from(dtype, low, high), dtype == _FLOAT64)
 
@@ -244,9 +242,7 @@ def _pairs_from(dtype: np.dtype, mean: float, std: float) -> Transform:
     return lambda bits: _evaluate(formula, uniform_doubles(bits).reshape(-1, 2), dtype, abs(mean))
 
 
-def log_normal(
-    generator: Generator, shape: Shape, dtype: np.dtype, mean: float = 1.0, std: float = 2.0
-) -> np.ndarray:
+def log_normal(generator: Generator, shape: Shape, dtype: np.dtype, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
     """exp of normals, always from the pairwise float64 stream."""
     with generator.lock:
         exponents = _in_pairs(generator, size_of(shape), _FLOAT64, mean, std)
@@ -314,9 +310,7 @@ def _exponential_from(dtype: np.dtype, rate: float) -> Transform:
     return lambda bits: _evaluate(lambda u, function: scale * function("log1p", -u), uniform_doubles(bits), dtype)
 
 
-def cauchy(
-    generator: Generator, shape: Shape, dtype: np.dtype, median: float = 0.0, sigma: float = 1.0
-) -> np.ndarray:
+def cauchy(generator: Generator, shape: Shape, dtype: np.dtype, median: float = 0.0, sigma: float = 1.0) -> np.ndarray:
     """Cauchy numbers."""
     return sampled(generator, shape, dtype, _cauchy_from(dtype, median, sigma), True)
 

@@ -23,16 +23,22 @@ class SDPBackend(IntEnum):
     OVERRIDEABLE = 4
 
 
-_chosen: list[SDPBackend] = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH,
-                             SDPBackend.CUDNN_ATTENTION]
+_chosen: list[SDPBackend] = [
+    SDPBackend.FLASH_ATTENTION,
+    SDPBackend.EFFICIENT_ATTENTION,
+    SDPBackend.MATH,
+    SDPBackend.CUDNN_ATTENTION,
+]
 
 
 @contextmanager
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[None]:
     """Ask for certain kernels within the context."""
     if not isinstance(backends, (list, SDPBackend)):
-        raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
-                             f"{type(backends).__name__}")
+        raise AssertionError(
+            "Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
+            f"{type(backends).__name__}"
+        )
     before = list(_chosen)
     _chosen[:] = [backends] if isinstance(backends, SDPBackend) else list(dict.fromkeys(backends))
     try:

@@ -53,14 +53,29 @@ class CausalBias(pullback.Tensor):
         return super().__torch_function__(func, types, args, kwargs)  # type: ignore[misc]
 
 
-def _attend(query: Any, key: Any, value: Any, attn_mask: CausalBias, dropout_p: float = 0.0, is_causal: bool = False,
-            scale: float | None = None, enable_gqa: bool = False) -> pullback.Tensor:
+def _attend(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: CausalBias,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> pullback.Tensor:
     if is_causal:
         raise ValueError("CausalBias should not be used with causal=True")
     named = attn_mask.variant is CausalVariant.UPPER_LEFT or attn_mask.seq_len_q == attn_mask.seq_len_kv
     return pullback.nn.functional.scaled_dot_product_attention(
-        query, key, value, None if named else attn_mask._materialize(), dropout_p, is_causal=named, scale=scale,
-        enable_gqa=enable_gqa)
+        query,
+        key,
+        value,
+        None if named else attn_mask._materialize(),
+        dropout_p,
+        is_causal=named,
+        scale=scale,
+        enable_gqa=enable_gqa,
+    )
 
 
 def causal_upper_left(*size: int) -> CausalBias:

@@ -27,7 +27,10 @@ def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) ->
 
 def _positions(*sizes: int) -> list[Tensor]:
     """Index tensors for batch, head, query and key that broadcast to all of them."""
-    return [pullback.arange(size).reshape([-1 if place == axis else 1 for place in range(4)]) for axis, size in enumerate(sizes)]
+    return [
+        pullback.arange(size).reshape([-1 if place == axis else 1 for place in range(4)])
+        for axis, size in enumerate(sizes)
+    ]
 
 
 def create_mask(mod_fn: Mask, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = "cpu") -> Tensor:
@@ -43,7 +46,9 @@ class BlockMask:
         self.mask_mod: Mask = mask_mod
         self.shape: tuple[int, ...] = shape
         self.seq_lengths: tuple[int, int] = (shape[-2], shape[-1])
-        self.BLOCK_SIZE: tuple[int, int] = (block_size, block_size) if isinstance(block_size, int) else tuple(block_size)
+        self.BLOCK_SIZE: tuple[int, int] = (
+            (block_size, block_size) if isinstance(block_size, int) else tuple(block_size)
+        )
 
     def to_dense(self) -> Tensor:
         """Where keys are seen."""

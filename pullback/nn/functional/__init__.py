@@ -140,11 +140,14 @@ from .vision import (
     upsample_nearest,
 )
 
-run_in_float32(globals(), """adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy
+run_in_float32(
+    globals(),
+    """adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy
     binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy ctc_loss fractional_max_pool2d
     fractional_max_pool3d grid_sample hinge_embedding_loss huber_loss kl_div l1_loss margin_ranking_loss max_pool3d
     max_unpool2d max_unpool3d mse_loss multi_margin_loss multilabel_margin_loss nll_loss poisson_nll_loss
-    smooth_l1_loss soft_margin_loss triplet_margin_loss""".split())
+    smooth_l1_loss soft_margin_loss triplet_margin_loss""".split(),
+)
 bilinear = in_float32(bilinear, cast=False)
 
 __all__ = [

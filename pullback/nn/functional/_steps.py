@@ -47,7 +47,9 @@ def _in_projection(
 
 def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
     """The dim that softmax takes if it is told none."""
-    warn_user(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
+    warn_user(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
+    )
     return 0 if ndim in (0, 1, 3) else 1
 
 

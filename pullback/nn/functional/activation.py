@@ -104,7 +104,11 @@ _USUAL: dict[str, Any] = {"beta": 1.0, "threshold": 20.0}  # nobody writes to pa
 
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + exp(beta * x)) / beta; x itself where beta * x exceeds the threshold."""
-    x = input if type(input) is Tensor and input._array.dtype.kind == "f" else float_tensor(input, "softplus", "softplus_cpu")
+    x = (
+        input
+        if type(input) is Tensor and input._array.dtype.kind == "f"
+        else float_tensor(input, "softplus", "softplus_cpu")
+    )
     usual = beta == 1 and threshold == 20
     return apply_unary(ops.softplus, x, _USUAL if usual else {"beta": float(beta), "threshold": float(threshold)})
 
@@ -293,9 +297,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return reductions.softmax(-input, dim, dtype=dtype)
 
 
-def gumbel_softmax(
-    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
-) -> Tensor:
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample from the Gumbel-softmax distribution; `hard` makes it one-hot with the soft sample's gradient."""
     if eps != 1e-10:
         warn_user("`eps` parameter is deprecated and has no effect.")

@@ -213,9 +213,7 @@ def _score_mask(mask: Tensor | None, length: int, source: int, batch: int, heads
         return None
     wanted = (length, source) if mask.ndim == 2 else (batch * heads, length, source)
     if tuple(mask.shape) != wanted:
-        raise RuntimeError(
-            f"The shape of the {mask.ndim}D attn_mask is {mask.size()}, but should be {wanted}."
-        )
+        raise RuntimeError(f"The shape of the {mask.ndim}D attn_mask is {mask.size()}, but should be {wanted}.")
     return mask.unsqueeze(0) if mask.ndim == 2 else mask
 
 

@@ -193,7 +193,7 @@ def multi_margin_loss(
         raise ValueError(f"weight must be one-dimensional, got {weight.ndim} dimensions")
     if input.ndim > 2 or input.ndim == 2 and input.shape[1] == 0 or input.ndim < 2 and input.numel() == 0:
         raise RuntimeError(
-            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: " f"{list(input.shape)}"
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
         )
     rows = input if input.ndim == 2 else input.reshape((1, -1))
     samples, classes = rows.shape
@@ -276,13 +276,9 @@ def ctc_loss(
         if values.size != samples:
             raise RuntimeError(f"{label} must be of size batch_size")
     if np.any(inputs > steps) or np.any(inputs < 0):
-        raise RuntimeError(
-            f"Expected input_lengths to have value at most {steps}, but got value {int(inputs.max())}"
-        )
+        raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {int(inputs.max())}")
     rows = _target_rows(targets._array, lengths, samples)
-    losses = apply(
-        ctc, (scores,), {"targets": rows, "inputs": inputs, "lengths": lengths, "blank": blank}
-    )[0]
+    losses = apply(ctc, (scores,), {"targets": rows, "inputs": inputs, "lengths": lengths, "blank": blank})[0]
     if zero_infinity:
         from ...ops.pointwise import where
 

@@ -175,9 +175,7 @@ def _convolve_transposed(
     stride, padding, extra, dilation = (_numbers(value, axes, name, function) for name, value in names)
     _check_transposed(x, weight, stride, padding, extra, dilation, groups)
     _check_operands(x, weight, bias, weight.shape[1] * groups, function, True)
-    spatial = transposed_shape(
-        x._array.shape[2:], weight._array.shape[2:], stride, padding, extra, dilation
-    )
+    spatial = transposed_shape(x._array.shape[2:], weight._array.shape[2:], stride, padding, extra, dilation)
     if any(size < 1 for size in spatial):
         raise RuntimeError(
             f"Given input size per channel: ({' x '.join(map(str, x.shape[2:]))}). Calculated output size per channel: "
@@ -251,9 +249,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
 # --- windows as columns ---
 
 
-def unfold(
-    input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
-) -> Tensor:
+def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Tensor:
     """Sliding windows of (N, C, H, W) as columns (N, C * taps, positions)."""
     if input.ndim not in (3, 4):
         if input.ndim < 3:

@@ -76,9 +76,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input1 @ weight[k] @ input2 for each output k, plus bias."""
     if input1.ndim != input2.ndim:
-        raise RuntimeError(
-            f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}"
-        )
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     for i, (a, b) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
         if a != b:
             raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {i}: got {a} and {b}")

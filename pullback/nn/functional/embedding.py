@@ -177,7 +177,9 @@ def embedding_bag(
     indices = input._array.reshape(-1)
     wrong = np.flatnonzero((indices < 0) | (indices >= rows))
     if wrong.size:
-        _refuse_index(int(wrong[0]), int(indices[wrong[0]]), rows, mode != "max" and padding_idx is None and weight.itemsize < 8)
+        _refuse_index(
+            int(wrong[0]), int(indices[wrong[0]]), rows, mode != "max" and padding_idx is None and weight.itemsize < 8
+        )
     bags = np.searchsorted(starts, np.arange(indices.size), side="right") - 1
     if max_norm is not None:
         shorten_rows(weight, indices, max_norm, norm_type)

@@ -83,9 +83,7 @@ def grid_sample(
     _check_grid(input, grid, mode)
     sizes = tuple(input.shape[2:])
     # The grid has x first, the input's axes end with it.
-    places = [
-        _unnormalized(grid[..., len(sizes) - 1 - axis], size, align_corners) for axis, size in enumerate(sizes)
-    ]
+    places = [_unnormalized(grid[..., len(sizes) - 1 - axis], size, align_corners) for axis, size in enumerate(sizes)]
     if mode == "bicubic":
         return _cubic(input, places, padding_mode, align_corners)
     places = [_inside(p, size, padding_mode, align_corners) for p, size in zip(places, sizes, strict=True)]

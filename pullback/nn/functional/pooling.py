@@ -40,9 +40,7 @@ def _strides(value: Any, kernel: tuple, axes: int, function: str) -> tuple[int, 
     if value is None or isinstance(value, (tuple, list)) and not value:
         return kernel
     if isinstance(value, (tuple, list)) and len(value) not in (1, axes):
-        raise RuntimeError(
-            f"{function}: stride must either be omitted, a single int, or a tuple of {_COUNTS[axes]}"
-        )
+        raise RuntimeError(f"{function}: stride must either be omitted, a single int, or a tuple of {_COUNTS[axes]}")
     return _sizes(value, axes, "stride", function)
 
 
@@ -393,8 +391,13 @@ adaptive_max_pool3d_with_indices: Callable[..., Any] = _with_indices(adaptive_ma
 
 
 def _fractional(
-    axes: int, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, indices: bool,
-    samples: Tensor | None
+    axes: int,
+    input: Tensor,
+    kernel_size: Any,
+    output_size: Any,
+    output_ratio: Any,
+    indices: bool,
+    samples: Tensor | None,
 ) -> Any:
     function = f"fractional_max_pool{axes}d"
     for name, given in (("kernel_size", kernel_size), ("output_size", output_size)):

@@ -232,4 +232,3 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 
 native_channel_shuffle = channel_shuffle
-

@@ -34,7 +34,9 @@ class BackwardHookFunction(pullback.autograd.Function):
 class BackwardProbe:
     """One call of one module: remembers where its tensors stand and runs the user's hooks on their gradients."""
 
-    def __init__(self, module: Any, hooks: Sequence[Callable[..., Any]], pre_hooks: Sequence[Callable[..., Any]]) -> None:
+    def __init__(
+        self, module: Any, hooks: Sequence[Callable[..., Any]], pre_hooks: Sequence[Callable[..., Any]]
+    ) -> None:
         self.module: Any = module
         self.hooks: Sequence[Callable[..., Any]] = hooks
         self.pre_hooks: Sequence[Callable[..., Any]] = pre_hooks
@@ -64,8 +66,10 @@ class BackwardProbe:
             if replaced is None:
                 continue
             if len(replaced) != self.output_count:
-                raise RuntimeError("Backward pre hook returned an invalid number of grad_output, "
-                                   f"got {len(replaced)}, but expected {self.output_count}")
+                raise RuntimeError(
+                    "Backward pre hook returned an invalid number of grad_output, "
+                    f"got {len(replaced)}, but expected {self.output_count}"
+                )
             grad_outputs = replaced
         if self.input_positions is None:
             self._run_hooks_without_inputs(grad_outputs)
@@ -76,28 +80,36 @@ class BackwardProbe:
     def _run_hooks_without_inputs(self, grad_outputs: tuple) -> None:
         # No input needs a gradient, so the inner tap will never run: this is the only chance to call the hooks.
         if self.hooks:
-            warn_user("Full backward hook is firing when gradients are computed with respect to module outputs "
-                      "since no inputs require gradients.")
+            warn_user(
+                "Full backward hook is firing when gradients are computed with respect to module outputs "
+                "since no inputs require gradients."
+            )
         for hook in self.hooks:
             result = hook(self.module, (None,) * self.input_count, grad_outputs)
             if result is not None and not (isinstance(result, tuple) and all(one is None for one in result)):
-                raise RuntimeError("Backward hook for Modules where no input requires gradient should always return "
-                                   "None or None for all gradients.")
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always return "
+                    "None or None for all gradients."
+                )
 
     def _on_input_gradients(self, gradients: tuple) -> tuple:
         if self.grad_outputs is None:  # the gradient reached the inputs on a way that avoids the outputs
             return gradients
         # Hooks see zeros, not None, for inputs that the outputs do not depend on.
-        gradients = tuple(pullback.zeros(shape, dtype=dtype, device=device) if gradient is None else gradient
-                          for gradient, (shape, dtype, device) in zip(gradients, self.inputs_like))
+        gradients = tuple(
+            pullback.zeros(shape, dtype=dtype, device=device) if gradient is None else gradient
+            for gradient, (shape, dtype, device) in zip(gradients, self.inputs_like)
+        )
         grad_inputs = _spread(self.input_positions, gradients, self.input_count)
         for hook in self.hooks:
             replaced = hook(self.module, grad_inputs, self.grad_outputs)
             if replaced is None:
                 continue
             if len(replaced) != self.input_count:
-                raise RuntimeError("Backward hook returned an invalid number of grad_input, "
-                                   f"got {len(replaced)}, but expected {self.input_count}")
+                raise RuntimeError(
+                    "Backward hook returned an invalid number of grad_input, "
+                    f"got {len(replaced)}, but expected {self.input_count}"
+                )
             grad_inputs = replaced
         self.grad_outputs = None
         return tuple(grad_inputs[position] for position in self.input_positions or ())
@@ -123,7 +135,9 @@ def _spread(positions: list[int] | None, gradients: Sequence, count: int) -> tup
     return tuple(spread)
 
 
-def register_legacy_hooks(module: Any, hooks: Sequence[Callable[..., Any]], inputs: tuple[Any, ...], result: Any) -> None:
+def register_legacy_hooks(
+    module: Any, hooks: Sequence[Callable[..., Any]], inputs: tuple[Any, ...], result: Any
+) -> None:
     """Put non-full hooks on the node that made the first tensor of `result`, with torch's warnings."""
     first = result
     while not isinstance(first, pullback.Tensor):
@@ -146,8 +160,7 @@ def _warn_about_legacy_hook(inputs: tuple, result: Any, node: Any) -> None:
         what = "non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors"
         lacks = "of the grad_output"
     elif not all(isinstance(one, pullback.Tensor) for one in inputs):
-        what = ("non-full backward hooks on a Module that does not take as input a single Tensor or a tuple of "
-                "Tensors")
+        what = "non-full backward hooks on a Module that does not take as input a single Tensor or a tuple of Tensors"
         lacks = "of the grad_input"
     elif len(results) > 1:
         what = "a non-full backward hook when outputs are generated by different autograd Nodes"
@@ -156,5 +169,8 @@ def _warn_about_legacy_hook(inputs: tuple, result: Any, node: Any) -> None:
         what = "a non-full backward hook when the forward contains multiple autograd Nodes"
     else:
         return
-    warn_user(f"Using {what} is deprecated and will be removed in future versions. This hook will be missing some "
-              f"{lacks}. Please use register_full_backward_hook to get the documented behavior.", FutureWarning)
+    warn_user(
+        f"Using {what} is deprecated and will be removed in future versions. This hook will be missing some "
+        f"{lacks}. Please use register_full_backward_hook to get the documented behavior.",
+        FutureWarning,
+    )

@@ -38,10 +38,11 @@ class _CrossMap(pullback.autograd.Function):
     @staticmethod
     def forward(ctx: Any, input: Tensor, size: int, alpha: float, beta: float, k: float) -> Tensor:
         reach = (size + 1) // 2
-        window = _windows(input, lambda centre, other: other < centre + reach
-                          and (other == 0 or other > centre - reach))
+        window = _windows(
+            input, lambda centre, other: other < centre + reach and (other == 0 or other > centre - reach)
+        )
         scale = _over_channels(window, input * input) * (alpha / size) + k
-        output = input * scale ** -beta
+        output = input * scale**-beta
         ctx.save_for_backward(input, output, scale)
         ctx.arguments = size, alpha, beta
         return output
@@ -53,4 +54,4 @@ class _CrossMap(pullback.autograd.Function):
         first = int(size - (size - 1) / 2)
         window = _windows(input, lambda centre, other: centre - first <= other < centre - first + size)
         through_scale = _over_channels(window, gradient * output / scale)
-        return gradient * scale ** -beta - input * through_scale * (2 * alpha * beta / size), None, None, None, None
+        return gradient * scale**-beta - input * through_scale * (2 * alpha * beta / size), None, None, None, None

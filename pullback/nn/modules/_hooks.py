@@ -21,8 +21,13 @@ def home() -> Any:
     return module
 
 
-def add_hook(registry: HookDict, hook: Callable[..., Any], *extras: HookDict, prepend: bool = False,
-             flags: tuple[HookDict, ...] = ()) -> RemovableHandle:
+def add_hook(
+    registry: HookDict,
+    hook: Callable[..., Any],
+    *extras: HookDict,
+    prepend: bool = False,
+    flags: tuple[HookDict, ...] = (),
+) -> RemovableHandle:
     """Enter `hook`, and mark it in each of `flags`; the handle removes it from all of `extras` and `flags`."""
     handle = RemovableHandle(registry, extra_dict=[*extras, *flags])
     registry[handle.id] = hook
@@ -38,8 +43,9 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     return add_hook(home()._global_forward_pre_hooks, hook)
 
 
-def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False,
-                                 always_call: bool = False) -> RemovableHandle:
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
     """Call `hook(module, args, output)` after every module's forward, before the module's own hooks."""
     flags = [home()._global_forward_hooks_with_kwargs] if with_kwargs else []
     flags += [home()._global_forward_hooks_always_called] if always_call else []
@@ -54,8 +60,10 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, grad_input, grad_output)` whenever a module's input gradients are known."""
     if home()._global_is_full_backward_hook is False:
-        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
-                           "Please use only one of them.")
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
+            "Please use only one of them."
+        )
     home()._global_is_full_backward_hook = True
     return add_hook(home()._global_backward_hooks, hook)
 
@@ -63,8 +71,10 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Legacy form that sees the gradients of the last operation only; prefer the full hook."""
     if home()._global_is_full_backward_hook is True:
-        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
-                           "Please use only one of them.")
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
+            "Please use only one of them."
+        )
     home()._global_is_full_backward_hook = False
     return add_hook(home()._global_backward_hooks, hook)
 

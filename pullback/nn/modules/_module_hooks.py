@@ -35,14 +35,16 @@ class HookMixin:
     _load_state_dict_post_hooks: HookDict
     _is_full_backward_hook: bool | None
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
-                                  with_kwargs: bool = False) -> RemovableHandle:
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
         """Call `hook(module, args)` (or `hook(module, args, kwargs)`) before forward; a result replaces the inputs."""
         flags = (self._forward_pre_hooks_with_kwargs,) if with_kwargs else ()
         return add_hook(self._forward_pre_hooks, hook, prepend=prepend, flags=flags)
 
-    def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False,
-                              always_call: bool = False) -> RemovableHandle:
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
         """Call `hook(module, args[, kwargs], output)` after forward; a result replaces the output.
 
         With `always_call` the hook also runs when forward (or another hook) raised.
@@ -58,16 +60,20 @@ class HookMixin:
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` when both are known; a result replaces `grad_input`."""
         if self._is_full_backward_hook is False:
-            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. "
-                               "Please use only one of them.")
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. "
+                "Please use only one of them."
+            )
         self._is_full_backward_hook = True
         return add_hook(self._backward_hooks, hook, prepend=prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Legacy: sees the gradients of the module's last operation only. Prefer `register_full_backward_hook`."""
         if self._is_full_backward_hook is True:
-            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. "
-                               "Please use only one of them.")
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. "
+                "Please use only one of them."
+            )
         self._is_full_backward_hook = False
         return add_hook(self._backward_hooks, hook)
 
@@ -77,8 +83,10 @@ class HookMixin:
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         if any(self._state_dict_hooks[identity] is hook for identity in self._state_dict_hooks_public):
-            raise RuntimeError("Cannot register the same function as the state dict post hook that was previously "
-                               "registered via register_state_dict_post_hook")
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was previously "
+                "registered via register_state_dict_post_hook"
+            )
         return add_hook(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -89,8 +97,9 @@ class HookMixin:
         """Call `hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)` before loading."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
-    def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any],
-                                           with_module: bool = False) -> RemovableHandle:
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
         return add_hook(self._load_state_dict_pre_hooks, _LoadHook(hook, self if with_module else None))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -113,7 +122,7 @@ HOOK_REGISTRIES: tuple[Any, ...] = (
     "_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs",
     "_forward_hooks_always_called", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_state_dict_hooks",
     "_state_dict_hooks_public", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
-)
+)  # fmt: skip
 
 
 class _LoadHook:
@@ -156,6 +165,7 @@ class _HookedCall:
         probe = None
         if full or pre_hooks:
             from ._backward_hooks import BackwardProbe
+
             probe = BackwardProbe(module, full, pre_hooks)
             self.args = probe.tap_inputs(self.args)
         self.result = module.forward(*self.args, **self.kwargs)
@@ -164,11 +174,14 @@ class _HookedCall:
             self._run_forward_hook(identity, hook)
         if probe is not None:
             if not isinstance(self.result, (pullback.Tensor, tuple)):
-                warn_user("For backward hooks to be called, module output should be a Tensor or a tuple of "
-                          f"Tensors but received {type(self.result)}")
+                warn_user(
+                    "For backward hooks to be called, module output should be a Tensor or a tuple of "
+                    f"Tensors but received {type(self.result)}"
+                )
             self.result = probe.tap_outputs(self.result)
         if legacy:
             from ._backward_hooks import register_legacy_hooks
+
             register_legacy_hooks(module, legacy, self.args, self.result)
         return self.result
 
@@ -183,8 +196,10 @@ class _HookedCall:
                 self._run_forward_hook(identity, hook)
             except Exception as error:
                 kind = "global module" if identity in self.home._global_forward_hooks else "module"
-                warn_user(f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced "
-                          f"as another error was raised in forward: {error}")
+                warn_user(
+                    f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced "
+                    f"as another error was raised in forward: {error}"
+                )
 
     def _run_pre_hooks(self) -> None:
         module = self.module
@@ -194,8 +209,9 @@ class _HookedCall:
                 if changed is None:
                     continue
                 if not (isinstance(changed, tuple) and len(changed) == 2):
-                    raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
-                                       f"but got {changed}.")
+                    raise RuntimeError(
+                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                    )
                 self.args, self.kwargs = changed
             else:
                 changed = hook(module, self.args)
@@ -218,7 +234,9 @@ class _HookedCall:
         full: list = []
         legacy: list = []
         module = self.module
-        for hooks, is_full in ((self.home._global_backward_hooks, self.home._global_is_full_backward_hook),
-                               (module._backward_hooks, module._is_full_backward_hook)):
+        for hooks, is_full in (
+            (self.home._global_backward_hooks, self.home._global_is_full_backward_hook),
+            (module._backward_hooks, module._is_full_backward_hook),
+        ):
             (full if is_full else legacy).extend(hooks.values())
         return full, legacy

@@ -83,16 +83,21 @@ class StateDictMixin:
 
     def get_extra_state(self) -> Any:
         """Override together with `set_extra_state` to store something besides tensors in the state dict."""
-        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called. "
-                           "Define get_extra_state() and set_extra_state() in your module to store extra state.")
+        raise RuntimeError(
+            "Reached a code path in Module.get_extra_state() that should never be called. "
+            "Define get_extra_state() and set_extra_state() in your module to store extra state."
+        )
 
     def set_extra_state(self, state: Any) -> None:
         """Override together with `get_extra_state`; receives what that returned."""
-        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called. "
-                           "Define get_extra_state() and set_extra_state() in your module to store extra state.")
+        raise RuntimeError(
+            "Reached a code path in Module.set_extra_state() that should never be called. "
+            "Define get_extra_state() and set_extra_state() in your module to store extra state."
+        )
 
-    def state_dict(self, *args: Any, destination: dict[Any, Any] | None = None, prefix: str = "",
-                   keep_vars: bool = False) -> dict[str, Any]:
+    def state_dict(
+        self, *args: Any, destination: dict[Any, Any] | None = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
         """All parameters and persistent buffers by dotted name, detached unless `keep_vars`."""
         if args:
             warn_user("Positional args are being deprecated, use kwargs instead.", FutureWarning)
@@ -135,8 +140,9 @@ class StateDictMixin:
                 state[name] = tensor
         return state
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True,
-                        assign: bool = False) -> _IncompatibleKeys:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
         """Copy tensors into parameters and buffers of the same names; with `assign`, put the tensors themselves in.
 
         When anything is wrong a RuntimeError lists all of it and the module is left as it was.
@@ -155,15 +161,24 @@ class StateDictMixin:
             if strict:
                 errors[:0] = _key_errors(keys)
             if errors:
-                raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"
-                                   + "\n\t".join(errors))
+                raise RuntimeError(
+                    f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors)
+                )
         except BaseException:
             undo.roll_back()
             raise
         return keys
 
-    def _load_from_state_dict(self, state_dict: dict, prefix: str, local_metadata: dict, strict: bool,
-                              missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:
+    def _load_from_state_dict(
+        self,
+        state_dict: dict,
+        prefix: str,
+        local_metadata: dict,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
         """Load this module's own tensors, not its children's; the place for subclasses to handle old formats."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
@@ -190,15 +205,17 @@ class StateDictMixin:
         if strict:
             for key in state_dict:
                 if key.startswith(prefix) and key != extra_key:
-                    name, dot, _ = key[len(prefix):].partition(".")
+                    name, dot, _ = key[len(prefix) :].partition(".")
                     if name not in (self._modules if dot else local_state):
                         unexpected_keys.append(key)
 
     def _load_one(self, name: str, key: str, tensor: Any, value: Any, assign: bool, undo: Undo) -> str | None:
         """Load one tensor; returns what is wrong with it, if anything."""
         if not isinstance(value, pullback.Tensor):
-            return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
-                    f"checkpoint but received {type(value)}")
+            return (
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+                f"checkpoint but received {type(value)}"
+            )
         lazy = is_lazy(tensor)
         if lazy and is_lazy(value):
             return None  # there is nothing to copy yet
@@ -206,24 +223,30 @@ class StateDictMixin:
             if len(tensor.shape) == 0 and tuple(value.shape) == (1,):  # scalars were saved with one dimension once
                 value = value[0]
             if value.shape != tensor.shape:
-                return (f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
-                        f"the shape in current model is {tensor.shape}.")
+                return (
+                    f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
+                    f"the shape in current model is {tensor.shape}."
+                )
         try:
             with pullback.no_grad():
                 if assign:
                     self._assign_loaded(name, tensor, value, undo)
                 else:
                     if not lazy and tensor.is_meta and not value.is_meta:
-                        warn_user(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in "
-                                  "the current model, which is a no-op. (Did you mean to pass `assign=True` to assign items "
-                                  "in the state dictionary to their corresponding key in the module instead of copying "
-                                  "them in place?)")
+                        warn_user(
+                            f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in "
+                            "the current model, which is a no-op. (Did you mean to pass `assign=True` to assign items "
+                            "in the state dictionary to their corresponding key in the module instead of copying "
+                            "them in place?)"
+                        )
                     if not lazy:
                         undo.will_overwrite(tensor)
                     tensor.copy_(value)
         except Exception as error:
-            return (f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.size()} '
-                    f"and whose dimensions in the checkpoint are {value.size()}, an exception occurred : {error.args}.")
+            return (
+                f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.size()} '
+                f"and whose dimensions in the checkpoint are {value.size()}, an exception occurred : {error.args}."
+            )
         return None
 
     def _assign_loaded(self, name: str, tensor: Any, value: Any, undo: Undo) -> None:
@@ -248,14 +271,23 @@ def _key_errors(keys: _IncompatibleKeys) -> list[str]:
     return errors
 
 
-def _load_tree(module: Any, state_dict: dict, prefix: str, metadata: Mapping, assign: bool, keys: _IncompatibleKeys,
-               errors: list[str], undo: Undo) -> None:
+def _load_tree(
+    module: Any,
+    state_dict: dict,
+    prefix: str,
+    metadata: Mapping,
+    assign: bool,
+    keys: _IncompatibleKeys,
+    errors: list[str],
+    undo: Undo,
+) -> None:
     local_metadata = dict(metadata.get(prefix[:-1], {}))
     local_metadata["undo"] = undo
     if assign:
         local_metadata["assign_to_params_buffers"] = True
-    module._load_from_state_dict(state_dict, prefix, local_metadata, True, keys.missing_keys, keys.unexpected_keys,
-                                 errors)
+    module._load_from_state_dict(
+        state_dict, prefix, local_metadata, True, keys.missing_keys, keys.unexpected_keys, errors
+    )
     for name, child in module._modules.items():
         if child is not None:
             child_prefix = f"{prefix}{name}."
@@ -263,6 +295,8 @@ def _load_tree(module: Any, state_dict: dict, prefix: str, metadata: Mapping, as
             _load_tree(child, child_state, child_prefix, metadata, assign, keys, errors, undo)
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, keys) is not None:
-            raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
-                                 "return new values, if incompatible_keys need to be modified, it should be done "
-                                 "inplace.")
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                "return new values, if incompatible_keys need to be modified, it should be done "
+                "inplace."
+            )

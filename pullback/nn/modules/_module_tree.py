@@ -19,8 +19,13 @@ class TreeMixin:
     _buffers: dict[str, Any]
     _modules: dict[str, Any]
 
-    def _named_members(self, get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]], prefix: str = "",
-                       recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+    def _named_members(
+        self,
+        get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
         owners = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for owner_name, owner in owners:
@@ -36,8 +41,9 @@ class TreeMixin:
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True,
-                         remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
         """Parameters with their dotted names."""
         yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
@@ -46,8 +52,9 @@ class TreeMixin:
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True,
-                      remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         """Buffers with their dotted names."""
         yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
@@ -69,8 +76,9 @@ class TreeMixin:
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
-    def named_modules(self, memo: set[Module] | None = None, prefix: str = "",
-                      remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         """This module and everything below it, with dotted names; the module itself has the name `prefix`."""
         memo = set() if memo is None else memo
         this: Any = self

@@ -108,8 +108,10 @@ class ParameterDict(Module):
 
     def _checked(self, key: Any) -> str:
         if not isinstance(key, str):
-            raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string (type is "
-                            f"'{type(key).__name__}').")
+            raise TypeError(
+                "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                f"'{type(key).__name__}')."
+            )
         return key
 
     def __getitem__(self, key: str) -> Any:
@@ -186,8 +188,10 @@ class ParameterDict(Module):
     def update(self, parameters: Any) -> None:
         """Add entries from a mapping or from pairs; a plain mapping is entered in the order of its keys."""
         if not isinstance(parameters, Iterable):
-            raise TypeError("ParametersDict.update should be called with an iterable of key/value pairs, but got "
-                            + type(parameters).__name__)
+            raise TypeError(
+                "ParametersDict.update should be called with an iterable of key/value pairs, but got "
+                + type(parameters).__name__
+            )
         if isinstance(parameters, (OrderedDict, ParameterDict)):
             given: Iterable[tuple[str, Any]] = list(parameters.items())
         elif isinstance(parameters, Mapping):

@@ -29,16 +29,30 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     """Classes sorted by frequency: the first `cutoffs[0]` are scored directly, each later cluster through a
     projection that is `div_value` times narrower than the one before."""
 
-    def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,
-                 head_bias: bool = False, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in_features: int,
+        n_classes: int,
+        cutoffs: Sequence[int],
+        div_value: float = 4.0,
+        head_bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         cutoffs = list(cutoffs)
         if not cutoffs:
             raise ValueError("cutoffs should be a sequence of length larger than 0")
-        if (cutoffs != sorted(set(cutoffs)) or cutoffs[0] <= 0 or cutoffs[-1] > n_classes - 1
-                or any(int(cutoff) != cutoff for cutoff in cutoffs)):
-            raise ValueError("cutoffs should be a sequence of unique, positive integers sorted in an increasing "
-                             "order, where each value is between 1 and n_classes-1")
+        if (
+            cutoffs != sorted(set(cutoffs))
+            or cutoffs[0] <= 0
+            or cutoffs[-1] > n_classes - 1
+            or any(int(cutoff) != cutoff for cutoff in cutoffs)
+        ):
+            raise ValueError(
+                "cutoffs should be a sequence of unique, positive integers sorted in an increasing "
+                "order, where each value is between 1 and n_classes-1"
+            )
         self.in_features: int = in_features
         self.n_classes: int = n_classes
         self.cutoffs: list[int] = [*cutoffs, n_classes]
@@ -51,8 +65,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self.tail: Any = ModuleList()
         for index, (low, high) in enumerate(pairwise(self.cutoffs)):
             width = int(in_features // (div_value ** (index + 1)))
-            self.tail.append(Sequential(Linear(in_features, width, bias=False, device=device, dtype=dtype),
-                                        Linear(width, high - low, bias=False, device=device, dtype=dtype)))
+            self.tail.append(
+                Sequential(
+                    Linear(in_features, width, bias=False, device=device, dtype=dtype),
+                    Linear(width, high - low, bias=False, device=device, dtype=dtype),
+                )
+            )
 
     def reset_parameters(self) -> None:
         """Draw the parameters anew."""
@@ -67,8 +85,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         input = input_ if batched else input_.unsqueeze(0)
         target = target_ if batched else target_.unsqueeze(0)
         if target.numel() and not (0 <= target.min().item() and target.max().item() < self.n_classes):
-            raise RuntimeError(f"Target values should be in [0, {self.n_classes - 1}], but values in range "
-                               f"[{target.min().item()}, {target.max().item()}] were found. ")
+            raise RuntimeError(
+                f"Target values should be in [0, {self.n_classes - 1}], but values in range "
+                f"[{target.min().item()}, {target.max().item()}] were found. "
+            )
         head = F.log_softmax(self.head(input), dim=1)
         # The head scores a class of the shortlist, or the cluster that the class belongs to.
         column = target
@@ -92,12 +112,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             if input.shape[0] != target.shape[0]:
                 raise RuntimeError("Input and target should have the same size in the batch dimension.")
             if input.dim() != 2:
-                raise RuntimeError("1D target tensor expects 2D input tensors, but found inputs with size "
-                                   f"{input.size()}")
+                raise RuntimeError(
+                    f"1D target tensor expects 2D input tensors, but found inputs with size {input.size()}"
+                )
         elif target.dim() == 0:
             if input.dim() != 1:
-                raise RuntimeError("0D target tensor expects 1D input tensors, but found inputs with size "
-                                   f"{input.size()}")
+                raise RuntimeError(
+                    f"0D target tensor expects 1D input tensors, but found inputs with size {input.size()}"
+                )
         else:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
 
@@ -107,10 +129,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def _full_log_prob(self, input: Tensor, head_output: Tensor) -> Tensor:
         head = F.log_softmax(head_output, dim=1)
-        parts = [head[:, :self.shortlist_size]]
+        parts = [head[:, : self.shortlist_size]]
         for index, cluster in enumerate(self.tail):
             column = self.shortlist_size + index
-            parts.append(F.log_softmax(cluster(input), dim=1) + head[:, column:column + 1])
+            parts.append(F.log_softmax(cluster(input), dim=1) + head[:, column : column + 1])
         return pullback.cat(parts, dim=1)
 
     def predict(self, input: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pullback import Tensor
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
-           "SyncBatchNorm"]
+           "SyncBatchNorm"]  # fmt: skip
 
 
 class _NormBase(Module):
@@ -29,9 +29,18 @@ class _NormBase(Module):
     __constants__: list[str] = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
     _input_dims: tuple[int, ...] = ()
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
-                 bias: bool = True) -> None:
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__()
         self.num_features: int = num_features
         self.eps: float = eps
@@ -71,8 +80,10 @@ class _NormBase(Module):
             raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
 
     def extra_repr(self) -> str:
-        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-                f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
 
     def _load_from_state_dict(self, state_dict: dict, prefix: str, local_metadata: dict, *rest: Any) -> None:
         version = local_metadata.get("version")
@@ -121,9 +132,17 @@ class BatchNorm3d(_BatchNorm):
 class _LazyNormBase(LazyModuleMixin, _NormBase):
     """Takes `num_features` from the first input."""
 
-    def __init__(self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
-                 bias: bool = True) -> None:
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__(0, eps, momentum, False, False, device=device, dtype=dtype, bias=False)
         self.affine: bool = affine
         self.track_running_stats: bool = track_running_stats
@@ -178,11 +197,22 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalisation of any number of dimensions. Statistics are of this process's batch."""
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None,
-                 *, bias: bool = True) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype,
-                         bias=bias)
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias
+        )
         self.process_group: Any = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -196,8 +226,15 @@ class SyncBatchNorm(_BatchNorm):
         """A copy of the module tree in which every batch normalisation is a `SyncBatchNorm` of the same tensors."""
         converted = module
         if isinstance(module, _BatchNorm):
-            converted = SyncBatchNorm(module.num_features, module.eps, module.momentum, module.affine,
-                                      module.track_running_stats, process_group, bias=module.bias is not None)
+            converted = SyncBatchNorm(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
             if module.affine:
                 converted.weight = module.weight
                 converted.bias = module.bias

@@ -26,8 +26,11 @@ class Container(Module):
     """Deprecated: a module built from keyword arguments. Subclass `Module` instead."""
 
     def __init__(self, **kwargs: Any) -> None:
-        warn_user("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
-                  "Subclass that instead.", FutureWarning)
+        warn_user(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
+            "Subclass that instead.",
+            FutureWarning,
+        )
         super().__init__()
         for name, module in kwargs.items():
             self.add_module(name, module)
@@ -187,8 +190,10 @@ class ModuleList(_ModuleSequence):
                 runs.append((index, index, text))
         if not runs:
             return f"{self._get_name()}()"
-        lines = [f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}"
-                 for first, last, text in runs]
+        lines = [
+            f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}"
+            for first, last, text in runs
+        ]
         return f"{self._get_name()}(\n  " + "\n  ".join(line.replace("\n", "\n  ") for line in lines) + "\n)"
 
 
@@ -241,8 +246,10 @@ class ModuleDict(Module):
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
         """Add modules from a mapping or from pairs, replacing those with the same keys."""
         if not isinstance(modules, Iterable):
-            raise TypeError("ModuleDict.update should be called with an iterable of key/value pairs, but got "
-                            + type(modules).__name__)
+            raise TypeError(
+                "ModuleDict.update should be called with an iterable of key/value pairs, but got "
+                + type(modules).__name__
+            )
         given = modules.items() if isinstance(modules, (ModuleDict, Mapping)) else pairs(modules, "ModuleDict")
         for key, module in given:
             self[key] = module

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d",
     "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
-]
+]  # fmt: skip
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -33,14 +33,27 @@ class _ConvNd(Module):
     """What every convolution shares: its arguments, their checks, and its parameters."""
 
     __constants__: list[str] = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
-                     "out_channels", "kernel_size"]
+                     "out_channels", "kernel_size"]  # fmt: skip
     spatial_dims: int
     weight: Tensor
     bias: Tensor | None
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any,
-                 dilation: Any, transposed: bool, output_padding: Any, groups: int, bias: bool, padding_mode: str,
-                 device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        transposed: bool,
+        output_padding: Any,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
@@ -74,8 +87,9 @@ class _ConvNd(Module):
             if self.padding == "same" and any(step != 1 for step in self.stride):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         if self.padding_mode not in _PADDING_MODES:
-            raise ValueError(f"padding_mode must be one of {set(_PADDING_MODES)}, "
-                             f"but got padding_mode='{self.padding_mode}'")
+            raise ValueError(
+                f"padding_mode must be one of {set(_PADDING_MODES)}, but got padding_mode='{self.padding_mode}'"
+            )
 
     def _explicit_padding(self) -> list[int]:
         """The amounts `F.pad` takes for the modes that the convolution itself does not know."""
@@ -132,14 +146,36 @@ class _ConvNd(Module):
 
 
 class _PlainConv(_ConvNd):
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int],
-                 stride: int | Sequence[int] = 1, padding: int | str | Sequence[int] = 0,
-                 dilation: int | Sequence[int] = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
-                 device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | str | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         each = _ntuple(self.spatial_dims)
-        super().__init__(in_channels, out_channels, each(kernel_size), each(stride),
-                         padding if isinstance(padding, str) else each(padding), each(dilation), False, each(0),
-                         groups, bias, padding_mode, device=device, dtype=dtype)
+        super().__init__(
+            in_channels,
+            out_channels,
+            each(kernel_size),
+            each(stride),
+            padding if isinstance(padding, str) else each(padding),
+            each(dilation),
+            False,
+            each(0),
+            groups,
+            bias,
+            padding_mode,
+            device=device,
+            dtype=dtype,
+        )
 
 
 class Conv1d(_PlainConv):
@@ -170,23 +206,47 @@ class Conv3d(_PlainConv):
 
 
 class _ConvTransposeNd(_ConvNd):
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int],
-                 stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0,
-                 output_padding: int | Sequence[int] = 0, groups: int = 1, bias: bool = True,
-                 dilation: int | Sequence[int] = 1, padding_mode: str = "zeros", device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: int | Sequence[int] = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         each = _ntuple(self.spatial_dims)
-        super().__init__(in_channels, out_channels, each(kernel_size), each(stride), each(padding), each(dilation),
-                         True, each(output_padding), groups, bias, padding_mode, device=device, dtype=dtype)
+        super().__init__(
+            in_channels,
+            out_channels,
+            each(kernel_size),
+            each(stride),
+            each(padding),
+            each(dilation),
+            True,
+            each(output_padding),
+            groups,
+            bias,
+            padding_mode,
+            device=device,
+            dtype=dtype,
+        )
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         if self.padding_mode != "zeros":
             raise ValueError(f"Only `zeros` padding mode is supported for {type(self).__name__}")
         extra = self.output_padding if output_size is None else self._output_padding(input, output_size)
-        return self._convolve(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups,
-                              self.dilation)
+        return self._convolve(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int]) -> list[int]:
         """How much to add at the end of each dimension so that the output has the requested size."""
@@ -195,14 +255,23 @@ class _ConvTransposeNd(_ConvNd):
         if len(output_size) == leading + dims:
             output_size = output_size[leading:]
         if len(output_size) != dims:
-            raise ValueError(f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must have {dims} or "
-                             f"{leading + dims} elements (got {len(output_size)})")
-        smallest = [(input.shape[leading + axis] - 1) * self.stride[axis] - 2 * self.padding[axis]
-                    + self.dilation[axis] * (self.kernel_size[axis] - 1) + 1 for axis in range(dims)]
+            raise ValueError(
+                f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must have {dims} or "
+                f"{leading + dims} elements (got {len(output_size)})"
+            )
+        smallest = [
+            (input.shape[leading + axis] - 1) * self.stride[axis]
+            - 2 * self.padding[axis]
+            + self.dilation[axis] * (self.kernel_size[axis] - 1)
+            + 1
+            for axis in range(dims)
+        ]
         largest = [size + step - 1 for size, step in zip(smallest, self.stride)]
         if any(not low <= size <= high for low, size, high in zip(smallest, output_size, largest)):
-            raise ValueError(f"requested an output size of {output_size}, but valid sizes range from {smallest} to "
-                             f"{largest} (for an input of {input.shape[2:]})")
+            raise ValueError(
+                f"requested an output size of {output_size}, but valid sizes range from {smallest} to "
+                f"{largest} (for an input of {input.shape[2:]})"
+            )
         return [size - low for low, size in zip(smallest, output_size)]
 
 
@@ -260,26 +329,49 @@ class _LazyConv(LazyModuleMixin):
     def _channels_of(self, input: Tensor) -> int:
         unbatched = self.spatial_dims + 1
         if input.dim() not in (unbatched, unbatched + 1):
-            raise RuntimeError(f"Expected {unbatched}D (unbatched) or {unbatched + 1}D (batched) input to "
-                               f"{type(self).__name__}, but got input of size: {input.shape}")
+            raise RuntimeError(
+                f"Expected {unbatched}D (unbatched) or {unbatched + 1}D (batched) input to "
+                f"{type(self).__name__}, but got input of size: {input.shape}"
+            )
         return input.shape[input.dim() - unbatched]
 
 
 class _LazyPlainConv(_LazyConv):
-    def __init__(self, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
-                 padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1,
-                 bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | str | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
         self._await_channels(out_channels, bias, device, dtype)
 
 
 class _LazyConvTranspose(_LazyConv):
-    def __init__(self, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
-                 padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1,
-                 bias: bool = True, dilation: int | Sequence[int] = 1, padding_mode: str = "zeros",
-                 device: Any = None, dtype: Any = None) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode,
-                         device, dtype)
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: int | Sequence[int] = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype
+        )
         self._await_channels(out_channels, bias, device, dtype)
 
 

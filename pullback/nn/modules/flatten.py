@@ -39,12 +39,15 @@ class Unflatten(Module):
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
         if not isinstance(unflattened_size, (tuple, list)):
-            raise TypeError("unflattened_size must be a tuple of ints, but found type "
-                            f"{type(unflattened_size).__name__}")
+            raise TypeError(
+                f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}"
+            )
         for position, extent in enumerate(unflattened_size):
             if not isinstance(extent, int):
-                raise TypeError("unflattened_size must be tuple of ints, but found element of type "
-                                f"{type(extent).__name__} at pos {position}")
+                raise TypeError(
+                    "unflattened_size must be tuple of ints, but found element of type "
+                    f"{type(extent).__name__} at pos {position}"
+                )
         self.dim: int = dim
         self.unflattened_size: Sequence[int] = unflattened_size
 

@@ -20,8 +20,13 @@ class Unfold(Module):
 
     __constants__: list[str] = ["kernel_size", "dilation", "padding", "stride"]
 
-    def __init__(self, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1,
-                 padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1) -> None:
+    def __init__(
+        self,
+        kernel_size: int | Sequence[int],
+        dilation: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        stride: int | Sequence[int] = 1,
+    ) -> None:
         super().__init__()
         self.kernel_size: int | Sequence[int] = kernel_size
         self.dilation: int | Sequence[int] = dilation
@@ -32,8 +37,7 @@ class Unfold(Module):
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
-        return (f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
-                f"stride={self.stride}")
+        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
 
 
 class Fold(Module):
@@ -41,9 +45,14 @@ class Fold(Module):
 
     __constants__: list[str] = ["output_size", "kernel_size", "dilation", "padding", "stride"]
 
-    def __init__(self, output_size: int | Sequence[int], kernel_size: int | Sequence[int],
-                 dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0,
-                 stride: int | Sequence[int] = 1) -> None:
+    def __init__(
+        self,
+        output_size: int | Sequence[int],
+        kernel_size: int | Sequence[int],
+        dilation: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        stride: int | Sequence[int] = 1,
+    ) -> None:
         super().__init__()
         self.output_size: int | Sequence[int] = output_size
         self.kernel_size: int | Sequence[int] = kernel_size
@@ -55,5 +64,7 @@ class Fold(Module):
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
-        return (f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
-                f"padding={self.padding}, stride={self.stride}")
+        return (
+            f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
+            f"padding={self.padding}, stride={self.stride}"
+        )

@@ -43,8 +43,11 @@ class LazyModuleMixin(_Mixed):
                     continue
                 if undo is not None:
                     lazy_class = tensor.__class__
-                    undo.will_change(lambda registry=registry, name=name, kind=lazy_class, dtype=tensor.dtype:
-                                     registry.__setitem__(name, kind(dtype=dtype)))
+                    undo.will_change(
+                        lambda registry=registry, name=name, kind=lazy_class, dtype=tensor.dtype: registry.__setitem__(
+                            name, kind(dtype=dtype)
+                        )
+                    )
                 with pullback.no_grad():
                     tensor.materialize(saved.shape)
 

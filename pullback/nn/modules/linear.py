@@ -34,8 +34,9 @@ class Linear(Module):
 
     __constants__: list[str] = ["in_features", "out_features"]
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__()
         self.in_features: int = in_features
         self.out_features: int = out_features
@@ -70,15 +71,24 @@ class Bilinear(Module):
 
     __constants__: list[str] = ["in1_features", "in2_features", "out_features"]
 
-    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
-                 device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         if in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
         self.in1_features: int = in1_features
         self.in2_features: int = in2_features
         self.out_features: int = out_features
-        self.weight: Parameter = Parameter(pullback.empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
+        self.weight: Parameter = Parameter(
+            pullback.empty((out_features, in1_features, in2_features), device=device, dtype=dtype)
+        )
         if bias:
             self.bias: Parameter = Parameter(pullback.empty(out_features, device=device, dtype=dtype))
         else:
@@ -96,8 +106,10 @@ class Bilinear(Module):
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-                f"out_features={self.out_features}, bias={self.bias is not None}")
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
+        )
 
 
 class LazyLinear(LazyModuleMixin, Linear):
@@ -128,6 +140,8 @@ class LazyLinear(LazyModuleMixin, Linear):
                 self.reset_parameters()
         if self.in_features == 0:  # the parameters came from a state dict
             if input.shape[-1] != self.weight.shape[-1]:
-                raise AssertionError(f"The in_features inferred from input: {input.shape[-1]} is not equal to "
-                                     f"in_features from self.weight: {self.weight.shape[-1]}")
+                raise AssertionError(
+                    f"The in_features inferred from input: {input.shape[-1]} is not equal to "
+                    f"in_features from self.weight: {self.weight.shape[-1]}"
+                )
             self.in_features: int = input.shape[-1]

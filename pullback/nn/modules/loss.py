@@ -23,23 +23,27 @@ __all__ = [
     "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss",
     "NLLLoss2d", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
-]
+]  # fmt: skip
 
 
 class _Loss(Module):
     __constants__: list[str] = ["reduction"]
     reduction: str
 
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None,
-                 reduction: str = "mean") -> None:
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()
         legacy = size_average is not None or reduce is not None
         self.reduction = legacy_get_string(size_average, reduce) if legacy else reduction
 
 
 class _WeightedLoss(_Loss):
-    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
-                 reduction: str = "mean") -> None:
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
 
@@ -61,8 +65,9 @@ class MSELoss(_Loss):
 class SmoothL1Loss(_Loss):
     """Squared difference below `beta`, absolute above, divided by `beta`."""
 
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-                 beta: float = 1.0) -> None:
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.beta: float = beta
 
@@ -90,23 +95,35 @@ class NLLLoss(_WeightedLoss):
 
     __constants__: list[str] = ["ignore_index", "reduction"]
 
-    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
-                 reduce: bool | None = None, reduction: str = "mean") -> None:
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index: int = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index,
-                          reduction=self.reduction)
+        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
 class NLLLoss2d(NLLLoss):
     """Deprecated name of `NLLLoss`."""
 
-    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
-                 reduce: bool | None = None, reduction: str = "mean") -> None:
-        warn_user("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement.",
-                  FutureWarning)
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        warn_user(
+            "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement.", FutureWarning
+        )
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 
@@ -115,15 +132,28 @@ class CrossEntropyLoss(_WeightedLoss):
 
     __constants__: list[str] = ["ignore_index", "reduction", "label_smoothing"]
 
-    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
-                 reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index: int = ignore_index
         self.label_smoothing: float = label_smoothing
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.cross_entropy(input, target, weight=self.weight, ignore_index=self.ignore_index,
-                               reduction=self.reduction, label_smoothing=self.label_smoothing)
+        return F.cross_entropy(
+            input,
+            target,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
@@ -131,9 +161,21 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
     __constants__: list[str] = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
 
-    def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
-                 device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Tensor | None = None,
-                 ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None) -> None:
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: Any = None,
+    ) -> None:
         if weight is not None and tuple(weight.shape) != (num_classes,):
             raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
         if not 0 <= label_smoothing <= 1:
@@ -143,22 +185,33 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         self.out_features: tuple[int, ...] = out_features
         self.ignore_index: int | None = ignore_index
         self.label_smoothing: float = label_smoothing
-        self.linear: Linear = Linear(in_features, math.prod(out_features, start=num_classes), bias=bias, device=device,
-                             dtype=dtype)
+        self.linear: Linear = Linear(
+            in_features, math.prod(out_features, start=num_classes), bias=bias, device=device, dtype=dtype
+        )
         self.options: Any = options
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         shape = (self.num_classes, *self.out_features)
         weight = self.linear.weight.reshape((*shape, self.linear.in_features))
         bias = None if self.linear.bias is None else self.linear.bias.reshape(shape)
-        return F.linear_cross_entropy(input, weight, target, linear_bias=bias, weight=self.weight,
-                                      reduction=self.reduction, ignore_index=self.ignore_index,
-                                      label_smoothing=self.label_smoothing, options=self.options)
+        return F.linear_cross_entropy(
+            input,
+            weight,
+            target,
+            linear_bias=bias,
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
 
     def extra_repr(self) -> str:
-        return (f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
-                f"out_features={self.out_features}, bias={self.linear.bias is not None}, reduction={self.reduction}, "
-                f"ignore_index={self.ignore_index}, label_smoothing={self.label_smoothing}, options={self.options}")
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, reduction={self.reduction}, "
+            f"ignore_index={self.ignore_index}, label_smoothing={self.label_smoothing}, options={self.options}"
+        )
 
 
 class PoissonNLLLoss(_Loss):
@@ -166,16 +219,24 @@ class PoissonNLLLoss(_Loss):
 
     __constants__: list[str] = ["log_input", "full", "eps", "reduction"]
 
-    def __init__(self, log_input: bool = True, full: bool = False, size_average: bool | None = None,
-                 eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean") -> None:
+    def __init__(
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        size_average: bool | None = None,
+        eps: float = 1e-8,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_input: bool = log_input
         self.full: bool = full
         self.eps: float = eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return F.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps,
-                                  reduction=self.reduction)
+        return F.poisson_nll_loss(
+            log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction
+        )
 
 
 class GaussianNLLLoss(_Loss):
@@ -195,8 +256,13 @@ class GaussianNLLLoss(_Loss):
 class KLDivLoss(_Loss):
     """Kullback-Leibler divergence, given log probabilities."""
 
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-                 log_target: bool = False) -> None:
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_target: bool = log_target
 
@@ -214,15 +280,22 @@ class BCELoss(_WeightedLoss):
 class BCEWithLogitsLoss(_Loss):
     """Binary cross entropy, given logits."""
 
-    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
-                 reduction: str = "mean", pos_weight: Tensor | None = None) -> None:
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(input, target, self.weight, pos_weight=self.pos_weight,
-                                                  reduction=self.reduction)
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
+        )
 
 
 class SoftMarginLoss(_Loss):
@@ -251,27 +324,35 @@ class MultiMarginLoss(_WeightedLoss):
 
     __constants__: list[str] = ["p", "margin", "reduction"]
 
-    def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
-                 size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         if p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
         if weight is not None and weight.dim() != 1:
-            raise ValueError("MultiMarginLoss: expected weight to be None or 1D tensor, got "
-                             f"{weight.dim()}D instead")
+            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
         self.p: int = p
         self.margin: float = margin
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight,
-                                   reduction=self.reduction)
+        return F.multi_margin_loss(
+            input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
+        )
 
 
 class _MarginLoss(_Loss):
     __constants__: list[str] = ["margin", "reduction"]
 
-    def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None,
-                 reduction: str = "mean") -> None:
+    def __init__(
+        self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin: float = margin
 
@@ -279,8 +360,9 @@ class _MarginLoss(_Loss):
 class HingeEmbeddingLoss(_MarginLoss):
     """Distance of similar pairs, and how far dissimilar ones lie inside the margin."""
 
-    def __init__(self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
-                 reduction: str = "mean") -> None:
+    def __init__(
+        self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
         super().__init__(margin, size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -306,8 +388,16 @@ class TripletMarginLoss(_Loss):
 
     __constants__: list[str] = ["margin", "p", "eps", "swap", "reduction"]
 
-    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
-                 size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
         _require_positive_margin(self, margin)
         self.margin: float = margin
@@ -316,8 +406,16 @@ class TripletMarginLoss(_Loss):
         self.swap: bool = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_loss(anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps,
-                                     swap=self.swap, reduction=self.reduction)
+        return F.triplet_margin_loss(
+            anchor,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            eps=self.eps,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
 
 
 class TripletMarginWithDistanceLoss(_Loss):
@@ -325,18 +423,32 @@ class TripletMarginWithDistanceLoss(_Loss):
 
     __constants__: list[str] = ["margin", "swap", "reduction"]
 
-    def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
-                 swap: bool = False, reduction: str = "mean") -> None:
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
         super().__init__(reduction=reduction)
         _require_positive_margin(self, margin)
-        self.distance_function: Callable[..., Any] = PairwiseDistance() if distance_function is None else distance_function
+        self.distance_function: Callable[..., Any] = (
+            PairwiseDistance() if distance_function is None else distance_function
+        )
         self.margin: float = margin
         self.swap: bool = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_with_distance_loss(anchor, positive, negative,
-                                                   distance_function=self.distance_function, margin=self.margin,
-                                                   swap=self.swap, reduction=self.reduction)
+        return F.triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
 
 
 def _require_positive_margin(loss: Module, margin: float) -> None:
@@ -355,5 +467,6 @@ class CTCLoss(_Loss):
         self.zero_infinity: bool = zero_infinity
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
-        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
-                          self.zero_infinity)
+        return F.ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
+        )

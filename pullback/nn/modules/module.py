@@ -40,7 +40,7 @@ __all__ = [
     "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
     "register_module_parameter_registration_hook", "RemovableHandle", "_EXTRA_STATE_KEY_SUFFIX", "_IncompatibleKeys",
-]
+]  # fmt: skip
 
 
 _global_forward_pre_hooks = HookDict()
@@ -126,9 +126,17 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
-                or _global_forward_hooks or _global_forward_pre_hooks or _global_backward_hooks
-                or _global_backward_pre_hooks or self._compiled_call_impl is not None):
+        if (
+            self._forward_hooks
+            or self._forward_pre_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
+            or _global_forward_hooks
+            or _global_forward_pre_hooks
+            or _global_backward_hooks
+            or _global_backward_pre_hooks
+            or self._compiled_call_impl is not None
+        ):
             if self._compiled_call_impl is not None:
                 return self._compiled_call_impl(*args, **kwargs)
             return self._call_with_hooks(args, kwargs)
@@ -154,12 +162,16 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
         self._check_name("parameter", name, self._parameters)
         if param is not None:
             if not isinstance(param, Parameter):
-                raise TypeError(f"cannot assign '{_typename(param)}' object to parameter '{name}' "
-                                "(torch.nn.Parameter or None required)")
+                raise TypeError(
+                    f"cannot assign '{_typename(param)}' object to parameter '{name}' "
+                    "(torch.nn.Parameter or None required)"
+                )
             if param.grad_fn is not None:
-                raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
-                                 f"created explicitly. To express '{name}' as a function of another Tensor, compute "
-                                 "the value in the forward() method.")
+                raise ValueError(
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
+                    f"created explicitly. To express '{name}' as a function of another Tensor, compute "
+                    "the value in the forward() method."
+                )
             if _global_parameter_registration_hooks:
                 param = run_registration_hooks(_global_parameter_registration_hooks, self, name, param)
         self._parameters[name] = param
@@ -171,8 +183,9 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, pullback.Tensor) and not hasattr(tensor, "__torch_function__"):
-            raise TypeError(f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
-                            "(torch Tensor or None required)")
+            raise TypeError(
+                f"cannot assign '{_typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
         self._buffers[name] = run_registration_hooks(_global_buffer_registration_hooks, self, name, tensor)
         make_known(self, name)
         if persistent:
@@ -239,13 +252,15 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
             object.__setattr__(self, name, value)
         elif name in parameters:
             if value is not None:
-                raise TypeError(f"cannot assign '{_typename(value)}' as parameter '{name}' "
-                                "(torch.nn.Parameter or None expected)")
+                raise TypeError(
+                    f"cannot assign '{_typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                )
             self.register_parameter(name, None)
         elif name in state["_modules"]:
             if value is not None:
-                raise TypeError(f"cannot assign '{_typename(value)}' as child module '{name}' "
-                                "(torch.nn.Module or None expected)")
+                raise TypeError(
+                    f"cannot assign '{_typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                )
             state["_modules"][name] = run_registration_hooks(_global_module_registration_hooks, self, name, None)
         elif name in state["_buffers"] or isinstance(value, Buffer):
             self._set_buffer(name, value)
@@ -254,8 +269,10 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
 
     def _set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not isinstance(value, pullback.Tensor) and not hasattr(value, "__torch_function__"):
-            raise TypeError(f"cannot assign '{_typename(value)}' as buffer '{name}' "
-                            "(torch.nn.Buffer, torch.Tensor or None expected)")
+            raise TypeError(
+                f"cannot assign '{_typename(value)}' as buffer '{name}' "
+                "(torch.nn.Buffer, torch.Tensor or None expected)"
+            )
         if isinstance(value, Buffer):
             self.register_buffer(name, value, **({} if value.persistent else {"persistent": False}))
         else:
@@ -288,8 +305,9 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # A module saved by an older version lacks registries that were added since.
-        self.__dict__.update(self._new_hook_registries(), _non_persistent_buffers_set=set(),
-                             _is_full_backward_hook=None)
+        self.__dict__.update(
+            self._new_hook_registries(), _non_persistent_buffers_set=set(), _is_full_backward_hook=None
+        )
         self.__dict__.update(state)
         for name in HOOK_REGISTRIES:  # of torch's own kind in a module that torch saved
             if type(hooks := self.__dict__[name]) is not HookDict:
@@ -378,11 +396,14 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
         `to(tensor)`. Integer tensors keep their dtype."""
         device, dtype, non_blocking, _ = _parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError("nn.Module.to only accepts floating point or complex dtypes, "
-                            f"but got desired dtype={dtype}")
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
         if dtype is not None and dtype.is_complex:
-            warn_user("Complex modules are a new feature under active development whose design may change, and some "
-                      "modules might not work as expected when using complex tensors as parameters or buffers.")
+            warn_user(
+                "Complex modules are a new feature under active development whose design may change, and some "
+                "modules might not work as expected when using complex tensors as parameters or buffers."
+            )
 
         def convert(tensor: Any) -> Any:
             cast = dtype if tensor.is_floating_point() or tensor.is_complex() else None
@@ -454,12 +475,21 @@ def _typename(value: Any) -> str:
     if isinstance(value, pullback.Tensor):
         return value.type()
     kind = type(value)
-    return kind.__qualname__ if kind.__module__ in ("builtins", "__main__", None) else \
-        f"{kind.__module__}.{kind.__qualname__}"
+    return (
+        kind.__qualname__
+        if kind.__module__ in ("builtins", "__main__", None)
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )
 
 
-def _parse_to(*args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, copy: bool = False,
-              memory_format: Any = None) -> tuple[Any, Any, bool, Any]:
+def _parse_to(
+    *args: Any,
+    device: Any = None,
+    dtype: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> tuple[Any, Any, bool, Any]:
     """The device, dtype, `non_blocking` and memory format meant by the arguments of `to`."""
     rest = list(args)
     if rest and isinstance(rest[0], pullback.Tensor):
@@ -484,5 +514,7 @@ def _parse_to(*args: Any, device: Any = None, dtype: Any = None, non_blocking: b
 
 def _wrong_arguments(args: tuple[Any, ...]) -> TypeError:
     kinds = ", ".join(type(argument).__name__ for argument in args)
-    return TypeError(f"to() received an invalid combination of arguments - got ({kinds}), but expected one of: (device, "
-                     "dtype, non_blocking), (dtype, non_blocking), (tensor, non_blocking), each from the left")
+    return TypeError(
+        f"to() received an invalid combination of arguments - got ({kinds}), but expected one of: (device, "
+        "dtype, non_blocking), (dtype, non_blocking), (tensor, non_blocking), each from the left"
+    )

@@ -21,15 +21,21 @@ __all__ = [
     "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d",
     "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d",
     "MaxUnpool3d",
-]
+]  # fmt: skip
 
 
 class _MaxPoolNd(Module):
     __constants__: list[str] = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
 
-    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
-                 padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, return_indices: bool = False,
-                 ceil_mode: bool = False) -> None:
+    def __init__(
+        self,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
         super().__init__()
         self.kernel_size: int | Sequence[int] = kernel_size
         self.stride: int | Sequence[int] = kernel_size if stride is None else stride
@@ -42,8 +48,10 @@ class _MaxPoolNd(Module):
         return {"ceil_mode": self.ceil_mode, "return_indices": self.return_indices}
 
     def extra_repr(self) -> str:
-        return (f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-                f"dilation={self.dilation}, ceil_mode={self.ceil_mode}")
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
 
 
 class MaxPool1d(_MaxPoolNd):
@@ -70,8 +78,12 @@ class MaxPool3d(_MaxPoolNd):
 class _MaxUnpoolNd(Module):
     spatial_dims: int
 
-    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
-                 padding: int | Sequence[int] = 0) -> None:
+    def __init__(
+        self,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+    ) -> None:
         super().__init__()
         each = _ntuple(self.spatial_dims)
         self.kernel_size: tuple[Any, ...] = each(kernel_size)
@@ -110,11 +122,24 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 
 class _AvgPoolNd(Module):
-    __constants__: list[str] = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
+    __constants__: list[str] = [
+        "kernel_size",
+        "stride",
+        "padding",
+        "ceil_mode",
+        "count_include_pad",
+        "divisor_override",
+    ]
 
-    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
-                 padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True,
-                 divisor_override: int | None = None) -> None:
+    def __init__(
+        self,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
         super().__init__()
         self.kernel_size: int | Sequence[int] = kernel_size
         self.stride: int | Sequence[int] = kernel_size if stride is None else stride
@@ -130,39 +155,68 @@ class _AvgPoolNd(Module):
 class AvgPool1d(_AvgPoolNd):
     """Mean of each window of a signal."""
 
-    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
-                 padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> None:
-        super().__init__(_single(kernel_size), None if stride is None else _single(stride), _single(padding),
-                         ceil_mode, count_include_pad)
+    def __init__(
+        self,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__(
+            _single(kernel_size),
+            None if stride is None else _single(stride),
+            _single(padding),
+            ceil_mode,
+            count_include_pad,
+        )
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
-                            self.count_include_pad)
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
 class AvgPool2d(_AvgPoolNd):
     """Mean of each window of an image."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool2d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
-                            self.count_include_pad, self.divisor_override)
+        return F.avg_pool2d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
 
 
 class AvgPool3d(_AvgPoolNd):
     """Mean of each window of a volume."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool3d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
-                            self.count_include_pad, self.divisor_override)
+        return F.avg_pool3d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
 
 
 class _FractionalMaxPoolNd(Module):
     __constants__: list[str] = ["kernel_size", "return_indices", "output_size", "output_ratio"]
     spatial_dims: int
 
-    def __init__(self, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None,
-                 output_ratio: float | Sequence[float] | None = None, return_indices: bool = False,
-                 _random_samples: Tensor | None = None) -> None:
+    def __init__(
+        self,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int] | None = None,
+        output_ratio: float | Sequence[float] | None = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
         super().__init__()
         each = _ntuple(self.spatial_dims)
         self.kernel_size: tuple[Any, ...] = each(kernel_size)
@@ -186,8 +240,14 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     spatial_dims: int = 2
 
     def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool2d(input, self.kernel_size, self.output_size, self.output_ratio,
-                                       self.return_indices, _random_samples=self._random_samples)
+        return F.fractional_max_pool2d(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
+        )
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
@@ -196,15 +256,26 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     spatial_dims: int = 3
 
     def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool3d(input, self.kernel_size, self.output_size, self.output_ratio,
-                                       self.return_indices, _random_samples=self._random_samples)
+        return F.fractional_max_pool3d(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
+        )
 
 
 class _LPPoolNd(Module):
     __constants__: list[str] = ["norm_type", "kernel_size", "stride", "ceil_mode"]
 
-    def __init__(self, norm_type: float, kernel_size: int | Sequence[int],
-                 stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> None:
+    def __init__(
+        self,
+        norm_type: float,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        ceil_mode: bool = False,
+    ) -> None:
         super().__init__()
         self.norm_type: float = norm_type
         self.kernel_size: int | Sequence[int] = kernel_size
@@ -212,8 +283,10 @@ class _LPPoolNd(Module):
         self.ceil_mode: bool = ceil_mode
 
     def extra_repr(self) -> str:
-        return (f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-                f"ceil_mode={self.ceil_mode}")
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
 
 
 class LPPool1d(_LPPoolNd):

@@ -36,11 +36,22 @@ class RNNBase(Module):
     """Layers and directions of recurrent cells; `mode` is LSTM, GRU, RNN_TANH or RNN_RELU."""
 
     __constants__: list[str] = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout",
-                     "bidirectional", "proj_size"]
+                     "bidirectional", "proj_size"]  # fmt: skip
 
-    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
-                 device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         self.mode: str = mode
         self.input_size: int = input_size
@@ -71,12 +82,15 @@ class RNNBase(Module):
 
     def _check_arguments(self, dropout: Any) -> None:
         if isinstance(dropout, bool) or not 0 <= dropout <= 1:
-            raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element "
-                             "being zeroed")
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+            )
         if dropout > 0 and self.num_layers == 1:
-            warn_user("dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
-                      f"expects num_layers greater than 1, but got dropout={dropout} and "
-                      f"num_layers={self.num_layers}")
+            warn_user(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
+                f"expects num_layers greater than 1, but got dropout={dropout} and "
+                f"num_layers={self.num_layers}"
+            )
         for name, kind in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
             value = getattr(self, name)
             if not isinstance(value, kind):
@@ -116,8 +130,14 @@ class RNNBase(Module):
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
-        for name, default in (("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False),
-                              ("dropout", 0), ("bidirectional", False)):
+        for name, default in (
+            ("proj_size", 0),
+            ("num_layers", 1),
+            ("bias", True),
+            ("batch_first", False),
+            ("dropout", 0),
+            ("bidirectional", False),
+        ):
             if getattr(self, name) != default:
                 text += f", {name}={getattr(self, name)}"
         return text
@@ -171,8 +191,15 @@ class RNNBase(Module):
         for names in self._all_weights:
             named = {name.split("_l", 1)[0]: getattr(self, name) for name in names}
             weights.append([named.get(name) for name in _WEIGHTS])
-        return run_layers(self.mode, inputs, state, weights, None if sizes is None else tuple(sizes),
-                          self.dropout if self.training else 0.0, self.bidirectional)
+        return run_layers(
+            self.mode,
+            inputs,
+            state,
+            weights,
+            None if sizes is None else tuple(sizes),
+            self.dropout if self.training else 0.0,
+            self.bidirectional,
+        )
 
     def _initial_state(self, input: Tensor, batch: int, given: tuple | None) -> tuple:
         shapes = [(len(self._all_weights), batch, width) for width in self._state_sizes()]
@@ -188,14 +215,17 @@ class RNNBase(Module):
         """Raise if the input's dtype or shape does not fit."""
         dtype = self._flat_weights[0].dtype
         if input.dtype != dtype and not autocast.is_active():
-            raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: "
-                             f"input.to({dtype}), or convert model: model.to({input.dtype})")
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: "
+                f"input.to({dtype}), or convert model: model.to({input.dtype})"
+            )
         expected = 3 if batch_sizes is None else 2
         if input.dim() != expected:
             raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
         if input.shape[-1] != self.input_size:
-            raise RuntimeError("input.size(-1) must be equal to input_size. "
-                               f"Expected {self.input_size}, got {input.shape[-1]}")
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
+            )
 
     def _check_state_dims(self, state: tuple, batched: bool) -> None:
         expected = 3 if batched else 2
@@ -205,8 +235,9 @@ class RNNBase(Module):
         kind = "batched 3-D" if batched else "unbatched 2-D"
         if len(state) == 1:
             raise RuntimeError(f"For {kind} input, hx should also be {expected}-D but got {found[0]}-D tensor")
-        raise RuntimeError(f"For {kind} input, hx and cx should also be {expected}-D but got "
-                           f"({found[0]}-D, {found[1]}-D) tensors")
+        raise RuntimeError(
+            f"For {kind} input, hx and cx should also be {expected}-D but got ({found[0]}-D, {found[1]}-D) tensors"
+        )
 
 
 class _OneStateRNN(RNNBase):
@@ -262,8 +293,9 @@ class RNNCellBase(Module):
 
     __constants__: list[str] = ["input_size", "hidden_size", "bias"]
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__()
         self.input_size: int = input_size
         self.hidden_size: int = hidden_size
@@ -337,11 +369,13 @@ class RNNCellBase(Module):
             raise RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {self.input_size}")
         for index, part in enumerate(state):
             if part.shape[0] != input.shape[0]:
-                raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{index} batch size "
-                                   f"{part.shape[0]}")
+                raise RuntimeError(
+                    f"Input batch size {input.shape[0]} doesn't match hidden{index} batch size {part.shape[0]}"
+                )
             if part.shape[1] != self.hidden_size:
-                raise RuntimeError(f"hidden{index} has inconsistent hidden_size: got {part.shape[1]}, "
-                                   f"expected {self.hidden_size}")
+                raise RuntimeError(
+                    f"hidden{index} has inconsistent hidden_size: got {part.shape[1]}, expected {self.hidden_size}"
+                )
 
 
 class RNNCell(RNNCellBase):
@@ -349,8 +383,15 @@ class RNNCell(RNNCellBase):
 
     __constants__: list[str] = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
-                 device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
         self.nonlinearity: str = nonlinearity
 
@@ -366,8 +407,9 @@ class RNNCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of `GRU`."""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
 
     def _mode(self) -> str:
@@ -380,8 +422,9 @@ class GRUCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of `LSTM`."""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
 
     def _mode(self) -> str:

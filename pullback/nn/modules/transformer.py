@@ -26,20 +26,33 @@ if TYPE_CHECKING:
     Activation = str | Callable[[Tensor], Tensor]
 
 __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
-           "TransformerEncoderLayer"]
+           "TransformerEncoderLayer"]  # fmt: skip
 
 
 class Transformer(Module):
     """An encoder of `src` and a decoder of `tgt` that attends to it."""
 
-    def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
-                 dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation = F.relu,
-                 custom_encoder: Any = None, custom_decoder: Any = None, layer_norm_eps: float = 1e-5,
-                 batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        custom_encoder: Any = None,
+        custom_decoder: Any = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         options = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first,
-                   bias, device, dtype)
+                   bias, device, dtype)  # fmt: skip
 
         def norm() -> LayerNorm:
             return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
@@ -60,21 +73,36 @@ class Transformer(Module):
             if parameter.dim() > 1:
                 init.xavier_uniform_(parameter)
 
-    def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None,
-                memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
-                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
-                src_is_causal: bool | None = None, tgt_is_causal: bool | None = None,
-                memory_is_causal: bool = False) -> Tensor:
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
         batch_dim = 0 if self.batch_first else 1
         if src.dim() == 3 and src.shape[batch_dim] != tgt.shape[batch_dim]:
             raise RuntimeError("the batch number of src and tgt must be equal")
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        return self.decoder(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
-                            tgt_key_padding_mask=tgt_key_padding_mask,
-                            memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
-                            memory_is_causal=memory_is_causal)
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
@@ -87,8 +115,14 @@ class TransformerEncoder(Module):
 
     __constants__: list[str] = ["norm"]
 
-    def __init__(self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None,
-                 enable_nested_tensor: bool = True, mask_check: bool = True) -> None:
+    def __init__(
+        self,
+        encoder_layer: TransformerEncoderLayer,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
         super().__init__()
         self.layers: ModuleList = _get_clones(encoder_layer, num_layers)
         self.num_layers: int = num_layers
@@ -98,12 +132,18 @@ class TransformerEncoder(Module):
         self.mask_check: bool = mask_check
         obstacle = _why_not_nested(encoder_layer) if enable_nested_tensor else ""
         if obstacle:
-            warn_user("enable_nested_tensor is True, but self.use_nested_tensor is False because "
-                      f"encoder_layer{obstacle}")
+            warn_user(
+                f"enable_nested_tensor is True, but self.use_nested_tensor is False because encoder_layer{obstacle}"
+            )
             self.use_nested_tensor = False
 
-    def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
-                is_causal: bool | None = None) -> Tensor:
+    def forward(
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ) -> Tensor:
         causal = _detect_is_causal_mask(mask, is_causal, _length(src, self.layers[0].self_attn.batch_first))
         output = src
         for layer in self.layers:
@@ -137,18 +177,30 @@ class TransformerDecoder(Module):
         self.num_layers: int = num_layers
         self.norm: Module | None = norm
 
-    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None,
-                memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None,
-                memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool | None = None,
-                memory_is_causal: bool = False) -> Tensor:
-        causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal,
-                                        _length(tgt, self.layers[0].self_attn.batch_first))
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal, _length(tgt, self.layers[0].self_attn.batch_first))
         output = tgt
         for layer in self.layers:
-            output = layer(output, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
-                           tgt_key_padding_mask=tgt_key_padding_mask,
-                           memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=causal,
-                           memory_is_causal=memory_is_causal)
+            output = layer(
+                output,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=causal,
+                memory_is_causal=memory_is_causal,
+            )
         return output if self.norm is None else self.norm(output)
 
 
@@ -157,12 +209,25 @@ class TransformerEncoderLayer(Module):
 
     __constants__: list[str] = ["norm_first"]
 
-    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-                 activation: Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-                 norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         made = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn: MultiheadAttention = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
+        self.self_attn: MultiheadAttention = MultiheadAttention(
+            d_model, nhead, dropout=dropout, batch_first=batch_first, **made
+        )
         self.linear1: Linear = Linear(d_model, dim_feedforward, **made)
         self.dropout: Dropout = Dropout(dropout)
         self.linear2: Linear = Linear(dim_feedforward, d_model, **made)
@@ -179,18 +244,25 @@ class TransformerEncoderLayer(Module):
         else:
             self.activation_relu_or_gelu = 0
 
-    def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
-                is_causal: bool = False) -> Tensor:
+    def forward(
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:
         if self.norm_first:
             src = src + self._sa_block(self.norm1(src), src_mask, src_key_padding_mask, is_causal)
             return src + self._ff_block(self.norm2(src))
         src = self.norm1(src + self._sa_block(src, src_mask, src_key_padding_mask, is_causal))
         return self.norm2(src + self._ff_block(src))
 
-    def _sa_block(self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None,
-                  is_causal: bool = False) -> Tensor:
-        attended = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
-                                  need_weights=False, is_causal=is_causal)[0]
+    def _sa_block(
+        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        attended = self.self_attn(
+            x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False, is_causal=is_causal
+        )[0]
         return self.dropout1(attended)
 
     def _ff_block(self, x: Tensor) -> Tensor:
@@ -202,12 +274,25 @@ class TransformerDecoderLayer(Module):
 
     __constants__: list[str] = ["norm_first"]
 
-    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-                 activation: Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-                 norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         made = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn: MultiheadAttention = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
+        self.self_attn: MultiheadAttention = MultiheadAttention(
+            d_model, nhead, dropout=dropout, batch_first=batch_first, **made
+        )
         self.multihead_attn: MultiheadAttention = MultiheadAttention(
             d_model, nhead, dropout=dropout, batch_first=batch_first, **made
         )
@@ -223,10 +308,17 @@ class TransformerDecoderLayer(Module):
         self.dropout3: Dropout = Dropout(dropout)
         self.activation: Callable[..., Tensor] = _get_activation_fn(activation)
 
-    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None,
-                memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None,
-                memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool = False,
-                memory_is_causal: bool = False) -> Tensor:
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
         to_self = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         to_memory = (memory, memory_mask, memory_key_padding_mask, memory_is_causal)
         if self.norm_first:
@@ -237,16 +329,20 @@ class TransformerDecoderLayer(Module):
         tgt = self.norm2(tgt + self._mha_block(tgt, *to_memory))
         return self.norm3(tgt + self._ff_block(tgt))
 
-    def _sa_block(self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None,
-                  is_causal: bool = False) -> Tensor:
-        attended = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
-                                  is_causal=is_causal, need_weights=False)[0]
+    def _sa_block(
+        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        attended = self.self_attn(
+            x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False
+        )[0]
         return self.dropout1(attended)
 
-    def _mha_block(self, x: Tensor, mem: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None,
-                   is_causal: bool = False) -> Tensor:
-        attended = self.multihead_attn(x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
-                                       is_causal=is_causal, need_weights=False)[0]
+    def _mha_block(
+        self, x: Tensor, mem: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        attended = self.multihead_attn(
+            x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False
+        )[0]
         return self.dropout2(attended)
 
     def _ff_block(self, x: Tensor) -> Tensor:
@@ -260,8 +356,10 @@ def _why_not_nested(layer: Any) -> str:
     attention = layer.self_attn
     for obstacle, reason in (
         (layer.norm_first, ".norm_first was True"),
-        (not attention.batch_first, ".self_attn.batch_first was not True(use batch_first for better inference "
-                                    "performance)"),
+        (
+            not attention.batch_first,
+            ".self_attn.batch_first was not True(use batch_first for better inference performance)",
+        ),
         (not attention._qkv_same_embed_dim, ".self_attn._qkv_same_embed_dim was not True"),
         (attention.in_proj_bias is None, ".self_attn was passed bias=False"),
         (not layer.activation_relu_or_gelu, ".activation_relu_or_gelu was not True"),

@@ -20,9 +20,14 @@ class Upsample(Module):
 
     __constants__: list[str] = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
 
-    def __init__(self, size: int | Sequence[int] | None = None, scale_factor: Any = None,
-                 mode: str = "nearest", align_corners: bool | None = None,
-                 recompute_scale_factor: bool | None = None) -> None:
+    def __init__(
+        self,
+        size: int | Sequence[int] | None = None,
+        scale_factor: Any = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
         super().__init__()
         self.name: str = type(self).__name__
         self.size: int | Sequence[int] | None = size
@@ -36,8 +41,14 @@ class Upsample(Module):
         self.recompute_scale_factor: bool | None = recompute_scale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners,
-                             recompute_scale_factor=self.recompute_scale_factor)
+        return F.interpolate(
+            input,
+            self.size,
+            self.scale_factor,
+            self.mode,
+            self.align_corners,
+            recompute_scale_factor=self.recompute_scale_factor,
+        )
 
     def extra_repr(self) -> str:
         target = f"size={self.size!r}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
@@ -47,14 +58,16 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """Resizes images by repeating the nearest pixel."""
 
-    def __init__(self, size: int | Sequence[int] | None = None,
-                 scale_factor: float | Sequence[float] | None = None) -> None:
+    def __init__(
+        self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+    ) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
     """Resizes images bilinearly with aligned corners."""
 
-    def __init__(self, size: int | Sequence[int] | None = None,
-                 scale_factor: float | Sequence[float] | None = None) -> None:
+    def __init__(
+        self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+    ) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -43,10 +43,10 @@ def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Strip `prefix` from the keys (and metadata keys) that have it, in place."""
     for key in [key for key in state_dict if key.startswith(prefix)]:
-        state_dict[key[len(prefix):]] = state_dict.pop(key)
+        state_dict[key[len(prefix) :]] = state_dict.pop(key)
     metadata = getattr(state_dict, "_metadata", None)
     if metadata is None:
         return
     for key in list(metadata):
         if key and (key == prefix.replace(".", "") or key.startswith(prefix)):
-            metadata[key[len(prefix):]] = metadata.pop(key)
+            metadata[key[len(prefix) :]] = metadata.pop(key)

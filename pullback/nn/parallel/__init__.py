@@ -17,8 +17,9 @@ __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather",
 class DataParallel(Module):
     """Calls `module`; its parameters are named `module.<name>`."""
 
-    def __init__(self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None,
-                 dim: int = 0) -> None:
+    def __init__(
+        self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0
+    ) -> None:
         super().__init__()
         self.module = module
         self.device_ids: list[Any] = []
@@ -29,8 +30,14 @@ class DataParallel(Module):
         return self.module(*inputs, **kwargs)
 
 
-def data_parallel(module: Module, inputs: Any, device_ids: Sequence[Any] | None = None, output_device: Any = None,
-                  dim: int = 0, module_kwargs: dict[str, Any] | None = None) -> Any:
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Sequence[Any] | None = None,
+    output_device: Any = None,
+    dim: int = 0,
+    module_kwargs: dict[str, Any] | None = None,
+) -> Any:
     """Call `module` on the inputs, given as one or as a tuple."""
     arguments = inputs if isinstance(inputs, tuple) else (inputs,)
     return module(*arguments, **(module_kwargs or {}))

@@ -25,7 +25,7 @@ _MODULES = ("parametrizations", "parametrize", "prune", "stateless")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
-           "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "weight_norm", *_HOME_OF, *_MODULES]
+           "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "weight_norm", *_HOME_OF, *_MODULES]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

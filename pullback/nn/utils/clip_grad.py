@@ -21,8 +21,12 @@ def _as_list(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
     return [tensors] if isinstance(tensors, pullback.Tensor) else list(tensors)
 
 
-def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False,
-                   foreach: bool | None = None) -> Tensor:
+def get_total_norm(
+    tensors: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """The norm of all the tensors as if they were one vector."""
     tensors = _as_list(tensors)
     norm_type = float(norm_type)
@@ -32,14 +36,17 @@ def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, e
         norms = [pullback.linalg.vector_norm(tensor, norm_type) for tensor in tensors]
         total = pullback.linalg.vector_norm(pullback.stack(norms), norm_type)
         if error_if_nonfinite and not bool(pullback.isfinite(total)):
-            raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so "
-                               "it cannot be clipped. To disable this error and scale the gradients by the non-finite "
-                               "norm anyway, set `error_if_nonfinite=False`")
+            raise RuntimeError(
+                f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so "
+                "it cannot be clipped. To disable this error and scale the gradients by the non-finite "
+                "norm anyway, set `error_if_nonfinite=False`"
+            )
     return total
 
 
-def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor,
-                          foreach: bool | None = None) -> None:
+def clip_grads_with_norm_(
+    parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
     """Scale the gradients by `max_norm / total_norm` where that is below one."""
     with pullback.no_grad():
         factor = pullback.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
@@ -48,8 +55,13 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
                 parameter.grad.mul_(factor)
 
 
-def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
-                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """Scale the gradients so that their total norm is at most `max_norm`; returns the norm before."""
     given = parameters
     parameters = _as_list(parameters)
@@ -61,11 +73,17 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
     return total
 
 
-def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
-                   error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
+def clip_grad_norm(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """Deprecated name of `clip_grad_norm_`."""
-    warn_user("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
-              FutureWarning)
+    warn_user(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.", FutureWarning
+    )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 

@@ -14,6 +14,7 @@ def skip_init(module_cls: type[Any], *args: Any, **kwargs: Any) -> Any:
     import inspect
 
     from ..modules.module import Module
+
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:

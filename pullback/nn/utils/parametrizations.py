@@ -72,8 +72,9 @@ class _Orthogonal(Module):
     def right_inverse(self, Q: Tensor) -> Tensor:
         """The original for which `forward` gives `Q`, after making `Q` orthogonal if it is not."""
         if Q.shape != self.shape:
-            raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. "
-                             f"Got a tensor of shape {Q.shape}.")
+            raise ValueError(
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
+            )
         with pullback.no_grad():
             wide = Q.shape[-2] < Q.shape[-1]
             tall = Q.mT if wide else Q
@@ -83,8 +84,10 @@ class _Orthogonal(Module):
                 start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
                 return start
             if self.orthogonal_map is not _OrthMaps.householder:
-                raise NotImplementedError("It is not possible to assign to the matrix exponential or the Cayley "
-                                          "parametrizations when use_trivialization=False.")
+                raise NotImplementedError(
+                    "It is not possible to assign to the matrix exponential or the Cayley "
+                    "parametrizations when use_trivialization=False."
+                )
             reflectors, tau = pullback.geqrf(tall)
             diagonal = reflectors.diagonal(dim1=-2, dim2=-1)
             diagonal.copy_(pullback.where(tau == 0.0, -diagonal.sign(), diagonal.sign()))
@@ -106,8 +109,9 @@ def _completed(columns: Tensor) -> Tensor:
     return q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
 
-def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None = None, *,
-               use_trivialization: bool = True) -> Module:
+def orthogonal(
+    module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
+) -> Module:
     """Keep a parameter orthogonal (or unitary), by "matrix_exp", "cayley" or "householder"."""
     weight = getattr(module, name, None)
     if not isinstance(weight, pullback.Tensor):
@@ -119,8 +123,9 @@ def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None 
         orthogonal_map = "matrix_exp" if square or weight.is_complex() else "householder"
     chosen = getattr(_OrthMaps, orthogonal_map, None)
     if chosen is None:
-        raise ValueError('orthogonal_map has to be one of "matrix_exp", "cayley", "householder". '
-                         f"Got: {orthogonal_map}")
+        raise ValueError(
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
+        )
     parametrization = _Orthogonal(weight, chosen, use_trivialization=use_trivialization)
     return register_parametrization(module, name, parametrization, unsafe=True)
 
@@ -167,11 +172,13 @@ class _SpectralNorm(Module):
         super().__init__()
         count = weight.ndim
         if not -count <= dim < count:
-            raise IndexError(f"Dimension out of range (expected to be in range of [-{count}, {count - 1}] but got "
-                             f"{dim})")
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [-{count}, {count - 1}] but got {dim})"
+            )
         if n_power_iterations <= 0:
-            raise ValueError("Expected n_power_iterations to be positive, but got "
-                             f"n_power_iterations={n_power_iterations}")
+            raise ValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            )
         self.dim = dim if dim >= 0 else dim + count
         self.eps: float = eps
         if count > 1:
@@ -203,8 +210,9 @@ class _SpectralNorm(Module):
         return value
 
 
-def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
-                  dim: int | None = None) -> Module:
+def spectral_norm(
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Module:
     """Divide a parameter by its largest singular value."""
     weight = getattr(module, name, None)
     if not isinstance(weight, pullback.Tensor):

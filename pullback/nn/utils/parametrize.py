@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pullback import Tensor
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
-           "transfer_parametrizations_and_params", "type_before_parametrizations"]
+           "transfer_parametrizations_and_params", "type_before_parametrizations"]  # fmt: skip
 
 _cache_depth = 0
 _cache: dict[tuple[int, str], Any] = {}
@@ -71,16 +71,20 @@ class ParametrizationList(ModuleList):
                     except NotImplementedError:
                         pass
         if not isinstance(start, (pullback.Tensor, Sequence)):
-            raise ValueError("'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
-                             f"Got {type(start).__name__}")
+            raise ValueError(
+                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
+                f"Got {type(start).__name__}"
+            )
         return start
 
     def _start_from_one(self, original: Tensor, start: Tensor) -> None:
         for what in ("dtype", "device"):
             if getattr(original, what) != getattr(start, what):
-                raise ValueError(f"When `right_inverse` outputs one tensor, it may not change the {what}.\n"
-                                 f"original.{what}: {getattr(original, what)}\n"
-                                 f"right_inverse(original).{what}: {getattr(start, what)}")
+                raise ValueError(
+                    f"When `right_inverse` outputs one tensor, it may not change the {what}.\n"
+                    f"original.{what}: {getattr(original, what)}\n"
+                    f"right_inverse(original).{what}: {getattr(start, what)}"
+                )
         if start is not original:
             original.data = start.detach()
         _register(self, "original", original)
@@ -88,8 +92,10 @@ class ParametrizationList(ModuleList):
     def _start_from_several(self, original: Tensor, start: Sequence[Any]) -> None:
         for index, tensor in enumerate(start):
             if not isinstance(tensor, pullback.Tensor):
-                raise ValueError("'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
-                                 f"Got element {index} of the sequence with type {type(tensor).__name__}.")
+                raise ValueError(
+                    "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
+                    f"Got element {index} of the sequence with type {type(tensor).__name__}."
+                )
             if isinstance(original, Parameter):
                 tensor = Parameter(tensor, original.requires_grad)
             tensor.requires_grad_(original.requires_grad)
@@ -110,24 +116,30 @@ class ParametrizationList(ModuleList):
             if not isinstance(value, Sequence):
                 raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(value).__name__}.")
             if len(value) != self.ntensors:
-                raise ValueError(f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. "
-                                 f"Got a sequence of length {len(value)}.")
+                raise ValueError(
+                    f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. "
+                    f"Got a sequence of length {len(value)}."
+                )
             for index, tensor in enumerate(value):
                 if not isinstance(tensor, pullback.Tensor):
-                    raise ValueError("'right_inverse' must return a sequence of tensors. "
-                                     f"Got element {index} of type {type(tensor).__name__}.")
+                    raise ValueError(
+                        "'right_inverse' must return a sequence of tensors. "
+                        f"Got element {index} of type {type(tensor).__name__}."
+                    )
                 self._assign(f"original{index}", tensor, f"Tensor {index}")
 
     def _assign(self, name: str, value: Tensor, who: str) -> None:
         original = getattr(self, name)
         if original.dtype != value.dtype:
-            raise ValueError(f"{who} returned by `right_inverse` has dtype {value.dtype} while `{name}` has dtype "
-                             f"{original.dtype}")
+            raise ValueError(
+                f"{who} returned by `right_inverse` has dtype {value.dtype} while `{name}` has dtype {original.dtype}"
+            )
         original.data = value.detach()
 
     def forward(self) -> Tensor:
-        originals = [self.original] if self.is_tensor else [getattr(self, f"original{index}")
-                                                            for index in range(self.ntensors)]
+        originals = (
+            [self.original] if self.is_tensor else [getattr(self, f"original{index}") for index in range(self.ntensors)]
+        )
         first, *rest = list(self)
         value = first(*originals)
         for module in rest:
@@ -147,9 +159,11 @@ def _check_same(value: Any, shape: Any, dtype: Any) -> None:
         raise ValueError(f"A parametrization must return a tensor. Got {type(value).__name__}.")
     for what, before, after in (("dtype", dtype, value.dtype), ("shape", shape, value.shape)):
         if before != after:
-            raise ValueError(f"Registering a parametrization may not change the {what} of the tensor, unless "
-                             f"`unsafe` flag is enabled.\nunparametrized {what}: {before}\n"
-                             f"parametrized {what}: {after}")
+            raise ValueError(
+                f"Registering a parametrization may not change the {what} of the tensor, unless "
+                f"`unsafe` flag is enabled.\nunparametrized {what}: {before}\n"
+                f"parametrized {what}: {after}"
+            )
 
 
 def _deepcopy(self: Module, memo: dict[int, Any]) -> Module:
@@ -161,8 +175,10 @@ def _deepcopy(self: Module, memo: dict[int, Any]) -> Module:
 
 
 def _refuse_pickling(self: Module) -> Any:
-    raise RuntimeError("Serialization of parametrized modules is only supported through state_dict(). Save "
-                       "module.state_dict(), and load it into a module with the same parametrizations.")
+    raise RuntimeError(
+        "Serialization of parametrized modules is only supported through state_dict(). Save "
+        "module.state_dict(), and load it into a module with the same parametrizations."
+    )
 
 
 def _give_own_class(module: Module) -> None:
@@ -193,8 +209,9 @@ def _add_property(module: Module, name: str) -> None:
     setattr(type(module), name, property(get, assign))
 
 
-def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *,
-                             unsafe: bool = False) -> Module:
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
     """Make a parameter or buffer the result of a parametrization; a second one is applied to the first one's result.
 
     Unless `unsafe`, the parametrization must keep shape and dtype.
@@ -215,8 +232,10 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
         _add_property(module, tensor_name)
         module.parametrizations[tensor_name] = parametrizations
     else:
-        raise ValueError(f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
-                         f"'{tensor_name}'")
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+            f"'{tensor_name}'"
+        )
     return module
 
 
@@ -233,10 +252,12 @@ def _check_appended(before: Tensor, parametrization: Module, name: str) -> None:
         raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(inverse).__name__}")
     for what in ("dtype", "shape"):
         if getattr(inverse, what) != getattr(before, what):
-            raise ValueError(f"The tensor returned by parametrization.right_inverse must have the same {what} as "
-                             f"module.{name}, unless the `unsafe` flag is enabled.\n"
-                             f"module.{name}.{what}: {getattr(before, what)}\n"
-                             f"returned {what}: {getattr(inverse, what)}")
+            raise ValueError(
+                f"The tensor returned by parametrization.right_inverse must have the same {what} as "
+                f"module.{name}, unless the `unsafe` flag is enabled.\n"
+                f"module.{name}.{what}: {getattr(before, what)}\n"
+                f"returned {what}: {getattr(inverse, what)}"
+            )
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
@@ -253,8 +274,10 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parametrizations = module.parametrizations[tensor_name]
     if not parametrizations.is_tensor and not leave_parametrized:
-        raise ValueError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in "
-                         "terms of a sequence of tensors.")
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in "
+            "terms of a sequence of tensors."
+        )
     if parametrizations.is_tensor:
         tensor = parametrizations.original
         if leave_parametrized:
@@ -277,8 +300,9 @@ def type_before_parametrizations(module: Module) -> type[Any]:
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
-def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
-                                         tensor_name: str | None = None) -> Module:
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
     """Give `to_module` the parametrizations of `from_module`, of all tensors or of one, and their originals."""
     if not is_parametrized(from_module):
         return to_module
@@ -289,7 +313,6 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
         for parametrization in source:
             register_parametrization(to_module, name, parametrization)
         target = to_module.parametrizations[name]
-        for original in ["original"] if source.is_tensor else [f"original{index}"
-                                                               for index in range(source.ntensors)]:
+        for original in ["original"] if source.is_tensor else [f"original{index}" for index in range(source.ntensors)]:
             setattr(target, original, getattr(source, original))
     return to_module

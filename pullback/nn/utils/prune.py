@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
            "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity",
-           "is_pruned", "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove"]
+           "is_pruned", "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove"]  # fmt: skip
 
 
 class BasePruningMethod(ABC):
@@ -43,8 +43,9 @@ class BasePruningMethod(ABC):
         return getattr(module, f"{self._tensor_name}_mask").to(dtype=original.dtype) * original
 
     @classmethod
-    def apply(cls, module: Any, name: str, *args: Any, importance_scores: Tensor | None = None,
-              **kwargs: Any) -> BasePruningMethod:
+    def apply(
+        cls, module: Any, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any
+    ) -> BasePruningMethod:
         """Prune a parameter, on top of what was pruned before."""
         method = cls(*args, **kwargs)
         method._tensor_name = name
@@ -55,8 +56,10 @@ class BasePruningMethod(ABC):
             method = container
         original = getattr(module, name)
         if importance_scores is not None and importance_scores.shape != original.shape:
-            raise AssertionError(f"importance_scores should have the same shape as parameter {name} of {module}, got "
-                                 f"{importance_scores.shape} vs {original.shape}")
+            raise AssertionError(
+                f"importance_scores should have the same shape as parameter {name} of {module}, got "
+                f"{importance_scores.shape} vs {original.shape}"
+            )
         scores = original if importance_scores is None else importance_scores
         if earlier is None:
             mask = method.compute_mask(scores, default_mask=pullback.ones_like(original))
@@ -70,12 +73,12 @@ class BasePruningMethod(ABC):
         module.register_forward_pre_hook(method)
         return method
 
-    def prune(self, t: Tensor, default_mask: Tensor | None = None,
-              importance_scores: Tensor | None = None) -> Tensor:
+    def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
         """The pruned version of a tensor that belongs to no module."""
         if importance_scores is not None and importance_scores.shape != t.shape:
-            raise AssertionError("importance_scores should have the same shape as tensor t, got "
-                                 f"{importance_scores.shape} vs {t.shape}")
+            raise AssertionError(
+                f"importance_scores should have the same shape as tensor t, got {importance_scores.shape} vs {t.shape}"
+            )
         scores = t if importance_scores is None else importance_scores
         mask = pullback.ones_like(t) if default_mask is None else default_mask
         return t * self.compute_mask(scores, default_mask=mask)
@@ -93,11 +96,15 @@ class BasePruningMethod(ABC):
 
 
 def _pruning_hook(module: Any, name: str) -> tuple[int, BasePruningMethod] | None:
-    found = [(identity, hook) for identity, hook in module._forward_pre_hooks.items()
-             if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
+    found = [
+        (identity, hook)
+        for identity, hook in module._forward_pre_hooks.items()
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name
+    ]
     if len(found) > 1:
-        raise AssertionError(f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a "
-                             "PruningContainer.")
+        raise AssertionError(
+            f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a PruningContainer."
+        )
     return found[0] if found else None
 
 
@@ -117,8 +124,10 @@ class PruningContainer(BasePruningMethod):
             if not isinstance(method, BasePruningMethod):
                 raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
             if self._tensor_name != method._tensor_name:
-                raise ValueError(f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to "
-                                 f"PruningContainer {self}. Found '{method._tensor_name}'")
+                raise ValueError(
+                    f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to "
+                    f"PruningContainer {self}. Found '{method._tensor_name}'"
+                )
         self._pruning_methods += (method,)
 
     def __len__(self) -> int:
@@ -217,8 +226,10 @@ class _Structured(_ByAmount):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         if t.dim() <= 1:
-            raise ValueError("Structured pruning can only be applied to multidimensional tensors. Found tensor of "
-                             f"shape {t.shape} with {t.dim()} dims")
+            raise ValueError(
+                "Structured pruning can only be applied to multidimensional tensors. Found tensor of "
+                f"shape {t.shape} with {t.dim()} dims"
+            )
         if self.dim >= t.dim():
             raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
         size = t.shape[self.dim]
@@ -267,8 +278,9 @@ class CustomFromMask(BasePruningMethod):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         if default_mask.shape != self.mask.shape:
-            raise AssertionError(f"default_mask shape {default_mask.shape} must match self.mask shape "
-                                 f"{self.mask.shape}")
+            raise AssertionError(
+                f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}"
+            )
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
@@ -296,8 +308,9 @@ def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
     return module
 
 
-def ln_structured(module: Any, name: str, amount: float, n: Any, dim: int,
-                  importance_scores: Tensor | None = None) -> Any:
+def ln_structured(
+    module: Any, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
+) -> Any:
     """Prune a number or share of a parameter's channels of smallest n-norm."""
     LnStructured.apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
     return module
@@ -309,8 +322,12 @@ def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
     return module
 
 
-def global_unstructured(parameters: Any, pruning_method: type[BasePruningMethod],
-                        importance_scores: dict[Any, Any] | None = None, **kwargs: Any) -> None:
+def global_unstructured(
+    parameters: Any,
+    pruning_method: type[BasePruningMethod],
+    importance_scores: dict[Any, Any] | None = None,
+    **kwargs: Any,
+) -> None:
     """Prune several parameters, given as pairs of module and name, as if they were one."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
@@ -318,14 +335,18 @@ def global_unstructured(parameters: Any, pruning_method: type[BasePruningMethod]
     importance_scores = {} if importance_scores is None else importance_scores
     if not isinstance(importance_scores, dict):
         raise TypeError("global_unstructured(): importance_scores must be of type dict")
-    scores = parameters_to_vector([importance_scores.get((module, name), getattr(module, name))
-                                   for module, name in parameters])
-    masks = parameters_to_vector([getattr(module, f"{name}_mask", pullback.ones_like(getattr(module, name)))
-                                  for module, name in parameters])
+    scores = parameters_to_vector(
+        [importance_scores.get((module, name), getattr(module, name)) for module, name in parameters]
+    )
+    masks = parameters_to_vector(
+        [getattr(module, f"{name}_mask", pullback.ones_like(getattr(module, name))) for module, name in parameters]
+    )
     method = pruning_method(**kwargs)
     if method.PRUNING_TYPE != "unstructured":
-        raise TypeError('Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method '
-                        f"{pruning_method} of type {method.PRUNING_TYPE}")
+        raise TypeError(
+            'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method '
+            f"{pruning_method} of type {method.PRUNING_TYPE}"
+        )
     container = PruningContainer()
     container._tensor_name = method._tensor_name = "temp"
     container.add_pruning_method(method)
@@ -350,8 +371,11 @@ def remove(module: Any, name: str) -> Any:
 
 def is_pruned(module: Any) -> bool:
     """Whether the module or one below it has a pruned parameter."""
-    return any(isinstance(hook, BasePruningMethod) for submodule in module.modules()
-               for hook in submodule._forward_pre_hooks.values())
+    return any(
+        isinstance(hook, BasePruningMethod)
+        for submodule in module.modules()
+        for hook in submodule._forward_pre_hooks.values()
+    )
 
 
 def _validate_pruning_amount_init(amount: Any) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pullback import Tensor
 
 __all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
-           "pad_sequence", "unpack_sequence", "unpad_sequence"]
+           "pad_sequence", "unpack_sequence", "unpad_sequence"]  # fmt: skip
 
 
 class PackedSequence_(NamedTuple):
@@ -33,8 +33,13 @@ class PackedSequence(PackedSequence_):
 
     __slots__ = ()
 
-    def __new__(cls, data: Any, batch_sizes: Tensor | None = None, sorted_indices: Tensor | None = None,
-                unsorted_indices: Tensor | None = None) -> PackedSequence:
+    def __new__(
+        cls,
+        data: Any,
+        batch_sizes: Tensor | None = None,
+        sorted_indices: Tensor | None = None,
+        unsorted_indices: Tensor | None = None,
+    ) -> PackedSequence:
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         if batch_sizes is None:
@@ -42,9 +47,11 @@ class PackedSequence(PackedSequence_):
                 raise AssertionError("Expected data to be a list or tuple of length 2")
             data, batch_sizes = data
         elif batch_sizes.device.type != "cpu":
-            raise ValueError("batch_sizes should always be on CPU. Instances of PackedSequence should never be "
-                             "created manually. They should be instantiated by functions like pack_sequence and "
-                             "pack_padded_sequences in nn.utils.rnn.")
+            raise ValueError(
+                "batch_sizes should always be on CPU. Instances of PackedSequence should never be "
+                "created manually. They should be instantiated by functions like pack_sequence and "
+                "pack_padded_sequences in nn.utils.rnn."
+            )
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
@@ -52,8 +59,7 @@ class PackedSequence(PackedSequence_):
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
-        indices = [None if one is None else one.to(data.device) for one in (self.sorted_indices,
-                                                                            self.unsorted_indices)]
+        indices = [None if one is None else one.to(data.device) for one in (self.sorted_indices, self.unsorted_indices)]
         return type(self)(data, self.batch_sizes, *indices)
 
     def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
@@ -115,8 +121,9 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     return None if permutation is None else pullback.argsort(permutation)
 
 
-def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
-                         enforce_sorted: bool = True) -> PackedSequence:
+def pack_padded_sequence(
+    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     """Pack sequences that were padded to `(time, batch, ...)`, or `(batch, time, ...)` with `batch_first`.
 
     `lengths` is a tensor or a list of integers.
@@ -146,53 +153,67 @@ def _check_lengths(time_first: Tensor, counts: list[int]) -> None:
     if not time_first.numel():
         raise RuntimeError("Cannot pack empty tensors.")
     if len(counts) != time_first.shape[1]:
-        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} "
-                           f"(batch_size={time_first.shape[1]})")
+        raise RuntimeError(
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} "
+            f"(batch_size={time_first.shape[1]})"
+        )
     if any(after > before for before, after in zip(counts, counts[1:])):
-        raise RuntimeError("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can "
-                           "pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
-                           "requirement if you do not need ONNX exportability.")
+        raise RuntimeError(
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can "
+            "pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
+            "requirement if you do not need ONNX exportability."
+        )
     if counts[-1] <= 0:
-        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' "
-                           "that is <= 0")
+        raise RuntimeError(
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+        )
     if counts[0] > time_first.shape[0]:
-        raise RuntimeError(f"Expected the longest sequence ({counts[0]} steps) to fit the padded input, "
-                           f"which has {time_first.shape[0]} steps")
+        raise RuntimeError(
+            f"Expected the longest sequence ({counts[0]} steps) to fit the padded input, "
+            f"which has {time_first.shape[0]} steps"
+        )
 
 
-def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
-                        total_length: int | None = None) -> tuple[Tensor, Tensor]:
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Tensor, Tensor]:
     """The padded tensor and the lengths that were packed."""
     sizes = sequence.batch_sizes.tolist()
     length = len(sizes)
     if total_length is not None:
         if total_length < length:
-            raise ValueError("Expected total_length to be at least the length of the longest sequence in input, but "
-                             f"got total_length={total_length} and max sequence length being {length}")
+            raise ValueError(
+                "Expected total_length to be at least the length of the longest sequence in input, but "
+                f"got total_length={total_length} and max sequence length being {length}"
+            )
         length = total_length
     data = sequence.data
     largest = sizes[0]
     rows = []
     for step in data.split(sizes, dim=0):
         missing = largest - step.shape[0]
-        rows.append(step if missing == 0 else
-                    pullback.cat([step, data.new_full((missing, *data.shape[1:]), padding_value)], dim=0))
+        rows.append(
+            step
+            if missing == 0
+            else pullback.cat([step, data.new_full((missing, *data.shape[1:]), padding_value)], dim=0)
+        )
     rows += [data.new_full((largest, *data.shape[1:]), padding_value)] * (length - len(sizes))
     padded = pullback.stack(rows, dim=1 if batch_first else 0)
-    lengths = pullback.tensor([sum(size > place for size in sizes) for place in range(largest)],
-                              dtype=pullback.int64)
+    lengths = pullback.tensor([sum(size > place for size in sizes) for place in range(largest)], dtype=pullback.int64)
     if sequence.unsorted_indices is not None:
         padded = padded.index_select(0 if batch_first else 1, sequence.unsorted_indices)
         lengths = lengths[sequence.unsorted_indices]
     return padded, lengths
 
 
-def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0,
-                 padding_side: str = "right") -> Tensor:
+def pad_sequence(
+    sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
     """Stack tensors of different lengths, filled up with `padding_value`."""
     if not isinstance(sequences, Iterable):
-        raise RuntimeError("pad_sequence: Expected iterable for input sequences, but got arg of type: "
-                           f"{type(sequences)}")
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
     sequences = list(sequences)
     if not sequences:
         raise RuntimeError("received an empty list of sequences")
@@ -215,7 +236,7 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
         padded_sequences = padded_sequences.transpose(0, 1)
     if len(lengths) != padded_sequences.shape[0]:
         raise ValueError(f"got {len(lengths)} lengths for {padded_sequences.shape[0]} sequences")
-    return [sequence[:int(length)] for sequence, length in zip(padded_sequences, lengths)]
+    return [sequence[: int(length)] for sequence, length in zip(padded_sequences, lengths)]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:

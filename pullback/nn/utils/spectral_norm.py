@@ -21,6 +21,7 @@ __all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
 def output_dim(module: Any) -> int:
     """The dimension of a layer's weight that counts its outputs."""
     from ..modules.conv import _ConvTransposeNd
+
     return 1 if isinstance(module, _ConvTransposeNd) else 0
 
 
@@ -38,8 +39,9 @@ class SpectralNorm:
 
     def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         if n_power_iterations <= 0:
-            raise ValueError("Expected n_power_iterations to be positive, but got "
-                             f"n_power_iterations={n_power_iterations}")
+            raise ValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            )
         self.name: str = name
         self.dim: int = dim
         self.n_power_iterations: int = n_power_iterations
@@ -70,11 +72,15 @@ class SpectralNorm:
         if weight is None:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
         if isinstance(weight, UninitializedParameter):
-            raise ValueError("The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to "
-                             "run the dummy forward before applying spectral normalization")
+            raise ValueError(
+                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to "
+                "run the dummy forward before applying spectral normalization"
+            )
         with pullback.no_grad():
-            vectors = [F.normalize(weight.new_empty(size).normal_(0, 1), dim=0, eps=eps)
-                       for size in as_matrix(weight, dim).shape]
+            vectors = [
+                F.normalize(weight.new_empty(size).normal_(0, 1), dim=0, eps=eps)
+                for size in as_matrix(weight, dim).shape
+            ]
         delattr(module, name)
         module.register_parameter(f"{name}_orig", weight)
         setattr(module, name, weight.data)  # replaced before every forward; here so that it can be read until then
@@ -106,8 +112,9 @@ class _VersionHook:
         local_metadata.setdefault("spectral_norm", {})[f"{self.hook.name}.version"] = self.hook._version
 
 
-def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
-                  dim: int | None = None) -> Any:
+def spectral_norm(
+    module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Any:
     """Divide a parameter by its largest singular value, estimated by power iteration."""
     SpectralNorm.apply(module, name, n_power_iterations, output_dim(module) if dim is None else dim, eps)
     return module

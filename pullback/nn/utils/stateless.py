@@ -19,17 +19,34 @@ if TYPE_CHECKING:
 __all__ = ["functional_call"]
 
 
-def functional_call(module: Module, parameters_and_buffers: dict[str, Tensor], args: Any = None,
-                    kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False) -> Any:
+def functional_call(
+    module: Module,
+    parameters_and_buffers: dict[str, Tensor],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
     """Deprecated place of `func.functional_call`."""
-    warn_user("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in "
-              "a future version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in "
-              "replacement.", FutureWarning)
+    warn_user(
+        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in "
+        "a future version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in "
+        "replacement.",
+        FutureWarning,
+    )
     return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
-def _functional_call(module: Module, parameters_and_buffers: dict[str, Tensor], args: Any = None,
-                     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False) -> Any:
+def _functional_call(
+    module: Module,
+    parameters_and_buffers: dict[str, Tensor],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
     if args is None:
         args = ()
     elif not isinstance(args, tuple):
@@ -39,8 +56,9 @@ def _functional_call(module: Module, parameters_and_buffers: dict[str, Tensor], 
 
 
 @contextlib.contextmanager
-def _reparametrize_module(module: Module, parameters_and_buffers: dict[str, Tensor], tie_weights: bool = False,
-                          strict: bool = False) -> Iterator[None]:
+def _reparametrize_module(
+    module: Module, parameters_and_buffers: dict[str, Tensor], tie_weights: bool = False, strict: bool = False
+) -> Iterator[None]:
     """Within the context the module has these tensors; afterwards its own again, whatever happened.
 
     A buffer that the call replaced (rather than changed in place) is handed back in `parameters_and_buffers`.
@@ -78,8 +96,10 @@ def _place_of(module: Module, name: str) -> tuple[dict[str, Any], str] | None:
 
 
 def _all_tensors(module: Module) -> dict[str, Tensor]:
-    return {**dict(module.named_parameters(remove_duplicate=False)),
-            **dict(module.named_buffers(remove_duplicate=False))}
+    return {
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
+    }
 
 
 def _check_keys(module: Module, given: dict[str, Tensor]) -> None:
@@ -101,8 +121,10 @@ def _with_tied_names(module: Module, given: dict[str, Tensor]) -> dict[str, Tens
     for names in names_of.values():
         values = {id(given[name]): given[name] for name in names if name in given}
         if len(values) > 1:
-            raise ValueError(f"functional_call got multiple values for keys {sorted(names)}, which are tied. "
-                             "Consider using tie_weights=False")
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(names)}, which are tied. "
+                "Consider using tie_weights=False"
+            )
         for value in values.values():
             result.update(dict.fromkeys(names, value))
     return result

@@ -45,16 +45,20 @@ class WeightNorm:
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
         """Replace the parameter by magnitude and direction, and hook the module."""
-        warn_user("`torch.nn.utils.weight_norm` is deprecated in favor of "
-                  "`torch.nn.utils.parametrizations.weight_norm`.", FutureWarning)
+        warn_user(
+            "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
+            FutureWarning,
+        )
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, WeightNorm) and hook.name == name:
                 raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
         hook = WeightNorm(name, dim)
         weight = getattr(module, name)
         if isinstance(weight, UninitializedParameter):
-            raise ValueError("The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run "
-                             "the dummy forward before applying weight normalization")
+            raise ValueError(
+                "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run "
+                "the dummy forward before applying weight normalization"
+            )
         del module._parameters[name]
         module.register_parameter(f"{name}_g", Parameter(norm_except_dim(weight, hook.dim).data))
         module.register_parameter(f"{name}_v", Parameter(weight.data))

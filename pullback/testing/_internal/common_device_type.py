@@ -72,7 +72,9 @@ def _skips(reason: str) -> Any:
 
 
 onlyCUDA: Any = _skips("for another device")
-deviceCountAtLeast: Any = lambda count: (lambda function: function if count <= 1 else unittest.skip("one device")(function))
+deviceCountAtLeast: Any = lambda count: (
+    lambda function: function if count <= 1 else unittest.skip("one device")(function)
+)
 ops: Any = _skips("driven by torch's operator database")
 largeTensorTest: Any = _skips("needs much memory")
 
@@ -120,7 +122,9 @@ def instantiate_device_type_tests(
         if not member.startswith("__") and member not in members:
             members[member] = value
             delattr(generic_test_class, member)
-    concrete = type(f"{name}CPU", (generic_test_class,) if TestCase in bases else (generic_test_class, TestCase), members)
+    concrete = type(
+        f"{name}CPU", (generic_test_class,) if TestCase in bases else (generic_test_class, TestCase), members
+    )
     concrete.__module__ = generic_test_class.__module__
     for member in [key for key, value in members.items() if value is None]:
         delattr(concrete, member)

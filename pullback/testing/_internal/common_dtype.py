@@ -92,7 +92,9 @@ def get_all_complex_dtypes(include_complex32: bool = False) -> list[Any]:
 
 
 def get_all_math_dtypes(device: Any) -> list[Any]:
-    return get_all_int_dtypes() + get_all_fp_dtypes(include_half=False, include_bfloat16=False) + get_all_complex_dtypes()
+    return (
+        get_all_int_dtypes() + get_all_fp_dtypes(include_half=False, include_bfloat16=False) + get_all_complex_dtypes()
+    )
 
 
 def get_all_dtypes(

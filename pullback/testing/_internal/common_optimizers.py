@@ -63,7 +63,10 @@ _MANY_SCHEDULES: Schedules = (
     [lambda opt: lr_scheduler.ExponentialLR(opt, gamma=0.9)],
     [lambda opt: lr_scheduler.LinearLR(opt, start_factor=0.4, total_iters=4)],
     [lambda opt: lr_scheduler.PolynomialLR(opt, power=0.9, total_iters=4)],
-    [lambda opt: lr_scheduler.ConstantLR(opt, factor=0.4, total_iters=4), lambda opt: lr_scheduler.ExponentialLR(opt, 0.9)],
+    [
+        lambda opt: lr_scheduler.ConstantLR(opt, factor=0.4, total_iters=4),
+        lambda opt: lr_scheduler.ExponentialLR(opt, 0.9),
+    ],
 )
 
 
@@ -104,7 +107,9 @@ class OptimizerInfo:
         """The keyword sets of this optimizer; half precision needs an epsilon that it can hold."""
         small = {"eps": 0.1} if dtype is _torch().float16 and "Adam" in self.name else {}
         return [
-            OptimizerInput(None, {**given, **small}, ", ".join(f"{key}={value}" for key, value in given.items()) or "default")
+            OptimizerInput(
+                None, {**given, **small}, ", ".join(f"{key}={value}" for key, value in given.items()) or "default"
+            )
             for given in self._inputs
         ]
 
@@ -116,9 +121,13 @@ class OptimizerInfo:
         ]
         return [*_refused_by_all(device, dtype), *own]
 
-    def get_decorators(self, test_class: str, test_name: str, device: str, dtype: Any, param_kwargs: Options) -> list[Any]:
+    def get_decorators(
+        self, test_class: str, test_name: str, device: str, dtype: Any, param_kwargs: Options
+    ) -> list[Any]:
         """What decorates a test of this optimizer."""
-        fitting = (info for info in self.decorators if info.is_active(test_class, test_name, device, dtype, param_kwargs))
+        fitting = (
+            info for info in self.decorators if info.is_active(test_class, test_name, device, dtype, param_kwargs)
+        )
         return [decorator for info in fitting for decorator in info.decorators]
 
 
@@ -220,14 +229,19 @@ def _table() -> list[OptimizerInfo]:
     adam_refuses: list[tuple[Options, str]] = [
         ({"betas": (1.0, 0.0)}, "Invalid beta parameter at index 0: 1.0"),
         ({"weight_decay": -1}, "Invalid weight_decay value: -1"),
-        ({"lr": tensor(0.001), "foreach": True}, "lr as a Tensor is not supported for capturable=False and foreach=True"),
+        (
+            {"lr": tensor(0.001), "foreach": True},
+            "lr as a Tensor is not supported for capturable=False and foreach=True",
+        ),
         ({"betas": (0.9, tensor(0.99))}, two_numbers),
         ({"betas": (tensor(0.9), 0.99)}, two_numbers),
     ]
     plain_betas: list[tuple[Options, str]] = [({"betas": (0.0, 1.0)}, "Invalid beta parameter at index 1: 1.0")]
     loose = {torch.float32: tol(atol=1e-4, rtol=5e-3)}
     apart = (DecorateInfo(toleranceOverride(loose), None, "test_foreach_matches_forloop"),)
-    one_group = "test_param_groups_lr test_param_groups_weight_decay test_param_group_with_lrscheduler_goes_right_direction"
+    one_group = (
+        "test_param_groups_lr test_param_groups_weight_decay test_param_group_with_lrscheduler_goes_right_direction"
+    )
     no_groups = tuple(_skipped(name, "takes one group of parameters") for name in one_group.split())
     slow = {"lr": 0.1, "weight_decay": 0, "lr_decay": 0}
     step = [lambda opt: lr_scheduler.StepLR(opt, gamma=1 - 1e-5, step_size=500)]

@@ -62,7 +62,9 @@ def __getattr__(name: str) -> Any:
         return False
     if re.match(r"(skip|xfail|expectedFailure|slow|serial|mark|suppress|gcIf|runOn|only|set[A-Z]|wrap)", name):
         return _does_nothing
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}: it is not among the test helpers of this library")
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}: it is not among the test helpers of this library"
+    )
 
 
 def _dtype_table(from_torch: bool) -> dict[Any, Any]:
@@ -160,7 +162,12 @@ class TestCase(unittest.TestCase):
         loose = not (isinstance(x, Tensor) and isinstance(y, Tensor))
         kind = x.dtype if isinstance(x, Tensor) else y.dtype if isinstance(y, Tensor) else None
         first, second = (v if isinstance(v, Tensor) else torch.as_tensor(v, dtype=kind) for v in (x, y))
-        if loose and (first.dim() == 0 or second.dim() == 0) and first.shape != second.shape and first.numel() == second.numel():
+        if (
+            loose
+            and (first.dim() == 0 or second.dim() == 0)
+            and first.shape != second.shape
+            and first.numel() == second.numel()
+        ):
             first, second = first.reshape(()), second.reshape(())
         if atol is None and rtol is None and (self.precision or self.rel_tol):
             rtol, atol = max(self.rel_tol, 1.3e-6), max(self.precision, 1e-5)
@@ -191,7 +198,9 @@ class TestCase(unittest.TestCase):
             raise RuntimeError(f"No expect file exists at {file}. I got this output for {name}:\n\n{s}")
         super().assertEqual(s, file.read_text())
 
-    def assertExpectedRaisesInline(self, exc_type: Any, callable: Callable[..., Any], expect: str, *args: Any, **kw: Any) -> None:
+    def assertExpectedRaisesInline(
+        self, exc_type: Any, callable: Callable[..., Any], expect: str, *args: Any, **kw: Any
+    ) -> None:
         """An error with exactly this text."""
         with self.assertRaises(exc_type) as caught:
             callable(*args, **kw)
@@ -468,7 +477,9 @@ def random_hermitian_psd_matrix(matrix_size: int, *batches: int, dtype: Any = No
 
 
 def random_symmetric_pd_matrix(matrix_size: int, *batches: int, dtype: Any = None, device: Any = None) -> Tensor:
-    return random_symmetric_psd_matrix(matrix_size, *batches, dtype=dtype) + _torch().eye(matrix_size, dtype=dtype) * 1e-5
+    return (
+        random_symmetric_psd_matrix(matrix_size, *batches, dtype=dtype) + _torch().eye(matrix_size, dtype=dtype) * 1e-5
+    )
 
 
 def random_hermitian_pd_matrix(matrix_size: int, *batches: int, dtype: Any = None, device: Any = None) -> Tensor:

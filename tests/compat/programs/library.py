@@ -5,7 +5,9 @@ import torch
 a, b = torch.arange(4.0).reshape(2, 2), torch.eye(2)
 aten = torch.ops.aten
 print(aten.add(a, b).tolist(), aten.add.Tensor(a, b, alpha=2).tolist(), aten.mm.default(a, b).tolist())
-print(aten.view.default(a, [4]).tolist(), aten.linalg_vector_norm(a), aten.special_erf(b)[0], aten.sum.dim_IntList(a, [0]))
+print(
+    aten.view.default(a, [4]).tolist(), aten.linalg_vector_norm(a), aten.special_erf(b)[0], aten.sum.dim_IntList(a, [0])
+)
 print(aten.relu_(a - 1).tolist(), aten.clone(self=a).shape, aten.slice(a, 1, 0, 1).tolist())
 print(aten.index(a, [None, torch.tensor([1])]).tolist(), aten.mm, aten.mm.default, aten.mm.default.name())
 print(aten.add.Tensor is aten.add.Tensor, hasattr(torch.ops.some_extension, "nms"), torch.ops.loaded_libraries)

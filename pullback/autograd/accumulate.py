@@ -15,9 +15,11 @@ import numpy as np
 from numpy import ndarray
 
 from ..arrays.mostly_zeros import Rows
+from ..quiet import restore, silence
 from ..storage import storage_of
 from ..tensor import Anchor, Tensor
 from .tape import wrap
+from .views import check_no_overlap, check_result
 
 _lock = threading.RLock()
 
@@ -52,7 +54,11 @@ def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) ->
         writes = map(setattr, leaves, repeat("_grad"), values)
         if sums:
             present, additions = zip(*sums, strict=True)
-            deque(chain(map(np.add, present, additions, present), writes), maxlen=0)
+            warnings_token = silence()
+            try:
+                deque(chain(map(np.add, present, additions, present), writes), maxlen=0)
+            finally:
+                restore(warnings_token)
         else:
             any(writes)  # `setattr` returns None, so this runs through them all
 
@@ -74,9 +80,30 @@ def prepared(leaf: Tensor, gradient: Any, record: bool, sums: list[tuple[Any, An
         gradient = gradient.dense()
     if present is None:
         return wrap(fresh_copy(gradient, leaf))
-    sums.append((present.memory(), gradient))
+    memory = present.memory()
+    if (
+        memory.shape != gradient.shape or memory.dtype is not gradient.dtype or 0 in memory.strides
+        or not memory.flags.writeable
+    ):  # fmt: skip
+        check_sum(present, gradient)
+    sums.append((memory, gradient))
     storage_of(present).bump()
     return None
+
+
+def check_sum(present: Tensor, gradient: Any) -> None:
+    """Refuse what cannot be added to a `.grad` that somebody has set or changed, before anything is written."""
+    memory = present._array
+    if not memory.flags.writeable:
+        raise RuntimeError("A gradient cannot be added to a .grad in read-only memory. Set .grad to None or to a copy.")
+    try:
+        shape = np.broadcast_shapes(memory.shape, gradient.shape)
+    except ValueError:
+        from ..functional.operands import broadcast_error
+
+        raise broadcast_error(memory.shape, gradient.shape) from None
+    check_no_overlap(memory)
+    check_result(present, wrap(np.broadcast_to(gradient, shape)))
 
 
 def fresh_copy(gradient: Any, leaf: Tensor) -> Any:

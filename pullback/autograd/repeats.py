@@ -121,7 +121,9 @@ class _Writer:
             tests = []
             if number == 0:
                 tests.append("n0.arrays is None")
-            if all(edge is None or edge < 0 for edge in edges):  # the others are later than those they come from
+            elif number not in self.form[number - 1][1]:  # made before the last one, or sums would round differently
+                tests.append(f"n{number}.order >= n{number - 1}.order")
+            if number == len(self.form) - 1:  # the others are later
                 tests.append(f"n{number}.order <= last_write")
             found = []
             for position, edge in enumerate(edges):

@@ -61,6 +61,47 @@ def test_an_exception_at_any_node_leaves_every_grad_and_the_graph(error, place):
     assert b.grad.tolist() != [10.0, 10.0]
 
 
+def read_only(tensor):
+    array = np.ones(4, np.float32)
+    tensor.grad = pullback.from_numpy(array)
+    tensor.grad._array.flags.writeable = False
+
+
+UNFIT = {  # what somebody may do to a leaf of four elements and its `.grad`, and the complaint about it
+    "another size": (lambda x: setattr(x, "data", pullback.ones(5)), "The size of tensor a"),
+    "a smaller gradient": (lambda x: x.grad.resize_(2), "The size of tensor a"),
+    "one element for all": (lambda x: setattr(x, "grad", pullback.ones(1).expand(4)), "single memory location"),
+    "integers": (lambda x: setattr(x.grad, "data", pullback.ones(4, dtype=pullback.int64)), "can't be cast"),
+    "memory that cannot be written": (read_only, "read-only"),
+}
+
+
+@pytest.mark.parametrize("case", UNFIT)
+@pytest.mark.parametrize("first", [False, True])
+def test_a_grad_that_a_gradient_cannot_be_added_to_leaves_the_others(case, first):
+    good, bad = pullback.ones(3, requires_grad=True), pullback.ones(4, requires_grad=True)
+    good.grad, bad.grad = pullback.ones(3), pullback.ones(4)
+    change, complaint = UNFIT[case]
+    change(bad)
+    loss = good.sum() + bad.sum() if first else bad.sum() + good.sum()
+    with pytest.raises(RuntimeError, match=complaint):
+        loss.backward()
+    assert good.grad.tolist() == [1.0, 1.0, 1.0]
+    bad.grad = None
+    loss.backward()
+    assert good.grad.tolist() == [2.0, 2.0, 2.0] and set(bad.grad.tolist()) == {1.0}
+
+
+def test_an_overflow_while_gradients_are_written_is_no_error():
+    for first in False, True:
+        one, other = pullback.ones(2, requires_grad=True), pullback.ones(2, requires_grad=True)
+        one.grad, other.grad = pullback.full((2,), 3e38), pullback.ones(2)
+        loss = (one * 1e38).sum() + other.sum() if first else other.sum() + (one * 1e38).sum()
+        with np.errstate(all="raise"):
+            loss.backward()
+        assert one.grad.tolist() == [np.inf, np.inf] and other.grad.tolist() == [2.0, 2.0]
+
+
 def test_a_hook_that_raises_leaves_every_grad():
     a, b = tensor([1.0], requires_grad=True), tensor([2.0], requires_grad=True)
     h = a * b

@@ -133,6 +133,38 @@ def test_leaves_that_were_two_and_are_one():
     np.testing.assert_allclose(got, 2 * np.exp(2 * x.detach().numpy()))
 
 
+def in_order(x, numbers):
+    """Three functions of one value, made in this order, and their sum, always in the same order."""
+    middle, made = x * 1.1, {}
+    for number in numbers:
+        made[number] = (pullback.sin, pullback.exp, pullback.tanh)[number](middle)
+    return (made[0] + made[1] + made[2]).sum()
+
+
+def test_gradients_are_added_in_the_order_of_the_walk():
+    x = leaf(200)
+    plan = prepared(lambda x: in_order(x, (0, 1, 2)), x)
+    for numbers in (0, 1, 2), (2, 1, 0), (1, 0, 2):
+        (got,) = gradients(in_order(x, numbers), (x,))
+        programs, plan.programs = plan.programs, ()
+        (expected,) = gradients(in_order(x, numbers), (x,))
+        plan.programs = programs
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_values_that_were_two_and_are_one_get_the_sum_of_their_gradients():
+    x, y = leaf(200), leaf(200, seed=1)
+    plan = prepared(lambda x, y: (x.exp() * y + x.exp().sin()).sum(), x, y)
+    shared = x.exp()
+    got = gradients((shared * y + shared.sin()).sum(), (x, y))
+    programs, plan.programs = plan.programs, ()
+    shared = x.exp()
+    expected = gradients((shared * y + shared.sin()).sum(), (x, y))
+    plan.programs = programs
+    for one, other in zip(got, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_only_what_is_asked_for_is_computed_and_answered():
     x, y = leaf(3), leaf(3, seed=1)
     prepared(lambda x, y: (x * y).sum(), x, y)

@@ -62,7 +62,7 @@ SAME_DTYPE_OUT: frozenset[str] = frozenset(
 
 # NumPy's spellings, which torch accepts as well.
 _RENAMED = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
-_none_renamed = _RENAMED.keys().isdisjoint
+_as_they_are = frozenset((*_RENAMED, "out")).isdisjoint  # keyword arguments that can be handed on
 
 
 def public(
@@ -81,10 +81,8 @@ def public(
     def announce(f: F) -> F:
         own = f.__name__
         exposed: Callable = around_autocast(own, f)
-        if out:
-            exposed = with_out(exposed)
-        elif wrap:
-            exposed = with_numpy_names(exposed)
+        if out or wrap:
+            exposed = with_numpy_names(exposed, takes_out=out)
         if function and exposed is not f:
             exposed.__module__ = "pullback"  # where it is found by its name: pickles ask
         for name in (own.rstrip("_") if own.endswith("_") and not own.endswith("__") else own, *names):
@@ -99,13 +97,15 @@ def public(
     return announce
 
 
-def with_numpy_names(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Accept `axis=` for `dim=`, `keepdims=` for `keepdim=`, and so on."""
+def with_numpy_names(f: Callable[..., Any], takes_out: bool = False) -> Callable[..., Any]:
+    """What programs call: accepts `axis=` for `dim=`, `keepdims=` for `keepdim=`, and so on."""
 
     @functools.wraps(f)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if kwargs and not _none_renamed(kwargs):
+        if kwargs and not _as_they_are(kwargs):
             kwargs = renamed(f, kwargs)
+            if takes_out and (out := kwargs.pop("out", None)) is not None:
+                return store(f.__name__, f, args, kwargs, out)
         try:
             return f(*args, **kwargs)
         except NotBatchable as error:
@@ -117,6 +117,11 @@ def with_numpy_names(f: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
 
     return function
+
+
+def with_out(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, with `out=` too: the result is written there, with torch's checks."""
+    return with_numpy_names(f, takes_out=True)
 
 
 def looped(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any], error: NotBatchable) -> Any:
@@ -141,28 +146,6 @@ def renamed(f: Callable[..., Any], kwargs: dict[Any, Any]) -> dict[Any, Any]:
         _RENAMED[key] if key in _RENAMED and key not in names and _RENAMED[key] in names else key: value
         for key, value in kwargs.items()
     }
-
-
-def with_out(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `out=` to a function: the result is written there, with torch's checks."""
-
-    @functools.wraps(f)
-    def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        if kwargs and not _none_renamed(kwargs):
-            kwargs = renamed(f, kwargs)
-        if out is None:
-            try:
-                return f(*args, **kwargs)
-            except NotBatchable as error:
-                return looped(f, args, kwargs, error)
-            except (TypeError, AttributeError) as error:
-                if not claimed(args, kwargs):
-                    blame_argument(error)
-                    raise
-                return function(*args, **kwargs)
-        return store(f.__name__, f, args, kwargs, out)
-
-    return function
 
 
 def store(name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any], out: Any) -> Any:
@@ -254,7 +237,6 @@ def _check_out_dtype(name: str, target: Tensor, value: Tensor) -> None:
 
 
 def _warn_of_resize(target: Tensor, value: Tensor) -> None:
-
     warn_user(
         f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does not match "
         f"the required output shape {list(value.shape)}. This behavior is deprecated, and in a future PyTorch release "

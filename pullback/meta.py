@@ -15,6 +15,7 @@ import numpy as np
 
 from .device import meta, place_of
 from .dtypes import get_default_dtype
+from .functional.copying import wanted_by
 from .nn.parameter import Parameter
 from .tensor import Tensor
 from .torch_function import DisableTorchFunctionSubclass
@@ -73,10 +74,7 @@ class MetaTensor(Tensor):
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Another dtype; no other device, for there is nothing to copy."""
-        from .nn.modules.module import _parse_to
-
-        kwargs.pop("copy", None)
-        device, wanted, *_ = _parse_to(*args, **kwargs)
+        device, wanted, *_ = wanted_by(args, kwargs)
         if device is not None and place_of(device) is not meta:
             _refuse()
         return self if wanted in (None, self.dtype) else outlined(Outline(self._array.shape, wanted.numpy))

@@ -47,8 +47,8 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             return to_dtype(input, args[0])
         if kind is device_type and args[0] is cpu or kind is str and args[0] == "cpu":
             return input
-    dtype, place, copy = _wanted_by(args, kwargs)
-    if place is meta:
+    device, dtype, _, copy, _ = wanted_by(args, kwargs)
+    if place_of(device) is meta:
         from ..meta import outlined
 
         return outlined(input._array).to(input.dtype if dtype is None else dtype)
@@ -57,32 +57,34 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return to_dtype(input, dtype, copy)
 
 
-def _wanted_by(args: tuple, kwargs: dict) -> tuple[dtype_type | None, Any, bool]:
-    """Dtype, place and whether to copy, from the arguments of `to` in any of its forms."""
-    dtype = kwargs.get("dtype")
-    if type(dtype) is type:
-        args, dtype = (*args, dtype), None
-    copy = kwargs.get("copy", False)
-    place = place_of(kwargs.get("device"))
-    if isinstance(kwargs.get("other"), Tensor):
-        dtype = kwargs["other"].dtype
-    for position, value in enumerate(args):
-        if isinstance(value, dtype_type):
-            dtype = value
-        elif isinstance(value, Tensor):
-            dtype = value.dtype
-        elif isinstance(value, (str, device_type)) or isinstance(value, int) and not isinstance(value, bool):
-            place = place_of(value)
-        elif isinstance(value, type) and value in (float, int, bool, complex):
-            dtype = as_dtype(value)
-        elif isinstance(value, bool) and position >= 2 + (not isinstance(args[0], (dtype_type, Tensor))):
-            copy = value
-        elif value is not None and not isinstance(value, bool):
-            raise TypeError(
-                "to() received an invalid combination of arguments - got "
-                f"({', '.join(type(a).__name__ for a in args)}). Pass a dtype, a device, or a tensor."
-            )
-    return dtype, place, copy
+def wanted_by(args: tuple, kwargs: dict) -> tuple[Any, dtype_type | None, bool, bool, Any]:
+    """Device, dtype, `non_blocking`, `copy` and memory format, from the arguments of `to` in any of its forms."""
+    first = args[0] if args else kwargs.get("tensor")
+    form = _like if isinstance(first, Tensor) else _in_dtype if isinstance(first, (dtype_type, type)) else _at_place
+    try:
+        device, dtype, non_blocking, copy, memory_format = form(*args, **kwargs)
+        dtype = as_dtype(dtype) if dtype in (float, int, bool, complex) else dtype
+        known = isinstance(device, (str, int, device_type, type(None))) and isinstance(dtype, (dtype_type, type(None)))
+        if known and type(device) is not bool and type(non_blocking) is type(copy) is bool:
+            return device, dtype, non_blocking, copy, memory_format
+    except TypeError:
+        pass
+    wanted = "expected one of: (device, dtype, non_blocking, copy), (dtype, non_blocking, copy), (tensor, non_blocking, copy)"
+    raise invalid_combination("to", *args, *kwargs.values(), wanted=wanted)
+
+
+def _like(tensor: Tensor, non_blocking: Any = False, copy: Any = False, *, memory_format: Any = None) -> tuple:
+    return tensor.device, tensor.dtype, non_blocking, copy, memory_format
+
+
+def _in_dtype(dtype: Any, non_blocking: Any = False, copy: Any = False, *, memory_format: Any = None) -> tuple:
+    return None, dtype, non_blocking, copy, memory_format
+
+
+def _at_place(
+    device: Any = None, dtype: Any = None, non_blocking: Any = False, copy: Any = False, *, memory_format: Any = None
+) -> tuple:
+    return device, dtype, non_blocking, copy, memory_format
 
 
 def _cast_method(name: str, dtype: dtype_type) -> Any:

@@ -227,6 +227,15 @@ float_power(x,2,out=o)
 """.strip().splitlines()
 
 
+# Of tensors and of modules: what torch takes, and what it refuses.
+TO = """
+(t.float32) ('cpu') ('cpu',t.float32) (None,t.float32) (y) (y,True,True) (y,True,True,True) (t.float32,'cpu') ('cpu',True)
+('cpu',None,True) (t.float32,device='cpu') (float) (int) (dtype=float) ('cpu',float) (tensor=y) (other=y) (y,dtype=t.float32)
+(y,'cpu') (t.float32,t.float64) (t.float32,1) ([1]) (foo=1) (dtype='float64') (device=1.5) (non_blocking=True) ()
+""".split()
+CALLS += [f"x.to{form}.dtype" for form in TO] + [f"t.nn.Linear(1,1).to{form}.weight.dtype" for form in TO]
+
+
 def attempt(line: str, names: dict[str, Any]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 
+from ...functional.copying import wanted_by
 from ...functional.refusals import blame_argument
 from ...notices import warn_user
 from ..parameter import Buffer, Parameter
@@ -394,7 +395,9 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move to a device and/or cast floating-point tensors: `to(device)`, `to(dtype)`, `to(device, dtype)`,
         `to(tensor)`. Integer tensors keep their dtype."""
-        device, dtype, non_blocking, _ = _parse_to(*args, **kwargs)
+        device, dtype, non_blocking, copy, _ = wanted_by(args, kwargs)
+        if copy:
+            raise RuntimeError(".to() does not accept copy argument")
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
@@ -479,42 +482,4 @@ def _typename(value: Any) -> str:
         kind.__qualname__
         if kind.__module__ in ("builtins", "__main__", None)
         else f"{kind.__module__}.{kind.__qualname__}"
-    )
-
-
-def _parse_to(
-    *args: Any,
-    device: Any = None,
-    dtype: Any = None,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: Any = None,
-) -> tuple[Any, Any, bool, Any]:
-    """The device, dtype, `non_blocking` and memory format meant by the arguments of `to`."""
-    rest = list(args)
-    if rest and isinstance(rest[0], pullback.Tensor):
-        like = rest.pop(0)
-        device, dtype = like.device, like.dtype
-    elif rest and isinstance(rest[0], pullback.dtype):
-        dtype = rest.pop(0)
-    elif rest:
-        device = rest.pop(0)
-        if rest and (rest[0] is None or isinstance(rest[0], pullback.dtype)):
-            dtype = rest.pop(0) or dtype
-        elif rest:
-            raise _wrong_arguments(args)
-    flags = [rest.pop(0) for _ in rest[:2]]
-    is_device = device is None or isinstance(device, (str, int, pullback.device)) and not isinstance(device, bool)
-    if rest or not is_device or not all(isinstance(flag, bool) for flag in flags):
-        raise _wrong_arguments(args)
-    if copy or len(flags) == 2 and flags[1]:
-        raise RuntimeError(".to() does not accept copy argument")
-    return device, dtype, flags[0] if flags else non_blocking, memory_format
-
-
-def _wrong_arguments(args: tuple[Any, ...]) -> TypeError:
-    kinds = ", ".join(type(argument).__name__ for argument in args)
-    return TypeError(
-        f"to() received an invalid combination of arguments - got ({kinds}), but expected one of: (device, "
-        "dtype, non_blocking), (dtype, non_blocking), (tensor, non_blocking), each from the left"
     )

@@ -163,7 +163,7 @@ def _sharing(obj: Any, dtype: Any) -> Tensor | None:
         memoryview(obj)
     except TypeError:
         return None
-    from .functional.tensor_facts import frombuffer
+    from .functional.from_memory import frombuffer
 
     return frombuffer(obj, dtype=default_dtype() if dtype is None else dtype)
 

@@ -18,8 +18,8 @@ FOLDER = Path(__file__).parents[1] / "docs" / "api"
 
 # Titles of the pages of torch-level functions. A family that is not named here gets the name of its module.
 FAMILIES = {
-    "Creating tensors": ("creation", "grids", "strided_memory", "windows"),
-    "Arithmetic": ("arithmetic", "division", "pairwise"),
+    "Creating tensors": ("creation", "from_memory", "grids", "strided_memory", "windows"),
+    "Arithmetic": ("arithmetic", "division", "pairwise", "threefold"),
     "Elementary functions": ("elementary", "special_functions", "parts"),
     "Comparison and logic": ("comparison",),
     "Reductions and statistics": ("reductions", "statistics", "cumulative", "segments"),
@@ -28,7 +28,7 @@ FAMILIES = {
     "Indexing and scatter": ("selection", "scatter", "indexing"),
     "Sorting and searching": ("searching",),
     "Random numbers": ("random_sampling", "random_choices", "random"),
-    "Copies and facts about tensors": ("copying", "tensor_facts"),
+    "Copies and facts about tensors": ("copying", "sparse_forms", "tensor_facts"),
     "Spectra": ("spectral",),
     "Layers": ("layers", "activation", "convolution", "distance", "normalization", "pooling", "vision", "_common"),
     "Settings": ("runtime",),

@@ -6,6 +6,7 @@ write that table again after announcing a new function; a test fails while it is
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +61,16 @@ def _home(function: object, modules: list[str]) -> str | None:
 def text() -> str:
     """The source of `names.py`."""
     lines = [
-        '"""Which module of `functional/` each late-loaded name comes from. Written by `python -m pullback.functional.late`."""',
-        "",
+        '"""What each late-loaded module of `functional/` announces. Written by `python -m pullback.functional.late`."""',
     ]
     for kind, homes in tables().items():
-        lines.append(f"{kind}: dict[str, str] = {{")
-        lines += [f'    "{name}": "{home}",' for name, home in sorted(homes.items())]
-        lines += ["}"]
+        lines += ["", f"{kind}: dict[str, str] = {{"]
+        for home in sorted(set(homes.values())):
+            names = " ".join(sorted(name for name in homes if homes[name] == home))
+            line = f'    "{home}": "{names}",'
+            rows = textwrap.wrap(names, 120, initial_indent=" " * 8, subsequent_indent=" " * 8)
+            lines += [line] if len(line) <= 120 else [f'    "{home}": """', *rows, '    """,']
+        lines.append("}")
     return "\n".join(lines) + "\n"
 
 

@@ -174,7 +174,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_
 
 
 def _without_nan(x: Tensor) -> Tensor:
-    from .pairwise import where
+    from .threefold import where
 
     return where(wrap(np.isnan(x._array)), 0.0, x)
 

@@ -23,9 +23,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Table(dict[str, Any]):
     """Functions by name. One that belongs to a module that is not loaded yet is loaded when it is looked up."""
 
-    def __init__(self, homes: dict[str, str]) -> None:
+    def __init__(self, names_in: dict[str, str]) -> None:
         super().__init__()
-        self.homes: dict[str, str] = homes  # name -> module of functional/, from names.py
+        self.homes: dict[str, str] = {name: home for home, names in names_in.items() for name in names.split()}
 
     def __missing__(self, name: str) -> Callable[..., Any]:
         load(self.homes[name])

@@ -14,8 +14,8 @@ import numpy as np
 from ...autograd.tape import apply
 from ...functional.checks import certainly
 from ...functional.operands import broadcast_error, promote
-from ...functional.pairwise import where
 from ...functional.registry import FUNCTIONS
+from ...functional.threefold import where
 from ...notices import warn_user
 from ...ops import loss as ops
 from ...ops.pointwise import clamp_min_scalar

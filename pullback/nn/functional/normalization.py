@@ -12,7 +12,7 @@ from ...autograd.grad_mode import no_grad
 from ...autograd.mode import current_mode
 from ...autograd.tape import apply
 from ...dtypes import bfloat16, float16
-from ...functional.pairwise import clamp_min
+from ...functional.threefold import clamp_min
 from ...ops import normalization as ops
 from ...tensor import Tensor
 from ._common import float_tensor

@@ -1,0 +1,55 @@
+"""What dense tensors answer where sparse ones are meant: `to_sparse`, `to_dense`, `sparse_mask`; `indices()` is refused.
+
+Sparse tensors themselves are in `sparse/`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from ..tensor import Tensor
+from .registry import METHODS
+
+
+def _only_sparse(name: str) -> Any:
+    def method(self: Tensor) -> NoReturn:
+        raise RuntimeError(
+            f"{name} expected sparse coordinate tensor layout but got Strided. x.to_sparse() makes a sparse tensor."
+        )
+
+    method.__name__ = name
+    method.__doc__ = "Part of a sparse tensor."
+    return method
+
+
+def to_sparse(self: Tensor, sparse_dim: int | None = None, **options: Any) -> Any:
+    """A sparse tensor of the elements that are not zero; the last dims stay dense if `sparse_dim` says so."""
+    from ..sparse.tensor import from_dense
+
+    return from_dense(self, sparse_dim)
+
+
+def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Any:
+    """A sparse matrix by rows."""
+    return to_sparse(self).to_sparse_csr()
+
+
+def sparse_mask(self: Tensor, mask: Any) -> Any:
+    """The elements of this tensor at the places of a sparse one; twice at a place that it has twice."""
+    from ..sparse.tensor import make
+
+    places = mask._indices()
+    return make(places, self[tuple(places)], self.shape, mask.is_coalesced())
+
+
+def to_dense(self: Tensor, dtype: Any = None, masked_grad: Any = None) -> Tensor:
+    """The tensor itself, in another dtype if one is given."""
+    return self if dtype is None else self.to(dtype)
+
+
+for _name in ("coalesce", "indices", "values", "_indices", "_values", "_nnz", "crow_indices", "col_indices"):
+    METHODS[_name] = _only_sparse(_name)
+METHODS.update(
+    to_sparse=to_sparse, to_sparse_coo=to_sparse, to_sparse_csr=to_sparse_csr, sparse_mask=sparse_mask, to_dense=to_dense,
+    is_coalesced=lambda self: False,
+)  # fmt: skip

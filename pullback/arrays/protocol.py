@@ -292,63 +292,21 @@ def _unary(function: Callable) -> Callable:
 
 
 for _function in (
-    np.real,
-    np.imag,
-    np.copy,
-    np.zeros_like,
-    np.ones_like,
-    np.nan_to_num,
-    np.angle,
-    np.sinc,
-    np.round,
-    np.around,
-    np.isreal,
-    np.iscomplex,
-    np.isposinf,
-    np.isneginf,
-):
+    np.real, np.imag, np.copy, np.zeros_like, np.ones_like, np.nan_to_num, np.angle, np.sinc, np.round, np.around, np.isreal,
+    np.iscomplex, np.isposinf, np.isneginf,
+):  # fmt: skip
     FUNCTIONS[_function] = _unary(_function)
 
 
 @implements(np.full_like)
 def _full_like(a: Batched, fill_value: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
     zeros = a.same(np.zeros(raw(a.array).shape, a.dtype if dtype is None else dtype))
-    return zeros + fill_value if not isinstance(fill_value, Batched) else zeros + fill_value
-
-
-@implements(np.empty_like)
-def _empty_like(a: Batched, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
-    return a.same(np.zeros(raw(a.array).shape, a.dtype if dtype is None else dtype))
-
-
-@implements(np.reshape)
-def _reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: Any = None) -> Any:
-    return a.reshape(tuple(shape) if isinstance(shape, (tuple, list)) else (shape,))
-
-
-@implements(np.ravel)
-def _ravel(a: Any, order: str = "C") -> Any:
-    return a.reshape(-1)
+    return zeros + fill_value
 
 
 @implements(np.transpose, np.permute_dims)
 def _transpose(a: Any, axes: Any = None) -> Any:
     return a.transpose() if axes is None else a.transpose(tuple(axes))
-
-
-@implements(np.swapaxes)
-def _swapaxes(a: Batched, axis1: int, axis2: int) -> Any:
-    return a.same(plain_payload(np.swapaxes(a.array, _axes(a, axis1), _axes(a, axis2)))) if a.shape else a
-
-
-@implements(np.diagonal)
-def _diagonal(a: Batched, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    return a.same(plain_payload(np.diagonal(a.array, offset, _axes(a, axis1), _axes(a, axis2))))
-
-
-@implements(np.moveaxis)
-def _moveaxis(a: Batched, source: Any, destination: Any) -> Any:
-    return a.same(plain_payload(np.moveaxis(a.array, _axes(a, source), _axes(a, destination))))
 
 
 @implements(np.expand_dims)
@@ -359,11 +317,6 @@ def _expand_dims(a: Batched, axis: Any) -> Any:
     for one in sorted(one % ndim for one in wanted):
         shape.insert(one, 1)
     return a.reshape(tuple(shape))
-
-
-@implements(np.squeeze)
-def _squeeze(a: Batched, axis: Any = None) -> Any:
-    return a.squeeze(axis)
 
 
 @implements(np.broadcast_to)
@@ -382,11 +335,6 @@ def _concatenate(arrays: Any, axis: Any = 0, out: Any = None, **_: Any) -> Any:
     return _together(np.concatenate, arrays, axis, arrays[0].ndim)
 
 
-@implements(np.stack)
-def _stack_arrays(arrays: Any, axis: int = 0, out: Any = None, **_: Any) -> Any:
-    return _together(np.stack, arrays, axis, np.ndim(arrays[0]) + 1)
-
-
 def _together(function: Callable, arrays: Any, axis: int, ndim: int) -> Any:
     level = max(level_of(array) for array in arrays)
     flags = [level_of(array) == level and array.batched for array in arrays]
@@ -396,36 +344,6 @@ def _together(function: Callable, arrays: Any, axis: int, ndim: int) -> Any:
     size = next(raw(value).shape[0] for value, flag in zip(values, flags, strict=True) if flag)
     full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
     return Batched(plain_payload(function(full, axis=axis % ndim + 1)), level)
-
-
-@implements(np.shape)
-def _shape(a: Any) -> tuple:
-    return tuple(a.shape)
-
-
-@implements(np.ndim)
-def _ndim(a: Any) -> int:
-    return a.ndim
-
-
-@implements(np.size)
-def _size(a: Any, axis: Any = None) -> int:
-    return a.size if axis is None else a.shape[axis]
-
-
-@implements(np.iscomplexobj)
-def _iscomplexobj(x: Any) -> bool:
-    return x.dtype.kind == "c"
-
-
-@implements(np.isrealobj)
-def _isrealobj(x: Any) -> bool:
-    return x.dtype.kind != "c"
-
-
-@implements(np.result_type)
-def _result_type(*values: Any) -> Any:
-    return np.result_type(*[value.dtype if type(value) is Batched else value for value in values])
 
 
 @implements(np.shares_memory, np.may_share_memory)
@@ -470,3 +388,33 @@ Batched.__array_ufunc__ = _array_ufunc  # type: ignore[attr-defined]
 Batched.__array_function__ = _array_function  # type: ignore[attr-defined]
 Batched.__matmul__ = matmul  # type: ignore[method-assign]
 Batched.__rmatmul__ = lambda self, other: matmul(other, self)  # type: ignore[attr-defined]
+
+
+FUNCTIONS |= {
+    np.empty_like: lambda a, dtype=None, *args, **kwargs: a.same(
+        np.zeros(raw(a.array).shape, a.dtype if dtype is None else dtype)
+    ),
+    np.reshape: lambda a, /, shape=None, order="C", *, copy=None: a.reshape(
+        tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    ),
+    np.ravel: lambda a, order="C": a.reshape(-1),
+    np.swapaxes: lambda a, axis1, axis2: (
+        a.same(plain_payload(np.swapaxes(a.array, _axes(a, axis1), _axes(a, axis2)))) if a.shape else a
+    ),
+    np.diagonal: lambda a, offset=0, axis1=0, axis2=1: a.same(
+        plain_payload(np.diagonal(a.array, offset, _axes(a, axis1), _axes(a, axis2)))
+    ),
+    np.moveaxis: lambda a, source, destination: a.same(
+        plain_payload(np.moveaxis(a.array, _axes(a, source), _axes(a, destination)))
+    ),
+    np.squeeze: lambda a, axis=None: a.squeeze(axis),
+    np.stack: lambda arrays, axis=0, out=None, **_: _together(np.stack, arrays, axis, np.ndim(arrays[0]) + 1),
+    np.shape: lambda a: tuple(a.shape),
+    np.ndim: lambda a: a.ndim,
+    np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
+    np.iscomplexobj: lambda x: x.dtype.kind == "c",
+    np.isrealobj: lambda x: x.dtype.kind != "c",
+    np.result_type: lambda *values: np.result_type(
+        *[value.dtype if type(value) is Batched else value for value in values]
+    ),
+}

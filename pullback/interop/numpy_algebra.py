@@ -9,19 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import fft, linalg
 from ..autograd.tape import wrap
-from ..dtypes import as_dtype
+from ..dtypes import as_dtype, promote_types
 from ..functional import registry
 from ..tensor import Tensor
-from .numpy_functions import _tensor, implements
+from .numpy_functions import FUNCTIONS, _tensor, implements
 
 _F = registry.FUNCTIONS
-
-
-def _linalg() -> Any:
-    from .. import linalg
-
-    return linalg
 
 
 # --- products ---
@@ -39,8 +34,6 @@ def _dot(a: Any, b: Any, out: Any = None) -> Tensor:
 
 def _same(*values: Any) -> tuple[Tensor, ...]:
     """Operands as tensors of one dtype: NumPy promotes where torch's products insist."""
-    from ..dtypes import promote_types
-
     tensors = [_tensor(value) for value in values]
     kinds = [each.dtype for each in tensors if isinstance(each, Tensor)]
     kind = kinds[0]
@@ -48,11 +41,6 @@ def _same(*values: Any) -> tuple[Tensor, ...]:
         kind = promote_types(kind, other)
     tensors = [each if isinstance(each, Tensor) else wrap(np.asarray(each, kind.numpy)) for each in tensors]
     return tuple(each if each.dtype is kind else each.to(kind) for each in tensors)
-
-
-@implements(np.inner)
-def _inner(a: Any, b: Any) -> Tensor:
-    return _F["inner"](*_same(a, b))
 
 
 @implements(np.outer, np.linalg.outer)
@@ -76,7 +64,7 @@ def _matmul(x1: Any, x2: Any) -> Tensor:
 @implements(np.linalg.vecdot)
 def _vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
     a, b = _same(x1, x2)
-    return _linalg().vecdot(a, b, dim=axis)
+    return linalg.vecdot(a, b, dim=axis)
 
 
 @implements(np.tensordot, np.linalg.tensordot)
@@ -98,56 +86,37 @@ def _einsum(*operands: Any, out: Any = None, optimize: Any = False, **_: Any) ->
     return _F["einsum"](*mixed, *operands[2 * count :])
 
 
-@implements(np.kron)
-def _kron(a: Any, b: Any) -> Tensor:
-    return _F["kron"](*_same(a, b))
-
-
 @implements(np.cross, np.linalg.cross)
 def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Tensor:
     a, b = _same(a, b)
     where = -1 if axis is None else axis
     a, b = _F["movedim"](a, axisa if axis is None else axis, -1), _F["movedim"](b, axisb if axis is None else axis, -1)
-    return _F["movedim"](_linalg().cross(*_F["broadcast_tensors"](a, b), dim=-1), -1, axisc if axis is None else where)
+    return _F["movedim"](linalg.cross(*_F["broadcast_tensors"](a, b), dim=-1), -1, axisc if axis is None else where)
+
+
+FUNCTIONS |= {
+    np.inner: lambda a, b: _F["inner"](*_same(a, b)),
+    np.kron: lambda a, b: _F["kron"](*_same(a, b)),
+}
 
 
 # --- factorizations and solvers: NumPy's names, torch's results ---
-
-
-@implements(np.linalg.det)
-def _det(a: Any) -> Tensor:
-    return _linalg().det(a)
-
-
-@implements(np.linalg.slogdet)
-def _slogdet(a: Any) -> Any:
-    return _linalg().slogdet(a)
-
-
-@implements(np.linalg.inv)
-def _inv(a: Any) -> Tensor:
-    return _linalg().inv(a)
-
-
-@implements(np.linalg.pinv)
-def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
-    return _linalg().pinv(a, rtol=rcond if rtol is None or rtol is np._NoValue else rtol, hermitian=hermitian)
 
 
 @implements(np.linalg.solve)
 def _solve(a: Any, b: Any) -> Tensor:
     a, b = _same(a, b)
     if b.ndim == 1:
-        return _linalg().solve(a, b.unsqueeze(-1)).squeeze(-1)
-    return _linalg().solve(a, b)
+        return linalg.solve(a, b.unsqueeze(-1)).squeeze(-1)
+    return linalg.solve(a, b)
 
 
 @implements(np.linalg.lstsq)
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple:
     a, b = _same(a, b)
-    solution = _linalg().pinv(a) @ b
-    rank = int(_linalg().matrix_rank(a.detach()))
-    values = _linalg().svdvals(a)
+    solution = linalg.pinv(a) @ b
+    rank = int(linalg.matrix_rank(a.detach()))
+    values = linalg.svdvals(a)
     if a.shape[0] > a.shape[1] and rank == a.shape[1]:
         left = a @ solution - b
         residuals = (left * left).sum(0).reshape(-1)
@@ -156,55 +125,10 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple:
     return solution, residuals, rank, values
 
 
-@implements(np.linalg.cholesky)
-def _cholesky(a: Any, *, upper: bool = False) -> Tensor:
-    return _linalg().cholesky(a, upper=upper)
-
-
 @implements(np.linalg.qr)
 def _qr(a: Any, mode: str = "reduced") -> Any:
-    q, r = _linalg().qr(a, mode=mode)
+    q, r = linalg.qr(a, mode=mode)
     return r if mode == "r" else (q, r)
-
-
-@implements(np.linalg.svd)
-def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    return _linalg().svd(a, full_matrices=full_matrices) if compute_uv else _linalg().svdvals(a)
-
-
-@implements(np.linalg.svdvals)
-def _svdvals(x: Any, /) -> Tensor:
-    return _linalg().svdvals(x)
-
-
-@implements(np.linalg.eig)
-def _eig(a: Any) -> Any:
-    return _linalg().eig(a)
-
-
-@implements(np.linalg.eigvals)
-def _eigvals(a: Any) -> Tensor:
-    return _linalg().eigvals(a)
-
-
-@implements(np.linalg.eigh)
-def _eigh(a: Any, UPLO: str = "L") -> Any:
-    return _linalg().eigh(a, UPLO)
-
-
-@implements(np.linalg.eigvalsh)
-def _eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
-    return _linalg().eigvalsh(a, UPLO)
-
-
-@implements(np.linalg.matrix_power)
-def _matrix_power(a: Any, n: int) -> Tensor:
-    return _linalg().matrix_power(a, n)
-
-
-@implements(np.linalg.matrix_rank)
-def _matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
-    return _linalg().matrix_rank(A, atol=tol, rtol=rtol, hermitian=hermitian)
 
 
 @implements(np.linalg.matrix_transpose, np.matrix_transpose)
@@ -212,32 +136,12 @@ def _matrix_transpose(x: Any, /) -> Tensor:
     return x.mT
 
 
-@implements(np.linalg.multi_dot)
-def _multi_dot(arrays: Any, *, out: Any = None) -> Tensor:
-    return _linalg().multi_dot(list(_same(*arrays)))
-
-
-@implements(np.linalg.cond)
-def _cond(x: Any, p: Any = None) -> Tensor:
-    return _linalg().cond(x, p)
-
-
 @implements(np.linalg.norm)
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
     if axis is None and ord is None:
-        result = _linalg().vector_norm(x.reshape(-1))
+        result = linalg.vector_norm(x.reshape(-1))
         return result.reshape((1,) * x.ndim) if keepdims else result
-    return _linalg().norm(x, ord, dim=tuple(axis) if isinstance(axis, list) else axis, keepdim=keepdims)
-
-
-@implements(np.linalg.vector_norm)
-def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
-    return _linalg().vector_norm(x, ord, dim=axis, keepdim=keepdims)
-
-
-@implements(np.linalg.matrix_norm)
-def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
-    return _linalg().matrix_norm(x, ord, keepdim=keepdims)
+    return linalg.norm(x, ord, dim=tuple(axis) if isinstance(axis, list) else axis, keepdim=keepdims)
 
 
 @implements(np.trace)
@@ -245,39 +149,42 @@ def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any =
     return _F["diagonal"](a, offset, axis1, axis2).sum(-1, dtype=None if dtype is None else as_dtype(dtype))
 
 
-@implements(np.linalg.trace)
-def _matrix_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    return _trace(x, offset, -2, -1, dtype)
-
-
-@implements(np.diagonal)
-def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
-    return _F["diagonal"](a, offset, axis1, axis2)
-
-
-@implements(np.linalg.diagonal)
-def _matrix_diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
-    return _F["diagonal"](x, offset, -2, -1)
-
-
-@implements(np.diag)
-def _diag(v: Any, k: int = 0) -> Tensor:
-    return _F["diag"](v, k)
-
-
-@implements(np.tril)
-def _tril(m: Any, k: int = 0) -> Tensor:
-    return _F["tril"](m, k)
-
-
-@implements(np.triu)
-def _triu(m: Any, k: int = 0) -> Tensor:
-    return _F["triu"](m, k)
-
-
-@implements(np.vander)
-def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
-    return _F["stack"]([x**n for n in (range(N or len(x)) if increasing else range((N or len(x)) - 1, -1, -1))], -1)
+FUNCTIONS |= {
+    np.linalg.det: lambda a: linalg.det(a),
+    np.linalg.slogdet: lambda a: linalg.slogdet(a),
+    np.linalg.inv: lambda a: linalg.inv(a),
+    np.linalg.pinv: lambda a, rcond=None, hermitian=False, *, rtol=None: linalg.pinv(
+        a, rtol=rcond if rtol is None or rtol is np._NoValue else rtol, hermitian=hermitian
+    ),
+    np.linalg.cholesky: lambda a, *, upper=False: linalg.cholesky(a, upper=upper),
+    np.linalg.svd: lambda a, full_matrices=True, compute_uv=True, hermitian=False: (
+        linalg.svd(a, full_matrices=full_matrices) if compute_uv else linalg.svdvals(a)
+    ),
+    np.linalg.svdvals: lambda x, /: linalg.svdvals(x),
+    np.linalg.eig: lambda a: linalg.eig(a),
+    np.linalg.eigvals: lambda a: linalg.eigvals(a),
+    np.linalg.eigh: lambda a, UPLO="L": linalg.eigh(a, UPLO),
+    np.linalg.eigvalsh: lambda a, UPLO="L": linalg.eigvalsh(a, UPLO),
+    np.linalg.matrix_power: lambda a, n: linalg.matrix_power(a, n),
+    np.linalg.matrix_rank: lambda A, tol=None, hermitian=False, *, rtol=None: linalg.matrix_rank(
+        A, atol=tol, rtol=rtol, hermitian=hermitian
+    ),
+    np.linalg.multi_dot: lambda arrays, *, out=None: linalg.multi_dot(list(_same(*arrays))),
+    np.linalg.cond: lambda x, p=None: linalg.cond(x, p),
+    np.linalg.vector_norm: lambda x, /, *, axis=None, keepdims=False, ord=2: linalg.vector_norm(
+        x, ord, dim=axis, keepdim=keepdims
+    ),
+    np.linalg.matrix_norm: lambda x, /, *, keepdims=False, ord="fro": linalg.matrix_norm(x, ord, keepdim=keepdims),
+    np.linalg.trace: lambda x, /, *, offset=0, dtype=None: _trace(x, offset, -2, -1, dtype),
+    np.diagonal: lambda a, offset=0, axis1=0, axis2=1: _F["diagonal"](a, offset, axis1, axis2),
+    np.linalg.diagonal: lambda x, /, *, offset=0: _F["diagonal"](x, offset, -2, -1),
+    np.diag: lambda v, k=0: _F["diag"](v, k),
+    np.tril: lambda m, k=0: _F["tril"](m, k),
+    np.triu: lambda m, k=0: _F["triu"](m, k),
+    np.vander: lambda x, N=None, increasing=False: _F["stack"](
+        [x**n for n in (range(N or len(x)) if increasing else range((N or len(x)) - 1, -1, -1))], -1
+    ),
+}
 
 
 # --- Fourier transforms: NumPy says axis and axes where torch says dim ---
@@ -285,8 +192,6 @@ def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
 
 def _one_axis(name: str) -> Any:
     def transform(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
-        from .. import fft
-
         return getattr(fft, name)(a, n, axis, norm)
 
     return transform
@@ -294,8 +199,6 @@ def _one_axis(name: str) -> Any:
 
 def _some_axes(name: str, default: tuple | None) -> Any:
     def transform(a: Any, s: Any = None, axes: Any = default, norm: str | None = None, out: Any = None) -> Tensor:
-        from .. import fft
-
         return getattr(fft, name)(a, s, axes, norm)
 
     return transform
@@ -307,17 +210,5 @@ for _name in ("fft2", "ifft2", "rfft2", "irfft2"):
     implements(getattr(np.fft, _name))(_some_axes(_name, (-2, -1)))
 for _name in ("fftn", "ifftn", "rfftn", "irfftn"):
     implements(getattr(np.fft, _name))(_some_axes(_name, None))
-
-
-@implements(np.fft.fftshift)
-def _fftshift(x: Any, axes: Any = None) -> Tensor:
-    from .. import fft
-
-    return fft.fftshift(x, axes)
-
-
-@implements(np.fft.ifftshift)
-def _ifftshift(x: Any, axes: Any = None) -> Tensor:
-    from .. import fft
-
-    return fft.ifftshift(x, axes)
+FUNCTIONS[np.fft.fftshift] = lambda x, axes=None: fft.fftshift(x, axes)
+FUNCTIONS[np.fft.ifftshift] = lambda x, axes=None: fft.ifftshift(x, axes)

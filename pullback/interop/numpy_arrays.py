@@ -32,26 +32,6 @@ def _flat_if_none(a: Any, axis: int | None) -> tuple[Tensor, int]:
 # --- joining and splitting ---
 
 
-@implements(np.vstack)
-def _vstack(tup: Any, **_: Any) -> Tensor:
-    return _F["vstack"]([_tensor(each) for each in tup])
-
-
-@implements(np.hstack)
-def _hstack(tup: Any, **_: Any) -> Tensor:
-    return _F["hstack"]([_tensor(each) for each in tup])
-
-
-@implements(np.dstack)
-def _dstack(tup: Any) -> Tensor:
-    return _F["dstack"]([_tensor(each) for each in tup])
-
-
-@implements(np.column_stack)
-def _column_stack(tup: Any) -> Tensor:
-    return _F["column_stack"]([_tensor(each) for each in tup])
-
-
 @implements(np.append)
 def _append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
     both = [value if isinstance(value, Tensor) else _tensor(np.asarray(value)) for value in (arr, values)]
@@ -85,27 +65,18 @@ def _sections(value: Any) -> Any:
     return value if isinstance(value, int) else tuple(int(each) for each in value)
 
 
-@implements(np.hsplit)
-def _hsplit(ary: Any, indices_or_sections: Any) -> list:
-    return _split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
-
-
-@implements(np.vsplit)
-def _vsplit(ary: Any, indices_or_sections: Any) -> list:
-    return _split(ary, indices_or_sections, 0)
-
-
-@implements(np.unstack)
-def _unstack(x: Any, /, *, axis: int = 0) -> tuple:
-    return _F["unbind"](x, axis)
+FUNCTIONS |= {
+    np.vstack: lambda tup, **_: _F["vstack"]([_tensor(each) for each in tup]),
+    np.hstack: lambda tup, **_: _F["hstack"]([_tensor(each) for each in tup]),
+    np.dstack: lambda tup: _F["dstack"]([_tensor(each) for each in tup]),
+    np.column_stack: lambda tup: _F["column_stack"]([_tensor(each) for each in tup]),
+    np.hsplit: lambda ary, indices_or_sections: _split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1),
+    np.vsplit: lambda ary, indices_or_sections: _split(ary, indices_or_sections, 0),
+    np.unstack: lambda x, /, *, axis=0: _F["unbind"](x, axis),
+}
 
 
 # --- repeating, turning, picking ---
-
-
-@implements(np.tile)
-def _tile(A: Any, reps: Any) -> Tensor:
-    return _F["tile"](A, (reps,) if isinstance(reps, int) else tuple(reps))
 
 
 @implements(np.repeat)
@@ -114,31 +85,6 @@ def _repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     return _F["repeat_interleave"](
         a, repeats if isinstance(repeats, (int, Tensor)) else _tensor(np.asarray(repeats)), axis
     )
-
-
-@implements(np.flip)
-def _flip(m: Any, axis: Any = None) -> Tensor:
-    return _F["flip"](m, tuple(range(m.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis))
-
-
-@implements(np.flipud)
-def _flipud(m: Any) -> Tensor:
-    return _F["flip"](m, (0,))
-
-
-@implements(np.fliplr)
-def _fliplr(m: Any) -> Tensor:
-    return _F["flip"](m, (1,))
-
-
-@implements(np.rot90)
-def _rot90(m: Any, k: int = 1, axes: tuple = (0, 1)) -> Tensor:
-    return _F["rot90"](m, k, axes)
-
-
-@implements(np.roll)
-def _roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
-    return _F["roll"](a, shift, axis) if axis is not None else _F["roll"](a.reshape(-1), shift, 0).reshape(a.shape)
 
 
 @implements(np.rollaxis)
@@ -176,16 +122,6 @@ def _take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: 
     return picked.reshape((*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]))
 
 
-@implements(np.take_along_axis)
-def _take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
-    return _F["take_along_dim"](arr, _tensor(indices), axis)
-
-
-@implements(np.compress)
-def _compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Tensor:
-    return _take(a, np.flatnonzero(np.asarray(condition)), axis)
-
-
 @implements(np.select)
 def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     result = default
@@ -201,11 +137,6 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
     return tuple(_F["broadcast_tensors"](*(_tensor(each) for each in args)))
 
 
-@implements(np.meshgrid)
-def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple:
-    return tuple(_F["meshgrid"](*(_tensor(each) for each in xi), indexing=indexing))
-
-
 def _at_least(name: str) -> Any:
     def convert(*arys: Any) -> Any:
         if not tracked(arys):
@@ -219,6 +150,25 @@ def _at_least(name: str) -> Any:
 implements(np.atleast_1d)(_at_least("atleast_1d"))
 implements(np.atleast_2d)(_at_least("atleast_2d"))
 implements(np.atleast_3d)(_at_least("atleast_3d"))
+
+
+FUNCTIONS |= {
+    np.tile: lambda A, reps: _F["tile"](A, (reps,) if isinstance(reps, int) else tuple(reps)),
+    np.flip: lambda m, axis=None: _F["flip"](
+        m, tuple(range(m.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    ),
+    np.flipud: lambda m: _F["flip"](m, (0,)),
+    np.fliplr: lambda m: _F["flip"](m, (1,)),
+    np.rot90: lambda m, k=1, axes=(0, 1): _F["rot90"](m, k, axes),
+    np.roll: lambda a, shift, axis=None: (
+        _F["roll"](a, shift, axis) if axis is not None else _F["roll"](a.reshape(-1), shift, 0).reshape(a.shape)
+    ),
+    np.take_along_axis: lambda arr, indices, axis=-1: _F["take_along_dim"](arr, _tensor(indices), axis),
+    np.compress: lambda condition, a, axis=None, out=None: _take(a, np.flatnonzero(np.asarray(condition)), axis),
+    np.meshgrid: lambda *xi, copy=True, sparse=False, indexing="xy": tuple(
+        _F["meshgrid"](*(_tensor(each) for each in xi), indexing=indexing)
+    ),
+}
 
 
 # --- sorting and accumulating ---
@@ -245,16 +195,6 @@ def _argument(name: str) -> Any:
 
 implements(np.argmax)(_argument("argmax"))
 implements(np.argmin)(_argument("argmin"))
-
-
-@implements(np.cumsum)
-def _cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Tensor:
-    return _F["cumsum"](*_flat_if_none(a, axis))
-
-
-@implements(np.cumprod)
-def _cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Tensor:
-    return _F["cumprod"](*_flat_if_none(a, axis))
 
 
 @implements(np.diff)
@@ -327,6 +267,12 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
     return _F["where"](x > xp[-1], fp[-1] if right is None else right, result)
 
 
+FUNCTIONS |= {
+    np.cumsum: lambda a, axis=None, dtype=None, out=None: _F["cumsum"](*_flat_if_none(a, axis)),
+    np.cumprod: lambda a, axis=None, dtype=None, out=None: _F["cumprod"](*_flat_if_none(a, axis)),
+}
+
+
 # --- summaries ---
 
 
@@ -379,11 +325,6 @@ implements(np.nanquantile)(_quantile("nanquantile", 1.0))
 implements(np.nanpercentile)(_quantile("nanquantile", 100.0))
 
 
-@implements(np.median)
-def _median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Tensor:
-    return _F["quantile"](_tensor(a), 0.5, axis, _keep(keepdims))
-
-
 @implements(np.ptp)
 def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Tensor:
     axes = () if axis is None else axis
@@ -396,50 +337,31 @@ def _cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: A
     return _F["cov"](m, correction=(0 if bias else 1) if ddof is None else ddof)
 
 
-@implements(np.corrcoef)
-def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, **_: Any) -> Tensor:
-    return _F["corrcoef"](x if rowvar or x.ndim < 2 else x.mT)
-
-
-@implements(np.count_nonzero)
-def _count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    return _F["count_nonzero"](a, axis)
-
-
-@implements(np.nan_to_num)
-def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
-    return _F["nan_to_num"](x, nan, posinf, neginf)
-
-
 @implements(np.round, np.around)
 def _round(a: Any, decimals: int = 0, out: Any = None) -> Tensor:
     return _F["round"](a, decimals=decimals)
-
-
-@implements(np.sinc)
-def _sinc(x: Any) -> Tensor:
-    return _F["sinc"](x)
-
-
-@implements(np.i0)
-def _i0(x: Any) -> Tensor:
-    return _F["i0"](x)
-
-
-@implements(np.angle)
-def _angle(z: Any, deg: bool = False) -> Tensor:
-    return _F["rad2deg"](_F["angle"](z)) if deg else _F["angle"](z)
-
-
-@implements(np.allclose)
-def _allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    return bool(np.all(_isclose(a, b, rtol, atol, equal_nan)._array))
 
 
 @implements(np.isclose)
 def _isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     first, second, relative, absolute = (np.asarray(array_of(value)) for value in (a, b, rtol, atol))
     return wrap(np.asarray(np.isclose(first, second, relative, absolute, equal_nan)))
+
+
+FUNCTIONS |= {
+    np.median: lambda a, axis=None, out=None, overwrite_input=False, keepdims=False: _F["quantile"](
+        _tensor(a), 0.5, axis, _keep(keepdims)
+    ),
+    np.corrcoef: lambda x, y=None, rowvar=True, **_: _F["corrcoef"](x if rowvar or x.ndim < 2 else x.mT),
+    np.count_nonzero: lambda a, axis=None, *, keepdims=False: _F["count_nonzero"](a, axis),
+    np.nan_to_num: lambda x, copy=True, nan=0.0, posinf=None, neginf=None: _F["nan_to_num"](x, nan, posinf, neginf),
+    np.sinc: lambda x: _F["sinc"](x),
+    np.i0: lambda x: _F["i0"](x),
+    np.angle: lambda z, deg=False: _F["rad2deg"](_F["angle"](z)) if deg else _F["angle"](z),
+    np.allclose: lambda a, b, rtol=1e-05, atol=1e-08, equal_nan=False: bool(
+        np.all(_isclose(a, b, rtol, atol, equal_nan)._array)
+    ),
+}
 
 
 # --- functions of the Array API standard that NumPy has besides its older names ---
@@ -463,11 +385,6 @@ implements(np.cumulative_sum)(_running("cumsum"))
 implements(np.cumulative_prod)(_running("cumprod"))
 
 
-@implements(np.nonzero)
-def _nonzero(a: Any) -> tuple:
-    return tuple(_F["nonzero"](a, as_tuple=True))
-
-
 @implements(np.searchsorted)
 def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
     a, v = _same(a, v)
@@ -479,3 +396,6 @@ def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> 
     from ..dtypes import as_dtype
 
     return x.to(as_dtype(dtype))
+
+
+FUNCTIONS[np.nonzero] = lambda a: tuple(_F["nonzero"](a, as_tuple=True))

@@ -226,29 +226,9 @@ _ACCUMULATIONS: dict[str, Callable[..., Any]] = {
 # --- shapes ---
 
 
-@implements(np.where)
-def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    return _F["where"](_tensor(condition), x, y) if x is not None else _F["where"](_tensor(condition))
-
-
-@implements(np.reshape)
-def _reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: Any = None) -> Any:
-    return _F["reshape"](a, shape if isinstance(shape, (tuple, list)) else (shape,))
-
-
 @implements(np.transpose, np.permute_dims)
 def _transpose(a: Any, axes: Any = None) -> Any:
     return _F["permute"](a, tuple(reversed(range(a.ndim))) if axes is None else tuple(axes))
-
-
-@implements(np.swapaxes)
-def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    return _F["transpose"](a, axis1, axis2)
-
-
-@implements(np.broadcast_to)
-def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
-    return _F["broadcast_to"](array, shape if isinstance(shape, (tuple, list)) else (shape,))
 
 
 @implements(np.concatenate)
@@ -259,11 +239,6 @@ def _concatenate(arrays: Any, axis: Any = 0, out: Any = None, **_: Any) -> Any:
     return _F["cat"](items, axis)
 
 
-@implements(np.stack)
-def _stack(arrays: Any, axis: int = 0, out: Any = None, **_: Any) -> Any:
-    return _F["stack"]([_tensor(array) for array in arrays], axis)
-
-
 @implements(np.expand_dims)
 def _expand_dims(a: Any, axis: Any) -> Any:
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
@@ -272,39 +247,25 @@ def _expand_dims(a: Any, axis: Any) -> Any:
     return a
 
 
-@implements(np.squeeze)
-def _squeeze(a: Any, axis: Any = None) -> Any:
-    return _F["squeeze"](a) if axis is None else _F["squeeze"](a, axis)
-
-
-@implements(np.moveaxis)
-def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    return _F["movedim"](a, source, destination)
-
-
-@implements(np.ravel)
-def _ravel(a: Any, order: str = "C") -> Any:
-    return _F["reshape"](a, (-1,))
+FUNCTIONS |= {
+    np.where: lambda condition, x=None, y=None: (
+        _F["where"](_tensor(condition), x, y) if x is not None else _F["where"](_tensor(condition))
+    ),
+    np.reshape: lambda a, /, shape=None, order="C", *, copy=None: _F["reshape"](
+        a, shape if isinstance(shape, (tuple, list)) else (shape,)
+    ),
+    np.swapaxes: lambda a, axis1, axis2: _F["transpose"](a, axis1, axis2),
+    np.broadcast_to: lambda array, shape, subok=False: _F["broadcast_to"](
+        array, shape if isinstance(shape, (tuple, list)) else (shape,)
+    ),
+    np.stack: lambda arrays, axis=0, out=None, **_: _F["stack"]([_tensor(array) for array in arrays], axis),
+    np.squeeze: lambda a, axis=None: _F["squeeze"](a) if axis is None else _F["squeeze"](a, axis),
+    np.moveaxis: lambda a, source, destination: _F["movedim"](a, source, destination),
+    np.ravel: lambda a, order="C": _F["reshape"](a, (-1,)),
+}
 
 
 # --- elements ---
-
-
-@implements(np.real)
-def _real(val: Any) -> Any:
-    return val.real
-
-
-@implements(np.imag)
-def _imag(val: Any) -> Any:
-    return val.imag
-
-
-@implements(np.clip)
-def _clip(
-    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **_: Any
-) -> Any:
-    return _F["clamp"](_tensor(a), a_min if min is None else min, a_max if max is None else max)
 
 
 @implements(np.zeros_like, np.empty_like)
@@ -312,36 +273,17 @@ def _zeros_like(a: Any, *args: Any, **kwargs: Any) -> Any:
     return _F["zeros_like"](a)
 
 
-@implements(np.ones_like)
-def _ones_like(a: Any, *args: Any, **kwargs: Any) -> Any:
-    return _F["ones_like"](a)
-
-
-@implements(np.full_like)
-def _full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
-    return _F["full_like"](a, fill_value)
-
-
-@implements(np.copy)
-def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    return _F["clone"](a)
-
-
-@implements(np.shape)
-def _shape(a: Any) -> tuple:
-    return tuple(a.shape)
-
-
-@implements(np.ndim)
-def _ndim(a: Any) -> int:
-    return a.ndim
-
-
-@implements(np.size)
-def _size(a: Any, axis: int | None = None) -> int:
-    return a.numel() if axis is None else a.shape[axis]
-
-
-@implements(np.array_equal)
-def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    return _F["equal"](_tensor(a1), _tensor(a2))
+FUNCTIONS |= {
+    np.real: lambda val: val.real,
+    np.imag: lambda val: val.imag,
+    np.clip: lambda a, a_min=None, a_max=None, out=None, *, min=None, max=None, **_: _F["clamp"](
+        _tensor(a), a_min if min is None else min, a_max if max is None else max
+    ),
+    np.ones_like: lambda a, *args, **kwargs: _F["ones_like"](a),
+    np.full_like: lambda a, fill_value, *args, **kwargs: _F["full_like"](a, fill_value),
+    np.copy: lambda a, order="K", subok=False: _F["clone"](a),
+    np.shape: lambda a: tuple(a.shape),
+    np.ndim: lambda a: a.ndim,
+    np.size: lambda a, axis=None: a.numel() if axis is None else a.shape[axis],
+    np.array_equal: lambda a1, a2, equal_nan=False: _F["equal"](_tensor(a1), _tensor(a2)),
+}

@@ -107,23 +107,17 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 @public(out=True)
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """X with A X = input, from the Cholesky factor of A."""
-    from ..linalg import solve_triangular
-    from ..linalg.checks import matrix
+    from ..linalg.solvers import solve_from_cholesky
 
-    matrix(input, "cholesky_solve", "b")
-    matrix(input2, "cholesky_solve", "u")
-    factor = input2.mH if upper else input2
-    return solve_triangular(factor.mH, solve_triangular(factor, input, upper=False), upper=True)
+    return solve_from_cholesky(input, input2, upper)
 
 
 @public(out=True)
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A, from its Cholesky factor."""
-    from ..linalg.checks import float_square
+    from ..linalg.solvers import inverse_from_cholesky
 
-    float_square(input, "cholesky_inverse")
-    identity = wrap(np.eye(input._array.shape[-1], dtype=input._array.dtype))
-    return cholesky_solve(identity, input, upper)
+    return inverse_from_cholesky(input, upper)
 
 
 # --- LU ---

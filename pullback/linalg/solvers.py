@@ -17,6 +17,7 @@ from .checks import (
     float_square,
     floating,
     linalg_function,
+    matrix,
     raise_on,
     same_dtype,
 )
@@ -122,6 +123,30 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     same_dtype(A, B, "linalg.solve_triangular")
     check_fit(A, B, left, "linalg.solve_triangular")
     return apply(ops.solve_triangular, (A, B), {"left": bool(left), "upper": bool(upper), "unit": bool(unitriangular)})
+
+
+# --- from a Cholesky factor: `torch.cholesky_solve` and `torch.cholesky_inverse` ---
+
+
+def solve_from_cholesky(B: Tensor, factor: Tensor, upper: bool) -> Tensor:
+    """X with A X = B, from the Cholesky factor of A."""
+    matrix(B, "cholesky_solve", "b")
+    float_square(factor, "cholesky_solve")
+    same_dtype(factor, B, "cholesky_solve")
+    size, (rows, columns) = factor._array.shape[-1], B._array.shape[-2:]
+    if size != rows:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {size} by {size} "
+            f"but each b matrix is {rows} by {columns}"
+        )
+    broadcast_batches(B._array.shape[:-2], factor._array.shape[:-2])
+    return apply(ops.cholesky_solve, (B, factor), {"upper": bool(upper)})
+
+
+def inverse_from_cholesky(factor: Tensor, upper: bool) -> Tensor:
+    """The inverse of A, from its Cholesky factor."""
+    float_square(factor, "cholesky_inverse")
+    return apply(ops.cholesky_inverse, (factor,), {"upper": bool(upper)})
 
 
 # --- determinants ---

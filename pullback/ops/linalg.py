@@ -206,6 +206,36 @@ def _cholesky_pullback(g: Any, outs: Any) -> list:
 
 cholesky: Op = op("LinalgCholeskyExBackward0", kernels.cholesky, outputs=0, inputs=("x",), joint=_cholesky_pullback)
 
+
+def _cholesky_solve(b: Any, factor: Any, upper: bool) -> Any:
+    lower = adjoint(factor) if upper else factor
+    inner = kernels.solve_triangular(lower, b, True, False, False)
+    return kernels.solve_triangular(adjoint(lower), inner, True, True, False)
+
+
+def _cholesky_inverse(factor: Any, upper: bool) -> Any:
+    return _cholesky_solve(np.eye(factor.shape[-1], dtype=factor.dtype), factor, upper)
+
+
+def _factor_cotangent(change: Any, factor: Any, upper: bool) -> Any:
+    """From the cotangent of the inverse of A to that of its factor, which as in torch is that of all of `factor`."""
+    both = -(change + adjoint(change))
+    return factor @ both if upper else both @ factor
+
+
+def _cholesky_solve_factor(g: Any, factor: Any, out: Any, upper: bool) -> Any:
+    return _factor_cotangent(cholesky_solve(g, factor, upper=upper) @ adjoint(out), factor, upper)
+
+
+cholesky_solve: Op = op(
+    "CholeskySolveBackward0", _cholesky_solve,
+    b=lambda g, factor, upper: cholesky_solve(g, factor, upper=upper), factor=_cholesky_solve_factor,
+)  # fmt: skip
+cholesky_inverse: Op = op(
+    "CholeskyInverseBackward0", _cholesky_inverse,
+    factor=lambda g, factor, out, upper: _factor_cotangent(out @ g @ out, factor, upper),
+)  # fmt: skip
+
 # --- LU ---
 
 

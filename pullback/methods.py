@@ -122,7 +122,10 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 def item(self: Tensor) -> Any:
     """The one element as a Python number."""
     if self._array.size != 1:
-        raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        raise RuntimeError(
+            f"a Tensor with {self._array.size} elements cannot be converted to Scalar. x.tolist() gives all of them; reduce "
+            "it first, as in x.mean(), for one."
+        )
     array = self._array
     return array.item() if array.dtype.kind != "V" else float(array.astype(np.float32).item())
 
@@ -178,7 +181,7 @@ def to_bool(self: Tensor) -> bool:
     count = self._array.size
     if count != 1:
         which = "no values" if count == 0 else "more than one value"
-        raise RuntimeError(f"Boolean value of Tensor with {which} is ambiguous")
+        raise RuntimeError(f"Boolean value of Tensor with {which} is ambiguous. Ask for x.any() or x.all().")
     return bool(self._array)
 
 

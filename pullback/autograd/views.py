@@ -485,7 +485,8 @@ def check_result(tensor: Tensor, result: Tensor) -> None:
         have, want = from_numpy_dtype(value.dtype), from_numpy_dtype(target.dtype)
         if not can_cast(have, want):
             raise RuntimeError(
-                f"result type {have.type_name} can't be cast to the desired output type {want.type_name}"
+                f"result type {have.type_name} can't be cast to the desired output type {want.type_name}. "
+                "Make a new tensor (x = x / 2 instead of x /= 2), or convert this one first, as in x.float()."
             )
 
 

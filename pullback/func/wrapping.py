@@ -41,7 +41,9 @@ class transform:
 def inner_leaf(x: Any, recording: bool) -> Tensor:
     """A tensor to differentiate with respect to: the value of `x`, connected to its graph if that is recorded."""
     if not isinstance(x, Tensor):
-        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
+        raise ValueError(
+            f"Thing passed to transform API must be Tensor, got {type(x)}. Make it one with torch.tensor(...)."
+        )
     if x._array.dtype.kind not in "fcV":
         raise RuntimeError(
             f"only Tensors of floating point dtype can require gradients. This argument has dtype {x.dtype!r}: "

@@ -26,9 +26,6 @@ def _question(name: str) -> Any:
 
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element differs from zero."""
-    if input.numel() != 1:
-        which = "no values" if input.numel() == 0 else "more than one value"
-        raise RuntimeError(f"Boolean value of Tensor with {which} is ambiguous")
     return bool(input)
 
 

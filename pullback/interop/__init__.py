@@ -26,7 +26,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
     if not isinstance(array, np.ndarray):
         kind = type(array)
         given = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-        raise TypeError(f"expected np.ndarray (got {given})")
+        raise TypeError(f"expected np.ndarray (got {given}). Lists and numbers become tensors with torch.tensor(...).")
     from_numpy_dtype(array.dtype)
     if not array.dtype.isnative:
         raise ValueError(

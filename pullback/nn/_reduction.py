@@ -20,10 +20,12 @@ def get_enum(reduction: str) -> int:
 
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
     """The reduction that the old arguments `size_average` and `reduce` mean."""
-    if reduce is not None and not reduce:
-        name = "none"
-    else:
-        name = "mean" if size_average is None or size_average else "sum"
+    try:
+        averaged = "mean" if size_average is None or size_average else "sum"
+        name = averaged if reduce is None or reduce else "none"
+    except RuntimeError as error:  # a tensor of several elements is neither true nor false
+        error.add_note("A loss module is made first and then called: nn.MSELoss()(output, target).")
+        raise
     if emit_warning:
         warn_user(f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.")
     return name

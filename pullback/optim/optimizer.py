@@ -67,6 +67,10 @@ class Optimizer:
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                 f"{_typename(params)}. Put a single tensor into a list: [tensor]."
             )
+        if not hasattr(params, "__iter__") and hasattr(params, "parameters"):
+            raise TypeError(
+                f"{type(params).__name__!r} object is not iterable. Give its parameters: model.parameters()."
+            )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)

@@ -33,7 +33,10 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
         )
     if input.ndim <= 2:
         if target.ndim > 1:
-            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+            raise RuntimeError(
+                "0D or 1D target tensor expected, multi-target not supported. A target is one class number for each row: "
+                "target.squeeze(1) removes an axis of size 1, target.argmax(1) makes numbers of one-hot rows."
+            )
         if input.ndim == 1 and target.ndim == 1 and target.numel() != 1:
             raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.numel()}")
     elif tuple(target.shape) != (input.shape[0], *input.shape[2:]):

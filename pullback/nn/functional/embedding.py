@@ -22,7 +22,8 @@ def _check_indices(indices: Tensor, function: str) -> None:
     if indices._array.dtype not in (np.int64, np.int32):
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"torch.{indices.dtype.type_name}Tensor instead (while checking arguments for {function})"
+            f"torch.{indices.dtype.type_name}Tensor instead (while checking arguments for {function}). "
+            "Rows of the table are numbered: convert with indices.long()."
         )
 
 

@@ -128,7 +128,10 @@ def batch_norm(
         shape = input._array.shape
         count = math.prod(shape[:1]) * math.prod(shape[2:])
         if count == 1:
-            raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
+            raise ValueError(
+                f"Expected more than 1 value per channel when training, got input size {input.size()}. One value has no "
+                "variance: use a larger batch (drop_last=True leaves out a loader's last one), or model.eval()."
+            )
     elif eps < 0.0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)

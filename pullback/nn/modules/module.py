@@ -159,7 +159,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Enter a parameter (or None, to reserve the name)."""
         if "_parameters" not in self.__dict__:
-            raise AttributeError("cannot assign parameter before Module.__init__() call")
+            raise _not_begun("parameter")
         self._check_name("parameter", name, self._parameters)
         if param is not None:
             if not isinstance(param, Parameter):
@@ -181,7 +181,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """Enter a tensor that is state but not a parameter; `persistent` ones are part of the state dict."""
         if "_buffers" not in self.__dict__:
-            raise AttributeError("cannot assign buffer before Module.__init__() call")
+            raise _not_begun("buffer")
         self._check_name("buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, pullback.Tensor) and not hasattr(tensor, "__torch_function__"):
             raise TypeError(
@@ -197,7 +197,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
     def add_module(self, name: str, module: Module | None) -> None:
         """Enter a submodule (or None, to reserve the name)."""
         if not isinstance(module, Module) and module is not None:
-            raise TypeError(f"{_typename(module)} is not a Module subclass")
+            raise _no_module(module)
         self._check_name("module", name, self._modules)
         self._modules[name] = run_registration_hooks(_global_module_registration_hooks, self, name, module)
         make_known(self, name)
@@ -237,19 +237,19 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
         parameters = state.get("_parameters")
         if isinstance(value, Parameter):
             if parameters is None:
-                raise AttributeError("cannot assign parameters before Module.__init__() call")
+                raise _not_begun("parameters")
             self._forget(name, keep=parameters)
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             if parameters is None:
-                raise AttributeError("cannot assign module before Module.__init__() call")
+                raise _not_begun("module")
             modules = state["_modules"]
             self._forget(name, keep=modules)
             modules[name] = run_registration_hooks(_global_module_registration_hooks, self, name, value)
             make_known(self, name)
         elif parameters is None:
             if isinstance(value, Buffer):
-                raise AttributeError("cannot assign buffer before Module.__init__() call")
+                raise _not_begun("buffer")
             object.__setattr__(self, name, value)
         elif name in parameters:
             if value is not None:
@@ -471,6 +471,23 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
 def _addindent(s_: str, numSpaces: int) -> str:
     """A text with every line but the first moved to the right; torch's name, which packages import."""
     return s_.replace("\n", "\n" + numSpaces * " ")
+
+
+def _not_begun(what: str) -> AttributeError:
+    error = AttributeError(f"cannot assign {what} before Module.__init__() call")
+    error.add_note("Begin the __init__ of your class with super().__init__().")
+    return error
+
+
+def _no_module(value: Any) -> TypeError:
+    error = TypeError(f"{_typename(value)} is not a Module subclass")
+    if isinstance(value, (list, tuple)):
+        error.add_note("Unpack it with a star, as in nn.Sequential(*layers).")
+    elif isinstance(value, type):
+        error.add_note(f"It is a class; make a layer of it: {value.__name__}(...).")
+    elif callable(value):
+        error.add_note("Functions have layers that call them: nn.ReLU() for torch.relu.")
+    return error
 
 
 def _typename(value: Any) -> str:

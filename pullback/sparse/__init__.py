@@ -5,6 +5,7 @@ Places and values (COO) are what is kept; CSR is shown and read, and is the same
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ..tensor import Tensor
@@ -47,10 +48,12 @@ def sparse_csr_tensor(
     from ..functional.registry import FUNCTIONS
 
     starts, columns = as_tensor(crow_indices).long(), as_tensor(col_indices).long()
-    rows = FUNCTIONS["repeat_interleave"](FUNCTIONS["arange"](len(starts) - 1), starts.diff())
-    shape = size if size is not None else (len(starts) - 1, int(columns.max()) + 1 if columns.numel() else 0)
-    places = FUNCTIONS["stack"]([rows, columns])
-    return sparse_coo_tensor(places, values, shape, dtype=dtype, requires_grad=requires_grad).to_sparse_csr()
+    lines = (*starts.shape[:-1], starts.shape[-1] - 1)  # of matrices in a batch, one after the other
+    line = FUNCTIONS["repeat_interleave"](FUNCTIONS["arange"](math.prod(lines)), starts.diff().reshape(-1))
+    shape = size if size is not None else (*lines, int(columns.max()) + 1 if columns.numel() else 0)
+    places = FUNCTIONS["stack"]([*FUNCTIONS["unravel_index"](line, lines), columns.reshape(-1)])
+    entries = as_tensor(values, dtype=dtype).flatten(0, len(lines) - 1)
+    return sparse_coo_tensor(places, entries, shape, requires_grad=requires_grad).to_sparse_csr()
 
 
 def mm(mat1: Any, mat2: Any) -> Tensor:

@@ -52,6 +52,13 @@ class SparseTensor(Tensor):
     requires_grad = property(lambda self: self._entries.requires_grad, lambda self, value: self.requires_grad_(value))
     is_leaf = property(lambda self: self._entries.is_leaf)
     grad_fn = property(lambda self: self._entries.grad_fn)
+    data = property(lambda self: self.detach())
+    T = property(lambda self: self.permute(*reversed(range(self.dim()))))
+    mT = property(lambda self: self.transpose(-2, -1))
+    H = property(lambda self: self.adjoint())
+    mH = property(lambda self: self.adjoint())
+    real = property(lambda self: _like(self, self._entries.real))
+    imag = property(lambda self: _like(self, self._entries.imag))
 
     @property
     def grad(self) -> Any:
@@ -74,7 +81,8 @@ class SparseTensor(Tensor):
         return self._entries.dim() - 1
 
     def _nnz(self) -> int:
-        return self._places.shape[1]
+        matrices = math.prod(self.shape[: self.sparse_dim() - 2]) if self.is_sparse_csr else 1
+        return self._places.shape[1] // max(matrices, 1)
 
     def _indices(self) -> Tensor:
         return self._places
@@ -91,15 +99,20 @@ class SparseTensor(Tensor):
 
     def values(self) -> Tensor:
         _require_ordered(self, "values")
-        return self._entries
+        return self._by_matrix(self._entries) if self.is_sparse_csr else self._entries
+
+    def _by_matrix(self, entries: Tensor) -> Tensor:
+        """What is kept for each element, in a row for each matrix of a batch."""
+        return entries.reshape(*self.shape[: self.sparse_dim() - 2], -1, *entries.shape[1:])
 
     def col_indices(self) -> Tensor:
-        return self.coalesce()._places[1]
+        return self._by_matrix(self.coalesce()._places[-1])
 
     def crow_indices(self) -> Tensor:
-        rows = self.coalesce()._places[0]
-        counts = FUNCTIONS["bincount"](rows, minlength=self.shape[0])
-        return FUNCTIONS["cat"]([FUNCTIONS["zeros"](1, dtype=counts.dtype), counts.cumsum(0)])
+        lines = self.shape[: self.sparse_dim() - 1]
+        line = np.ravel_multi_index(tuple(self.coalesce()._places._array[:-1]), lines)
+        counts = np.bincount(line, minlength=math.prod(lines)).reshape(lines)
+        return FUNCTIONS["tensor"](np.insert(np.cumsum(counts, axis=-1), 0, 0, axis=-1))
 
     # --- other forms of it ---
 
@@ -151,7 +164,7 @@ class SparseTensor(Tensor):
     def __repr__(self) -> str:
         history = [f"grad_fn=<{self.grad_fn.name()}>"] if self.grad_fn is not None else []
         history = history or (["requires_grad=True"] if self.requires_grad else [])
-        rows = self.is_sparse_csr and not self.dense_dim() and self.dim() == 2
+        rows = self.is_sparse_csr and not self.dense_dim() and self.dim() >= 2
         places = (
             {"crow_indices": self.crow_indices(), "col_indices": self.col_indices()}
             if rows
@@ -163,7 +176,11 @@ class SparseTensor(Tensor):
             *dtype_suffix(self.dtype),
             f"layout={self._layout!r}",
         ]
-        return parts_text({**places, "values": self._entries}, [*facts, *history], fresh_line=not rows)
+        return parts_text(
+            {**places, "values": self._by_matrix(self._entries) if rows else self._entries},
+            [*facts, *history],
+            fresh_line=not rows,
+        )
 
     __str__ = __repr__
 

@@ -48,7 +48,9 @@ CASES = {
     "product of two": lambda t, a: t.mm(a, a.t()),
     "added product": lambda t, a: t.sparse.addmm(t.ones(2, 2), a, dense(t), beta=2, alpha=3),
     "added product by another name": lambda t, a: t.addmm(t.ones(2, 2), a, dense(t)),
-    "turned": lambda t, a: (a.t(), a.transpose(0, 1)),
+    "turned": lambda t, a: (a.t(), a.transpose(0, 1), a.transpose(-2, -1)),
+    "turned attributes": lambda t, a: (a.T, a.mT, a.H, a.mH, t.stack([a, a]).mT, t.mm(a.mT, t.ones(2, 2))),
+    "parts of numbers": lambda t, a: (a.data, a.real, (a * 2j).imag),
     "scaled": lambda t, a: (a * 2, 2 * a, a / 2, -a, a.mul(3)),
     "added": lambda t, a: (a + a, a - a * 3),
     "masked": lambda t, a: a.coalesce() * t.arange(6.0).reshape(2, 3),
@@ -62,6 +64,10 @@ CASES = {
         a.to_sparse_csr().col_indices(),
         str(a.to_sparse_csr().layout),
     ),
+    "a batch by rows": lambda t, a: [
+        (x.to_dense(), x.values(), x.crow_indices(), x.col_indices(), repr(x))
+        for x in [t.sparse_csr_tensor([[0, 1, 3], [0, 2, 3]], [[1, 0, 2], [0, 1, 1]], [[1.0, 2, 3], [4, 5, 6]])]
+    ],
     "from rows": lambda t, a: t.sparse_csr_tensor([0, 1, 2], [1, 0], [1.0, 2.0]).to_dense(),
     "of old": lambda t, a: t.sparse.FloatTensor(t.tensor([[0, 1], [1, 0]]), t.tensor([1.0, 2.0]), (2, 2)).to_dense(),
     "empty": lambda t, a: (t.sparse_coo_tensor((2, 3)).to_dense(), t.sparse_coo_tensor((2, 3))._nnz()),

@@ -11,6 +11,7 @@ post-accumulate hook are the exception: theirs is written, and the hook called, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from heapq import heappop, heappush, heapreplace
 from sys import maxsize
@@ -203,14 +204,7 @@ class Sweep:
 
     def deliver_slot(self, target: Node, slot: int, gradient: Any) -> None:
         """Add a gradient to one output of a node that has several."""
-        shape, dtype = target.outputs[slot]
-        if gradient.shape != shape or gradient.dtype is not dtype:
-            gradient = self.fit(gradient, shape, dtype)
-        parts = self.cotangents.get(target)
-        if parts is None:
-            parts = self.cotangents[target] = [None] * len(target.outputs)
-            heappush(self.heap, (-target.order, target))
-        parts[slot] = gradient if parts[slot] is None else sum_by_blocks(parts[slot], gradient)
+        deliver_slot(target, slot, gradient, self.cotangents, self.heap, self.fit)
 
     def deliver_nothing(self, target: Node) -> None:
         """No gradient goes this way: operations pass that on; hooks and custom functions run all the same, as in torch."""
@@ -453,8 +447,8 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
             if target.order:
                 if record or gradient.shape != target.shape or gradient.dtype is not target.dtype:
                     if target.outputs is not None:
-                        sweep = sweep or adopt(heap, waiting, leaves, owned, executed)
-                        sweep.deliver_slot(target, 0 if node.slots is None else node.slots[position], gradient)
+                        slot = 0 if node.slots is None else node.slots[position]
+                        deliver_slot(target, slot, gradient, waiting, heap, fit)
                         continue
                     if (
                         type(gradient) is not Picked
@@ -500,6 +494,25 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                     owned[target] = gradient
             else:
                 leaves[target] = owned[target] = leaves[target] + gradient
+
+
+def deliver_slot(
+    target: Node, slot: int, gradient: Any, waiting: dict[Node, Any], heap: list[Any], fit: Callable[..., Any]
+) -> None:
+    """Add a gradient to one output of a node that has several, among the nodes that wait."""
+    parts = waiting.get(target)
+    if parts is None:
+        parts = waiting[target] = [None] * len(target.outputs)
+        heappush(heap, (-target.order, target))
+    add_part(parts, slot, gradient, target, fit)
+
+
+def add_part(parts: list[Any], slot: int, gradient: Any, target: Node, fit: Callable[..., Any] = fit_array) -> None:
+    """Add a gradient to the part of one output in a node's cotangent."""
+    shape, dtype = target.outputs[slot]
+    if gradient.shape != shape or gradient.dtype is not dtype:
+        gradient = fit(gradient, shape, dtype)
+    parts[slot] = gradient if parts[slot] is None else sum_by_blocks(parts[slot], gradient)
 
 
 def filled(node: Node, parts: list[Any], zeros: Any) -> tuple[Any, ...]:

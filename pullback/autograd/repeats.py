@@ -9,34 +9,54 @@ the long way. `print(source(form))` shows the code.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from ..arrays.mostly_zeros import Picked
 from ..kernels.memory import is_own
-from .engine import run_joint
+from .engine import add_part, run_joint
 from .fit import fit_array
 from .large_cotangents import sum_by_blocks
 from .node import Node
-from .op import JOINT, NOTHING, Plan, passed_on
+from .op import FIRST_LOOK, JOINT, NOTHING, Plan, passed_on
 from .tape import LARGE
 
-MOST_NODES = 1024  # of a graph that is written out: code that is longer does not stay in the cache
+MOST_NODES = 1024  # of the code for a graph: what is longer does not stay in the cache
+LONG = 256  # nodes from which a part that repeats is written as a loop
+SOONER = 6  # long graphs are looked at so many doublings sooner: the code of a loop is short beside the walk it saves
+MOST_WALKED = 1 << 16  # nodes of a graph that is looked at
 MOST_PROGRAMS = 4  # for one kind of root
 
-Form = tuple[tuple[Plan, tuple[int | None, ...]], ...]
-"""For each node in the order they ran, its plan and where its edges lead: to node n, to leaf -1 - n, or nowhere."""
+
+class Step(NamedTuple):
+    """A node of a graph, as a program knows it."""
+
+    plan: Plan
+    edges: tuple[int | None, ...]  # to step n, to leaf -1 - n, or nowhere
+
+
+class Form(NamedTuple):
+    """What a program is written for: the nodes of a graph in the order they ran.
+
+    Of a part that repeats (a cell, for each step of a sequence) two turns are kept, and the second is written as a loop:
+    whatever the length of the sequence, the form is the same.
+    """
+
+    steps: tuple[Step, ...]
+    start: int = 0  # the first step of the loop
+    period: int = 0  # steps of the loop, 0 if there is none
 
 
 def note_walk(root: Node, executed: list[Node]) -> None:
     """Remember the form of a graph now and then; one that is found a second time is written out."""
     plan = root.plan
     plan.walks += 1
-    if plan.walks < plan.next_look:
+    if plan.walks < (plan.next_look if len(executed) <= LONG else plan.next_look >> SOONER):
         return
     plan.next_look *= 2
     form = form_of(executed)
-    if form is not None and form == plan.last_form:
+    if form is not None and form == plan.last_form and (form.period or plan.walks >= 2 * FIRST_LOOK):
         plan.programs = (write_out(form), *plan.programs[: MOST_PROGRAMS - 1])
         plan.last_form = None
     else:
@@ -44,15 +64,15 @@ def note_walk(root: Node, executed: list[Node]) -> None:
 
 
 def form_of(executed: list[Node]) -> Form | None:
-    """The form of the graph that these nodes are, None if some are not ordinary."""
-    if len(executed) > MOST_NODES:
+    """The form of the graph that these nodes are, None if some are not ordinary, or they are too many."""
+    if len(executed) > MOST_WALKED:
         return None
     numbers = {node: number for number, node in enumerate(executed)}
     leaves: dict[Any, int] = {}
-    form = []
+    steps = []
     for node in executed:
         plan = node.plan
-        if node.arrays is None or node.shape is None or plan.places or plan.blocked:
+        if node.arrays is None or plan.blocked or node.shape is None and node.outputs is None:
             return None
         edges: list[int | None] = []
         for target in node.edges:
@@ -64,8 +84,64 @@ def form_of(executed: list[Node]) -> Form | None:
                 edges.append(numbers[target])
             else:
                 return None
-        form.append((plan, tuple(edges)))
-    return tuple(form)
+        steps.append(Step(plan, tuple(edges)))
+    form = folded(steps) if len(steps) > LONG else None
+    form = form or Form(tuple(steps))
+    return form if len(form.steps) <= MOST_NODES else None
+
+
+def folded(steps: list[Step]) -> Form | None:
+    """The form of steps most of which are turns of a part that repeats; None if they are not."""
+    count = len(steps)
+    middle = count // 2
+    for period in range(1, count // 8):
+        if all(are_alike(steps, number, number + period) for number in range(middle, middle + period)):
+            break
+    else:
+        return None
+    first = last = middle
+    while first > 0 and are_alike(steps, first - 1, first - 1 + period):
+        first -= 1
+    while last + period < count and are_alike(steps, last, last + period):
+        last += 1
+    turns = (last + period - first) // period
+    start = first + period  # the first turn is written out: it is where leaves get their first gradient
+    following, end = start + period, first + turns * period
+    # Edges lead to the same turn, to the next, or to what comes after all of them; a loop finds the same as its first turn.
+    carried = known_before(steps[:start], start, end)
+    outside = known_before(steps[:following], end, count)
+    found = known_before(steps[start:following], following, end)
+    if turns < 4 or found != {edge + period for edge in carried} or any(edge >= following for edge in carried):
+        return None
+    if outside & {edge + end - start for edge in carried}:
+        return None
+    left_out = end - following
+    kept = [
+        step._replace(
+            edges=tuple([edge - left_out if edge is not None and edge >= end else edge for edge in step.edges])
+        )
+        for step in (*steps[:following], *steps[end:])
+    ]
+    return Form(tuple(kept), start, period)
+
+
+def are_alike(steps: list[Step], one: int, other: int) -> bool:
+    """Whether two steps are the same, a turn apart: edges lead equally far or to the same place."""
+    first, second = steps[one], steps[other]
+    if first.plan is not second.plan:
+        return False
+    for edge, match in zip(first.edges, second.edges, strict=True):
+        if edge != match and (
+            edge is None or match is None or edge < 0 or match < 0
+            or edge - one != match - other or steps[edge].plan is not steps[match].plan
+        ):  # fmt: skip
+            return False
+    return True
+
+
+def known_before(steps: Sequence[Step], first: int, end: int) -> set[int]:
+    """Those from `first` up to `end` to which edges of these steps lead."""
+    return {edge for step in steps for edge in step.edges if edge is not None and first <= edge < end}
 
 
 def write_out(form: Form) -> Callable[..., Any]:
@@ -90,21 +166,35 @@ def source(form: Form) -> tuple[str, dict[str, Any]]:
     writer = _Writer(form)
     writer.check()
     writer.run()
-    lines = ["def program(n0, g0, last_write, wanted):", *[f"    {line}" for line in writer.lines]]
-    return "\n".join(lines), writer.names
+    return "\n".join(["def program(n0, g0, last_write, wanted):", *writer.lines]), writer.names
 
 
 class _Writer:
-    """Writes one pass: `n3` is a node, `g3` its cotangent, `a1` the anchor of a leaf, `l1` its gradient."""
+    """Writes one pass: `n3` is a node, `g3` its cotangent, `a1` the anchor of a leaf, `l1` its gradient.
+
+    Nodes of a loop are called as in its first turn; `turns` are the nodes of all turns. What is known of the next turn at
+    the end of one (where edges lead to, and the cotangents there) is moved to the names of this one.
+    """
 
     def __init__(self, form: Form) -> None:
         self.form: Form = form
         self.lines: list[str] = []
+        self.indent: str = "    "
         self.names: dict[str, Any] = {
             "fit": fit_array, "fitted": fitted, "is_own": is_own, "run_joint": run_joint, "sum_by_blocks": sum_by_blocks,
+            "add_part": add_part,
         }  # fmt: skip
         self.known: dict[Any, str] = {}
-        self.leaves: list[str] = []
+        self.seen: set[int] = {0}  # nodes that edges were found to lead to
+        self.leaves: int = 0  # that were found
+        self.arrived: Counter[int] = Counter()  # gradients that nodes and leaves got
+        self.placed: set[int] = set()  # of these, where an array of our own waits that selections may write into
+        count, start, period = len(form.steps), form.start, form.period
+        self.before, self.loop, self.after = range(start), range(start, start + period), range(start + period, count)
+        self.carried: list[int] = sorted(known_before(form.steps[:start], start, start + period))
+
+    def write(self, line: str) -> None:
+        self.lines.append(self.indent + line)
 
     def name(self, letter: str, value: Any) -> str:
         """The name of a plan, a rule or a parameter's key in the code."""
@@ -113,60 +203,116 @@ class _Writer:
             self.names[self.known[value]] = value
         return self.known[value]
 
+    def carry(self, letter: str, backwards: bool = False) -> None:
+        """Move what is known of the next turn to the names of this one, or the other way."""
+        for number in self.carried:
+            this, following = f"{letter}{number}", f"{letter}{number + self.form.period}"
+            self.write(f"{following} = {this}" if backwards else f"{this} = {following}")
+
     def check(self) -> None:
         """Follow the edges and see that everything is as it was; whatever is found gets its name."""
-        seen = {0}
-        leaves = 0
-        for number, (_, edges) in enumerate(self.form):
-            tests = []
-            if number == 0:
-                tests.append("n0.arrays is None")
-            elif number not in self.form[number - 1][1]:  # made before the last one, or sums would round differently
-                tests.append(f"n{number}.order >= n{number - 1}.order")
-            if number == len(self.form) - 1:  # the others are later
-                tests.append(f"n{number}.order <= last_write")
-            found = []
-            for position, edge in enumerate(edges):
-                if edge is None:
-                    found.append("_")
-                elif edge < 0 and -edge > leaves:
-                    leaves += 1
-                    found.append(f"a{leaves - 1}")
-                    tests.append(f"a{leaves - 1}.order")
-                elif edge >= 0 and edge not in seen:
-                    seen.add(edge)
-                    found.append(f"n{edge}")
-                    tests.append(f"n{edge}.plan is not {self.name('p', self.form[edge][0])} or n{edge}.arrays is None")
-                else:
-                    found.append(f"e{position}")
-                    tests.append(f"e{position} is not {f'a{-1 - edge}' if edge < 0 else f'n{edge}'}")
-            self.lines.append(f"{', '.join(found)}, = n{number}.edges")
-            if tests:
-                self.lines.append(f"if {' or '.join(tests)}: return")
-        self.leaves = [f"a{number}" for number in range(leaves)]
-        self.lines.append(f"if wanted is not None and wanted != {{{', '.join(self.leaves)}}}: return")
+        for number in self.before:
+            self.check_node(number, "return")
+        if self.loop:
+            nodes = ", ".join(f"n{number}" for number in self.loop)
+            self.write(f"turns, last = [], n{self.loop.start - 1}")
+            self.write("while True:")
+            self.indent += "    "
+            for number in self.loop:
+                self.check_node(number, "break")
+            self.write(f"turns.append(({nodes},))")
+            self.write(f"last = n{self.loop.stop - 1}")
+            self.carry("n")
+            self.indent = "    "
+            self.carry("n", backwards=True)
+        for number in self.after:
+            self.check_node(number, "return")
+        self.write(f"if wanted is not None and wanted != {{{', '.join(self.anchors())}}}: return")
+
+    def anchors(self) -> list[str]:
+        return [f"a{number}" for number in range(self.leaves)]
+
+    def check_node(self, number: int, otherwise: str) -> None:
+        """Find where the edges of one node lead."""
+        edges = self.form.steps[number].edges
+        tests = []
+        if number == 0:
+            tests.append("n0.arrays is None")
+        elif number not in self.form.steps[number - 1].edges or number == self.loop.start or number == self.loop.stop:
+            last = "last" if number == self.loop.start or number == self.loop.stop else f"n{number - 1}"
+            tests.append(f"n{number}.order >= {last}.order")  # not made before the last one: sums would round differently
+        if number == len(self.form.steps) - 1:  # the others are later
+            tests.append(f"n{number}.order <= last_write")
+        found = []
+        for position, edge in enumerate(edges):
+            if edge is None:
+                found.append("_")
+            elif edge < 0 and -edge > self.leaves:
+                found.append(f"a{self.leaves}")
+                tests.append(f"a{self.leaves}.order")
+                self.leaves += 1
+            elif edge >= 0 and edge not in self.seen:
+                self.seen.add(edge)
+                found.append(f"n{edge}")
+                tests.append(
+                    f"n{edge}.plan is not {self.name('p', self.form.steps[edge][0])} or n{edge}.arrays is None"
+                )
+            else:
+                found.append(f"e{position}")
+                tests.append(f"e{position} is not {f'a{-1 - edge}' if edge < 0 else f'n{edge}'}")
+        self.write(f"{', '.join(found)}, = n{number}.edges")
+        if tests:
+            self.write(f"if {' or '.join(tests)}: {otherwise}")
 
     def run(self) -> None:
         """One rule after the other; then what has arrived at leaves, which of it is new memory, what can be freed."""
-        arrived: set[int] = set()
-        self.lines.append("owned = {}")
-        for number, (plan, edges) in enumerate(self.form):
-            if any(call[2] == JOINT for call in plan.steps):
-                self.lines.append(f"shares = run_joint(n{number}, g{number}, n{number}.arrays, None)")
-            elif plan.saves:
-                self.lines.append(f"{''.join(f'v{i}, ' for i in range(len(plan.saves)))}= n{number}.arrays")
-            for step in plan.steps:
-                edge = edges[step[0]]
-                assert edge is not None  # or the rule would not be in the plan
-                self.deliver(self.gradient(number, step), number, edge, edge in arrived)
-                arrived.add(edge)
-            self.lines.append(f"del g{number}")
-        gradients = ", ".join(f"a{number}: l{number}" for number in range(len(self.leaves)))
-        freed = "".join(f"n{number}, " for number, (plan, _) in enumerate(self.form) if plan.frees)
-        self.lines.append(f"leaves = {{{gradients}}}")
-        if len(self.leaves) > 1:  # what were two leaves may be one now
-            self.lines.append(f"if len(leaves) != {len(self.leaves)}: return")
-        self.lines.append(f"return leaves, owned, ({freed}), None")
+        self.write("owned = {}")
+        for number in self.before:
+            self.run_node(number)
+        if self.loop:
+            for leaf in sorted(
+                {edge for n in self.loop for edge in self.form.steps[n][1] if edge is not None and edge < 0}
+            ):
+                if self.arrived[leaf] == 1:  # there is more to come: into memory of our own
+                    self.arrived[leaf] += 1
+                    self.write(f"if a{-1 - leaf} not in owned: l{-1 - leaf} = l{-1 - leaf}.copy()")
+            self.write(f"for {', '.join(f'n{number}' for number in self.loop)}, in turns:")
+            self.indent += "    "
+            for number in self.loop:
+                self.run_node(number)
+            self.carry("g")
+            self.indent = "    "
+            self.carry("g", backwards=True)
+        for number in self.after:
+            self.run_node(number)
+        for number, anchor in enumerate(self.anchors()):
+            if self.arrived[-1 - number] > 1:  # a sum is new memory
+                self.write(f"owned[{anchor}] = l{number}")
+        self.write(f"leaves = {{{', '.join(f'{anchor}: l{number}' for number, anchor in enumerate(self.anchors()))}}}")
+        if self.leaves > 1:  # what were two leaves may be one now
+            self.write(f"if len(leaves) != {self.leaves}: return")
+        freed = [f"n{n}, " for n in (*self.before, *self.after) if self.form.steps[n][0].frees]
+        if self.loop:
+            freed.append("*[node for turn in turns for node in turn]")
+        self.write(f"return leaves, owned, ({''.join(freed)}), None")
+
+    def run_node(self, number: int) -> None:
+        """The rules of one node, and where what they give goes."""
+        plan, edges = self.form.steps[number]
+        if any(call[2] == JOINT for call in plan.steps):
+            self.write(f"shares = run_joint(n{number}, g{number}, n{number}.arrays, None)")
+        elif plan.saves:
+            self.write(f"{''.join(f'v{i}, ' for i in range(len(plan.saves)))}= n{number}.arrays")
+        for step in plan.steps:
+            edge = edges[step[0]]
+            assert edge is not None  # or the rule would not be in the plan
+            if plan.places:
+                self.place(self.gradient(number, step), number, edge)
+            elif edge >= 0 and self.has_parts(edge):
+                self.deliver_part(self.gradient(number, step), number, edge, step[0])
+            else:
+                self.deliver(self.gradient(number, step), number, edge)
+        self.write(f"del g{number}")
 
     def gradient(self, number: int, step: tuple[Any, ...]) -> str:
         """The call of a rule."""
@@ -178,30 +324,60 @@ class _Writer:
         given = [f"v{s}" if type(s) is int else f"n{number}.params[{s!r}]" for s in sources]
         return f"{self.name('r', rule)}({', '.join([f'g{number}', *given])})"
 
-    def deliver(self, gradient: str, number: int, edge: int, again: bool) -> None:
-        """Send a gradient along an edge."""
-        write = self.lines.append
-        place = f"l{-1 - edge}" if edge < 0 else f"g{edge}"
-        new = "t" if again else place
-        write(f"{new} = {gradient}")
+    def has_parts(self, number: int) -> bool:
+        """Whether a node has several outputs, and so a list as its cotangent."""
+        plan = self.form.steps[number].plan
+        return plan.op.outputs != 1 and not plan.op.first_only
+
+    def deliver_part(self, gradient: str, number: int, edge: int, position: int) -> None:
+        """Send a gradient to one output of a node that has several."""
+        if not self.arrived[edge]:
+            self.write(f"g{edge} = [None] * len(n{edge}.outputs)")
+        self.arrived[edge] += 1
+        self.write(f"t = {gradient}")
         if gradient.startswith("shares"):
-            write(f"if {new} is None: return")
+            self.write("if t is None: return")
+        self.write(f"slot = n{number}.slots[{position}] if n{number}.slots else 0")
+        self.write(f"add_part(g{edge}, slot, t, n{edge})")
+
+    def place(self, gradient: str, number: int, edge: int) -> None:
+        """Send the gradient of a selection: of many, only the first makes zeros."""
+        place = f"l{-1 - edge}" if edge < 0 else f"g{edge}"
+        if edge in self.placed or edge < 0 and self.arrived[edge] > 1:
+            self.arrived[edge] += 1
+            self.write(f"if g{number}.dtype is not {place}.dtype: return")
+            self.write(f"{place}[(*n{number}.params['index'], ...)] += g{number}")
+            return
+        if not self.arrived[edge]:
+            self.placed.add(edge)
+        self.deliver(gradient, number, edge)
+
+    def deliver(self, gradient: str, number: int, edge: int) -> None:
+        """Send a gradient along an edge."""
+        place = f"l{-1 - edge}" if edge < 0 else f"g{edge}"
+        already = self.arrived[edge]
+        self.arrived[edge] += 1
+        new = "t" if already else place
+        self.write(f"{new} = {gradient}")
+        if gradient.startswith("shares"):
+            self.write(f"if {new} is None: return")
         if edge >= 0:
-            target = f"n{edge}"
-            write(
-                f"if {new}.shape != {target}.shape or {new}.dtype is not {target}.dtype: {new} = fitted({new}, {target})"
+            node = f"n{edge}"
+            self.write(
+                f"if {new}.shape != {node}.shape or {new}.dtype is not {node}.dtype: {new} = fitted({new}, {node})"
             )
         else:
             leaf = f"a{-1 - edge}"
-            write(f"x = {leaf}._array")
-            write(f"if {new}.shape != x.shape: {new} = fit({new}, x.shape, x.dtype)")
-            write(f"if {new}.dtype is not x.dtype: return")
-        if again:
-            write(f"{place} = {place} + t if t.size < {LARGE} else sum_by_blocks({place}, t)")
-        if edge < 0:
-            if again:
-                write(f"owned[{leaf}] = {place}")
-            else:
-                write(
+            self.write(f"x = {leaf}._array")
+            self.write(f"if {new}.shape != x.shape: {new} = fit({new}, x.shape, x.dtype)")
+            self.write(f"if {new}.dtype is not x.dtype: return")
+        if not already:
+            if edge < 0:
+                self.write(
                     f"if {place} is not g{number} and ({place}.base is None or is_own({place})): owned[{leaf}] = {place}"
                 )
+        elif edge < 0 and already > 1:
+            self.write(f"if t.size < {LARGE}: {place} += t")  # the sum is nobody else's
+            self.write(f"else: {place} = sum_by_blocks({place}, t)")
+        else:
+            self.write(f"{place} = {place} + t if t.size < {LARGE} else sum_by_blocks({place}, t)")

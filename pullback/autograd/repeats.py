@@ -267,6 +267,8 @@ class _Writer:
     def run(self) -> None:
         """One rule after the other; then what has arrived at leaves, which of it is new memory, what can be freed."""
         self.write("owned = {}")
+        for number, anchor in enumerate(self.anchors()):
+            self.write(f"s{number}, d{number} = {anchor}._array.shape, {anchor}._array.dtype")
         for number in self.before:
             self.run_node(number)
         if self.loop:
@@ -362,22 +364,22 @@ class _Writer:
         if gradient.startswith("shares"):
             self.write(f"if {new} is None: return")
         if edge >= 0:
+            passed_on = gradient == f"g{number}" and not self.form.steps[number].plan.op.takes_picked
+            have = f"n{number}" if passed_on else new  # a cotangent is as its node is; asking the node is quicker
             node = f"n{edge}"
             self.write(
-                f"if {new}.shape != {node}.shape or {new}.dtype is not {node}.dtype: {new} = fitted({new}, {node})"
+                f"if {have}.shape != {node}.shape or {have}.dtype is not {node}.dtype: {new} = fitted({new}, {node})"
             )
-        else:
-            leaf = f"a{-1 - edge}"
-            self.write(f"x = {leaf}._array")
-            self.write(f"if {new}.shape != x.shape: {new} = fit({new}, x.shape, x.dtype)")
-            self.write(f"if {new}.dtype is not x.dtype: return")
+            if already:
+                self.write(f"{place} = {place} + t")
+            return
+        leaf = -1 - edge
+        self.write(f"if {new}.shape != s{leaf}: {new} = fit({new}, s{leaf}, d{leaf})")
+        self.write(f"if {new}.dtype is not d{leaf}: return")
         if not already:
-            if edge < 0:
-                self.write(
-                    f"if {place} is not g{number} and ({place}.base is None or is_own({place})): owned[{leaf}] = {place}"
-                )
-        elif edge < 0 and already > 1:
+            self.write(f"if {new} is not g{number} and ({new}.base is None or is_own({new})): owned[a{leaf}] = {new}")
+        elif already == 1:
+            self.write(f"{place} = {place} + t if t.size < {LARGE} else sum_by_blocks({place}, t)")
+        else:
             self.write(f"if t.size < {LARGE}: {place} += t")  # the sum is nobody else's
             self.write(f"else: {place} = sum_by_blocks({place}, t)")
-        else:
-            self.write(f"{place} = {place} + t if t.size < {LARGE} else sum_by_blocks({place}, t)")

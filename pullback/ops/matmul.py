@@ -67,9 +67,17 @@ def _plain_matrices(a: Any, b: Any) -> bool:
 # pullbacks. So derivatives of any order are one product each, without views of transposes in between.
 mm: Op = op("MmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
 mm.real_rules = {
-    # `_plain_matrices` written out: every backward pass of a network comes by here.
-    "a": lambda g, b: product(g, b.T) if type(g) is ndarray is type(b) and g.itemsize > 2 else times_transposed(g, b),
-    "b": lambda g, a: product(a.T, g) if type(g) is ndarray is type(a) and g.itemsize > 2 else transposed_times(a, g),
+    # What is small takes no further call: every backward pass of a network comes by here.
+    "a": lambda g, b: (
+        g.dot(b.T)
+        if type(g) is ndarray is type(b) and g.size + b.size <= FEW and g.itemsize > 2
+        else times_transposed(g, b)
+    ),
+    "b": lambda g, a: (
+        a.T.dot(g)
+        if type(g) is ndarray is type(a) and g.size + a.size <= FEW and g.itemsize > 2
+        else transposed_times(a, g)
+    ),
 }
 times_transposed: Op = op(
     "MmBackward0",

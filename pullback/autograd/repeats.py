@@ -240,7 +240,9 @@ class _Writer:
             tests.append("n0.arrays is None")
         elif number not in self.form.steps[number - 1].edges or number == self.loop.start or number == self.loop.stop:
             last = "last" if number == self.loop.start or number == self.loop.stop else f"n{number - 1}"
-            tests.append(f"n{number}.order >= {last}.order")  # not made before the last one: sums would round differently
+            tests.append(
+                f"n{number}.order >= {last}.order"
+            )  # not made before the last one: sums would round differently
         if number == len(self.form.steps) - 1:  # the others are later
             tests.append(f"n{number}.order <= last_write")
         found = []

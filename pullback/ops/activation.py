@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd.op import Op, elementwise, op
 from ..kernels import activations as kernels
 from ..kernels import special as special_kernels
-from .fusing import in_single, keep, single
+from .fusing import choose, drop, in_single, keep, single
 from .pointwise import sigmoid
 from .special import erf
 
@@ -96,13 +96,14 @@ mish: Op = op("MishBackward0", in_single(_mish), kind="elementwise_pull", x=_mis
 
 def _elu(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
     below = np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale)
-    return np.where(x > 0, x * scale if scale != 1 else x, below)
+    return choose(x > 0, x * scale if scale != 1 else x, below)
 
 
 def _elu_pullback(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
     g, x = single(g, x)
-    below = np.exp(np.where(x <= 0, x, 0) * input_scale) * (alpha * scale * input_scale)
-    return np.where(x <= 0, g * below, g * scale)
+    low = x <= 0
+    below = np.exp(keep(low, x) * input_scale) * (alpha * scale * input_scale)
+    return choose(low, g * below, g * scale)
 
 
 elu: Op = op("EluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_pullback)
@@ -115,14 +116,14 @@ def _leaky_relu(x: Any, slope: float) -> Any:
     wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     if 0 <= slope <= 1:
         return np.maximum(wide, wide * slope).astype(x.dtype, copy=False)
-    return np.where(wide > 0, wide, wide * slope).astype(x.dtype, copy=False)
+    return choose(wide > 0, wide, wide * slope).astype(x.dtype, copy=False)
 
 
 def _leaky_relu_pullback(g: Any, x: Any, slope: float) -> Any:
     g, x = single(g, x)
     if type(g) is type(x) is np.ndarray and 0 <= slope <= 1:
         return g * np.maximum((x > 0).astype(g.dtype), slope)
-    return np.where(x > 0, g, g * slope)
+    return choose(x > 0, g, g * slope)
 
 
 leaky_relu: Op = op("LeakyReluBackward0", _leaky_relu, kind="elementwise_pull", x=_leaky_relu_pullback)
@@ -135,10 +136,10 @@ rrelu_with_noise: Op = elementwise(
 )
 prelu: Op = op(
     "PreluKernelBackward0",
-    lambda x, weight: np.where(x > 0, x, x * weight),
+    lambda x, weight: choose(x > 0, x, x * weight),
     kind="elementwise_pull",
-    x=lambda g, x, weight: np.where(x > 0, g, g * weight),
-    weight=lambda g, x: np.where(x > 0, 0, g * x),
+    x=lambda g, x, weight: choose(x > 0, g, g * weight),
+    weight=lambda g, x: drop(x > 0, g * x),
 )
 hardtanh: Op = op(
     "HardtanhBackward0",
@@ -157,7 +158,7 @@ hardsigmoid: Op = op(
 
 def _hardswish_pullback(g: Any, x: Any) -> Any:
     g, x = single(g, x)
-    return np.where(x <= -3, 0, np.where(x < 3, g * (x / 3 + 0.5), g))
+    return drop(x <= -3, choose(x < 3, g * (x / 3 + 0.5), g))
 
 
 hardswish: Op = op(
@@ -169,20 +170,20 @@ hardswish: Op = op(
 )
 hardshrink: Op = op(
     "HardshrinkBackward0",
-    lambda x, lambd: np.where((x >= x.dtype.type(-lambd)) & (x <= x.dtype.type(lambd)), x.dtype.type(0), x),
+    lambda x, lambd: drop((x >= x.dtype.type(-lambd)) & (x <= x.dtype.type(lambd)), x),
     kind="elementwise_pull",
     x=lambda g, x, lambd: keep(~((x >= -lambd) & (x <= lambd)), g),
 )
 softshrink: Op = op(
     "SoftshrinkBackward0",
-    in_single(lambda x, lambd: np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0))),
+    in_single(lambda x, lambd: x - np.minimum(np.maximum(x, -lambd), lambd)),
     kind="elementwise_pull",
     inputs=("x",),
     x=lambda g, x, lambd: keep(~((x >= -lambd) & (x <= lambd)), g),
 )
 threshold: Op = op(
     "ThresholdBackward0",
-    lambda x, limit, value: np.where(x <= limit, value, x).astype(x.dtype, copy=False),  # type: ignore[attr-defined]
+    lambda x, limit, value: choose(x <= limit, value, x).astype(x.dtype, copy=False),
     kind="elementwise_pull",
     x=lambda g, x, limit: keep(~(x <= limit), g),
 )

@@ -75,6 +75,9 @@ def number_for(value: Any, x: Any) -> Any:
 _BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 
 
+_WORDS: dict[Any, Any] = {**_BITS, **{kind: kind for kind in _BITS.values()}}
+
+
 _MANY = 4096  # elements from which a mask is worth applying to bits
 
 
@@ -95,6 +98,31 @@ def keep(mask: Any, g: Any) -> Any:
 def drop(mask: Any, g: Any) -> Any:
     """`g` where the mask is False, 0 elsewhere."""
     return keep(~mask, g) if type(g) is np.ndarray and g.size >= _MANY else np.where(mask, zero_of(g), g)
+
+
+def choose(mask: Any, a: Any, b: Any) -> Any:
+    """`np.where(mask, a, b)`; large arrays of one type are merged by their bits, as in `keep`."""
+    if type(mask) is np.ndarray and mask.size >= _MANY and mask.dtype.kind == "b":
+        kind = a.dtype if type(a) is np.ndarray and a.ndim else getattr(b, "dtype", None)
+        words = _WORDS.get(kind)
+        if words is not None and mask.flags.c_contiguous:
+            first, second = _words_of(a, kind, words, mask.shape), _words_of(b, kind, words, mask.shape)
+            if first is not None and second is not None:
+                chosen = np.negative(mask.view(np.int8)).astype(words)
+                chosen &= first ^ second
+                chosen ^= second
+                return chosen.view(kind)
+    return np.where(mask, a, b)
+
+
+def _words_of(value: Any, kind: Any, words: Any, shape: tuple) -> Any:
+    """The bits of an array of this type and shape, or of a number that does not change the type; None for others."""
+    if type(value) is np.ndarray or isinstance(value, np.generic):
+        fitting = value.dtype is kind and (not value.ndim or value.shape == shape and value.flags.c_contiguous)
+        return value.view(words) if fitting else None
+    return (
+        np.array(value, kind).view(words) if type(value) is int or type(value) is float and kind.kind == "f" else None
+    )
 
 
 def is_half(dtype: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
-from .fusing import drop, keep
+from .fusing import choose, drop, keep
 from .striding import in_order
 
 
@@ -146,7 +146,7 @@ pick.keeps_params = put.keeps_params = True
 
 
 def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    return in_order(np.where(mask, value if value.dtype is x.dtype else np.asarray(value).astype(x.dtype), x))
+    return in_order(choose(mask, value if value.dtype is x.dtype else np.asarray(value).astype(x.dtype), x))
 
 
 def write_masked(out: Any, mask: Any, value: Any) -> None:

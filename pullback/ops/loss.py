@@ -18,6 +18,7 @@ from ..autograd.op import Op, linear, op
 from ..kernels import activations
 from ..kernels import softmax as kernels
 from ..kernels.large import zeros
+from ..kernels.pairs import log_add_exp
 from ..quiet import quiet
 from .batching import class_loss, elementwise_loss, placed_classes
 from .fusing import fused, in_single, is_half, number_for, plain
@@ -259,19 +260,29 @@ mse: Op = op(
 )
 
 
+def _huber_losses(x: Any, y: Any, delta: float) -> Any:
+    """A square up to a distance of delta, a line of the slope it has there beyond."""
+    distance = np.abs(x - y)
+    near = np.minimum(distance, number_for(delta, x))
+    return near * (distance - near * number_for(0.5, x))
+
+
+def _huber_slope(x: Any, y: Any, delta: float) -> Any:
+    difference = x - y
+    if type(difference) is np.ndarray:
+        return np.minimum(np.maximum(difference, number_for(-delta, difference)), number_for(delta, difference))
+    return np.where(np.abs(difference) >= delta, delta * np.sign(difference), difference)
+
+
 @in_single
 def _smooth_l1(x: Any, y: Any, beta: float, reduction: str) -> Any:
-    distance = np.abs(x - y)
-    near = distance * distance * number_for(0.5 / beta, x)
-    far = distance - number_for(0.5 * beta, x)
-    return reduce_losses(np.where(distance < number_for(beta, x), near, far), reduction)
+    losses = _huber_losses(x, y, beta)
+    return reduce_losses(losses if beta == 1 else losses / number_for(beta, x), reduction)
 
 
 def _smooth_l1_pullback(g: Any, x: Any, y: Any, beta: float, reduction: str) -> Any:
-    difference = x - y
-    width = number_for(beta, difference)
-    slope = np.where(np.abs(difference) < width, difference / width, np.sign(difference))
-    return spread(g, x, reduction) * slope
+    g = spread(g, x, reduction)
+    return (g if beta == 1 else g / beta) * _huber_slope(x, y, beta)
 
 
 smooth_l1: Op = op(
@@ -285,16 +296,11 @@ smooth_l1: Op = op(
 
 @in_single
 def _huber(x: Any, y: Any, delta: float, reduction: str) -> Any:
-    distance = np.abs(x - y)
-    return reduce_losses(
-        np.where(distance <= delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta)), reduction
-    )
+    return reduce_losses(_huber_losses(x, y, delta), reduction)
 
 
 def _huber_pullback(g: Any, x: Any, y: Any, delta: float, reduction: str) -> Any:
-    difference = x - y
-    slope = np.where(np.abs(difference) <= delta, difference, delta * np.sign(difference))
-    return spread(g, x, reduction) * slope
+    return spread(g, x, reduction) * _huber_slope(x, y, delta)
 
 
 huber: Op = op(
@@ -308,7 +314,7 @@ huber: Op = op(
 
 @quiet
 def _soft_margin(x: Any, y: Any, reduction: str) -> Any:
-    return reduce_losses(np.logaddexp(np.zeros((), x.dtype), -y * x).astype(x.dtype, copy=False), reduction)
+    return reduce_losses(log_add_exp(np.zeros((), x.dtype), -y * x).astype(x.dtype, copy=False), reduction)
 
 
 soft_margin: Op = op(

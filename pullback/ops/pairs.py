@@ -13,20 +13,24 @@ import numpy as np
 
 from ..autograd.op import Op, conjugate, linear, op
 from ..constants import FLOAT32, FLOAT64, number
+from ..kernels import pairs as kernels
+from .fusing import choose
 from .pointwise import flat, sigmoid
 
 # --- division with rounding ---
 
 remainder: Op = op(
     "RemainderBackward1",
-    np.remainder,
+    kernels.remainder,
     kind="elementwise_pull",
     a=lambda g: g,
     b=lambda g, a, b: -g * np.floor(a / b),
 )
-remainder_scalar: Op = op("RemainderBackward0", np.remainder, kind="elementwise_pull", a=lambda g: g, b=None)
-fmod: Op = op("FmodBackward1", np.fmod, kind="elementwise_pull", a=lambda g: g, b=lambda g, a, b: -g * np.trunc(a / b))
-fmod_scalar: Op = op("FmodBackward0", np.fmod, kind="elementwise_pull", a=lambda g: g, b=None)
+remainder_scalar: Op = op("RemainderBackward0", kernels.remainder, kind="elementwise_pull", a=lambda g: g, b=None)
+fmod: Op = op(
+    "FmodBackward1", kernels.fmod, kind="elementwise_pull", a=lambda g: g, b=lambda g, a, b: -g * np.trunc(a / b)
+)
+fmod_scalar: Op = op("FmodBackward0", kernels.fmod, kind="elementwise_pull", a=lambda g: g, b=None)
 
 
 def _truncated_quotient(a: Any, b: Any) -> Any:
@@ -38,7 +42,7 @@ def _truncated_quotient(a: Any, b: Any) -> Any:
 
 def _floor_quotient(a: Any, b: Any) -> Any:
     """`floor_divide` that is infinite, not nan, for a finite number over zero."""
-    quotient = np.floor_divide(a, b)
+    quotient = kernels.floor_divide(a, b)
     if quotient.dtype.kind != "f":
         return quotient
     return np.where(np.equal(b, 0), np.true_divide(a, b), quotient)[()]
@@ -109,7 +113,7 @@ ldexp: Op = op(
 
 
 def _logaddexp(a: Any, b: Any) -> Any:
-    return np.logaddexp(a, b) if a.dtype.kind != "c" else complex_logaddexp(a, b)
+    return kernels.log_add_exp(a, b) if a.dtype.kind != "c" else complex_logaddexp(a, b)
 
 
 def complex_logaddexp(a: Any, b: Any) -> Any:
@@ -130,7 +134,7 @@ logaddexp: Op = op(
 _LOG_2 = math.log(2)
 logaddexp2: Op = op(
     "Logaddexp2Backward0",
-    np.logaddexp2,
+    kernels.log_add_exp2,
     kind="elementwise_pull",
     a=lambda g, a, b: g * sigmoid((a - b) * _LOG_2),
     b=lambda g, a, b: g * sigmoid((b - a) * _LOG_2),
@@ -153,7 +157,7 @@ def _lerp(a: Any, b: Any, weight: Any) -> Any:
         out = a + weight * (b - a) if abs(weight) < 0.5 else b - (b - a) * (1 - weight)
         return out if out.dtype is a.dtype else out.astype(a.dtype)
     near_start = np.abs(weight) < 0.5
-    return np.where(near_start, a + weight * (b - a), b - (b - a) * (1 - weight))
+    return choose(near_start, a + weight * (b - a), b - (b - a) * (1 - weight))
 
 
 lerp_scalar: Op = linear(

@@ -438,7 +438,7 @@ minimum: Op = op(
 
 def _share(g: Any, lost: Any, tied: Any) -> Any:
     """Nothing where the other won, a half where they tie, all elsewhere: where one is NaN, both get it."""
-    return drop(lost, np.where(tied, g * 0.5, g))
+    return drop(lost, choose(tied, g * 0.5, g))
 
 
 def _clamp(x: Any, minimum: Any, maximum: Any) -> Any:
@@ -508,7 +508,7 @@ fmin: Op = op(
 )
 where: Op = op(
     "WhereBackward0",
-    np.where,
+    choose,
     kind="elementwise_pull",
     condition=None,
     a=lambda g, condition: keep(condition, g),

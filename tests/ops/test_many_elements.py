@@ -1,0 +1,75 @@
+"""Operators that go another way about many elements than about few give torch's results there too, to second order."""
+
+import numpy as np
+import pytest
+from against_torch import compare
+
+GENERATOR = np.random.default_rng(0)
+MANY = 6000
+
+
+def normal(*shape: int, dtype: str = "float64") -> np.ndarray:
+    return GENERATOR.standard_normal(shape).astype(dtype)
+
+
+def apart(*shape: int) -> np.ndarray:
+    """Numbers of which no two are close: a kink is not missed by a rounding error."""
+    count = int(np.prod(shape))
+    return (GENERATOR.permutation(count) * 6.0 / count - 2.9999).reshape(shape)
+
+
+def below(bound: int, *shape: int) -> np.ndarray:
+    return GENERATOR.integers(0, bound, shape)
+
+
+SPECIAL = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e30, -1e30, 3.5, -2, 7e8, 2**24, 2**25, 1e-3])
+PAIRS = [part.reshape(-1).astype(np.float32) for part in np.meshgrid(SPECIAL, SPECIAL)]
+WITH_SPECIAL = [np.concatenate((part, normal(MANY, dtype="float32") * scale)) for part, scale in zip(PAIRS, (50, 1))]
+
+MASKED = {
+    "elu": (lambda t, x: t.nn.functional.elu(x, 1.5), apart(MANY)),
+    "selu": (lambda t, x: t.selu(x), apart(MANY)),
+    "celu": (lambda t, x: t.celu(x, 0.5), apart(MANY)),
+    "leaky_relu steep": (lambda t, x: t.nn.functional.leaky_relu(x, 2.5), apart(MANY)),
+    "prelu": (lambda t, x, w: t.prelu(x, w), apart(20, 5, 60), normal(5)),
+    "hardshrink": (lambda t, x: t.nn.functional.hardshrink(x), apart(MANY)),
+    "softshrink": (lambda t, x: t.nn.functional.softshrink(x, 0.3), apart(MANY)),
+    "threshold": (lambda t, x: t.nn.functional.threshold(x, 0.1, 20), apart(MANY)),
+    "hardswish": (lambda t, x: t.nn.functional.hardswish(x * 2), apart(MANY)),
+    "where": (lambda t, x, y: t.where(x > 0, x * y, y), normal(MANY), normal(MANY)),
+    "where, a number": (lambda t, x: t.where(x > 0, x, 2.5), normal(60, 100)),
+    "where, a column": (lambda t, x, y: t.where(x > y, x, y), normal(60, 100), normal(60, 1)),
+    "where, a row of bits": (lambda t, x, y: t.where(y[0] > 0, x, y), normal(60, 100), normal(60, 100)),
+    "where, transposed": (lambda t, x, y: t.where(x.T > 0, y, x.T), normal(100, 60), normal(60, 100)),
+    "where, whole numbers": (lambda t, x, y: t.where(x > y, x, -1), below(9, MANY), below(9, MANY)),
+    "where, narrow and wide": (lambda t, x, y: t.where(x > 0, x, y.float()), normal(MANY), normal(MANY)),
+    "masked_fill": (lambda t, x: x.masked_fill(x > 0.5, -np.inf), normal(60, 100)),
+    "maximum": (lambda t, x, y: t.maximum(x, y), below(4, MANY) * 0.5, below(4, MANY) * 0.5),
+    "lerp": (lambda t, x, y, w: t.lerp(x, y, w), normal(MANY), normal(MANY), GENERATOR.random(MANY)),
+    "huber_loss": (lambda t, x, y: t.nn.functional.huber_loss(x, y, delta=0.4), apart(MANY), apart(MANY)),
+    "huber_loss none": (lambda t, x, y: t.nn.functional.huber_loss(x, y, reduction="none"), apart(MANY), apart(MANY)),
+    "smooth_l1_loss": (lambda t, x, y: t.nn.functional.smooth_l1_loss(x, y, beta=0.4), apart(MANY), apart(MANY)),
+    "soft_margin_loss": (lambda t, x: t.nn.functional.soft_margin_loss(x, t.sign(x.detach() - 1)), apart(MANY)),
+    "logaddexp": (lambda t, x, y: t.logaddexp(x, y), normal(MANY) * 20, normal(MANY) * 20),
+    "logaddexp2": (lambda t, x, y: t.logaddexp2(x, y), normal(60, 100) * 20, normal(100)),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_choices_by_bits(name):
+    call, *arrays = MASKED[name]
+    compare(call, *arrays)
+    compare(call, *(a.astype(np.float32) if a.dtype.kind == "f" else a for a in arrays), order=1)
+
+
+@pytest.mark.parametrize("name", ["fmod", "remainder", "floor_divide", "logaddexp", "logaddexp2"])
+@pytest.mark.parametrize("second", ["many", "one"])
+def test_remainders_and_sums_of_exponentials_of_special_numbers(name, second):
+    a, b = WITH_SPECIAL
+    compare(lambda t, x, y: getattr(t, name)(x, y), a, b if second == "many" else np.array(-2.5, np.float32), order=0)
+
+
+@pytest.mark.parametrize("name", ["huber_loss", "smooth_l1_loss"])
+def test_second_derivatives_of_huber_losses_at_the_kink(name):
+    at_kink = np.array([1.0, -1.0, 0.5, 0.0, 2.0])
+    compare(lambda t, x: getattr(t.nn.functional, name)(x, t.zeros_like(x), reduction="none"), at_kink)

@@ -16,9 +16,11 @@ try:
     from numpy._core.umath import _extobj_contextvar, _make_extobj
 
     _set = _extobj_contextvar.set
-    # Switch floating point warnings off (the answer is for `restore`), and back. Neither enters Python code.
+    # Ask what is set, switch floating point warnings off, set what was. None enters Python code. Ctrl-C comes right after
+    # a call: who asks before `try`, switches inside it and sets back first thing in `finally` leaves nothing behind.
+    warning_settings: Callable[[], Any] = _extobj_contextvar.get
     silence: Callable[[], Any] = partial(_set, _make_extobj(all="ignore"))
-    restore: Callable[[Any], None] = _extobj_contextvar.reset
+    restore: Callable[[Any], Any] = _set
     _short, _usual = (_make_extobj(all="ignore", bufsize=size) for size in (128, 8192))
 
     def use_short_buffer(short: bool) -> None:
@@ -27,11 +29,14 @@ try:
 
 except ImportError:  # pragma: no cover - another NumPy
 
+    def warning_settings() -> Any:
+        return np.geterr()
+
     def silence() -> Any:
         return np.seterr(all="ignore")
 
-    def restore(token: Any) -> None:
-        np.seterr(**token)
+    def restore(settings: Any) -> Any:
+        return np.seterr(**settings)
 
     def use_short_buffer(short: bool) -> None:
         """Have NumPy fetch operands in short pieces, or in the usual ones."""
@@ -42,11 +47,12 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with NumPy's floating point warnings switched off."""
 
     def quietly(*args: Any, **kwargs: Any) -> Any:
-        token = silence()
+        settings = warning_settings()
         try:
+            silence()
             return function(*args, **kwargs)
         finally:
-            restore(token)
+            restore(settings)
 
     quietly.__name__ = getattr(function, "__name__", "function")
     return quietly

@@ -20,7 +20,7 @@ from ..dtypes import from_numpy_dtype, int64
 from ..functional import indexing
 from ..interop.numpy_functions import tracked
 from ..methods import alias_of, matrix_transposed, transposed
-from ..quiet import restore, silence
+from ..quiet import restore, silence, warning_settings
 from ..tensor import Tensor, disabled_torch_function
 
 
@@ -123,12 +123,13 @@ def run(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
     """NumPy's function on the arrays inside tensors."""
-    token = silence()
+    settings = warning_settings()
     try:
+        silence()
         arrays = [plain(value) for value in args]
         result = function(*arrays, **{key: plain(value) for key, value in kwargs.items()})
     finally:
-        restore(token)
+        restore(settings)
     if type(result) is np.ndarray and (result.base is not None or any(result is array for array in arrays)):
         result = result.copy()  # memory of an argument, without the tape's knowledge
     return wrapped(result)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..arrays.mostly_zeros import Rows
-from ..quiet import restore, silence
+from ..quiet import restore, silence, warning_settings
 from ..storage import storage_of
 from ..tensor import Anchor, Tensor
 from .tape import wrap
@@ -54,11 +54,12 @@ def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) ->
         writes = map(setattr, leaves, repeat("_grad"), values)
         if sums:
             present, additions = zip(*sums, strict=True)
-            warnings_token = silence()
+            settings = warning_settings()
             try:
+                silence()
                 deque(chain(map(np.add, present, additions, present), writes), maxlen=0)
             finally:
-                restore(warnings_token)
+                restore(settings)
         else:
             any(writes)  # `setattr` returns None, so this runs through them all
 

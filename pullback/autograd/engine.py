@@ -11,6 +11,7 @@ post-accumulate hook are the exception: theirs is written, and the hook called, 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from contextvars import ContextVar
 from heapq import heappop, heappush, heapreplace
@@ -22,7 +23,7 @@ from numpy import add, ndarray
 
 from ..arrays.mostly_zeros import Picked
 from ..kernels.memory import is_own
-from ..quiet import restore, silence
+from ..quiet import restore, silence, warning_settings
 from ..storage import clock
 from ..tensor import Anchor, Tensor
 from .accumulate import commit
@@ -576,26 +577,23 @@ def sweep_back(sweep: Sweep, cotangents: list[Any]) -> dict[Any, Any]:
     hooked = Hooks.in_use
     if hooked:
         sweep.count_arrivals()
-        outer = _running.get()
-        _running.set(sweep)
-    if hooked or sweep.record or mode is not RECORD:
-        sweep.anomaly, sweep.profiler, sweep.safe = mode.anomaly, mode.profiler, mode.safe != 0
-        sweep.plain = sweep.plain and mode.anomaly is None and mode.profiler is None and not sweep.safe
-        sweep.switched = True
-        set_mode(mode.replace(grad=sweep.record, inference=False, safe=IN_RULES if mode.safe else 0))
-    warnings_token = silence()
+    restoring = map(operator.call, (restore, set_mode, _running.set), (warning_settings(), mode, _running.get()))
     try:
+        silence()
+        if hooked:
+            _running.set(sweep)
+        if hooked or sweep.record or mode is not RECORD:
+            sweep.anomaly, sweep.profiler, sweep.safe = mode.anomaly, mode.profiler, mode.safe != 0
+            sweep.plain = sweep.plain and mode.anomaly is None and mode.profiler is None and not sweep.safe
+            sweep.switched = True
+            set_mode(mode.replace(grad=sweep.record, inference=False, safe=IN_RULES if mode.safe else 0))
         if mode.dispatch and not sweep.record:
             from ..dispatch import run_on_tensors
 
             return run_on_tensors(sweep, cotangents)
         return sweep.run(cotangents)
     finally:
-        restore(warnings_token)
-        if sweep.switched:
-            set_mode(mode)
-        if hooked:
-            _running.set(outer)
+        list(restoring)  # one call into C: Ctrl-C cannot come between
 
 
 def free(executed: list[Node]) -> None:

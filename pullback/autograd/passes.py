@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.mostly_zeros import Rows
-from ..quiet import restore, silence
+from ..quiet import restore, silence, warning_settings
 from ..storage import clock
 from ..tensor import Anchor, Tensor
 from .accumulate import commit
@@ -45,12 +45,16 @@ def backward_from(target: Any, slot: int, cotangent: Any, retain: bool) -> None:
     ):  # fmt: skip
         backward_to_leaves([(target, slot)], [cotangent], retain, False)
         return
-    warnings_token = silence()
+    settings = warning_settings()
+    sweep: Any = ...
     try:
-        leaves, owned, executed, sweep = _ordinary_pass(target, cotangent, None)  # type: ignore[misc]  # all are wanted
+        try:
+            silence()
+            leaves, owned, executed, sweep = _ordinary_pass(target, cotangent, None)  # type: ignore[misc]  # all are wanted
+        finally:
+            restore(settings)
     finally:
-        restore(warnings_token)
-        if current_mode() is not RECORD:
+        if sweep is not None:  # only a sweep, which there may have been, switches the mode
             set_mode(RECORD)
     commit(leaves, owned, False)
     if not retain:
@@ -66,14 +70,18 @@ def gradients_of_leaves(
     mode = current_mode()
     if slot or not target.order or target.shape is None or Hooks.in_use or not mode.ordinary:
         return None
-    if mode is not RECORD:  # a batch may hold tensors, which rules are not to be recorded on
-        set_mode(mode.replace(grad=False))
-    warnings_token = silence()
+    settings = warning_settings()
+    found: Any = ...
     try:
-        found = _ordinary_pass(target, cotangent, set(anchors))
+        try:
+            silence()
+            if mode is not RECORD:  # a batch may hold tensors, which rules are not to be recorded on
+                set_mode(mode.replace(grad=False))
+            found = _ordinary_pass(target, cotangent, set(anchors))
+        finally:
+            restore(settings)
     finally:
-        restore(warnings_token)
-        if current_mode() is not mode:
+        if mode is not RECORD or found is ... or found is not None and found[3] is not None:
             set_mode(mode)
     if found is None:
         return None

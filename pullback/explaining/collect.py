@@ -18,7 +18,7 @@ from ..autograd.mode import current_mode, set_mode
 from ..autograd.node import FREED, Node
 from ..autograd.saved import SavedTensor
 from ..autograd.tape import SavedList
-from ..quiet import restore, silence
+from ..quiet import restore, silence, warning_settings
 from ..tensor import Anchor, Tensor
 from .names import Names, infer_modules, line_of, parent
 from .records import Arrow, Leaf, Operation, Saved, measure
@@ -62,11 +62,12 @@ def undisturbed() -> Iterator[None]:
 
     state, mode = get_rng_state(), current_mode()
     set_mode(mode.replace(grad=False, inference=False, anomaly=None, profiler=None, dispatch=()))
-    token = silence()
+    settings = warning_settings()
     try:
+        silence()
         yield
     finally:
-        restore(token)
+        restore(settings)
         set_mode(mode)
         set_rng_state(state)
 

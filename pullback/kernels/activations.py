@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..quiet import restore, silence
+from ..quiet import restore, silence, warning_settings
 from .memory import empty_like
 from .threads import INLINE_BYTES, parallel_elements
 
@@ -83,11 +83,12 @@ def _chained(
     first = arrays[0]
     dtype = first.dtype
     if first.size <= SMALL and first.ndim and dtype.itemsize > 2:
-        token = silence()
+        settings = warning_settings()
         try:
+            silence()
             return chain(*arrays, None, *numbers)
         finally:
-            restore(token)
+            restore(settings)
     arrays = tuple([np.asarray(a, np.float32 if dtype.itemsize == 2 else None) for a in arrays])
     out = empty_like(arrays[0])
     parallel_elements(lambda *parts: chain(*parts, *numbers), arrays, [out], temporaries=temporaries)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..quiet import restore, silence, use_short_buffer
+from ..quiet import restore, silence, use_short_buffer, warning_settings
 from .memory import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -334,12 +334,13 @@ def parallel_rows(
 def _run_here(function: Callable[[int, int], object], n_rows: int, products: bool) -> None:
     """`parallel_tasks` for one block of all rows."""
     keep_freed_memory()
-    token = silence()
+    settings = warning_settings()
     try:
+        silence()
         with single_threaded_blas if products else nullcontext():
             function(0, n_rows)
     finally:
-        restore(token)
+        restore(settings)
 
 
 def prepare_broadcast(row_length: int) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..autograd.op import Op, Plan
 from ..constants import FLOAT32, FLOAT64, number
-from ..quiet import restore, silence
+from ..quiet import restore, silence, warning_settings
 
 
 def plain(*values: Any) -> bool:
@@ -147,13 +147,14 @@ def in_single(kernel: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(kernel)
     def wide(*arrays: Any, **params: Any) -> Any:
         first = arrays[0].dtype
-        token = silence()
+        settings = warning_settings()
         try:
+            silence()
             if first.itemsize != 2:
                 return kernel(*arrays, **params)
             results = kernel(*map(widened, arrays), **params)
         finally:
-            restore(token)
+            restore(settings)
         if isinstance(results, tuple):
             return tuple(narrowed(result, first) for result in results)
         return narrowed(results, first)

@@ -15,7 +15,7 @@ from ..autograd.op import Op, conjugate, elementwise, linear, op, passed_on
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import finfo, from_numpy_dtype, number_in
 from ..kernels import rectifier
-from ..quiet import restore, silence
+from ..quiet import restore, silence, warning_settings
 from .fusing import choose, drop, fused, keep, number_for, zero_of
 
 _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
@@ -241,8 +241,9 @@ atanh: Op = elementwise("AtanhBackward0", np.arctanh, x=lambda x: 1 / (1 - x * x
 def _sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x)): exp may overflow to inf, which gives the right 0."""
     kind = x.dtype
-    token = silence()
+    settings = warning_settings()
     try:
+        silence()
         if type(x) is not np.ndarray or not x.ndim or kind is not FLOAT32 and kind is not FLOAT64:
             return 1 / (1 + np.exp(-x)) if kind.itemsize != 2 else _sigmoid(x.astype(np.float32)).astype(kind)
         one = _ONE if kind is FLOAT32 else _ONE_DOUBLE
@@ -250,7 +251,7 @@ def _sigmoid(x: Any) -> Any:
         np.add(np.exp(out, out), one, out)
         return np.divide(one, out, out)
     finally:
-        restore(token)
+        restore(settings)
 
 
 sigmoid: Op = elementwise("SigmoidBackward0", _sigmoid, x=lambda out: out * (1 - out))

@@ -17,7 +17,7 @@ import pullback
 from pullback.optim import _updates
 from pullback.optim._arrays import array_of, counter_dtype, touch
 from pullback.optim.optimizer import Optimizer
-from pullback.quiet import restore, silence
+from pullback.quiet import restore, silence, warning_settings
 
 if TYPE_CHECKING:
     from pullback import Tensor
@@ -98,15 +98,16 @@ class ArrayOptimizer(Optimizer):
 
     def _run(self, plans: list[list[tuple[Any, ...]]], written: list[Tensor]) -> None:
         kernel, update = type(self)._kernel, _updates.update
-        token = silence()
+        settings = warning_settings()
         try:
+            silence()
             for plan in plans:
                 for arrays, scalars, values, prepared in plan:
                     for scalar, value in scalars:
                         scalar[...] = value
                     update(kernel, arrays, values, prepared)
         finally:
-            restore(token)
+            restore(settings)
         if written:
             touch(written)
 

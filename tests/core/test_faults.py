@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 
 import pullback
 from pullback import tensor
-from pullback.autograd import Function
+from pullback.autograd import Function, engine
 
 
 def rss() -> int:
@@ -247,6 +248,49 @@ def test_ctrl_c_arrives_during_a_pass_and_changes_nothing():
     x.grad = None
     loss.backward()
     assert x.grad.shape == (200, 200)
+
+
+PASSES = {  # through a program, a sweep, a recorded pass, leaves that are asked for
+    "backward": lambda loss, leaves: loss.backward(),
+    "custom": lambda loss, leaves: loss.backward(),
+    "inputs": lambda loss, leaves: loss.backward(inputs=leaves),
+    "recorded": lambda loss, leaves: pullback.autograd.grad(loss, leaves, create_graph=True),
+    "grad": lambda loss, leaves: pullback.autograd.grad(loss, leaves),
+}
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers")
+@pytest.mark.parametrize("way", PASSES)
+def test_ctrl_c_at_any_moment_leaves_no_switch_thrown_and_no_grad_half_written(way):
+    def interrupt(*_):
+        if armed:  # a signal may be late
+            armed.clear()
+            raise KeyboardInterrupt
+
+    x, w, v = pullback.ones(4, 8), pullback.ones(8, 8, requires_grad=True), pullback.ones(8, requires_grad=True)
+    last = Bomb.apply if way == "custom" else pullback.clone
+    loss = lambda: last(((x @ w).tanh() * v + v.exp()).sum())  # noqa: E731
+    for _ in range(300):
+        began = time.perf_counter()
+        PASSES[way](loss(), [w, v])
+        duration = time.perf_counter() - began
+    armed, settings, usual = set(), np.geterr(), signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for trial in range(400):
+            w.grad = v.grad = None
+            root = loss()
+            try:
+                armed.add(trial)
+                signal.setitimer(signal.ITIMER_REAL, duration * (trial % 50 + 1) / 40)
+                PASSES[way](root, [w, v])
+                armed.clear()
+            except KeyboardInterrupt:
+                pass
+            assert np.geterr() == settings and pullback.is_grad_enabled() and engine.running() is None
+            assert (w.grad is None) == (v.grad is None)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, usual)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from bisect import bisect_left
 
 import numpy as np
 
-from ...quiet import restore, silence
+from ...quiet import restore, silence, warning_settings
 from .engine import Generator, Window
 from .streams import c_library, cast
 
@@ -69,11 +69,12 @@ def _gammas(generator: Generator, concentration: np.ndarray, dtype: np.dtype) ->
     drawn = np.flatnonzero(shapes)  # a concentration of 0 gives 0, and draws nothing
     values = np.zeros(shapes.size)
     if drawn.size:
-        token = silence()
+        settings = warning_settings()
         try:
+            silence()
             values[drawn] = _nonzero_gammas(generator, shapes[drawn], dtype.type)
         finally:
-            restore(token)
+            restore(settings)
     return values
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...quiet import restore, silence
+from ...quiet import restore, silence, warning_settings
 
 Number = float | np.floating
 
@@ -299,11 +299,12 @@ def _complex_product(a: np.ndarray, b: Number, c: Number, dtype: np.dtype) -> np
     pairs = np.full(max(a.size, 2), c, np.complex128 if dtype == np.float64 else np.complex64)
     pairs.imag[: a.size] = a
     factor = pairs.dtype.type(complex(b, 1))
-    token = silence()
+    settings = warning_settings()
     try:
+        silence()
         np.multiply(factor, pairs, out=pairs)
     finally:
-        restore(token)
+        restore(settings)
     return pairs.imag[: a.size].copy()
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...quiet import restore, silence
+from ...quiet import restore, silence, warning_settings
 from .engine import Generator, Window
 from .streams import cast
 
@@ -174,12 +174,13 @@ def _in_turn(window: Window, method: Callable[..., _Method], *parameters: list[f
 
 def poisson(generator: Generator, rate: np.ndarray) -> np.ndarray:
     """Poisson counts of the given rates, in their dtype."""
-    token = silence()
+    settings = warning_settings()
     try:
+        silence()
         with generator.lock:
             counts = _drawn(generator, _poisson_of, rate.astype(_FLOAT64).ravel())
     finally:
-        restore(token)
+        restore(settings)
     return cast(counts, rate.dtype).reshape(rate.shape)
 
 
@@ -249,15 +250,16 @@ class _LargePoisson(_TransformedRejection):
 def binomial(generator: Generator, count: np.ndarray, probability: np.ndarray) -> np.ndarray:
     """Successes among ``count`` trials of ``probability``, two arrays of one shape and dtype."""
     trials, chance = count.astype(_FLOAT64).ravel(), probability.astype(_FLOAT64).ravel()
-    token = silence()
+    settings = warning_settings()
     try:
+        silence()
         opposite = (1 - probability).astype(_FLOAT64).ravel()
         method = _binomial_of if count.dtype == _FLOAT64 else _float32_binomial_of
         with generator.lock:
             rarer = _drawn(generator, method, trials, np.minimum(chance, opposite))
         successes = np.where((chance > 0.5) & (trials > 0), trials - rarer, rarer)
     finally:
-        restore(token)
+        restore(settings)
     return cast(successes, count.dtype).reshape(count.shape)
 
 

@@ -32,15 +32,18 @@ def _in_place_method(name: str, function: Callable) -> Callable:
     return method
 
 
-def _late_method(name: str) -> Callable:
-    """Stands for a method whose family is not loaded yet."""
+class _LateMethod:
+    """Stands for a method whose family is not loaded yet. Who looks at it gets the method: `help` has something to say."""
 
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        load(METHODS.homes.get(name) or IN_PLACE.homes[name])
-        return getattr(self, name)(*args, **kwargs)
+    __slots__ = ("name",)
 
-    method.__name__ = method.__qualname__ = name
-    return method
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tensor: Tensor | None, kind: type) -> Any:
+        load(METHODS.homes.get(self.name) or IN_PLACE.homes[self.name])
+        method = Tensor.__dict__[self.name]
+        return method if tensor is None else method.__get__(tensor, kind)
 
 
 def attach() -> None:
@@ -54,7 +57,7 @@ def attach() -> None:
     own = Tensor.__dict__
     for name in (*METHODS.homes, *IN_PLACE.homes):
         if name not in own:
-            setattr(Tensor, name, _late_method(name))
+            setattr(Tensor, name, _LateMethod(name))
             _late.add(name)
     for name, function in METHODS.items():
         if name in _late or name not in own:

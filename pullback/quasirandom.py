@@ -13,6 +13,8 @@ from .autograd.tape import wrap
 from .dtypes import as_dtype, default_dtype
 from .tensor import Tensor
 
+__all__ = ["SobolEngine"]
+
 _BITS = 30
 
 

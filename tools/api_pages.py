@@ -18,29 +18,53 @@ FOLDER = Path(__file__).parents[1] / "docs" / "api"
 
 # Titles of the pages of torch-level functions. A family that is not named here gets the name of its module.
 FAMILIES = {
-    "Creating tensors": ("creation", "from_memory", "grids", "strided_memory", "windows"),
+    "Creating tensors": ("creation", "ranges", "from_memory", "grids", "strided_memory", "windows"),
     "Arithmetic": ("arithmetic", "division", "pairwise", "threefold"),
     "Elementary functions": ("elementary", "special_functions", "parts"),
     "Comparison and logic": ("comparison",),
     "Reductions and statistics": ("reductions", "statistics", "cumulative", "segments"),
     "Products and contractions": ("matmul", "contraction", "linear_algebra"),
     "Shapes and views": ("shape", "subviews", "splitting", "joining", "rearranging"),
-    "Indexing and scatter": ("selection", "scatter", "indexing"),
+    "Indexing and scatter": ("selection", "scatter"),
     "Sorting and searching": ("searching",),
     "Random numbers": ("random_sampling", "random_choices", "random"),
-    "Copies and facts about tensors": ("copying", "sparse_forms", "tensor_facts"),
+    "Copies and facts about tensors": ("copying", "tensor_facts"),
     "Spectra": ("spectral",),
-    "Layers": ("layers", "activation", "convolution", "distance", "normalization", "pooling", "vision", "_common"),
+    "Layers": (
+        "layers", "recurrence", "activation", "convolution", "distance", "normalization", "pooling", "vision", "quantization",
+        "_common",
+    ),
     "Settings": ("runtime",),
-}
+}  # fmt: skip
+# Names of the package that no family announces, and the page that each is on.
 OVERALL = {
-    "Creating tensors": ("from_numpy", "from_dlpack"),
-    "Settings": ("set_default_dtype", "get_default_dtype", "set_printoptions", "promote_types", "can_cast"),
-}
+    "Creating tensors": ("from_numpy", "from_dlpack", "to_dlpack", "sparse_coo_tensor", "sparse_csr_tensor"),
+    "Products and contractions": ("spmm", "smm", "dsmm", "saddmm"),
+    "Derivatives beyond torch": (
+        "explain", "memory", "jacobian", "backward_batched", "per_sample_gradients", "per_sample_norms", "sparse_jacobian",
+        "sparse_hessian", "taylor", "safe_gradients",
+    ),
+    "Types of elements, shapes, devices": (
+        "Size", "dtype", "finfo", "iinfo", "device", "layout", "memory_format", "UntypedStorage", "TypedStorage", "typename",
+        "is_storage", "get_device_module",
+    ),
+    "Recording and randomness": (
+        "no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "is_grad_enabled", "is_inference_mode_enabled",
+        "is_anomaly_enabled", "is_anomaly_check_nan_enabled", "autocast", "Generator",
+    ),
+    "Programs and files": (
+        "save", "load", "install_as_torch", "uninstall_as_torch", "compile", "cond", "while_loop", "vmap",
+    ),
+    "Settings": (
+        "set_default_dtype", "get_default_dtype", "set_default_device", "get_default_device", "set_default_tensor_type",
+        "set_printoptions", "promote_types", "can_cast",
+    ),
+}  # fmt: skip
 
 # Namespaces, each a page, and what to say there first.
 NAMESPACES = {
     "autograd": "Backward passes, modes, custom functions and checks of derivatives.",
+    "autograd.function": "What custom functions are made with.",
     "autograd.functional": "Jacobians, Hessians and products with them, of functions.",
     "autograd.graph": "The graph as an object: hooks, edges and what it keeps.",
     "autograd.forward_ad": "Forward mode with dual tensors.",
@@ -53,6 +77,11 @@ NAMESPACES = {
     "nn": "Modules: layers, losses, containers.",
     "nn.functional": "Layers and losses as functions.",
     "nn.init": "Initial values of parameters.",
+    "nn.attention": "Which implementation of attention runs; here there is one.",
+    "nn.attention.bias": "Causal masks that are not written out.",
+    "nn.attention.flex_attention": "Attention whose scores and masks are functions.",
+    "nn.grad": "Gradients of convolutions, as functions.",
+    "nn.parallel": "Names of parallel training, on one device.",
     "nn.utils": "Clipping, conversion of parameters, fusion and other help for modules.",
     "nn.utils.rnn": "Sequences of different lengths, padded and packed.",
     "nn.utils.parametrize": "Parameters computed from others.",
@@ -69,10 +98,17 @@ NAMESPACES = {
     "sparse": "Functions of sparse tensors.",
     "signal.windows": "Windows for spectra.",
     "distributions": "Probability distributions, their transforms and divergences.",
+    "distributions.constraints": "What values parameters and samples may have.",
+    "array_api": "The Array API standard 2024.12, on tensors.",
+    "distributed": "A world of one process, and stores that connect several.",
+    "quasirandom": "Sobol points.",
     "utils.data": "Datasets, samplers and loaders.",
     "utils.checkpoint": "Computing again instead of keeping.",
     "utils.flop_counter": "Counting operations on numbers, by module and operator.",
     "utils.benchmark": "Timing statements.",
+    "utils.tensorboard": "Logs for TensorBoard.",
+    "utils.module_tracker": "Which module is running.",
+    "utils.weak": "References that do not keep tensors alive.",
     "profiler": "What a program spends its time on.",
     "random": "Generators and their states.",
     "serialization": "Checkpoints: saving, and loading without running code.",
@@ -104,13 +140,14 @@ def functions_by_page() -> dict[str, list[str]]:
         function = registry.FUNCTIONS[name]
         if name.startswith("_") or not callable(function) or inspect.isclass(function):
             continue
-        if not function.__module__.startswith("pullback."):
+        home = inspect.unwrap(function).__module__
+        if not home.startswith("pullback."):
             continue  # somebody's own, announced in this process
-        module = function.__module__.rpartition(".")[2]
+        module = home.rpartition(".")[2]
         pages[titles.get(module, module.replace("_", " ").capitalize())].append(name)
     for title, names in OVERALL.items():
         pages[title] += names
-    order = list(FAMILIES)
+    order = [*FAMILIES, *OVERALL]
     return {
         title: sorted(pages[title])
         for title in sorted(pages, key=lambda title: (order.index(title) if title in order else len(order), title))
@@ -174,12 +211,15 @@ def tensor_page() -> str:
 
 def pages() -> dict[str, str]:
     """File names and texts of all pages."""
+    import pullback
+
     texts: dict[str, str] = {}
     top: list[str] = []
     for title, names in functions_by_page().items():
-        stem = "torch_" + title.lower().replace(" ", "_")
+        stem = "torch_" + title.lower().replace(",", "").replace(" ", "_")
         top.append(stem)
-        texts[stem] = f"# {title}\n\n{directives(('autofunction', f'pullback.{name}', ()) for name in names)}\n"
+        entries = [entry("pullback", name, getattr(pullback, name)) for name in names]
+        texts[stem] = f"# {title}\n\n{directives(each for each in entries if each is not None)}\n"
     texts["tensor"] = tensor_page()
     for module, introduction in NAMESPACES.items():
         texts[module.replace(".", "_")] = namespace_page(module, introduction)

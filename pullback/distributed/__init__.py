@@ -68,6 +68,7 @@ is_nccl_available = is_mpi_available = is_ucc_available = is_gloo_available
 
 
 def is_torchelastic_launched() -> bool:
+    """False: `torchrun` starts no processes of Pullback."""
     return False
 
 

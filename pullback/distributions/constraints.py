@@ -195,6 +195,8 @@ class _BoundedAbove(Constraint):
 
 
 class _IntegerInterval(_Bounded):
+    """Integers from `lower_bound` to `upper_bound`, both included."""
+
     is_discrete: bool = True
 
     def check(self, value: Tensor) -> Tensor:
@@ -202,6 +204,8 @@ class _IntegerInterval(_Bounded):
 
 
 class _IntegerLessThan(_BoundedAbove):
+    """Integers up to `upper_bound`, included."""
+
     is_discrete: bool = True
 
     def check(self, value: Tensor) -> Tensor:
@@ -209,6 +213,8 @@ class _IntegerLessThan(_BoundedAbove):
 
 
 class _IntegerGreaterThan(_BoundedBelow):
+    """Integers from `lower_bound` on, included."""
+
     is_discrete: bool = True
 
     def check(self, value: Tensor) -> Tensor:
@@ -222,26 +228,36 @@ class _Real(Constraint):
 
 
 class _GreaterThan(_BoundedBelow):
+    """Numbers above `lower_bound`."""
+
     def check(self, value: Tensor) -> Tensor:
         return self.lower_bound < value
 
 
 class _GreaterThanEq(_BoundedBelow):
+    """Numbers not below `lower_bound`."""
+
     def check(self, value: Tensor) -> Tensor:
         return self.lower_bound <= value
 
 
 class _LessThan(_BoundedAbove):
+    """Numbers below `upper_bound`."""
+
     def check(self, value: Tensor) -> Tensor:
         return value < self.upper_bound
 
 
 class _Interval(_Bounded):
+    """Numbers from `lower_bound` to `upper_bound`, both included."""
+
     def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _HalfOpenInterval(_Bounded):
+    """Numbers from `lower_bound` to `upper_bound`, without the latter."""
+
     def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
@@ -254,6 +270,8 @@ class _Simplex(Constraint):
 
 
 class _Multinomial(Constraint):
+    """Counts that add up to no more than `upper_bound`, along the last dim."""
+
     is_discrete: bool = True
     event_dim: int = 1
 

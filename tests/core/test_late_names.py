@@ -33,3 +33,23 @@ def test_import_needs_numpy_alone_and_loads_few_modules():
 def test_a_late_name_works_as_function_and_is_listed(name):
     code = f"import pullback; assert callable(pullback.{name}); assert {name!r} in dir(pullback)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_a_late_method_says_what_it_does_before_its_first_use():
+    code = (
+        "import pullback as t; assert t.Tensor.gather.__doc__ and t.ones(2).cumsum.__doc__ and t.Tensor.explain.__doc__"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_a_subclass_that_extends_a_late_method_is_asked_once():
+    code = """if True:
+        import pullback
+        class Logged(pullback.Tensor):
+            def cumsum(self, dim):
+                print("cumsum")
+                return super().cumsum(dim)
+        assert pullback.ones(3).as_subclass(Logged).cumsum(0).tolist() == [1, 2, 3]
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "cumsum\n"

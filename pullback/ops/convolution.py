@@ -13,66 +13,30 @@ from ..autograd.op import Op, conjugate, linear, op
 from ..kernels import convolution as kernels
 from ..kernels import unfold as columns
 from .batching import convolved, convolved_weight, samples
-from .fusing import fused, in_single, plain
+from .fusing import fused, handing_on, in_single, plain
 from .reductions import sum_axes
 
-
-def _convolution(x: Any, weight: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
-    return kernels.convolution(x, weight, stride=stride, padding=padding, dilation=dilation, groups=groups)
+geometric = handing_on("stride", "padding", "dilation", "groups")
 
 
-def _biased(x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
-    return kernels.convolution(x, weight, stride=stride, padding=padding, dilation=dilation, groups=groups, bias=bias)
+@in_single
+def _biased(x: Any, weight: Any, bias: Any, **geometry: Any) -> Any:
+    return kernels.convolution(x, weight, bias=bias, **geometry)
 
 
-def _transposed(
-    g: Any, weight: Any, spatial: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
-) -> Any:
-    return kernels.convolution_input(
-        g, weight, spatial=spatial, stride=stride, padding=padding, dilation=dilation, groups=groups
-    )
+@in_single
+def _transposed_biased(g: Any, weight: Any, bias: Any, **geometry: Any) -> Any:
+    return kernels.convolution_input(g, weight, bias=bias, **geometry)
 
 
-def _transposed_biased(
-    g: Any, weight: Any, bias: Any, spatial: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
-) -> Any:
-    return kernels.convolution_input(
-        g, weight, spatial=spatial, stride=stride, padding=padding, dilation=dilation, groups=groups, bias=bias
-    )
+@geometric
+def _input_rule(g: Any, weight: Any, x_shape: tuple, **geometry: Any) -> Any:
+    return convolution_input(g, conjugate(weight), spatial=tuple(x_shape[2:]), **geometry)
 
 
-def _weight_map(g: Any, x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
-    return kernels.convolution_weight(
-        g, x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, groups=groups
-    )
-
-
-def _input_rule(
-    g: Any, weight: Any, x_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
-) -> Any:
-    return convolution_input(
-        g,
-        conjugate(weight),
-        spatial=tuple(x_shape[2:]),
-        stride=stride,
-        padding=padding,
-        dilation=dilation,
-        groups=groups,
-    )
-
-
-def _weight_rule(
-    g: Any, x: Any, weight_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
-) -> Any:
-    return convolution_weight(
-        g,
-        conjugate(x),
-        kernel=tuple(weight_shape[2:]),
-        stride=stride,
-        padding=padding,
-        dilation=dilation,
-        groups=groups,
-    )
+@geometric
+def _weight_rule(g: Any, x: Any, weight_shape: tuple, **geometry: Any) -> Any:
+    return convolution_weight(g, conjugate(x), kernel=tuple(weight_shape[2:]), **geometry)
 
 
 def _bias_rule(g: Any) -> Any:
@@ -81,14 +45,14 @@ def _bias_rule(g: Any) -> Any:
 
 convolution: Op = op(
     "ConvolutionBackward0",
-    in_single(_convolution),
+    in_single(kernels.convolution),
     kind="bilinear",
     batch=convolved,
     x=_input_rule,
     weight=_weight_rule,
 )
 convolution_biased: Op = op(
-    "ConvolutionBackward0", in_single(_biased), batch=convolved, x=_input_rule, weight=_weight_rule, bias=_bias_rule
+    "ConvolutionBackward0", _biased, batch=convolved, x=_input_rule, weight=_weight_rule, bias=_bias_rule
 )
 
 
@@ -96,18 +60,17 @@ def _keeping(x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dila
     return kernels.convolution_keeping(x, weight, bias, stride=stride, padding=padding, dilation=dilation)
 
 
-def _keeping_rule(
-    g: Any, x: Any, weight: Any, bias: Any, extras: Any, needs: tuple, stride: tuple, padding: tuple, dilation: tuple,
-    groups: int,
-) -> tuple:  # fmt: skip
-    geometry = {"stride": stride, "padding": padding, "dilation": dilation}
-    x_shape, weight_shape = tuple(x.shape), tuple(weight.shape)
-    for_input = _input_rule(g, weight, x_shape, groups=groups, **geometry) if needs[0] else None
+@geometric
+def _keeping_rule(g: Any, x: Any, weight: Any, bias: Any, extras: Any, needs: tuple, **geometry: Any) -> tuple:
+    x_shape, weight_shape, groups = tuple(x.shape), tuple(weight.shape), geometry.pop("groups")
+    for_input = None
+    if needs[0]:
+        for_input = convolution_input(g, conjugate(weight), spatial=x_shape[2:], groups=groups, **geometry)
     if plain(g, x, weight, bias):
         kept = extras[0]
         biased = bias is not None
         return for_input, *kernels.gradients_from_columns(g, kept, weight_shape, x_shape, biased=biased, **geometry)
-    for_weight = _weight_rule(g, x, weight_shape, groups=groups, **geometry)
+    for_weight = convolution_weight(g, conjugate(x), kernel=weight_shape[2:], groups=groups, **geometry)
     return for_input, for_weight, None if bias is None else _bias_rule(g)
 
 
@@ -123,30 +86,19 @@ def _cropped(out: Any, shape: tuple) -> Any:
     return out[(slice(None), slice(None), *(slice(0, size) for size in shape[2:]))]
 
 
-def _transposed_input_rule(
-    u: Any, weight: Any, g_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
-) -> Any:
-    out = convolution(u, conjugate(weight), stride=stride, padding=padding, dilation=dilation, groups=groups)
-    return _cropped(out, g_shape)
+@geometric
+def _transposed_input_rule(u: Any, weight: Any, g_shape: tuple, **geometry: Any) -> Any:
+    return _cropped(convolution(u, conjugate(weight), **geometry), g_shape)
 
 
-def _transposed_weight_rule(
-    u: Any, g: Any, weight_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
-) -> Any:
-    return convolution_weight(
-        conjugate(g),
-        u,
-        kernel=tuple(weight_shape[2:]),
-        stride=stride,
-        padding=padding,
-        dilation=dilation,
-        groups=groups,
-    )
+@geometric
+def _transposed_weight_rule(u: Any, g: Any, weight_shape: tuple, **geometry: Any) -> Any:
+    return convolution_weight(conjugate(g), u, kernel=tuple(weight_shape[2:]), **geometry)
 
 
 convolution_input: Op = op(
     "ConvolutionBackward0",
-    in_single(_transposed),
+    in_single(kernels.convolution_input),
     kind="bilinear",
     batch=convolved,
     g=_transposed_input_rule,
@@ -154,7 +106,7 @@ convolution_input: Op = op(
 )
 convolution_input_biased: Op = op(
     "ConvolutionBackward0",
-    in_single(_transposed_biased),
+    _transposed_biased,
     batch=convolved,
     g=_transposed_input_rule,
     weight=_transposed_weight_rule,
@@ -162,24 +114,19 @@ convolution_input_biased: Op = op(
 )
 
 
-def _weight_map_left(
-    v: Any, x: Any, g_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
-) -> Any:
-    out = convolution(conjugate(x), v, stride=stride, padding=padding, dilation=dilation, groups=groups)
-    return _cropped(out, g_shape)
+@geometric
+def _weight_map_left(v: Any, x: Any, g_shape: tuple, **geometry: Any) -> Any:
+    return _cropped(convolution(conjugate(x), v, **geometry), g_shape)
 
 
-def _weight_map_right(
-    v: Any, g: Any, x_shape: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
-) -> Any:
-    return convolution_input(
-        conjugate(g), v, spatial=tuple(x_shape[2:]), stride=stride, padding=padding, dilation=dilation, groups=groups
-    )
+@geometric
+def _weight_map_right(v: Any, g: Any, x_shape: tuple, **geometry: Any) -> Any:
+    return convolution_input(conjugate(g), v, spatial=tuple(x_shape[2:]), **geometry)
 
 
 convolution_weight: Op = op(
     "ConvolutionBackward0",
-    in_single(_weight_map),
+    in_single(kernels.convolution_weight),
     kind="bilinear",
     batch=convolved_weight,
     g=_weight_map_left,
@@ -188,29 +135,18 @@ convolution_weight: Op = op(
 
 # --- windows as columns ---
 
-
-def _unfold(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple) -> Any:
-    return columns.unfold(x, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+windowed = handing_on("kernel", "stride", "padding", "dilation")
 
 
-def _fold(x: Any, spatial: tuple, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple) -> Any:
-    return columns.fold(x, spatial=spatial, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+@windowed
+def _unfold_rule(g: Any, x_shape: tuple, **window: Any) -> Any:
+    return fold(g, spatial=tuple(x_shape[2:]), **window)
 
 
-unfold: Op = linear(
-    "Im2ColBackward0",
-    _unfold,
-    batch=samples,
-    x=lambda g, x_shape, kernel, stride, padding, dilation: fold(
-        g, spatial=tuple(x_shape[2:]), kernel=kernel, stride=stride, padding=padding, dilation=dilation
-    ),
-)
-fold: Op = linear(
-    "Col2ImBackward0",
-    in_single(_fold),
-    inputs=("x",),
-    batch=samples,
-    x=lambda g, kernel, stride, padding, dilation: unfold(
-        g, kernel=kernel, stride=stride, padding=padding, dilation=dilation
-    ),
-)
+@windowed
+def _fold_rule(g: Any, **window: Any) -> Any:
+    return unfold(g, **window)
+
+
+unfold: Op = linear("Im2ColBackward0", columns.unfold, batch=samples, x=_unfold_rule)
+fold: Op = linear("Col2ImBackward0", in_single(columns.fold), inputs=("x",), batch=samples, x=_fold_rule)

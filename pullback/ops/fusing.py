@@ -53,6 +53,22 @@ def fused(
     return Fused(node_name, forward, inputs=inputs, rules={}, joint=joint, batch=batch, outputs=0)
 
 
+def handing_on(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a rule take these parameters together, as `**params`, to hand them on to another operation."""
+
+    def decorate(rule: Callable[..., Any]) -> Callable[..., Any]:
+        own = rule.__code__.co_varnames[1 : rule.__code__.co_argcount]
+        count = len(own)
+
+        def call(g: Any, *values: Any) -> Any:
+            return rule(g, *values[:count], **dict(zip(names, values[count:])))
+
+        call.names = (*own, *names)  # type: ignore[attr-defined]  # what it asks for (see `Op`)
+        return call
+
+    return decorate
+
+
 _ZERO, _ZERO_DOUBLE = number(0, FLOAT32), number(0, FLOAT64)
 
 

@@ -14,39 +14,31 @@ from ..autograd.op import Op, linear, op
 from ..kernels import averages
 from ..kernels import pooling as kernels
 from .batching import leading
-from .fusing import fused, in_single
+from .fusing import fused, handing_on, in_single
 
 # --- values at flat indices of planes ---
 
 
-def _scatter(x: Any, indices: Any, spatial: tuple) -> Any:
-    return kernels.scatter_planes(x, indices, spatial=spatial)
-
-
-def _gather(x: Any, indices: Any, axes: int) -> Any:
-    return kernels.gather_planes(x, indices, axes=axes)
-
-
 def _gather_rule(g: Any, indices: Any, x_shape: tuple, axes: int) -> Any:
-    return scatter_planes(g, indices, spatial=tuple(x_shape[len(x_shape) - axes :]))
+    return scatter_planes(g, indices, spatial=_spatial(x_shape, axes))
 
 
 def _scatter_rule(g: Any, indices: Any, spatial: tuple) -> Any:
     return gather_planes(g, indices, axes=len(spatial))
 
 
-gather_planes: Op = linear("GatherBackward0", _gather, batch=leading, x=_gather_rule, indices=None)
+gather_planes: Op = linear("GatherBackward0", kernels.gather_planes, batch=leading, x=_gather_rule, indices=None)
 scatter_planes: Op = linear(
-    "MaxPool2DWithIndicesBackwardBackward0", in_single(_scatter), batch=leading, x=_scatter_rule, indices=None
+    "MaxPool2DWithIndicesBackwardBackward0",
+    in_single(kernels.scatter_planes),
+    batch=leading,
+    x=_scatter_rule,
+    indices=None,
 )
 
 
-def _unpool(x: Any, indices: Any, spatial: tuple) -> Any:
-    return kernels.max_unpool(x, indices, spatial=spatial)
-
-
-max_unpool2d: Op = linear("MaxUnpool2DBackward0", _unpool, batch=leading, x=_scatter_rule, indices=None)
-max_unpool3d: Op = linear("MaxUnpool3DBackward0", _unpool, batch=leading, x=_scatter_rule, indices=None)
+max_unpool2d: Op = linear("MaxUnpool2DBackward0", kernels.max_unpool, batch=leading, x=_scatter_rule, indices=None)
+max_unpool3d: Op = linear("MaxUnpool3DBackward0", kernels.max_unpool, batch=leading, x=_scatter_rule, indices=None)
 
 # --- maxima ---
 
@@ -55,16 +47,12 @@ def _spatial(x_shape: tuple, axes: int) -> tuple:
     return tuple(x_shape[len(x_shape) - axes :])
 
 
-def _max_pool(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, ceil_mode: bool) -> tuple:
-    return kernels.max_pool(x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode)
-
-
 def _max_pool_rule(g: Any, x_shape: tuple, extras: Any, kernel: tuple) -> tuple:
     return (scatter_planes(g, extras[0], spatial=_spatial(x_shape, len(kernel))),)
 
 
 def _max_pool_op(name: str) -> Op:
-    return fused(name, in_single(_max_pool), inputs=("x",), batch=leading, joint=_max_pool_rule)
+    return fused(name, in_single(kernels.max_pool), inputs=("x",), batch=leading, joint=_max_pool_rule)
 
 
 max_pool: dict[Any, Any] = {
@@ -74,19 +62,12 @@ max_pool: dict[Any, Any] = {
 }
 
 
-def _max_values(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, ceil_mode: bool) -> Any:
-    return kernels.max_pool(
-        x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode, indices=False
-    )[0]
+@in_single
+def _max_values(x: Any, **window: Any) -> Any:
+    return kernels.max_pool(x, indices=False, **window)[0]
 
 
-max_values: Op = op(
-    "MaxPool2DBackward0", in_single(_max_values), batch=leading, x=None
-)  # where no gradient is asked for
-
-
-def _adaptive_max(x: Any, output: tuple) -> tuple:
-    return kernels.adaptive_max_pool(x, output=output)
+max_values: Op = op("MaxPool2DBackward0", _max_values, batch=leading, x=None)  # where no gradient is asked for
 
 
 def _adaptive_max_rule(g: Any, x_shape: tuple, extras: Any, output: tuple) -> tuple:
@@ -94,7 +75,7 @@ def _adaptive_max_rule(g: Any, x_shape: tuple, extras: Any, output: tuple) -> tu
 
 
 adaptive_max_pool: dict[int, Op] = {
-    axes: fused(name, in_single(_adaptive_max), inputs=("x",), batch=leading, joint=_adaptive_max_rule)
+    axes: fused(name, in_single(kernels.adaptive_max_pool), inputs=("x",), batch=leading, joint=_adaptive_max_rule)
     for axes, name in ((1, "SqueezeBackward1"), (2, "AdaptiveMaxPool2DBackward0"), (3, "AdaptiveMaxPool3DBackward0"))
 }
 
@@ -118,64 +99,42 @@ fractional_max_pool: dict[int, Op] = {
 # --- averages ---
 
 
-def _average(
-    x: Any, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool, include: bool, divisor: int | None
-) -> Any:
-    return averages.avg_pool(
-        x, kernel=kernel, stride=stride, padding=padding, ceil_mode=ceil_mode, count_include_pad=include,
-        divisor_override=divisor,
-    )  # fmt: skip
+pooled = handing_on("kernel", "stride", "padding", "ceil_mode", "include", "divisor")
 
 
-def _spread_average(
-    x: Any, spatial: tuple, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool, include: bool,
-    divisor: int | None,
-) -> Any:  # fmt: skip
-    return averages.avg_pool_transpose(
-        x, spatial=spatial, kernel=kernel, stride=stride, padding=padding, count_include_pad=include,
-        divisor_override=divisor,
-    )  # fmt: skip
+@in_single
+def _average(x: Any, include: bool, divisor: int | None, **window: Any) -> Any:
+    return averages.avg_pool(x, count_include_pad=include, divisor_override=divisor, **window)
 
 
-def _average_rule(
-    g: Any, x_shape: tuple, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool, include: bool,
-    divisor: int | None,
-) -> Any:  # fmt: skip
-    return avg_pool_transpose(
-        g, spatial=_spatial(x_shape, len(kernel)), kernel=kernel, stride=stride, padding=padding, ceil_mode=ceil_mode,
-        include=include, divisor=divisor,
-    )  # fmt: skip
+@in_single
+def _spread_average(x: Any, ceil_mode: bool, include: bool, divisor: int | None, **window: Any) -> Any:
+    return averages.avg_pool_transpose(x, count_include_pad=include, divisor_override=divisor, **window)
 
 
-def _spread_average_rule(
-    g: Any, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool, include: bool, divisor: int | None
-) -> Any:
-    return avg_pool[len(kernel)](
-        g, kernel=kernel, stride=stride, padding=padding, ceil_mode=ceil_mode, include=include, divisor=divisor
-    )
+@pooled
+def _average_rule(g: Any, x_shape: tuple, **params: Any) -> Any:
+    return avg_pool_transpose(g, spatial=_spatial(x_shape, len(params["kernel"])), **params)
+
+
+@pooled
+def _spread_average_rule(g: Any, **params: Any) -> Any:
+    return avg_pool[len(params["kernel"])](g, **params)
 
 
 avg_pool: dict[int, Op] = {
-    axes: linear(name, in_single(_average), inputs=("x",), batch=leading, x=_average_rule)
+    axes: linear(name, _average, inputs=("x",), batch=leading, x=_average_rule)
     for axes, name in ((1, "SqueezeBackward1"), (2, "AvgPool2DBackward0"), (3, "AvgPool3DBackward0"))
 }
 avg_pool_transpose: Op = linear(
-    "AvgPool2DBackwardBackward0", in_single(_spread_average), inputs=("x",), batch=leading, x=_spread_average_rule
+    "AvgPool2DBackwardBackward0", _spread_average, inputs=("x",), batch=leading, x=_spread_average_rule
 )
-
-
-def _adaptive_average(x: Any, output: tuple) -> Any:
-    return averages.adaptive_avg_pool(x, output=output)
-
-
-def _spread_adaptive(x: Any, spatial: tuple) -> Any:
-    return averages.adaptive_avg_pool_transpose(x, spatial=spatial)
 
 
 adaptive_avg_pool: dict[int, Op] = {
     axes: linear(
         name,
-        in_single(_adaptive_average),
+        in_single(averages.adaptive_avg_pool),
         inputs=("x",),
         batch=leading,
         x=lambda g, x_shape, output: adaptive_avg_transpose(g, spatial=_spatial(x_shape, len(output))),
@@ -190,7 +149,7 @@ def _spread_adaptive_rule(g: Any, x_shape: tuple, spatial: tuple) -> Any:
 
 adaptive_avg_transpose: Op = linear(
     "AdaptiveAvgPool2DBackwardBackward0",
-    in_single(_spread_adaptive),
+    in_single(averages.adaptive_avg_pool_transpose),
     inputs=("x",),
     batch=leading,
     x=_spread_adaptive_rule,

@@ -12,10 +12,9 @@ from ..arrays.batched import Batched, level_of
 from ..arrays.batching_rules import is_tensor
 from ..tensor import Tensor
 from .batched_grad import batch_level
-from .custom_transforms import Context, _ForwardContext
+from .custom_transforms import Context, _ForwardContext, outside_batch
 from .function import Function
 from .general import payload_of
-from .mode import current_mode, set_mode
 from .tape import wrap
 
 
@@ -139,9 +138,7 @@ def _context(call: _Call, saved: Any, level: int) -> Context:
 def run_on_payloads(cls: type[Function], args: tuple[Any, ...], level: int, recording: bool) -> Any:
     """Run a function on the values inside batches of a level, where it may be recorded."""
     call = _Call(cls, args, level)
-    mode = current_mode()
-    set_mode(mode.replace(batch_level=max(0, level - 1), grad=recording))
-    try:
+    with outside_batch(level, recording):
         if any(call.batched):
             output = _OnBatch.apply(call, *call.payloads)
         else:  # the same for all examples
@@ -150,7 +147,5 @@ def run_on_payloads(cls: type[Function], args: tuple[Any, ...], level: int, reco
             output = cls.apply(*call.args)
             call.single = not isinstance(output, tuple)
             call.outputs_batched = [False] * (1 if call.single else len(output))
-    finally:
-        set_mode(mode)
     results = entered((output,) if call.single else output, call.outputs_batched, level)
     return results[0] if call.single else tuple(results)

@@ -5,6 +5,8 @@ Functions with `generate_vmap_rule` are in `custom_batches.py` where something o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -253,37 +255,48 @@ def _lifted(value: Any, level: int) -> Any:
     return value
 
 
-def _by_rule(cls: type[Function], args: tuple, level: int, recording: bool) -> Any:
-    """Call the function's own `vmap` on whole batches, one level further out, where it may be recorded."""
-    from ..arrays.randomness import randomness_at
-
-    inside: list[Any] = []
-    dims: list[int | None] = []
-    size = 0
-    leaves, structure = tree_flatten(args)
-    for value in leaves:
-        array: Any = value._array if isinstance(value, Tensor) else None
-        if level_of(array) == level:
-            whole = array.array if is_tensor(array.array) else wrap(array.array)
-            dim = getattr(value, "_batch_dim", 0)
-            inside.append(whole.movedim(0, dim) if dim else whole)
-            dims.append(dim if array.batched else None)
-            size = array.array.shape[0] if array.batched else size
-        else:
-            inside.append(value)
-            dims.append(None)
-    mode, shared = current_mode(), all(dim is None for dim in dims)
+@contextmanager
+def outside_batch(level: int, recording: bool) -> Iterator[None]:
+    """One level further out than a batch, where operations may be recorded."""
+    mode = current_mode()
     set_mode(mode.replace(batch_level=max(0, level - 1), grad=recording))
     try:
-        if shared:
-            result = cls.apply(*tree_unflatten(inside, structure))
-        else:
-            info = VmapInfo(int(size), randomness_at(level))
-            result = cls.vmap(info, tree_unflatten(dims, structure), *tree_unflatten(inside, structure))
+        yield
     finally:
         set_mode(mode)
-    if shared:  # the same for all examples
-        return tuple(_shared(part, level) for part in result) if isinstance(result, tuple) else _shared(result, level)
+
+
+def _by_rule(cls: type[Function], args: tuple, level: int, recording: bool) -> Any:
+    """Call the function's own `vmap` on whole batches, one level further out."""
+    from ..arrays.randomness import randomness_at
+
+    leaves, structure = tree_flatten(args)
+    wholes, dims = zip(*[_left(value, level) for value in leaves])
+    inside = tree_unflatten(wholes, structure)
+    sizes = [whole.shape[dim] for whole, dim in zip(wholes, dims) if dim is not None]
+    with outside_batch(level, recording):
+        if sizes:
+            result = cls.vmap(VmapInfo(sizes[-1], randomness_at(level)), tree_unflatten(dims, structure), *inside)
+        else:
+            result = cls.apply(*inside)
+    if sizes:
+        return _results_of_rule(cls, result, level)
+    # the same for all examples
+    return tuple(_shared(part, level) for part in result) if isinstance(result, tuple) else _shared(result, level)
+
+
+def _left(value: Any, level: int) -> tuple[Any, int | None]:
+    """What a batch of a level has inside, and the dim of its examples; other values as they are."""
+    array: Any = value._array if isinstance(value, Tensor) else None
+    if level_of(array) != level:
+        return value, None
+    whole = array.array if is_tensor(array.array) else wrap(array.array)
+    dim = getattr(value, "_batch_dim", 0)
+    return whole.movedim(0, dim) if dim else whole, dim if array.batched else None
+
+
+def _results_of_rule(cls: type[Function], result: Any, level: int) -> Any:
+    """What a `vmap` static method gave, (outputs, dims of the examples), as batches."""
     if not (isinstance(result, tuple) and len(result) == 2):
         raise RuntimeError(
             f"Expected the vmap staticmethod of {cls.__name__} to have two returns, an output and out_dims with pytree "
@@ -291,14 +304,14 @@ def _by_rule(cls: type[Function], args: tuple, level: int, recording: bool) -> A
         )
     output, out_dims = result
     leaves, structure = tree_flatten(output)
-    dims_out = broadcast_to_and_flatten(out_dims, structure)
-    if dims_out is None:
+    dims = broadcast_to_and_flatten(out_dims, structure)
+    if dims is None:
         raise RuntimeError(
             f"The vmap staticmethod of {cls.__name__} returned an incompatible (output, out_dims) tuple. Expected "
             f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
             f"{tree_flatten(out_dims)[1]} but output has structure {structure}. {_NOTES}"
         )
-    return tree_unflatten([_entered(part, dim, level) for part, dim in zip(leaves, dims_out, strict=True)], structure)
+    return tree_unflatten([_entered(part, dim, level) for part, dim in zip(leaves, dims, strict=True)], structure)
 
 
 def _shared(value: Any, level: int) -> Any:
@@ -306,9 +319,7 @@ def _shared(value: Any, level: int) -> Any:
 
 
 def _entered(value: Any, dim: int | None, level: int) -> Any:
-    if not isinstance(value, Tensor):
-        return value
-    if dim is None:
+    if not isinstance(value, Tensor) or dim is None:
         return value
     moved = value.movedim(dim, 0) if dim else value
     return wrap(Batched(payload_of(moved, level), level))

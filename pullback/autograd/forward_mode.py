@@ -21,6 +21,7 @@ from ..ops.striding import geometry_of
 from ..tensor import Tensor, anchor_of
 from . import general, tape, views
 from .fit import fit_tensor
+from .grad_mode import enable_grad
 from .mode import NO_GRAD, RECORD, Mode, current_mode, set_mode
 from .op import Op, _rule_names, conjugate
 from .safe_mode import rules_running
@@ -332,14 +333,11 @@ def conjugate_tensor(value: Tensor) -> Tensor:
 
 def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple) -> list:
     """Run the pullback on unknown cotangents, and backpropagate the tangents through it."""
-    mode = current_mode()
-    set_mode(mode.replace(grad=True))
-    try:
+    recording = current_mode().grad
+    with enable_grad():
         level = max(getattr(getattr(value, "_array", None), "level", 0) for value in (*primals, *tangents))
         cotangents = tuple(unknown(out, level) if _differentiable(out) else None for out in outs)
         pulled = _pulled_back(op, primals, tangents, params, outs, cotangents)
-    finally:
-        set_mode(mode)
     roots, weights = [], []
     for primal, tangent, gradient in zip(primals, tangents, pulled, strict=True):
         if tangent is not None and isinstance(gradient, Tensor) and gradient.requires_grad:
@@ -352,12 +350,12 @@ def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: 
         ]
     from .roots import grad
 
-    record = mode.grad or _watched((*primals, *tangents))
+    record = recording or _watched((*primals, *tangents))
     found = iter(grad(roots, wanted, weights, create_graph=record, retain_graph=True, allow_unused=True))
     answers: list = []
     for out, cotangent in zip(outs, cotangents, strict=True):
         tangent = None if cotangent is None else next(found)
-        if record and not mode.grad and tangent is not None:
+        if record and not recording and tangent is not None:
             tangents_outside, tangent = tangent._tangent, views.cut(tangent)
             tangent._tangent = tangents_outside
         answers.append(_zeros_like(out) if cotangent is not None and tangent is None else tangent)

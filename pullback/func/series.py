@@ -231,20 +231,16 @@ def _constant(value: Any) -> Any:
 def _linear(node: Any, inputs: Slots, saved: list) -> Steps:
     """The pullback, transposed, on every coefficient."""
     with enable_grad():
-        cotangents = _unknown_cotangents(node)
-        pulled = _pulled(node, cotangents, [_constant(value) for value in saved], inputs)
-    live = [position for position, value in pulled.items() if value.requires_grad]
-    slots = [slot for slot, g in enumerate(cotangents) if g is not None]
-    wanted = [cotangents[slot] for slot in slots]
+        pulled, unknown = _pulled_from_unknown(node, [_constant(value) for value in saved], inputs)
 
     def steps(k: int) -> dict[int, np.ndarray]:
-        if not live:
+        if not pulled:
             return {}
-        weights = [wrap(inputs[position][k]) for position in live]
+        weights = [wrap(inputs[position][k]) for position in pulled]
         found = roots.grad(
-            [pulled[position] for position in live], wanted, weights, materialize_grads=True, retain_graph=True
+            list(pulled.values()), list(unknown.values()), weights, materialize_grads=True, retain_graph=True
         )
-        return {slot: np.asarray(value._array) for slot, value in zip(slots, found, strict=True)}
+        return {slot: np.asarray(value._array) for slot, value in zip(unknown, found, strict=True)}
 
     return steps
 
@@ -328,11 +324,16 @@ def _power_of_tensor(node: Any, inputs: Slots, values: dict) -> Steps | None:
 # --- the chain rule --------------------------------------------------------------------------------------------------
 
 
-def _unknown_cotangents(node: Any) -> list:
-    """A cotangent to be solved for, for each output; None where it has no derivative."""
-    return [
+def _pulled_from_unknown(node: Any, values: list, inputs: Slots) -> tuple[dict[int, Tensor], dict[int, Tensor]]:
+    """What the rules make of cotangents that are to be solved for, by input; and these cotangents, by output."""
+    cotangents = [
         wrap(_zeros(*metadata)).requires_grad_() if metadata[1].kind in "fc" else None for metadata in _outputs(node)
     ]
+    pulled = _pulled(node, cotangents, values, inputs)
+    return (
+        {position: value for position, value in pulled.items() if value.requires_grad},
+        {slot: cotangent for slot, cotangent in enumerate(cotangents) if cotangent is not None},
+    )
 
 
 def _pulled(node: Any, cotangents: list, values: list, positions: Any) -> dict[int, Tensor]:
@@ -358,35 +359,41 @@ def _pulled(node: Any, cotangents: list, values: list, positions: Any) -> dict[i
     }
 
 
-def _by_chain_rule(node: Any, inputs: Slots, saved: list, varying: list, known: dict, memo: dict) -> Steps:
-    """y' = J(x) x', with the right-hand side as a graph of stand-ins for x' and for what the rules look at."""
-    stand_ins: list[tuple[Tensor, Any]] = []  # (leaf, its series, or the number of an output)
+class _StandIns:
+    """Leaves in place of what rules look at, each with its series, or with the number of the output that it is."""
 
-    def stand_in(value: Any, series: Any, code: Any) -> Any:
+    def __init__(self, node: Any) -> None:
+        self.first_extra: int = node.op.extras_from
+        self.leaves: list[tuple[Tensor, Any]] = []
+
+    def of(self, value: Any, series: Any, code: Any) -> Any:
+        """What stands for a saved value; `code` is what the plan says it is."""
         if isinstance(value, (tuple, list)):
-            first = node.op.extras_from if code == "extras" else 0
-            numbers = range(first, first + len(value))
-            own = code in ("outs", "extras")
             parts = series if isinstance(series, tuple) else (None,) * len(value)
-            return tuple(stand_in(v, s, -1 - n if own else None) for v, s, n in zip(value, parts, numbers, strict=True))
+            codes: Any = (None,) * len(value)
+            if code in ("outs", "extras"):
+                first = self.first_extra if code == "extras" else 0
+                codes = range(-1 - first, -1 - first - len(value), -1)
+            return tuple(map(self.of, value, parts, codes))
         output = -1 - code if type(code) is int and code < 0 else None
         if not isinstance(value, Tensor) or series is None and output is None or value._array.dtype.kind not in "fc":
             return _constant(value)
         leaf = value.detach().requires_grad_()
-        stand_ins.append((leaf, output if output is not None else series))
+        self.leaves.append((leaf, output if output is not None else series))
         return leaf
 
+
+def _by_chain_rule(node: Any, inputs: Slots, saved: list, varying: list, known: dict, memo: dict) -> Steps:
+    """y' = J(x) x', with the right-hand side as a graph of stand-ins for x' and for what the rules look at."""
+    stand_ins = _StandIns(node)
     with enable_grad():
-        values = [stand_in(v, s, c) for v, s, c in zip(saved, varying, node.plan.saves, strict=True)]
+        values = list(map(stand_ins.of, saved, varying, node.plan.saves))
         velocities = {position: wrap(series[1]).requires_grad_() for position, series in inputs.items()}
-        cotangents = _unknown_cotangents(node)
-        pulled = _pulled(node, cotangents, values, inputs)
-        live = [position for position, value in pulled.items() if value.requires_grad]
-        slots = [slot for slot, g in enumerate(cotangents) if g is not None]
-        if not live:
+        pulled, unknown = _pulled_from_unknown(node, values, inputs)
+        if not pulled:
             return lambda k: {}
         slopes = roots.grad(
-            [pulled[p] for p in live], [cotangents[slot] for slot in slots], [velocities[p] for p in live],
+            list(pulled.values()), list(unknown.values()), [velocities[position] for position in pulled],
             create_graph=True, allow_unused=True, materialize_grads=True,
         )  # fmt: skip
 
@@ -394,7 +401,7 @@ def _by_chain_rule(node: Any, inputs: Slots, saved: list, varying: list, known: 
     def right_hand_side() -> list[Series | None]:
         """Made when the second coefficient is asked for: right-hand sides have right-hand sides of their own."""
         given = {anchor_of(velocity): {0: _derivative(inputs[p])} for p, velocity in velocities.items()}
-        for leaf, series in stand_ins:
+        for leaf, series in stand_ins.leaves:
             if type(series) is int and series not in known[node]:
                 raise NoSeries(node.name())  # a by-product that the rules look at, such as a norm's statistics
             given[anchor_of(leaf)] = {0: known[node][series] if type(series) is int else series}
@@ -402,10 +409,9 @@ def _by_chain_rule(node: Any, inputs: Slots, saved: list, varying: list, known: 
 
     def steps(k: int) -> dict[int, np.ndarray]:
         if k == 1:
-            return {slot: np.asarray(slope.detach()._array) for slot, slope in zip(slots, slopes, strict=True)}
-        return {
-            slot: series[k - 1] / k for slot, series in zip(slots, right_hand_side(), strict=True) if series is not None
-        }
+            return {slot: np.asarray(slope.detach()._array) for slot, slope in zip(unknown, slopes, strict=True)}
+        found = zip(unknown, right_hand_side(), strict=True)
+        return {slot: series[k - 1] / k for slot, series in found if series is not None}
 
     return steps
 

@@ -191,7 +191,7 @@ def recorded_pullback(
 
     Values are tensors in a recorded pass, and then so are the gradients, with a history; else batched arrays.
     """
-    from ..autograd.mode import current_mode, set_mode
+    from ..autograd.grad_mode import enable_grad
     from ..autograd.roots import grad
     from ..autograd.tape import wrap
     from ..tensor import Tensor
@@ -203,9 +203,7 @@ def recorded_pullback(
         from ..arrays.batched import Batched
 
         inputs = tuple(Batched(value, level, False) if type(value) is np.ndarray else value for value in inputs)
-    mode = current_mode()
-    set_mode(mode.replace(grad=True))
-    try:
+    with enable_grad():
         given = [value if value is None or isinstance(value, Tensor) else wrap(value) for value in inputs]
         for position, (value, needed) in enumerate(zip(given, needs)):
             if needed and value is not None and value.requires_grad:
@@ -217,7 +215,5 @@ def recorded_pullback(
         known = [(out, g if isinstance(g, Tensor) else wrap(g)) for out, g in zip(outs, cotangents) if g is not None]
         outs, slopes = zip(*known)
         found = iter(grad(outs, wanted, slopes, create_graph=recording, allow_unused=True))
-    finally:
-        set_mode(mode)
     results = [next(found) if needed and value is not None else None for value, needed in zip(given, needs)]
     return tuple(result if recording or result is None else result._array for result in results)

@@ -21,9 +21,8 @@ from .notices import warn_user
 from .ops.striding import address, copied_owner, owner_of
 from .tensor import Tensor
 
-_windows: WeakValueDictionary[int, UntypedStorage] = (
-    WeakValueDictionary()
-)  # by the identity of the owner, which they hold
+# By the identity of the owner, which they hold.
+_windows: WeakValueDictionary[int, UntypedStorage] = WeakValueDictionary()
 _DTYPES: dict[str, dtypes.dtype] = {
     f"{kind.type_name}Storage": kind
     for kind in (

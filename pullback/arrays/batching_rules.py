@@ -56,13 +56,11 @@ def apply_batched(
             size = size or params_size(params, level)
             return wrapped(rule_with_batched_params(op)(op, values, flags, params, size), level, True)
         params = example_params(params, 0, level)
-    if (
-        "level" in params and params["level"] != level
-    ):  # it puts examples of another level together, or takes them apart
-        full = (
-            [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)] if size else values
-        )
-        return wrapped(apply_batched(op, full, params, params["level"]), level, size > 0)
+    if "level" in params and params["level"] != level:
+        # It puts examples of another level together, or takes them apart.
+        if size:
+            values = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+        return wrapped(apply_batched(op, values, params, params["level"]), level, size > 0)
     if not size and True not in flags and not getattr(op, "decides_batch", False):
         return wrapped(op(*values, **params), level, False)
     rule = op.batch or rule_of(op)

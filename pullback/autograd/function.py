@@ -399,9 +399,8 @@ def _bound(cls: type[Function], args: tuple, kwargs: dict) -> tuple:
         for name in bound.kwargs:
             raise TypeError(f"forward() got an unexpected keyword argument {name!r}")
         return bound.args
-    names = [each.name for each in signature.parameters.values() if each.kind <= each.POSITIONAL_OR_KEYWORD][
-        1:
-    ]  # after ctx
+    positional = [each.name for each in signature.parameters.values() if each.kind <= each.POSITIONAL_OR_KEYWORD]
+    names = positional[1:]  # after ctx
     for name in kwargs:
         if name not in names:
             raise TypeError(f"forward() got an unexpected keyword argument {name!r}")

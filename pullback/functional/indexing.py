@@ -113,9 +113,8 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
             return write_by_batch(x, index, value, error)
     mode = current_mode()
     if (type(value) is float or type(value) is int) and not mode.special and -LARGEST_HALF < value < LARGEST_HALF:
-        if array.dtype in _REAL and not (
-            mode.grad and x.requires_grad
-        ):  # a number that fits: it need not become a tensor
+        if array.dtype in _REAL and not (mode.grad and x.requires_grad):
+            # A number that fits: it need not become a tensor.
             _write_number(x, basic, advanced, value, mode)
             return
     given = value if isinstance(value, Tensor) else as_value(value, x)

@@ -61,10 +61,8 @@ def as_operand(value: Any) -> Any:
         return value.item() if value.dtype.kind in "biufc" else None
     if isinstance(value, NUMBERS):
         return value
-    if isinstance(value, np.ndarray) or type(value) in (
-        list,
-        tuple,
-    ):  # classes made from them have operators of their own
+    # Classes made from lists and tuples have operators of their own.
+    if isinstance(value, np.ndarray) or type(value) is list or type(value) is tuple:
         from ..creation import tensor
 
         return None if _holds_tensors(value) else tensor(value)

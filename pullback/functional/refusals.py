@@ -22,10 +22,10 @@ def must_be_tensor(value: Any) -> TypeError:
 def must_be_sizes(value: Any) -> TypeError:
     """Torch's complaint about something that is no size, in a call of the public function that is running."""
     code = next((frame.f_code for frame in _outwards(sys._getframe(1)) if _is_public(frame.f_code)), None)
-    given = (
-        code.co_varnames[code.co_argcount + code.co_kwonlyargcount :][:1] if code else ()
-    )  # as in reshape(x, *shape)
-    name = given[0] if given and given[0] in ("shape", "dims", "repeats") else "size"
+    name = "size"
+    if code:  # it may have a name of its own for them, as in reshape(x, *shape)
+        starred = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :][:1]
+        name = starred[0] if starred and starred[0] in ("shape", "dims", "repeats") else name
     function = f"{code.co_name}(): " if code else ""
     return TypeError(f"{function}argument '{name}' (position 1) must be tuple of ints, not {type(value).__name__}")
 

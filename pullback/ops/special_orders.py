@@ -15,9 +15,8 @@ from .casting import cast
 from .reductions import sum_axes
 
 _DOUBLE = np.dtype(np.float64)
-_MOST_TERMS = (
-    20_000  # of the series for P(a, x), which bounds its memory: all that matter for x near a, up to a million
-)
+# Of the series for P(a, x), which bounds its memory: all that matter for x near a, up to a million.
+_MOST_TERMS = 20_000
 _DIRECT_TERMS = 10  # of zeta's series; with the corrections below, the rest is less than a rounding error
 # B(2j) / (2j)!, of the Euler-Maclaurin formula
 _BERNOULLI = (

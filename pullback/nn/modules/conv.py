@@ -16,7 +16,7 @@ from .. import init
 from ..parameter import Parameter
 from .lazy import LazyModuleMixin, register_uninitialized
 from .module import Module
-from .utils import _ntuple, _reverse_repeat_tuple
+from .utils import _ntuple, _reverse_repeat_tuple, _unusual
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,19 +130,10 @@ class _ConvNd(Module):
 
     def extra_repr(self) -> str:
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        if self.padding != (0,) * len(self.padding):
-            text += f", padding={self.padding}"
-        if self.dilation != (1,) * len(self.dilation):
-            text += f", dilation={self.dilation}"
-        if self.output_padding != (0,) * len(self.output_padding):
-            text += f", output_padding={self.output_padding}"
-        if self.groups != 1:
-            text += f", groups={self.groups}"
-        if self.bias is None:
-            text += ", bias=False"
-        if self.padding_mode != "zeros":
-            text += f", padding_mode={self.padding_mode}"
-        return text
+        zeros, ones = (0,) * len(self.kernel_size), (1,) * len(self.kernel_size)
+        text += _unusual(self, padding=zeros, dilation=ones, output_padding=zeros, groups=1)
+        text += ", bias=False" if self.bias is None else ""
+        return text + _unusual(self, padding_mode="zeros")
 
 
 class _PlainConv(_ConvNd):

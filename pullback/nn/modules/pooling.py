@@ -148,6 +148,9 @@ class _AvgPoolNd(Module):
         self.count_include_pad: bool = count_include_pad
         self.divisor_override: int | None = divisor_override
 
+    def _window(self) -> tuple[Any, ...]:
+        return self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
+
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
@@ -172,37 +175,21 @@ class AvgPool1d(_AvgPoolNd):
         )
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+        return F.avg_pool1d(input, *self._window())
 
 
 class AvgPool2d(_AvgPoolNd):
     """Mean of each window of an image."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool2d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
+        return F.avg_pool2d(input, *self._window(), self.divisor_override)
 
 
 class AvgPool3d(_AvgPoolNd):
     """Mean of each window of a volume."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool3d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
+        return F.avg_pool3d(input, *self._window(), self.divisor_override)
 
 
 class _FractionalMaxPoolNd(Module):
@@ -233,6 +220,9 @@ class _FractionalMaxPoolNd(Module):
         if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
+    def _options(self) -> tuple[Any, ...]:
+        return self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples
+
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """Maximum over windows of an image placed at random, for an output of any size."""
@@ -240,14 +230,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     spatial_dims: int = 2
 
     def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool2d(
-            input,
-            self.kernel_size,
-            self.output_size,
-            self.output_ratio,
-            self.return_indices,
-            _random_samples=self._random_samples,
-        )
+        return F.fractional_max_pool2d(input, *self._options())
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
@@ -256,14 +239,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     spatial_dims: int = 3
 
     def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool3d(
-            input,
-            self.kernel_size,
-            self.output_size,
-            self.output_ratio,
-            self.return_indices,
-            _random_samples=self._random_samples,
-        )
+        return F.fractional_max_pool3d(input, *self._options())
 
 
 class _LPPoolNd(Module):

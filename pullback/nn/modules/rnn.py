@@ -17,6 +17,7 @@ from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from .module import Module
+from .utils import _unusual
 
 if TYPE_CHECKING:
     from pullback import Tensor
@@ -30,6 +31,12 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
     """The slices of a tensor along `dim`, in another order."""
     return tensor.index_select(dim, permutation)
+
+
+def _draw_parameters(module: Any) -> None:
+    bound = 1.0 / math.sqrt(module.hidden_size) if module.hidden_size > 0 else 0
+    for weight in module.parameters():
+        init.uniform_(weight, -bound, bound)
 
 
 class RNNBase(Module):
@@ -108,9 +115,7 @@ class RNNBase(Module):
 
     def reset_parameters(self) -> None:
         """Draw the parameters anew."""
-        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+        _draw_parameters(self)
 
     def flatten_parameters(self) -> None:
         """For torch's GPU library, which wants the weights in one piece; there is nothing to do here."""
@@ -129,18 +134,15 @@ class RNNBase(Module):
         return [name for names in self._all_weights for name in names]
 
     def extra_repr(self) -> str:
-        text = f"{self.input_size}, {self.hidden_size}"
-        for name, default in (
-            ("proj_size", 0),
-            ("num_layers", 1),
-            ("bias", True),
-            ("batch_first", False),
-            ("dropout", 0),
-            ("bidirectional", False),
-        ):
-            if getattr(self, name) != default:
-                text += f", {name}={getattr(self, name)}"
-        return text
+        options = {
+            "proj_size": 0,
+            "num_layers": 1,
+            "bias": True,
+            "batch_first": False,
+            "dropout": 0,
+            "bidirectional": False,
+        }
+        return f"{self.input_size}, {self.hidden_size}{_unusual(self, **options)}"
 
     # -- running ---------------------------------------------------------------------------------------------
 
@@ -309,17 +311,13 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def extra_repr(self) -> str:
-        text = f"{self.input_size}, {self.hidden_size}"
-        if self.bias is not True:
-            text += f", bias={self.bias}"
+        text = f"{self.input_size}, {self.hidden_size}{_unusual(self, bias=True)}"
         nonlinearity = self.__dict__.get("nonlinearity", "tanh")
         return text if nonlinearity == "tanh" else f"{text}, nonlinearity={nonlinearity}"
 
     def reset_parameters(self) -> None:
         """Draw the parameters anew."""
-        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+        _draw_parameters(self)
 
     def _mode(self) -> str:
         raise NotImplementedError(f"{type(self).__name__} does not say which cell it is")

@@ -10,6 +10,7 @@ from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
+from .utils import _unusual
 
 if TYPE_CHECKING:
     from pullback import Tensor
@@ -92,16 +93,8 @@ class Embedding(_Table):
         )
 
     def extra_repr(self) -> str:
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.padding_idx is not None:
-            text += f", padding_idx={self.padding_idx}"
-        if self.max_norm is not None:
-            text += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            text += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq:
-            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        return text + ", sparse=True" if self.sparse else text
+        options = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
+        return f"{self.num_embeddings}, {self.embedding_dim}{_unusual(self, **options)}"
 
     @classmethod
     def from_pretrained(
@@ -180,14 +173,8 @@ class EmbeddingBag(_Table):
 
     def extra_repr(self) -> str:
         text = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.max_norm is not None:
-            text += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            text += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq:
-            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        text += f", mode={self.mode!r}"
-        return text if self.padding_idx is None else text + f", padding_idx={self.padding_idx}"
+        text += _unusual(self, max_norm=None, norm_type=2, scale_grad_by_freq=False)
+        return f"{text}, mode={self.mode!r}{_unusual(self, padding_idx=None)}"
 
     @classmethod
     def from_pretrained(

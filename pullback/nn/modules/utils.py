@@ -11,6 +11,12 @@ if TYPE_CHECKING:
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
+def _unusual(module: Any, **defaults: Any) -> str:
+    """For `extra_repr`: `, name=value` for each attribute that is not what it is by default."""
+    values = ((name, getattr(module, name), default) for name, default in defaults.items())
+    return "".join(f", {name}={value}" for name, value, default in values if value != default)
+
+
 def _ntuple(count: int, name: str = "parse") -> Callable[[Any], tuple]:
     def parse(value: Any) -> tuple:
         return tuple(value) if isinstance(value, Iterable) else (value,) * count

@@ -170,7 +170,9 @@ def entry(module: str, name: str, value: Any) -> tuple[str, str, tuple[str, ...]
     if inspect.ismodule(value):  # autograd.gradcheck is a module that can be called as the function in it
         dotted, value = f"{dotted}.{name}", getattr(value, name, None)
     if inspect.isclass(value):
-        return "autoclass", dotted, ("members",) if name in WITH_MEMBERS else ()
+        # Sphinx knows a class by its home, under which a namespace describes it already.
+        again = module == "pullback" and value.__module__.startswith(("pullback.autograd.", "pullback.amp."))
+        return "autoclass", dotted, (*["members"] * (name in WITH_MEMBERS), *["no-index"] * again)
     return ("autofunction", dotted, ()) if callable(value) else None
 
 

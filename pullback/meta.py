@@ -72,6 +72,9 @@ class MetaTensor(Tensor):
     def detach(self) -> Tensor:
         return outlined(self._array)
 
+    def data_ptr(self) -> int:
+        return 0
+
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Another dtype; no other device, for there is nothing to copy."""
         device, wanted, *_ = wanted_by(args, kwargs)
@@ -123,9 +126,11 @@ _STATE = [vars(Tensor)[name] for name in ("requires_grad", "grad", "grad_fn", "i
 
 
 class MetaParameter(MetaTensor, Parameter):  # type: ignore[misc]
-    """A parameter without elements."""
+    """A parameter without elements. Its type, called with a tensor that has elements, makes an ordinary parameter."""
 
-    def __new__(cls, data: Tensor, requires_grad: bool = True) -> MetaParameter:
+    def __new__(cls, data: Tensor, requires_grad: bool = True) -> Any:
+        if not data.is_meta:
+            return Parameter(data, requires_grad)
         result = object.__new__(cls)
         result._array, result._requires_grad = data._array, requires_grad
         return result

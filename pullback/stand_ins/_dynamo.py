@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from pullback.nn.modules.module import Module
+
 from .compiler import allow_in_graph, disable, is_compiling, reset
 
 __all__ = ["OptimizedModule", "allow_in_graph", "config", "disable", "is_compiling", "optimize", "reset"]
@@ -12,8 +14,57 @@ __all__ = ["OptimizedModule", "allow_in_graph", "config", "disable", "is_compili
 config = SimpleNamespace(verbose=False, suppress_errors=False, cache_size_limit=8, recompile_limit=8)
 
 
-class OptimizedModule:
-    """The type of compiled modules in torch; no object here is of it."""
+class OptimizedModule(Module):
+    """What `compile` makes of a module: the module under the name `_orig_mod`, which checkpoints of it have, too.
+
+    Whatever is read, set or deleted is the module's own, apart from registries and hooks.
+    """
+
+    _orig_mod: Module
+
+    def __init__(self, mod: Module) -> None:
+        super().__init__()
+        self.__dict__["_own"] = frozenset({*self.__dict__, "_orig_mod"} - {"training"})
+        self._orig_mod = mod
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._orig_mod(*args, **kwargs)
+
+    @property
+    def training(self) -> bool:  # type: ignore[override]
+        return self._orig_mod.training
+
+    @training.setter
+    def training(self, value: bool) -> None:
+        self._orig_mod.training = value
+
+    def __len__(self) -> int:
+        if hasattr(self._orig_mod, "__len__"):
+            return len(self._orig_mod)
+        raise TypeError(f"{type(self._orig_mod).__name__} does not support len()")
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_orig_mod":
+            return super().__getattr__(name)
+        return getattr(self._orig_mod, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._own or name == "training":
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if name in self._own:
+            super().__delattr__(name)
+        else:
+            delattr(self._orig_mod, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self._orig_mod)})
 
 
 def optimize(*args: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,7 @@
 """`torch.compile` and `torch.compiler`: accepted, and without effect. Programs run as they are written.
 
-There is no graph capture: `compile` returns what it was given, so results are those of the plain program.
+There is no graph capture: `compile` returns the function it was given, or a module around the one it was given, so
+results are those of the plain program.
 """
 
 from __future__ import annotations
@@ -13,14 +14,19 @@ def compile(
     model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = "inductor",
     mode: str | None = None, options: dict[str, Any] | None = None, disable: bool = False, **others: Any,
 ) -> Any:  # fmt: skip
-    """The function or module itself. All of torch's arguments are accepted; also a decorator."""
+    """The function itself, or the module as `_orig_mod` of another, as in torch, whose checkpoints of compiled models
+    have that in their keys. All of torch's arguments are accepted; also a decorator.
+    """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if model is None:
-        return lambda wrapped: wrapped
+        return lambda wrapped: compile(wrapped, disable=disable)
     if not callable(model):
         raise TypeError(f"torch.compile expects a function or a module, not {type(model).__name__}")
-    return model
+    from ._dynamo import Module, OptimizedModule
+
+    is_plain_module = isinstance(model, Module) and not isinstance(model, OptimizedModule)
+    return OptimizedModule(model) if is_plain_module and not disable else model
 
 
 def is_compiling() -> bool:

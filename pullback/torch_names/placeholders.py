@@ -59,6 +59,7 @@ _ADVICE: dict[str, str] = {
     "torch.nested": "Pad sequences of different lengths (torch.nn.utils.rnn.pad_sequence) and mask the rest.",
     "torch.cuda": "Everything runs on the CPU here.",
     "torch.mtia": "Everything runs on the CPU here.",
+    "torch.utils.data.datapipes": "Chain datasets: torch.utils.data.IterableDataset, Subset, ConcatDataset, ChainDataset.",
     "torch.utils.mobile_optimizer": _CAPTURE,
     "torch.utils.bundled_inputs": _CAPTURE,
     "torch.utils.tensorboard": "SummaryWriter is in torch.utils.tensorboard itself.",

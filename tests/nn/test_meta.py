@@ -65,6 +65,15 @@ attempt(lambda: m.load_state_dict({"weight": torch.ones(1, 1), "bias": torch.one
 m = nn.Sequential(nn.Linear(2, 2, device="meta"), nn.Linear(2, 2)); m.to_empty(device="cpu", recurse=False)
 say(str(m[0].weight.device))
 """,
+    "filled one by one": """
+m = nn.Linear(2, 3, device="meta")
+say(m.weight.data_ptr(), m.weight.untyped_storage().data_ptr(), m.weight.untyped_storage().nbytes())
+for name, parameter in list(m.named_parameters()):
+    filled = type(parameter)(torch.ones(parameter.shape), requires_grad=parameter.requires_grad)
+    say(type(filled).__name__, str(filled.device), filled.requires_grad)
+    m._parameters[name] = filled
+say(m(torch.ones(1, 2)), str(type(parameter)(parameter.to("meta")).device))
+""",
 }
 
 

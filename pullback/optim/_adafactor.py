@@ -10,7 +10,7 @@ import numpy as np
 from pullback.optim import _updates
 from pullback.optim._arrays import array_of, scalar_of, touch
 from pullback.optim._checks import check_lr, check_nonnegative
-from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
+from pullback.optim._stepper import ArrayOptimizer, mismatch, step_counter, zeros_like
 from pullback.optim.optimizer import ParamsT
 
 if TYPE_CHECKING:
@@ -69,29 +69,33 @@ class Adafactor(ArrayOptimizer):
 
     def _plan(self, group: dict[str, Any], rows: list[Any]) -> list[tuple[Any, ...]]:
         plan: list[tuple[Any, ...]] = []
+        lr = float(scalar_of(group["lr"]))
         for (values, grad), counter, state, _ in rows:
             averages = [array_of(state[name]) for name in ("row_var", "col_var", "variance") if name in state]
-            plan.append((values, -grad if group["maximize"] else grad, averages, group, counter))
+            shape = values.shape
+            expected = [shape] if len(shape) <= 1 else [(*shape[:-1], 1), (*shape[:-2], 1, shape[-1])]
+            if [average.shape for average in averages] != expected:
+                raise RuntimeError(mismatch("Adafactor", shape, averages[0].shape, False))
+            plan.append((values, -grad if group["maximize"] else grad, averages, group, lr, counter))
         return plan
 
     def _run(self, plans: list[list[tuple[Any, ...]]], written: list[Tensor]) -> None:
         with np.errstate(all="ignore"):
             for plan in plans:
-                for values, grad, averages, group, counter in plan:
+                for values, grad, averages, group, lr, counter in plan:
                     counter[...] += 1
-                    _update(values, grad, averages, group, counter.item())
+                    _update(values, grad, averages, group, lr, counter.item())
         touch(written)
 
 
 def _update(
-    values: np.ndarray, grad: np.ndarray, averages: list[np.ndarray], group: dict[str, Any], step: float
+    values: np.ndarray, grad: np.ndarray, averages: list[np.ndarray], group: dict[str, Any], lr: float, step: float
 ) -> None:
     if values.size == 0:
         return
     smallest, relative = group["eps"]
     if smallest is None:
         smallest = float(np.finfo(values.dtype).eps)
-    lr = scalar_of(group["lr"])
     weight, near = _updates.lerp_weight(step ** group["beta2_decay"])
     rate = max(relative, _norm(values) / values.size**0.5) * min(lr, 1 / step**0.5)
     if group["weight_decay"] != 0:

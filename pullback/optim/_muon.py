@@ -68,13 +68,14 @@ class Muon(ArrayOptimizer):
         return super()._row(param, grad, *rest)
 
     def _plan(self, group: dict[str, Any], rows: list[Any]) -> list[tuple[Any, ...]]:
-        return [(arrays, group) for arrays, *_ in rows]
+        lr = float(scalar_of(group["lr"]))
+        return [(arrays, group, lr) for arrays, *_ in rows]
 
     def _run(self, plans: list[list[tuple[Any, ...]]], written: list[Tensor]) -> None:
         with np.errstate(all="ignore"):
             for plan in plans:
-                for (values, grad, buffer), group in plan:
-                    _update(values, grad, buffer, group)
+                for (values, grad, buffer), group, lr in plan:
+                    _update(values, grad, buffer, group, lr)
         touch(written)
 
 
@@ -85,8 +86,8 @@ def _check_iteration(group: dict[str, Any]) -> None:
         raise ValueError("Coefficients must be a tuple of exactly 3 values")
 
 
-def _update(values: np.ndarray, grad: np.ndarray, buffer: np.ndarray, group: dict[str, Any]) -> None:
-    lr, momentum = scalar_of(group["lr"]), group["momentum"]
+def _update(values: np.ndarray, grad: np.ndarray, buffer: np.ndarray, group: dict[str, Any], lr: float) -> None:
+    momentum = group["momentum"]
     _updates.lerp(buffer, grad, *_updates.lerp_weight(1 - momentum))
     move = buffer
     if group["nesterov"]:

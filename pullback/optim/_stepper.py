@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from numpy import ndarray
 
 import pullback
+from pullback.autograd.views import check_no_overlap
 from pullback.optim import _updates
 from pullback.optim._arrays import array_of, counter_dtype, touch
 from pullback.optim.optimizer import Optimizer
@@ -143,7 +144,7 @@ class ArrayOptimizer(Optimizer):
         shape = first.shape
         written.append(param)
         if second.shape != shape:
-            raise RuntimeError(_mismatch(type(self).__name__, shape, second.shape, True))
+            raise RuntimeError(mismatch(type(self).__name__, shape, second.shape, True))
         if second.dtype is not first.dtype and second.dtype != first.dtype:
             second = second.astype(first.dtype)
         arrays: list[Any] = [first, second]
@@ -156,16 +157,12 @@ class ArrayOptimizer(Optimizer):
             if type(array) is not ndarray:
                 array = buffer.memory()
             if array.shape != shape:
-                raise RuntimeError(_mismatch(type(self).__name__, shape, array.shape, False))
+                raise RuntimeError(mismatch(type(self).__name__, shape, array.shape, False))
             arrays.append(array)
             if buffer._storage is not None:  # else nobody has looked at its version, or saved it
                 written.append(buffer)
-        strides = first.strides
-        if 0 in strides and first.size and any(n > 1 and s == 0 for n, s in zip(shape, strides)):
-            raise RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                "location. Please clone() the tensor before performing the operation."
-            )
+        if type(first) is not ndarray or not first.flags.carray:
+            _check_memory(first)
         return arrays
 
     def _dense(self, grad: Tensor) -> Tensor:
@@ -243,6 +240,16 @@ class ArrayOptimizer(Optimizer):
         return pullback.view_as_complex(new)
 
 
+def _check_memory(array: Any) -> None:
+    """Refuse a parameter that cannot be written, before any is."""
+    if type(array) is ndarray and not array.flags.writeable:
+        raise RuntimeError(
+            "a parameter lies in read-only memory, so the step cannot write to it; nothing was updated. Give it memory of "
+            "its own first: param.data = param.data.clone()."
+        )
+    check_no_overlap(array)
+
+
 def _check_capturable(param: Tensor) -> None:
     if param.device.type not in _CAPTURE_DEVICES:
         raise AssertionError(
@@ -251,7 +258,8 @@ def _check_capturable(param: Tensor) -> None:
         )
 
 
-def _mismatch(optimizer: str, shape: tuple[int, ...], other: tuple[int, ...], is_gradient: bool) -> str:
+def mismatch(optimizer: str, shape: tuple[int, ...], other: tuple[int, ...], is_gradient: bool) -> str:
+    """The complaint about a gradient, or a piece of state, of another shape than its parameter."""
     what = "gradient" if is_gradient else "optimizer state"
     for axis in range(1, max(len(shape), len(other)) + 1):
         a = shape[-axis] if axis <= len(shape) else 1

@@ -215,23 +215,30 @@ def test_subclasses_get_hooks():
 
 
 @pytest.mark.parametrize("name", [*NAMES, "Adafactor"])
-@pytest.mark.parametrize("fault", ["gradient", "state"])
+@pytest.mark.parametrize("fault", ["gradient", "state", "memory", "learning rate"])
 def test_a_failed_step_changes_nothing(name, fault):
     params = [leaf(), leaf(shape=(2, 2)), leaf()]
-    optimizer = getattr(pullback.optim, name)(params)
+    optimizer = getattr(pullback.optim, name)([{"params": params[:2]}, {"params": params[2:]}])
     for param in params:
         param.grad = pullback.full_like(param, 0.5)
     optimizer.step()
     if fault == "gradient":
         params[2].data = pullback.ones(4)
+    elif fault == "memory":
+        params[2]._array.flags.writeable = False
+    elif fault == "learning rate":
+        if name == "Rprop":
+            pytest.skip("after the first step it has no use for one")
+        optimizer.param_groups[1]["lr"] = None
     else:
         entries = [k for k, v in optimizer.state[params[2]].items() if v.dim()] if optimizer.state else []
-        if not entries or name == "Adafactor":
+        if not entries:
             pytest.skip("no state of the parameter's shape")
         optimizer.state[params[2]][entries[0]] = pullback.ones(7)
     before = [p.detach().clone() for p in params]
     saved = copy.deepcopy(optimizer.state_dict())
-    with pytest.raises(RuntimeError, match="must match the size"):
+    complaint = {"memory": "read-only", "learning rate": None}.get(fault, "must match the size")
+    with pytest.raises((RuntimeError, TypeError), match=complaint):
         optimizer.step()
     assert all(np.array_equal(a.numpy(), b.detach().numpy()) for a, b in zip(before, params))
     after = optimizer.state_dict()["state"]

@@ -56,8 +56,8 @@ def leading(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any]
 
 @folding
 def samples(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Operations on one array of samples: more examples are more samples."""
-    return _unfold(op(_fold(values[0]), **params), size)
+    """Operations on arrays of samples: more examples are more samples."""
+    return _unfold(op(*[_fold(_full(v, flag, size)) for v, flag in zip(values, flags, strict=True)], **params), size)
 
 
 def resampled(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:

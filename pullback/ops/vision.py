@@ -1,15 +1,18 @@
-"""Resampling of axes: resizing and padding with an array's own values. Linear; a transpose swaps the tables.
+"""Resampling of axes (resizing, and padding with an array's own values), and sampling of images at any points.
 
-`axes` are the axes concerned, `tables` and `back` the tables of `kernels/resampling.py` for each, there and back.
+Resampling is linear; a transpose swaps the tables. `axes` are the axes concerned, `tables` and `back` the tables of
+`kernels/resampling.py` for each, there and back. A sample is the sum of a few pixels times weights (`kernels/taps.py`),
+so it has two derivatives that are sums of products of the same three things.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.op import Op, linear
+from ..autograd.op import Op, linear, op
+from ..kernels import taps
 from ..kernels.resampling import apply_table
-from .batching import resampled
+from .batching import resampled, samples
 from .fusing import in_single
 
 
@@ -39,3 +42,44 @@ def resample_op(name: str) -> Op:
     if name not in _OPS:
         _OPS[name] = resampling(name)
     return _OPS[name]
+
+
+# --- images (n, channels, *spatial) at points: weights and places are (n, taps, *points) ---
+
+
+def _spatial(x_shape: tuple) -> tuple:
+    return tuple(x_shape[2:])
+
+
+def _sampling(name: str) -> Op:
+    return op(
+        name,
+        in_single(taps.weighted_taps),
+        kind="bilinear",
+        batch=samples,
+        x=lambda g, weights, places, x_shape: spread_taps(g, weights, places, spatial=_spatial(x_shape)),
+        weights=lambda g, x, places: taps_times_points(g, x, places),
+        places=None,
+    )
+
+
+points_of_images: Op = _sampling("GridSampler2DBackward0")
+points_of_volumes: Op = _sampling("GridSampler3DBackward0")
+spread_taps: Op = op(
+    "GridSampler2DBackwardBackward0",
+    in_single(taps.spread_taps),
+    kind="bilinear",
+    batch=samples,
+    points=lambda g, weights, places: points_of_images(g, weights, places),
+    weights=lambda g, points, places: taps_times_points(points, g, places),
+    places=None,
+)
+taps_times_points: Op = op(
+    "GridSampler2DBackwardBackward0",
+    in_single(taps.taps_times_points),
+    kind="bilinear",
+    batch=samples,
+    points=lambda g, x, places: points_of_images(x, g, places),
+    x=lambda g, points, places, x_shape: spread_taps(points, g, places, spatial=_spatial(x_shape)),
+    places=None,
+)

@@ -73,3 +73,25 @@ def test_remainders_and_sums_of_exponentials_of_special_numbers(name, second):
 def test_second_derivatives_of_huber_losses_at_the_kink(name):
     at_kink = np.array([1.0, -1.0, 0.5, 0.0, 2.0])
     compare(lambda t, x: getattr(t.nn.functional, name)(x, t.zeros_like(x), reduction="none"), at_kink)
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_images_sampled_inside_and_far_outside(mode, padding, set_threads):
+    images, grid = normal(2, 9, 20, 30), normal(2, 40, 50, 2) * 1.5
+    for threads in (1, 2):
+        set_threads(threads)
+        compare(
+            lambda t, x, g: t.nn.functional.grid_sample(x, g, mode, padding, align_corners=False),
+            images,
+            grid,
+            order=1,
+        )
+
+
+def test_points_of_many_channels_are_summed_block_by_block(monkeypatch):
+    from pullback.kernels import taps
+
+    monkeypatch.setattr(taps, "BLOCK_BYTES", 4 * 60 * 2)
+    volume, grid = normal(2, 5, 3, 4, 5), normal(2, 2, 3, 4, 3)
+    compare(lambda t, x, g: t.nn.functional.grid_sample(x, g, align_corners=True), volume, grid, order=1)

@@ -1,13 +1,12 @@
 """Sampling images and volumes at the points of a grid, and grids from affine maps.
 
-Coordinates run from -1 to 1 over the input. Everything is a composition: corners are read by index, and their weights
-are functions of the grid, so gradients of any order reach both.
+Coordinates run from -1 to 1 over the input. A sample is a weighted sum of pixels near it, its taps, one operation of
+`ops/vision.py`. Where they are and their weights are compositions here, so gradients of any order reach the grid.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,12 @@ from ...autograd.tape import apply
 from ...dtypes import from_numpy_dtype
 from ...functional.elementary import abs as absolute
 from ...functional.elementary import floor, round
+from ...functional.joining import stack
 from ...functional.matmul import bmm
 from ...kernels.resampling import cubic_weights
 from ...notices import warn_user
 from ...ops.pointwise import where, zero
-from ...ops.pooling import gather_planes
+from ...ops.vision import points_of_images, points_of_volumes
 from ...ranges import linspace
 from ...tensor import Tensor
 from ._common import constant
@@ -82,15 +82,18 @@ def grid_sample(
         align_corners = False
     _check_grid(input, grid, mode)
     sizes = tuple(input.shape[2:])
-    # The grid has x first, the input's axes end with it.
-    places = [_unnormalized(grid[..., len(sizes) - 1 - axis], size, align_corners) for axis, size in enumerate(sizes)]
-    if mode == "bicubic":
-        return _cubic(input, places, padding_mode, align_corners)
-    places = [_inside(p, size, padding_mode, align_corners) for p, size in zip(places, sizes, strict=True)]
-    if mode == "nearest":
-        values = _read(input, [round(p.detach()) for p in places])
-        return values + apply(zero, (places[0],)).unsqueeze(1)  # the grid's gradient is zero, not absent
-    return _multilinear(input, places)
+    places = weights = None
+    for axis, size in enumerate(sizes):
+        # The grid has x first, the input's axes end with it.
+        place = _unnormalized(grid[..., len(sizes) - 1 - axis], size, align_corners)
+        rows, shares = _TAPS[mode](place, size, padding_mode, align_corners)
+        if places is None or weights is None:
+            places, weights = rows, shares
+            continue
+        # Each tap along the axes before meets each along this one.
+        places = (places.unsqueeze(2) * (size + 2) + rows.unsqueeze(1)).flatten(1, 2)
+        weights = (weights.unsqueeze(2) * shares.unsqueeze(1)).flatten(1, 2)
+    return apply(points_of_images if len(sizes) == 2 else points_of_volumes, (input, weights, places))
 
 
 def _unnormalized(x: Tensor, size: int, align_corners: bool) -> Tensor:
@@ -105,10 +108,14 @@ def _inside(x: Tensor, size: int, padding_mode: str, align_corners: bool) -> Ten
         return x
     if padding_mode == "reflection":
         x = _reflected(x, *((0, 2 * (size - 1)) if align_corners else (-1, 2 * size - 1)))
-    bottom = constant(np.asarray(0, x._array.dtype))
-    top = constant(np.asarray(size - 1, x._array.dtype))
+    return _limited(x, 0, size - 1)
+
+
+def _limited(x: Tensor, low: int, high: int) -> Tensor:
+    """Within the limits, and at the lower one where it is no number."""
+    bottom, top = (constant(np.asarray(limit, x._array.dtype)) for limit in (low, high))
     # At the limits themselves no gradient passes.
-    return where(x > 0, where(x < size - 1, x, top), bottom)
+    return where(x > low, where(x < high, x, top), bottom)
 
 
 def _reflected(x: Tensor, twice_low: int, twice_high: int) -> Tensor:
@@ -119,58 +126,37 @@ def _reflected(x: Tensor, twice_low: int, twice_high: int) -> Tensor:
     distance = absolute(x - low)
     flips = floor(distance.detach() / span)
     rest = distance - flips * span
-    odd = constant(np.mod(flips._array, 2) != 0) if isinstance(flips._array, np.ndarray) else (flips % 2) != 0
-    return where(odd, span - rest + low, rest + low)
+    half = flips * 0.5
+    return where(floor(half) != half, span - rest + low, rest + low)  # turned round an odd number of times
 
 
-def _read(input: Tensor, corner: list[Tensor]) -> Tensor:
-    """Values at whole-numbered coordinates (N, *output), one list entry an axis; 0 outside."""
-    sizes = tuple(input.shape[2:])
-    flat: Any = 0
-    valid: Any = None
-    for place, size in zip(corner, sizes, strict=True):
-        inside = (place >= 0) & (place <= size - 1)
-        valid = inside if valid is None else valid & inside
-        flat = flat * size + where(inside, place, constant(np.asarray(0, place._array.dtype))).long()
-    n, channels = input.shape[:2]
-    output = tuple(flat.shape[1:])
-    indices = flat.unsqueeze(1).expand((n, channels, *output))
-    planes = input.reshape((n, channels, math.prod(sizes)))
-    values = apply(gather_planes, (planes, indices.reshape((n, channels, math.prod(output)))), {"axes": 1})
-    values = values.reshape((n, channels, *output))
-    nothing = constant(np.asarray(0, values._array.dtype))
-    return where(valid.unsqueeze(1), values, nothing)
+def _in_frame(places: Tensor, size: int) -> Tensor:
+    """Whole numbers that count along an axis with a zero before and after: what is outside is in one of them."""
+    return _limited(places, -1, size).long() + 1
 
 
-def _multilinear(input: Tensor, places: list[Tensor]) -> Tensor:
-    lows = [floor(p.detach()) for p in places]
-    shares = [p - low for p, low in zip(places, lows, strict=True)]
-    total: Any = None
-    for steps in itertools.product((0, 1), repeat=len(places)):
-        weight: Any = None
-        for share, step in zip(shares, steps, strict=True):
-            part = share if step else 1 - share
-            weight = part if weight is None else weight * part
-        values = _read(input, [low + step for low, step in zip(lows, steps, strict=True)])
-        term = values * weight.unsqueeze(1)
-        total = term if total is None else total + term
-    return total
+# Where the taps along one axis are and their weights, as (n, taps, *points), for coordinates (n, *points).
 
 
-def _cubic(input: Tensor, places: list[Tensor], padding_mode: str, align_corners: bool) -> Tensor:
-    sizes = tuple(input.shape[2:])
-    lows = [floor(p.detach()) for p in places]
-    weights = [cubic_weights(p - low) for p, low in zip(places, lows, strict=True)]
-    total: Any = None
-    for row, column in itertools.product(range(4), repeat=2):
-        corner = [
-            _inside(low + (step - 1), size, padding_mode, align_corners)
-            for low, step, size in zip(lows, (row, column), sizes, strict=True)
-        ]
-        values = _read(input, [floor(place) for place in corner])
-        term = values * (weights[0][row] * weights[1][column]).unsqueeze(1)
-        total = term if total is None else total + term
-    return total
+def _nearest(place: Tensor, size: int, padding_mode: str, align_corners: bool) -> tuple[Tensor, Tensor]:
+    place = _inside(place, size, padding_mode, align_corners).unsqueeze(1)
+    return _in_frame(round(place.detach()), size), apply(zero, (place,)) + 1  # the grid's gradient is 0, not absent
+
+
+def _linear(place: Tensor, size: int, padding_mode: str, align_corners: bool) -> tuple[Tensor, Tensor]:
+    place = _inside(place, size, padding_mode, align_corners)
+    low = floor(place.detach())
+    share = place - low
+    return _in_frame(stack((low, low + 1), 1), size), stack((1 - share, share), 1)
+
+
+def _cubic(place: Tensor, size: int, padding_mode: str, align_corners: bool) -> tuple[Tensor, Tensor]:
+    low = floor(place.detach())
+    rows = _inside(stack([low + step for step in (-1, 0, 1, 2)], 1), size, padding_mode, align_corners)
+    return _in_frame(floor(rows), size), stack(cubic_weights(place - low), 1)
+
+
+_TAPS: dict[str, Callable[..., tuple[Tensor, Tensor]]] = {"bilinear": _linear, "nearest": _nearest, "bicubic": _cubic}
 
 
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:

@@ -19,15 +19,20 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """The old name of `assert_close`, with its looser ideas of what may be compared."""
+    """The old name of `assert_close`, with its looser ideas of what may be compared and of what is close."""
     warn_user("`torch.testing.assert_allclose()` is deprecated. Use torch.testing.assert_close.", FutureWarning)
     from ..creation import as_tensor
+    from ..dtypes import float16, float32, float64
     from ..tensor import Tensor
 
     if not isinstance(actual, Tensor):
         actual = as_tensor(actual)
     if not isinstance(expected, Tensor):
         expected = as_tensor(expected, dtype=actual.dtype)
+    if rtol is None and atol is None:
+        by_dtype = {float16: (1e-3, 1e-3), float32: (1e-4, 1e-5), float64: (1e-5, 1e-8)}
+        pairs = [by_dtype.get(each.dtype, (0.0, 0.0)) for each in (actual, expected)]
+        rtol, atol = max(pair[0] for pair in pairs), max(pair[1] for pair in pairs)
     assert_close(
         actual,
         expected,

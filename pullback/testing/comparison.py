@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import bfloat16, complex64, complex128, dtype, float16, float32, float64
+from ..dtypes import bfloat16, complex64, complex128, dtype, float16, float32, float64, promote_types
 from ..functional.operands import NUMBERS
 from ..tensor import Tensor
 
@@ -182,10 +182,8 @@ def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options, path: 
 def _comparable(actual: Tensor, expected: Tensor) -> tuple[np.ndarray, np.ndarray]:
     """The arrays in one dtype NumPy can compute with."""
     arrays = [(t.to_dense() if t.is_sparse or t.is_sparse_csr else t)._array for t in (actual, expected)]
-    a, b = (np.asarray(array.astype(np.float32) if array.dtype.kind == "V" else array) for array in arrays)
-    if a.dtype != b.dtype:
-        common = np.result_type(a, b)
-        a, b = a.astype(common), b.astype(common)
+    common = promote_types(actual.dtype, expected.dtype).numpy
+    a, b = (np.asarray(array.astype(np.float32 if common.kind == "V" else common, copy=False)) for array in arrays)
     return a, b
 
 

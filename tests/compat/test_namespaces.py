@@ -135,16 +135,27 @@ PAIRS = {
 }
 
 
+def complaint(module, compare, pair):
+    try:
+        getattr(module.testing, compare)(*pair(module))
+    except Exception as error:
+        return type(error).__name__, str(error).replace("pullback.tensor.Tensor", "torch.Tensor")
+    return None
+
+
 @pytest.mark.parametrize("name", PAIRS)
 def test_assert_close_says_what_torch_says(name):
-    def message(module):
-        try:
-            module.testing.assert_close(*PAIRS[name](module))
-        except Exception as error:
-            return type(error).__name__, str(error).replace("pullback.tensor.Tensor", "torch.Tensor")
-        return None
+    assert complaint(pullback, "assert_close", PAIRS[name]) == complaint(torch, "assert_close", PAIRS[name])
 
-    assert message(pullback) == message(torch)
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "int32"])
+@pytest.mark.parametrize("difference", [0, 5e-9, 5e-6, 5e-5, 5e-3])
+def test_assert_allclose_is_as_generous_as_torchs(dtype, difference):
+    def pair(t):
+        return t.tensor([1.0, 2.0]).to(getattr(t, dtype)), t.tensor([1.0, 2.0 + difference], dtype=t.float32)
+
+    assert complaint(pullback, "assert_allclose", pair) == complaint(torch, "assert_allclose", pair)
 
 
 def test_autocast_runs_products_in_bfloat16():

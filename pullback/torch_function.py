@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, cast
@@ -21,6 +22,7 @@ from .device import device
 from .dtypes import dtype
 from .nn.parameter import Parameter
 from .tensor import Tensor, disabled_torch_function
+from .torch_names.handed_over import passing
 
 
 class _Settings(threading.local):
@@ -112,7 +114,7 @@ def _asking(free: int) -> CodeType:
     return made["outer"](*names).__code__
 
 
-def redirect(function: Any, only_modes: bool = False, first: int | None = None) -> None:
+def redirect(function: Any, only_modes: bool = False, first: int | None = None, torch_name: str = "") -> None:
     """Let a function ask its arguments (or the `first` of them, or only the modes) before it runs, from now on."""
     if "_entry" in (function.__kwdefaults__ or ()):
         return
@@ -122,6 +124,7 @@ def redirect(function: Any, only_modes: bool = False, first: int | None = None) 
     does.__annotations__ = function.__annotations__
 
     others = code.co_varnames[first : code.co_argcount] if first is not None else ()
+    as_passed = passing(torch_name, function)
 
     def entry(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         values = (*args[:first], *[kwargs[name] for name in kwargs if name not in others]) if kwargs else args[:first]
@@ -130,11 +133,14 @@ def redirect(function: Any, only_modes: bool = False, first: int | None = None) 
             takers = takers_among(values)
         if not takers and not settings.modes:
             return does(*args, **kwargs)
+        if as_passed is not None:
+            args, kwargs = as_passed(args, kwargs)
         result = ask(function, takers, args, kwargs)
         if result is NotImplemented:
             raise refuse(function, takers)
         return result
 
+    _Progress.redirected[function] = does
     function.__dict__.setdefault("__wrapped__", does)
     function.__code__ = _asking(len(code.co_freevars)).replace(
         co_name=code.co_name, co_filename=code.co_filename, co_firstlineno=code.co_firstlineno
@@ -143,9 +149,22 @@ def redirect(function: Any, only_modes: bool = False, first: int | None = None) 
     function.__kwdefaults__ = {"_entry": entry}
 
 
+def _put_back(function: Any) -> None:
+    """Let a function run at once again."""
+    does = _Progress.redirected.pop(function)
+    function.__code__, function.__defaults__, function.__kwdefaults__ = (
+        does.__code__,
+        does.__defaults__,
+        does.__kwdefaults__,
+    )
+    if function.__dict__.get("__wrapped__") is does:
+        del function.__wrapped__
+
+
 # Functions that make tensors of whatever they are given; torch does not hand them over either.
 _ONLY_MODES = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "is_tensor", "frombuffer", "from_dlpack"})
-_NEVER = frozenset("as_subclass memory is_tensor is_grad_enabled set_printoptions get_default_dtype save load".split())
+_NEVER = frozenset("as_subclass memory is_tensor is_grad_enabled set_printoptions get_default_dtype save load "
+                   "torch.nn.functional.sigmoid torch.nn.functional.tanh".split())  # fmt: skip
 
 
 def public_functions() -> Iterator[tuple[str, Any]]:
@@ -174,10 +193,13 @@ class _Progress:
 
     functions: bool = False
     tensor: bool = False  # operators and attributes of Tensor itself ask as well
+    borrowed: bool = False  # until the end of `while_everything_asks`, unless somebody needs it for good
+    redirected: dict[Any, Any] = {}  # functions, and what they did before
 
 
 def redirect_functions() -> None:
     """Let all public functions and methods ask."""
+    _Progress.borrowed = False
     if _Progress.functions:
         return
     _Progress.functions = True
@@ -188,8 +210,8 @@ def redirect_functions() -> None:
             function.__name__ = name  # programs look at it: a lambda is no answer
     for torch_name, function in everything:
         name = torch_name.rpartition(".")[2]
-        if isinstance(function, FunctionType) and name not in _NEVER:
-            redirect(function, only_modes=name in _ONLY_MODES)
+        if isinstance(function, FunctionType) and _NEVER.isdisjoint((name, torch_name)):
+            redirect(function, only_modes=name in _ONLY_MODES, torch_name=torch_name)
     redirect(cast(FunctionType, backward), first=1)  # weights have no say
     redirect(cast(FunctionType, grad), first=2)
 
@@ -200,6 +222,31 @@ def redirect_everything() -> None:
     if not _Progress.tensor:
         _Progress.tensor = True
         redirect_members(Tensor)
+
+
+@contextmanager
+def while_everything_asks() -> Iterator[None]:
+    """Functions, operators and attributes ask, and run at once again afterwards: for programs that are being traced.
+
+    They go on asking if somebody needed it before, or has begun to in the meantime.
+    """
+    functions, tensor, redirected = _Progress.functions, _Progress.tensor, set(_Progress.redirected)
+    redirect_functions()
+    members = dict(vars(Tensor))  # all there are: families that had not been needed have been loaded
+    redirect_everything()
+    _Progress.borrowed = not tensor
+    try:
+        yield
+    finally:
+        if _Progress.borrowed:
+            _Progress.functions, _Progress.tensor, _Progress.borrowed = functions, tensor, False
+            for function in [each for each in _Progress.redirected if each not in redirected]:
+                _put_back(function)
+            for name, member in list(vars(Tensor).items()):
+                if name not in members:
+                    delattr(Tensor, name)
+                elif members[name] is not member:
+                    setattr(Tensor, name, members[name])
 
 
 def claimed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

@@ -52,9 +52,15 @@ def _check_tensor_all(cond: Any, message: Callable[[], str] | None = None) -> No
     _check(bool(cond.all()), message)
 
 
-def _assert(condition: Any, message: str) -> None:
+def _assert(condition: Any, message: str) -> Any:
     """`assert` as a function."""
+    if hasattr(type(condition), "__torch_function__"):
+        from ..overrides import handle_torch_function, has_torch_function
+
+        if has_torch_function((condition,)):
+            return handle_torch_function(_assert, (condition,), condition, message)
     assert condition, message
+    return None
 
 
 def _assert_async(condition: Any, assert_msg: str = "Expected Tensor with single nonzero value, but got zero") -> None:

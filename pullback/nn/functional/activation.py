@@ -258,12 +258,12 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 def tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent."""
-    return elementary.tanh(input)
+    return input.tanh()
 
 
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-x))."""
-    return elementary.sigmoid(input)
+    return input.sigmoid()
 
 
 # --- over a dim ---

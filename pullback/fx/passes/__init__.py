@@ -1,0 +1,1 @@
+"""`torch.fx.passes`: of torch's passes, the one that writes down shapes."""

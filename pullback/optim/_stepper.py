@@ -34,12 +34,14 @@ class ArrayOptimizer(Optimizer):
     _accepts_sparse: bool = False
     _group_defaults: dict[str, Any] = {}
     """Options that older checkpoints may lack."""
+    _state_names: tuple[str, ...]
+    """State entries of the parameter's shape, in the order the kernel takes them."""
     _tensor_state: tuple[str, ...] = ("step",)
     """Scalar state kept as tensors; older checkpoints may hold numbers."""
 
     def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
-        """State entries in the order the kernel takes them; None for one that this group does not use."""
-        raise NotImplementedError
+        """`_state_names`, for optimizers with options: None for one that this group does not use."""
+        return self._state_names
 
     def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """The state of a parameter before its first step: a counter, where steps are counted, and zero buffers."""

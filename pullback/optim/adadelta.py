@@ -21,6 +21,7 @@ class Adadelta(ArrayOptimizer):
     """Steps scaled by the ratio of running averages of past steps and gradients."""
 
     _kernel = _updates.adadelta
+    _state_names: tuple[str, ...] = ("square_avg", "acc_delta")
     _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
@@ -42,9 +43,6 @@ class Adadelta(ArrayOptimizer):
             "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
         }  # fmt: skip
         super().__init__(params, defaults)
-
-    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
-        return ("square_avg", "acc_delta")
 
     def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
         rho = group["rho"]

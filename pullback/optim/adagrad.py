@@ -22,6 +22,7 @@ class Adagrad(ArrayOptimizer):
     """Each element's step shrinks with the sum of its squared gradients."""
 
     _kernel = _updates.adagrad
+    _state_names: tuple[str, ...] = ("sum",)
     _accepts_sparse: bool = True
     _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
 
@@ -60,9 +61,6 @@ class Adagrad(ArrayOptimizer):
         for group in self.param_groups:
             for param in group["params"]:
                 self.state[param]["sum"].share_memory_()
-
-    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
-        return ("sum",)
 
     def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         start = self.defaults["initial_accumulator_value"]

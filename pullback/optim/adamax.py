@@ -22,6 +22,7 @@ class Adamax(ArrayOptimizer):
     """Adam in the infinity norm."""
 
     _kernel = _updates.adamax
+    _state_names: tuple[str, ...] = ("exp_avg", "exp_inf")
     _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
@@ -43,9 +44,6 @@ class Adamax(ArrayOptimizer):
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
         }  # fmt: skip
         super().__init__(params, defaults)
-
-    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
-        return ("exp_avg", "exp_inf")
 
     def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
         beta1, beta2 = (scalar_of(beta) for beta in group["betas"])

@@ -22,6 +22,7 @@ class ASGD(ArrayOptimizer):
     """Gradient descent with a decaying rate; the average of the iterates is kept in the state as `ax`."""
 
     _kernel = _updates.asgd
+    _state_names: tuple[str, ...] = ("ax",)
     _tensor_state: tuple[Any, ...] = ("step", "eta", "mu")
     _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
@@ -44,9 +45,6 @@ class ASGD(ArrayOptimizer):
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
         }  # fmt: skip
         super().__init__(params, defaults)
-
-    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
-        return ("ax",)
 
     def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         return {

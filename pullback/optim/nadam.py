@@ -22,6 +22,7 @@ class NAdam(ArrayOptimizer):
     """Adam whose first average looks one step ahead."""
 
     _kernel = _updates.nadam
+    _state_names: tuple[str, ...] = ("exp_avg", "exp_avg_sq")
     _tensor_state: tuple[Any, ...] = ("step", "mu_product")
     _group_defaults: dict[Any, Any] = {
         "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
@@ -50,9 +51,6 @@ class NAdam(ArrayOptimizer):
             "capturable": capturable, "differentiable": differentiable,
         }  # fmt: skip
         super().__init__(params, defaults)
-
-    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
-        return ("exp_avg", "exp_avg_sq")
 
     def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         return {

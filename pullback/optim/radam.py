@@ -21,6 +21,7 @@ class RAdam(ArrayOptimizer):
     """Adam with rectified variance: plain momentum first, adaptive steps later."""
 
     _kernel = _updates.radam
+    _state_names: tuple[str, ...] = ("exp_avg", "exp_avg_sq")
     _group_defaults: dict[Any, Any] = {
         "foreach": None, "maximize": False, "differentiable": False, "decoupled_weight_decay": False,
         "capturable": False,
@@ -47,9 +48,6 @@ class RAdam(ArrayOptimizer):
             "differentiable": differentiable,
         }  # fmt: skip
         super().__init__(params, defaults)
-
-    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
-        return ("exp_avg", "exp_avg_sq")
 
     def _constants(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
         beta1, beta2 = (scalar_of(beta) for beta in group["betas"])

@@ -21,6 +21,7 @@ class Rprop(ArrayOptimizer):
     """Resilient backpropagation: only the signs of the gradients count."""
 
     _kernel = _updates.rprop
+    _state_names: tuple[str, ...] = ("prev", "step_size")
     _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
@@ -43,9 +44,6 @@ class Rprop(ArrayOptimizer):
             "differentiable": differentiable, "capturable": capturable,
         }  # fmt: skip
         super().__init__(params, defaults)
-
-    def _buffers(self, group: dict[str, Any]) -> tuple[str | None, ...]:
-        return ("prev", "step_size")
 
     def _fresh_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         lr = float(scalar_of(group["lr"]))

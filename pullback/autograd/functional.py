@@ -26,7 +26,6 @@ from .functional_checks import (
     zeros_for,
 )
 from .grad_mode import enable_grad
-from .mode import is_grad_enabled
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -38,16 +37,17 @@ def _outputs_of(func: Callable, inputs: tuple, function: str, strict: bool) -> t
 
 
 def _gradients(outputs: tuple, inputs: tuple, weights: Any, create_graph: bool, batched: bool = False) -> tuple:
-    """`grad` of those outputs that require it; None where an input has no part in them."""
+    """`grad` of those outputs that are there and require it; None where an input has no part in them."""
     weights = (None,) * len(outputs) if weights is None else weights
-    pairs = [(output, weight) for output, weight in zip(outputs, weights, strict=True) if output.requires_grad]
+    pairs = [
+        (out, weight) for out, weight in zip(outputs, weights, strict=True) if out is not None and out.requires_grad
+    ]
     if not pairs:
         return (None,) * len(inputs)
     picked, given = zip(*pairs, strict=True)
     return roots.grad(
         picked, inputs, None if given[0] is None else given, create_graph=create_graph, retain_graph=True,
-        allow_unused=True,
-        is_grads_batched=batched,
+        allow_unused=True, is_grads_batched=batched,
     )  # fmt: skip
 
 
@@ -60,7 +60,6 @@ def vjp(
         given = prepared(given, create_graph)
         outputs, outputs_tuple = _outputs_of(func, given, "vjp", strict)
         weights = _weights(v, outputs, outputs_tuple, create_graph, "vjp", "user-provided function returns")
-    with enable_grad() if create_graph or is_grad_enabled() else enable_grad():
         gradients = _gradients(outputs, given, weights, create_graph)
         result = zeros_for(gradients, given, create_graph, strict, "back")
     return finished(outputs, create_graph, outputs_tuple), finished(result, create_graph, is_tuple)
@@ -91,14 +90,7 @@ def jvp(
         dummies = tuple(_zeros_like(output, True) for output in outputs)
         pulled = _gradients(outputs, given, dummies, True)
         check_requires_grad(pulled, "grad_inputs", strict)
-        pairs = [(g, w) for g, w in zip(pulled, weights, strict=True) if g is not None and g.requires_grad]
-        if pairs:
-            pulled_back, used = zip(*pairs, strict=True)
-            tangents = roots.grad(
-                pulled_back, dummies, used, create_graph=create_graph, retain_graph=True, allow_unused=True
-            )
-        else:
-            tangents = (None,) * len(dummies)
+        tangents = _gradients(pulled, dummies, weights, create_graph)
         result = zeros_for(tangents, outputs, create_graph, strict, "back_trick")
     return finished(outputs, create_graph, outputs_tuple), finished(result, create_graph, outputs_tuple)
 
@@ -214,13 +206,14 @@ def _jacobian_forward(func: Callable, inputs: Any) -> Any:
 # --- Hessians ---
 
 
-def _checked_scalar(func: Callable, inputs: tuple, function: str) -> Tensor:
-    outputs, is_tuple = as_tuple(func(*inputs), "outputs of the user-provided function", function)
+def _one_element(func: Callable, inputs: tuple, function: str, strict: bool = False) -> Tensor:
+    """The value of a function that must have a single element."""
+    outputs, is_tuple = _outputs_of(func, inputs, function, strict)
     if is_tuple:
         raise RuntimeError(f"The function given to {function} should return a single Tensor")
     if outputs[0]._array.size != 1:
         raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
-    return outputs[0].squeeze()
+    return outputs[0]
 
 
 def hessian(
@@ -233,10 +226,7 @@ def hessian(
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
     def gradient(*values: Tensor) -> Any:
-        if outer_jacobian_strategy == "forward-mode":
-            values = tuple(value.requires_grad_() if value.is_leaf else value for value in values)
-        output = _checked_scalar(func, values, "hessian")
-        check_requires_grad((output,), "outputs", strict)
+        output = _one_element(func, values, "hessian", strict).squeeze()
         found = _gradients((output,), values, None, True)
         result = zeros_for(found, values, True, False, "double_back")
         check_requires_grad(result, "jacobian", strict)
@@ -246,7 +236,9 @@ def hessian(
         from ..func.forward import hessian as forward_over_reverse
 
         numbers = tuple(range(len(given)))
-        blocks = forward_over_reverse(lambda *values: _checked_scalar(func, values, "hessian"), argnums=numbers)(*given)
+        blocks = forward_over_reverse(lambda *values: _one_element(func, values, "hessian").squeeze(), argnums=numbers)(
+            *given
+        )
         return blocks if is_tuple else blocks[0][0]
     return jacobian(gradient, given if is_tuple else given[0], create_graph, strict, vectorize)
 
@@ -272,20 +264,9 @@ def _hessian_product(func: Callable, inputs: Any, v: Any, create_graph: bool, st
         weights = _weights(v, given, is_tuple, create_graph, function, "input to the user-provided function is")
         if weights is None:
             weights = tuple(scalar_weight(x) for x in given)
-        outputs, is_outputs_tuple = as_tuple(func(*given), "outputs of the user-provided function", function)
-        check_requires_grad(outputs, "outputs", strict)
-        if is_outputs_tuple or not isinstance(outputs[0], Tensor):
-            raise RuntimeError(f"The function given to {function} should return a single Tensor")
-        if outputs[0]._array.size != 1:
-            raise RuntimeError(
-                f"The Tensor returned by the function given to {function} should contain a single element"
-            )
-        first = _gradients(outputs, given, None, True)
+        output = _one_element(func, given, function, strict)
+        first = _gradients((output,), given, None, True)
         check_requires_grad(first, "jacobian", strict)
-        pairs = [(g, w) for g, w in zip(first, weights, strict=True) if g is not None and g.requires_grad]
-        second: tuple = (None,) * len(given)
-        if pairs:
-            gradients, used = zip(*pairs, strict=True)
-            second = roots.grad(gradients, given, used, create_graph=create_graph, retain_graph=True, allow_unused=True)
+        second = _gradients(first, given, weights, create_graph)
         result = zeros_for(second, given, create_graph, strict, "double_back")
-    return finished(outputs, create_graph, False), finished(result, create_graph, is_tuple)
+    return finished((output,), create_graph, False), finished(result, create_graph, is_tuple)

@@ -215,10 +215,6 @@ def _item(item: Any) -> Any:
         return _item(item.item())
     if hasattr(item, "__index__"):
         return item.__index__()
-    if isinstance(item, str):
-        raise IndexError(
-            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got str)"
-        )
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
         f"{type(item).__name__})"

@@ -57,8 +57,8 @@ class SparseTensor(Tensor):
     mT = property(lambda self: self.transpose(-2, -1))
     H = property(lambda self: self.adjoint())
     mH = property(lambda self: self.adjoint())
-    real = property(lambda self: _like(self, self._entries.real))
-    imag = property(lambda self: _like(self, self._entries.imag))
+    real = property(lambda self: self.with_values(self._entries.real))
+    imag = property(lambda self: self.with_values(self._entries.imag))
 
     @property
     def grad(self) -> Any:
@@ -165,11 +165,9 @@ class SparseTensor(Tensor):
         history = [f"grad_fn=<{self.grad_fn.name()}>"] if self.grad_fn is not None else []
         history = history or (["requires_grad=True"] if self.requires_grad else [])
         rows = self.is_sparse_csr and not self.dense_dim() and self.dim() >= 2
-        places = (
-            {"crow_indices": self.crow_indices(), "col_indices": self.col_indices()}
-            if rows
-            else {"indices": self._places}
-        )
+        places = {"indices": self._places}
+        if rows:
+            places = {"crow_indices": self.crow_indices(), "col_indices": self.col_indices()}
         facts = [
             f"size={tuple(self.shape)}",
             f"nnz={self._nnz()}",
@@ -230,21 +228,15 @@ def _form(*names: str) -> Callable[[Callable], Callable]:
     return keep
 
 
-def _like(x: SparseTensor, entries: Tensor) -> SparseTensor:
-    return make(x._places, entries, x.shape, x._ordered, x._layout)
-
-
 @_form("mm", "matmul", "spmm", "__matmul__", "mv", "smm", "hspmm", "dsmm")
 def product(a: Any, b: Any, **options: Any) -> Any:
     """A product with a dense matrix or vector gathers its rows, weighs them and adds them up."""
     if not isinstance(a, SparseTensor):
         if not isinstance(b, SparseTensor):  # torch's functions for sparse matrices take two dense ones as well
             return FUNCTIONS["mm"](a, b)
-        return (
-            product(_matrix_transposed(b), a.transpose(-1, -2) if a.dim() > 1 else a).transpose(-1, -2)
-            if a.dim() > 1
-            else product(_matrix_transposed(b), a)
-        )
+        if a.dim() < 2:
+            return product(_matrix_transposed(b), a)
+        return product(_matrix_transposed(b), a.transpose(-1, -2)).transpose(-1, -2)
     if isinstance(b, SparseTensor):
         return from_dense(product(a, b.to_dense()))
     if a.dim() != 2 or a.dense_dim() or b.dim() > 2 or a.shape[1] != b.shape[0]:
@@ -384,7 +376,7 @@ def _times(a: Any, b: Any) -> Any:
         a, b = b, a
     if isinstance(b, Tensor) and b.dim():
         return _times_tensor(a, b)
-    return _like(a, a._entries * b)
+    return a.with_values(a._entries * b)
 
 
 def _times_tensor(a: SparseTensor, b: Tensor) -> Any:
@@ -393,7 +385,7 @@ def _times_tensor(a: SparseTensor, b: Tensor) -> Any:
     if shape != tuple(a.shape):
         return a.to_dense() * b
     a = a.coalesce()
-    return _like(a, a._entries * b.expand(shape)[tuple(a._places)])
+    return a.with_values(a._entries * b.expand(shape)[tuple(a._places)])
 
 
 @_form("div", "divide", "true_divide", "__truediv__")
@@ -401,7 +393,7 @@ def _divided(a: Any, b: Any, **options: Any) -> Any:
     if isinstance(b, SparseTensor) or not isinstance(a, SparseTensor) or isinstance(b, Tensor) and b.dim():
         return FUNCTIONS["div"](_dense(a), _dense(b), **options)
     a = a.coalesce()
-    return _like(a, FUNCTIONS["div"](a._entries, b, **options))
+    return a.with_values(FUNCTIONS["div"](a._entries, b, **options))
 
 
 @_form("add", "__add__")
@@ -443,28 +435,14 @@ def sparse_sum(x: SparseTensor, dims: Any, dtype: Any = None) -> Any:
 def _entrywise(name: str) -> None:
     def function(x: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
         x = x if name in _LINEAR else x.coalesce()
-        return _like(x, getattr(x._entries, name)(*args, **kwargs))
+        return x.with_values(getattr(x._entries, name)(*args, **kwargs))
 
     _FORMS[name] = function
 
 
 # Functions of one tensor that keep zeros; the linear ones do not need each place to be there once.
 _LINEAR = frozenset("neg negative clone detach to float double half bfloat16 type cpu contiguous".split())
-for _name in _LINEAR | {
-    "abs",
-    "sqrt",
-    "sin",
-    "tanh",
-    "relu",
-    "sign",
-    "square",
-    "expm1",
-    "log1p",
-    "pow",
-    "long",
-    "int",
-    "bool",
-}:
+for _name in (*_LINEAR, *"abs sqrt sin tanh relu sign square expm1 log1p pow long int bool".split()):
     _entrywise(_name)
 
 

@@ -66,9 +66,9 @@ class FunctionEvent(_Times):
 
     def __init__(
         self, id: int, name: str, thread: int, start_us: float, end_us: float, overload_name: str | None = None,
-        fwd_thread: int | None = None, input_shapes: list[Any] | None = None, stack: list[Any] | None = None, scope: int = 0,
-        sequence_nr: int = -1, node_id: int = -1, is_async: bool = False, is_user_annotation: bool = False,
-        **others: Any,
+        fwd_thread: int | None = None, input_shapes: list[Any] | None = None, stack: list[Any] | None = None,
+        scope: int = 0, sequence_nr: int = -1, node_id: int = -1, is_async: bool = False,
+        is_user_annotation: bool = False, **others: Any,
     ) -> None:  # fmt: skip
         self.id: int = id
         self.name = self.key = name

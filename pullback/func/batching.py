@@ -28,8 +28,8 @@ from .wrapping import _depth, name_of
 
 
 def vmap(
-    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None,
-    fallback: str = "error",
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
+    chunk_size: int | None = None, fallback: str = "error",
 ) -> Callable[..., Any]:  # fmt: skip
     """The function that maps `func` over a dim of its inputs.
 

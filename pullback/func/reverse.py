@@ -206,8 +206,8 @@ def _weight(weight: Any, output: Tensor, position: int) -> Tensor:
 
 
 def jacrev(
-    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False, chunk_size: int | None = None,
-    _preallocate_and_copy: bool = False,
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False,
+    chunk_size: int | None = None, _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:  # fmt: skip
     """The function that returns the Jacobian of `func`, by one batched backward pass over its outputs.
 

@@ -19,7 +19,7 @@ from ..ops import norms, pointwise
 from ..ops import shape as shapes
 from ..ops.reductions import sum_axes
 from ..tensor import Tensor
-from .operands import as_tensor, broadcast_error, promote, wrap_dim
+from .operands import as_tensor, common_shape, promote, wrap_dim
 from .registry import public
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -359,10 +359,7 @@ def cross_product(a: Tensor, b: Tensor, dim: int) -> Tensor:
     if x[axis] != 3 or y[axis] != 3:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {x[axis]} and {y[axis]}")
     if x != y:
-        try:
-            shape = np.broadcast_shapes(x, y)
-        except ValueError:
-            raise broadcast_error(x, y) from None
+        shape = common_shape(x, y)
         a, b = a.expand(shape), b.expand(shape)
     return apply(ops.cross, (a, b), {"axis": axis})
 
@@ -403,10 +400,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | int | None
     x, y = a._array.shape, b._array.shape
     if x[-1] != y[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x[-1]} X2: {y[-1]}")
-    try:
-        batch = np.broadcast_shapes(x[:-2], y[:-2])
-    except ValueError:
-        raise broadcast_error(x[:-2], y[:-2]) from None
+    batch = common_shape(x[:-2], y[:-2])
     # By a product of matrices, less exact and much quicker; torch's choice, with torch's limit, so that numbers agree.
     if p == 2 and x[-1] and (mode == 1 or mode == 0 and (x[-2] > 25 or y[-2] > 25)):
         return apply(norms.euclidean_distances, (a, b))

@@ -18,7 +18,7 @@ from ..ops import casting as ops
 from ..ops import pointwise
 from ..tensor import Tensor
 from .checks import ONE_VALUE, invalid_combination
-from .operands import NUMBERS, as_operand, broadcast_error
+from .operands import NUMBERS, as_operand, common_shape
 from .registry import FUNCTIONS, METHODS, public
 from .writing import plain_operands
 
@@ -140,10 +140,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     shape, given = input._array.shape, source._array.shape
     if given != shape:
         views.check_early(input, source)
-        try:
-            common = np.broadcast_shapes(shape, given)
-        except ValueError:
-            raise broadcast_error(shape, given) from None
+        common = common_shape(shape, given)
         if common != shape:
             raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
     return views.write_in_place(input, ops.copy_into, (source,), {}, ops.copy_over, overlap=source is input)

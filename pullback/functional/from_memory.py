@@ -56,8 +56,8 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
 @public(method=False, wrap=False)
 def from_file(
-    filename: Any, shared: bool | None = None, size: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
+    filename: Any, shared: bool | None = None, size: int = 0, *, dtype: Any = None, layout: Any = None,
+    device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The first elements of a file, in the file's own memory: of a shared one (made if need be) writes go to the file."""
     kind = (default_dtype() if dtype is None else as_dtype(dtype)).numpy

@@ -22,6 +22,7 @@ from ..ops import indexing as ops
 from ..ops import shape as shapes
 from ..tensor import Tensor
 from .index_parsing import FULL, check_arrays, out_of_bounds, parse, parse_arrays, parse_basic
+from .operands import as_operand, broadcasts_to
 
 ndarray = np.ndarray
 select: Any
@@ -200,11 +201,7 @@ def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:
 
 
 def _check_broadcast(have: tuple, want: tuple) -> None:
-    try:
-        fits = np.broadcast_shapes(have, want) == want
-    except ValueError:
-        fits = False
-    if not fits:
+    if not broadcasts_to(have, want):
         extra = len(want) - len(have)
         if extra < 0 and any(n != 1 for n in have[:-extra]):
             raise RuntimeError(
@@ -237,8 +234,6 @@ def as_value(value: Any, x: Tensor) -> Tensor:
         return wrap(np.asarray(number_in(value, kind)))
     if isinstance(value, complex):
         raise RuntimeError(f"value cannot be converted to type {x.dtype.short_name} without overflow: it is complex")
-    from .operands import as_operand
-
     converted = as_operand(value)
     if converted is None:
         raise TypeError(f"can't assign a {type(value).__name__} to a torch.{x.dtype.type_name}Tensor")
@@ -259,11 +254,7 @@ def check_fits(have: tuple[Any, ...], shape: tuple[Any, ...], index: tuple[Any, 
     if not have:
         return
     result = np.broadcast_to(np.int8(0), shape)[index].shape
-    try:
-        fits = np.broadcast_shapes(have, result) == result
-    except ValueError:
-        fits = False
-    if not fits:
+    if not broadcasts_to(have, result):
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(have)} cannot be broadcast to indexing result of shape "
             f"{list(result)}"

@@ -200,6 +200,24 @@ def _size(value: Any) -> int:
     raise must_be_sizes(value)
 
 
+def common_shape(first: tuple[Any, ...], *others: tuple[Any, ...]) -> tuple[int, ...]:
+    """The shape that all of these broadcast to; if there is none, an error in torch's words."""
+    for other in others:
+        try:
+            first = np.broadcast_shapes(first, other)
+        except ValueError:
+            raise broadcast_error(first, other) from None
+    return tuple(first)
+
+
+def broadcasts_to(shape: tuple[Any, ...], wide: tuple[Any, ...]) -> bool:
+    """Whether a shape can be broadcast to a wider one."""
+    try:
+        return np.broadcast_shapes(shape, wide) == wide
+    except ValueError:
+        return False
+
+
 def broadcast_error(a: tuple[Any, ...], b: tuple[Any, ...]) -> RuntimeError:
     """Torch's complaint about two shapes that do not broadcast."""
     for back in range(1, min(len(a), len(b)) + 1):

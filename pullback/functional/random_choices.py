@@ -17,7 +17,7 @@ from ..kernels.random import discrete, rejection, streams
 from ..ops.pointwise import flat
 from ..tensor import Tensor
 from .checks import certainly
-from .operands import NUMBERS, as_tensor, broadcast_error, sizes_of
+from .operands import NUMBERS, as_tensor, common_shape, sizes_of
 from .random_sampling import _check_chances, _finish, _from, _kind, normal_array, replacement
 from .registry import public
 
@@ -125,10 +125,7 @@ def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     shape = given._array.shape
     if isinstance(mean, Tensor) and isinstance(std, Tensor):
-        try:
-            shape = np.broadcast_shapes(shape, std._array.shape)
-        except ValueError:
-            raise broadcast_error(shape, std._array.shape) from None
+        shape = common_shape(shape, std._array.shape)
     kind = given._array.dtype
     refuse_same(*(value._array for value in (mean, std) if isinstance(value, Tensor)))
     if not isinstance(std, Tensor):

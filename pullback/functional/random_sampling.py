@@ -147,8 +147,7 @@ def randint(
 
 def randperm(
     n: int, *, generator: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False,
+    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The numbers from 0 to n - 1 in random order."""
     checked_sizes((n,), None)
@@ -204,8 +203,7 @@ def randn_like(
 
 def randint_like(
     input: Tensor, *args: Any, low: int | None = None, high: int | None = None, generator: Any = None,
-    dtype: Any = None,
-    layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None,
+    dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Integers in [low, high) in the shape of another tensor."""
     if len(args) == 2:

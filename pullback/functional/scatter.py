@@ -21,7 +21,7 @@ from ..tensor import Tensor
 from .checks import ONE_VALUE, invalid_combination
 from .index_parsing import FULL, parse
 from .indexing import check_fits, put_in_place
-from .operands import NUMBERS, broadcast_error, number_tensor, wrap_dim
+from .operands import NUMBERS, common_shape, number_tensor, wrap_dim
 from .registry import FUNCTIONS, METHODS, public
 from .selection import check_elementwise, check_index, in_bounds
 
@@ -324,10 +324,7 @@ def _broadcast_mask(input: Tensor, mask: Tensor, function: str) -> None:
         raise RuntimeError(f"{function} only supports boolean masks, but got mask with dtype {mask.dtype.short_name}")
     if input._array.shape == mask._array.shape:
         return
-    try:
-        np.broadcast_shapes(input._array.shape, mask._array.shape)
-    except ValueError:
-        raise broadcast_error(input._array.shape, mask._array.shape) from None
+    common_shape(input._array.shape, mask._array.shape)
 
 
 _VALUES = (*NUMBERS, np.generic)

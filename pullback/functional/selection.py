@@ -17,7 +17,7 @@ from ..dtypes import int64
 from ..ops import scatter as ops
 from ..tensor import Tensor
 from .index_parsing import largest_unsigned
-from .operands import broadcast_error, wrap_dim
+from .operands import common_shape, wrap_dim
 from .registry import public
 from .shape import expand, ravel, reshape
 
@@ -132,10 +132,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     own[axis : axis + 1] = other[axis : axis + 1] = [1] if own else []
     if own == other:
         return gather(input, axis, indices)
-    try:
-        common = np.broadcast_shapes(tuple(own), tuple(other))
-    except ValueError:
-        raise broadcast_error(tuple(own), tuple(other)) from None
+    common = common_shape(tuple(own), tuple(other))
     sizes = (input._array.shape[axis], indices._array.shape[axis])
     own_full, index_full = (tuple(n if d != axis else size for d, n in enumerate(common)) for size in sizes)
     return gather(expand(input, own_full), axis, expand(indices, index_full))
@@ -146,10 +143,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask is true, in one dim."""
     if mask._array.dtype.kind != "b":
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype!r}")
-    try:
-        np.broadcast_shapes(input._array.shape, mask._array.shape)
-    except ValueError:
-        raise broadcast_error(input._array.shape, mask._array.shape) from None
+    common_shape(input._array.shape, mask._array.shape)
     return apply(ops.masked_select, (input, mask))
 
 

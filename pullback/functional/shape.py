@@ -24,7 +24,7 @@ from ..ops.casting import clone_contiguous
 from ..ops.splitting import unbind as unbind_op
 from ..size import Size
 from ..tensor import Tensor
-from .operands import sizes_of, wrap_dim, wrap_dims
+from .operands import common_shape, sizes_of, wrap_dim, wrap_dims
 from .registry import public
 
 ndarray = np.ndarray
@@ -417,12 +417,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """All tensors expanded to their common shape."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
-    try:
-        shape = np.broadcast_shapes(*[x._array.shape for x in tensors])
-    except ValueError:
-        from .operands import broadcast_error
-
-        raise broadcast_error(*[x._array.shape for x in tensors[:2]]) from None
+    shape = common_shape((), *(x._array.shape for x in tensors))
     return tuple(expand(x, shape) for x in tensors)
 
 

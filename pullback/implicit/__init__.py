@@ -41,8 +41,8 @@ def linear_solve(
 
 
 def root(
-    f: Callable[..., Any], x0: Any, *params: Any, solver: Callable[..., Any] | None = None,
-    tol: float | None = None, max_iters: int = 100, method: str = "auto",
+    f: Callable[..., Any], x0: Any, *params: Any, solver: Callable[..., Any] | None = None, tol: float | None = None,
+    max_iters: int = 100, method: str = "auto",
 ) -> Any:  # fmt: skip
     """The x near `x0` with `f(x, *params) == 0`, differentiable in `params`; x and f(x) have the same structure and shape.
 
@@ -69,8 +69,7 @@ def root(
 
 
 def fixed_point(
-    f: Callable[..., Any], x0: Any, *params: Any, tol: float | None = None, max_iters: int = 1000,
-    method: str = "auto",
+    f: Callable[..., Any], x0: Any, *params: Any, tol: float | None = None, max_iters: int = 1000, method: str = "auto",
 ) -> Any:  # fmt: skip
     """The x with `x == f(x, *params)`, reached from `x0` by repetition (with Anderson's mixing of the last steps)."""
     if not isinstance(x0, Tensor):

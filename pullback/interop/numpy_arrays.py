@@ -278,8 +278,8 @@ FUNCTIONS |= {
 
 def _spread(name: str) -> Any:
     def summarize(
-        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: Any = False,
-        *, where: Any = None, mean: Any = None, correction: Any = None,
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: Any = False, *,
+        where: Any = None, mean: Any = None, correction: Any = None,
     ) -> Tensor:  # fmt: skip
         given = ddof if correction is None or correction is np._NoValue else correction
         return _F[name](_tensor(a), axis, correction=given, keepdim=_keep(keepdims))

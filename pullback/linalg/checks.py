@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..arrays.batched import all_values
+from ..functional.operands import common_shape
 from ..functional.registry import with_out
 from ..ops.casting import cast
 from ..tensor import Tensor
@@ -110,16 +111,6 @@ def same_dtype(a: Tensor, b: Tensor, function: str, names: str = "A and B") -> N
         )
 
 
-def broadcast_batches(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The common batch shape of two shapes of batches; an error in torch's words if there is none."""
-    from ..functional.operands import broadcast_error
-
-    try:
-        return np.broadcast_shapes(a, b)
-    except ValueError:
-        raise broadcast_error(a, b) from None
-
-
 def check_fit(A: Tensor, B: Tensor, left: bool, function: str) -> None:
     """Shapes for which A X = B (or X A = B) makes sense."""
     if B._array.ndim < 2:
@@ -129,7 +120,7 @@ def check_fit(A: Tensor, B: Tensor, left: bool, function: str) -> None:
             f"{function}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
             f"({'x'.join(map(str, A._array.shape[-2:]))} and {'x'.join(map(str, B._array.shape[-2:]))})"
         )
-    broadcast_batches(A._array.shape[:-2], B._array.shape[:-2])
+    common_shape(A._array.shape[:-2], B._array.shape[:-2])
 
 
 def raise_on(info: Tensor, function: str, explain: Any) -> None:

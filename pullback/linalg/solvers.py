@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..autograd.tape import apply, wrap
+from ..functional.operands import common_shape
 from ..ops import linalg as ops
 from ..return_types import returned_by
 from ..tensor import Tensor
 from .checks import (
-    broadcast_batches,
     check_fit,
     float_matrix,
     float_square,
@@ -139,7 +139,7 @@ def solve_from_cholesky(B: Tensor, factor: Tensor, upper: bool) -> Tensor:
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {size} by {size} "
             f"but each b matrix is {rows} by {columns}"
         )
-    broadcast_batches(B._array.shape[:-2], factor._array.shape[:-2])
+    common_shape(B._array.shape[:-2], factor._array.shape[:-2])
     return apply(ops.cholesky_solve, (B, factor), {"upper": bool(upper)})
 
 
@@ -192,7 +192,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
             else "torch.linalg.lstsq: other.dim() must be greater or equal to (input.dim() - 1)"
         )
     right = B.unsqueeze(-1) if vector else B
-    broadcast_batches(A._array.shape[:-2], right._array.shape[:-2])
+    common_shape(A._array.shape[:-2], right._array.shape[:-2])
     return _least_squares(A, right, vector, rcond, driver)
 
 

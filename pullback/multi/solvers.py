@@ -68,8 +68,8 @@ def on_simplex(point: np.ndarray) -> np.ndarray:
 
 def _barrier_minimum(
     start: np.ndarray, value: Callable[[np.ndarray, float], float],
-    derivatives: Callable[[np.ndarray, float], tuple[np.ndarray, np.ndarray]],
-    barrier: float, last: float, keeps_sum: bool,
+    derivatives: Callable[[np.ndarray, float], tuple[np.ndarray, np.ndarray]], barrier: float, last: float,
+    keeps_sum: bool,
 ) -> np.ndarray:  # fmt: skip
     """Follow the minimum of `value(w, barrier)` while the barrier shrinks to `last`; infinite outside the domain."""
     w = start

@@ -23,8 +23,8 @@ _HOMES = ("adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "ra
 def functional_step(
     optimizer: type[ArrayOptimizer], params: Sequence[Tensor], grads: Sequence[Tensor],
     buffers: dict[str, Sequence[Any]], options: dict[str, Any], *, foreach: bool | None = None,
-    fused: bool | None = None, capturable: bool = False, differentiable: bool = False,
-    grad_scale: Tensor | None = None, found_inf: Tensor | None = None, first: Sequence[bool] | None = None
+    fused: bool | None = None, capturable: bool = False, differentiable: bool = False, grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None, first: Sequence[bool] | None = None
 ) -> None:  # fmt: skip
     """One step of an optimizer's class; `buffers` has a list, one entry for each parameter, for each name of its state.
 

@@ -85,8 +85,8 @@ class Adagrad(ArrayOptimizer):
 def adagrad(
     params: Sequence[Tensor], grads: Sequence[Tensor], state_sums: Sequence[Tensor], state_steps: Sequence[Tensor],
     fused: bool | None = None, grad_scale: Tensor | None = None, found_inf: Tensor | None = None,
-    has_sparse_grad: bool = False, foreach: bool | None = None, differentiable: bool = False, has_complex: bool = False, *,
-    lr: float | Tensor, weight_decay: float, lr_decay: float, eps: float, maximize: bool
+    has_sparse_grad: bool = False, foreach: bool | None = None, differentiable: bool = False, has_complex: bool = False,
+    *, lr: float | Tensor, weight_decay: float, lr_decay: float, eps: float, maximize: bool
 ) -> None:  # fmt: skip
     """One step of Adagrad on lists of tensors, which are written to."""
     options = {"lr": lr, "weight_decay": weight_decay, "lr_decay": lr_decay, "eps": eps, "maximize": maximize}

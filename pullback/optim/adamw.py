@@ -43,8 +43,8 @@ class AdamW(Adam):
 
 def adamw(
     params: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor],
-    max_exp_avg_sqs: Sequence[Tensor], state_steps: Sequence[Tensor], foreach: bool | None = None, capturable: bool = False,
-    differentiable: bool = False, fused: bool | None = None, grad_scale: Tensor | None = None,
+    max_exp_avg_sqs: Sequence[Tensor], state_steps: Sequence[Tensor], foreach: bool | None = None,
+    capturable: bool = False, differentiable: bool = False, fused: bool | None = None, grad_scale: Tensor | None = None,
     found_inf: Tensor | None = None, has_complex: bool = False, *, amsgrad: bool, beta1: float | Tensor,
     beta2: float | Tensor, lr: float | Tensor, weight_decay: float, eps: float, maximize: bool
 ) -> None:  # fmt: skip

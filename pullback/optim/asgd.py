@@ -89,10 +89,10 @@ def _schedule(group: dict[str, Any], step: float, lr: Any) -> tuple[Any, float]:
 
 
 def asgd(
-    params: Sequence[Tensor], grads: Sequence[Tensor], axs: Sequence[Tensor], mus: Sequence[Tensor], etas: Sequence[Tensor],
-    state_steps: Sequence[Tensor], foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
-    capturable: bool = False, has_complex: bool = False, *, lambd: float, lr: float | Tensor, t0: float, alpha: float,
-    weight_decay: float
+    params: Sequence[Tensor], grads: Sequence[Tensor], axs: Sequence[Tensor], mus: Sequence[Tensor],
+    etas: Sequence[Tensor], state_steps: Sequence[Tensor], foreach: bool | None = None, maximize: bool = False,
+    differentiable: bool = False, capturable: bool = False, has_complex: bool = False, *, lambd: float,
+    lr: float | Tensor, t0: float, alpha: float, weight_decay: float
 ) -> None:  # fmt: skip
     """One step of ASGD on lists of tensors, which are written to."""
     buffers = {"ax": axs, "mu": mus, "eta": etas, "step": state_steps}

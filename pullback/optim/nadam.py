@@ -116,8 +116,8 @@ def nadam(
     params: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor],
     mu_products: Sequence[Tensor], state_steps: Sequence[Tensor], decoupled_weight_decay: bool = False,
     foreach: bool | None = None, capturable: bool = False, differentiable: bool = False, has_complex: bool = False,
-    maximize: bool = False, *, beta1: float, beta2: float, lr: float | Tensor, weight_decay: float, momentum_decay: float,
-    eps: float
+    maximize: bool = False, *, beta1: float, beta2: float, lr: float | Tensor, weight_decay: float,
+    momentum_decay: float, eps: float
 ) -> None:  # fmt: skip
     """One step of NAdam on lists of tensors, which are written to."""
     buffers = {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "mu_product": mu_products, "step": state_steps}

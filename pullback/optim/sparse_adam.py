@@ -76,8 +76,8 @@ def _is(param: Any, kind: str) -> bool:
 
 
 def sparse_adam(
-    params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], state_steps: list[int],
-    *, eps: float, beta1: float, beta2: float, lr: float, maximize: bool,
+    params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+    state_steps: list[int], *, eps: float, beta1: float, beta2: float, lr: float, maximize: bool,
 ) -> None:  # fmt: skip
     """One step on lists of tensors, which are written to where the gradients have elements."""
     for param, grad, average, square, step in zip(params, grads, exp_avgs, exp_avg_sqs, state_steps, strict=True):

@@ -115,8 +115,8 @@ def index_of(x: Any, indices: Any) -> Any:
 
 
 def convolution_backward(
-    grad_output: Any, input: Any, weight: Any, bias_sizes: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
-    output_padding: Any, groups: int, output_mask: Any,
+    grad_output: Any, input: Any, weight: Any, bias_sizes: Any, stride: Any, padding: Any, dilation: Any,
+    transposed: bool, output_padding: Any, groups: int, output_mask: Any,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """The gradients of a convolution's input, weight and bias, None for those that `output_mask` leaves out."""
     from ..autograd.tape import apply

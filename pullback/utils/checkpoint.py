@@ -121,8 +121,8 @@ def noop_context_fn() -> tuple[Any, Any]:
 
 def checkpoint(
     function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
-    context_fn: Callable[[], tuple[Any, ...]] = noop_context_fn,
-    determinism_check: str = "default", debug: bool = False, early_stop: bool = True, **kwargs: Any,
+    context_fn: Callable[[], tuple[Any, ...]] = noop_context_fn, determinism_check: str = "default",
+    debug: bool = False, early_stop: bool = True, **kwargs: Any,
 ) -> Any:  # fmt: skip
     """Call `function` without keeping what its backward pass needs; it runs again when that is needed."""
     if use_reentrant is None:

@@ -115,8 +115,8 @@ class AuxOutput:
 
 def flex_attention(
     query: Tensor, key: Tensor, value: Tensor, score_mod: Callable[..., Tensor] | None = None,
-    block_mask: BlockMask | None = None, scale: float | None = None, enable_gqa: bool = False,
-    return_lse: bool = False, kernel_options: Any = None, *, return_aux: AuxRequest | None = None,
+    block_mask: BlockMask | None = None, scale: float | None = None, enable_gqa: bool = False, return_lse: bool = False,
+    kernel_options: Any = None, *, return_aux: AuxRequest | None = None,
 ) -> Any:  # fmt: skip
     """Attention of (batch, heads, length, width) tensors, scores changed by `score_mod` and masked by `block_mask`."""
     if enable_gqa and key.shape[1] != query.shape[1]:

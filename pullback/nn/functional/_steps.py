@@ -9,6 +9,7 @@ from ...notices import warn_user
 from ...tensor import Tensor
 from .. import _reduction
 from ..modules.utils import _list_with_default, _pair, _single, _triple
+from .activation import _implicit_dim
 from .attention import _check_ranks, _project_packed, additive_mask
 
 
@@ -29,8 +30,8 @@ def _none_or_dtype(input: Tensor | None) -> Any:
 
 
 def _in_projection(
-    q: Tensor, k: Tensor, v: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor,
-    b_q: Tensor | None = None, b_k: Tensor | None = None, b_v: Tensor | None = None,
+    q: Tensor, k: Tensor, v: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, b_q: Tensor | None = None,
+    b_k: Tensor | None = None, b_v: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Query, key and value, each through its own weight, to the width of the query."""
     width = q.shape[-1]
@@ -47,10 +48,7 @@ def _in_projection(
 
 def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
     """The dim that softmax takes if it is told none."""
-    warn_user(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
-    )
-    return 0 if ndim in (0, 1, 3) else 1
+    return _implicit_dim(name, ndim)
 
 
 def _verify_batch_size(size: list[int]) -> None:

@@ -212,8 +212,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                     f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and "
                     f"channel size = {channels}."
                 )
-        lead = (1,) if x.ndim > 1 else ()
-        w = w.reshape((*lead, count, *(1,) * (x.ndim - 2)) if x.ndim > 1 else (count,) if x.ndim else ())
+        w = w.reshape((1, count, *(1,) * (x.ndim - 2)) if x.ndim > 1 else (count,) * x.ndim)
     return apply(ops.prelu, (x, w))
 
 

@@ -11,7 +11,7 @@ from ...arrays.randomness import drawn
 from ...autograd import autocast
 from ...autograd.tape import apply
 from ...functional.matmul import bmm, linear
-from ...functional.operands import broadcast_error
+from ...functional.operands import common_shape
 from ...functional.reductions import softmax
 from ...functional.registry import FUNCTIONS
 from ...kernels.random.discrete import dropout_mask
@@ -51,14 +51,7 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | N
 
 def _lead(*tensors: Tensor) -> tuple[int, ...]:
     """The leading shape that all operands broadcast to."""
-    lead: tuple[int, ...] = ()
-    for tensor in tensors:
-        shape = tuple(tensor.shape[:-2])
-        try:
-            lead = np.broadcast_shapes(lead, shape)
-        except ValueError:
-            raise broadcast_error(lead, shape) from None
-    return lead
+    return common_shape(*(tuple(tensor.shape[:-2]) for tensor in tensors))
 
 
 def _expanded(x: Tensor, lead: tuple) -> Tensor:
@@ -242,11 +235,10 @@ def multi_head_attention_forward(
     query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
     in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
     out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True,
-    key_padding_mask: Tensor | None = None,
-    need_weights: bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: bool = False,
-    q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None,
-    static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: bool = True,
-    is_causal: bool = False,
+    key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None,
+    average_attn_weights: bool = True, is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """(output, attention weights or None) of attention with several heads, for operands (length, batch, width)."""
     batched = _check_ranks(query, key, value, key_padding_mask, attn_mask, num_heads)

@@ -10,7 +10,7 @@ from ...functional.checks import certainly
 from ...functional.contraction import einsum
 from ...functional.index_parsing import largest_unsigned
 from ...functional.matmul import linear
-from ...functional.operands import broadcast_error, promote
+from ...functional.operands import common_shape, promote
 from ...ops.pointwise import clamp_min_scalar
 from ...tensor import Tensor
 from ._common import constant
@@ -21,10 +21,7 @@ __all__ = ["bilinear", "cosine_of_last", "cosine_similarity", "linear", "one_hot
 def _same_shape(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     if a._array.shape == b._array.shape:
         return a, b
-    try:
-        shape = np.broadcast_shapes(tuple(a.shape), tuple(b.shape))
-    except ValueError:
-        raise broadcast_error(tuple(a.shape), tuple(b.shape)) from None
+    shape = common_shape(a._array.shape, b._array.shape)
     return a.expand(shape), b.expand(shape)
 
 

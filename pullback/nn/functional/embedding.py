@@ -58,8 +58,7 @@ def _positive_index(padding_idx: int | None, rows: int) -> int | None:
 
 def embedding(
     input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False, sparse: bool = False,
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
     """Rows of `weight`. The row `padding_idx` gets no gradient; with `sparse`, a leaf's gradient is a sparse tensor."""
     if not isinstance(input, Tensor) or not isinstance(weight, Tensor):
@@ -152,8 +151,7 @@ def _starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[
 def embedding_bag(
     input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
-    per_sample_weights: Tensor | None = None,
-    include_last_offset: bool = False, padding_idx: int | None = None,
+    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Tensor:  # fmt: skip
     """Sum, mean or maximum of the rows in each bag; bags are the rows of a 2-d input, or begin at `offsets`."""
     if weight._array.dtype.kind in "iu" and input._array.dtype.kind == "f":

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...autograd.tape import apply
 from ...functional.checks import certainly
-from ...functional.operands import broadcast_error, promote
+from ...functional.operands import broadcast_error, broadcasts_to, common_shape, promote
 from ...functional.registry import FUNCTIONS
 from ...functional.threefold import where
 from ...notices import warn_user
@@ -35,24 +35,9 @@ def _paired(input: Tensor, target: Tensor, first_decides: bool = False) -> tuple
         else:
             input, target = promote(input, target)
     if input._array.shape != target._array.shape:
-        shape = _broadcast(tuple(input.shape), tuple(target.shape))
+        shape = common_shape(tuple(input.shape), tuple(target.shape))
         input, target = input.expand(shape), target.expand(shape)
     return input, target
-
-
-def _fits_into(shape: tuple, wide: tuple) -> bool:
-    """Whether a shape can be broadcast to a wider one."""
-    try:
-        return np.broadcast_shapes(shape, wide) == wide
-    except ValueError:
-        return False
-
-
-def _broadcast(a: tuple, b: tuple) -> tuple:
-    try:
-        return np.broadcast_shapes(a, b)
-    except ValueError:
-        raise broadcast_error(a, b) from None
 
 
 def _weighted_mean(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
@@ -77,8 +62,7 @@ def _refuse_integers(x: Tensor, kernel: str) -> None:
 
 def mse_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
+    reduction: str = "mean", weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Squared differences."""
     if input._array.shape != target._array.shape:
@@ -94,8 +78,7 @@ def mse_loss(
 
 def l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
+    reduction: str = "mean", weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Absolute differences."""
     warn_sizes(target, input)
@@ -110,8 +93,7 @@ def l1_loss(
 
 def smooth_l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-    beta: float = 1.0,
+    reduction: str = "mean", beta: float = 1.0,
 ) -> Tensor:  # fmt: skip
     """Quadratic for differences below beta, absolute (minus a constant) above."""
     warn_sizes(target, input)
@@ -173,7 +155,7 @@ def binary_cross_entropy(
                 f"all elements of {label} should be between 0 and 1. Logits go to the _with_logits form."
             )
     if weight is not None:
-        weight = weight.expand(_broadcast(tuple(target.shape), tuple(weight.shape)))
+        weight = weight.expand(common_shape(tuple(target.shape), tuple(weight.shape)))
     return apply(ops.bce, (input, target, weight), {"reduction": name})
 
 
@@ -210,7 +192,7 @@ def binary_cross_entropy_with_logits(
 
 def _fitting(weight: Tensor, input: Tensor, shape: tuple) -> Tensor:
     if tuple(weight.shape) != shape:
-        wide = _broadcast(shape, tuple(weight.shape))
+        wide = common_shape(shape, tuple(weight.shape))
         if wide != shape:
             raise broadcast_error(shape, tuple(weight.shape))
         weight = weight.expand(shape)
@@ -219,8 +201,7 @@ def _fitting(weight: Tensor, input: Tensor, shape: tuple) -> Tensor:
 
 def kl_div(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-    log_target: bool = False,
+    reduction: str = "mean", log_target: bool = False,
 ) -> Tensor:  # fmt: skip
     """Kullback-Leibler divergence of log-probabilities `input` from the distribution `target`."""
     if size_average is not None or reduce is not None:
@@ -272,7 +253,7 @@ def gaussian_nll_loss(
         if tuple(input.shape[:-1]) == tuple(var.shape):
             var = var.unsqueeze(-1)
         elif not (tuple(input.shape[:-1]) == tuple(var.shape[:-1]) and var.shape[-1] == 1):
-            if not _fits_into(tuple(var.shape), tuple(input.shape)):
+            if not broadcasts_to(tuple(var.shape), tuple(input.shape)):
                 raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")

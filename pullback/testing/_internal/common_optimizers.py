@@ -46,8 +46,8 @@ class ErrorOptimizerInput:
     """Arguments that an optimizer refuses, with the type and text of the error."""
 
     def __init__(
-        self, optimizer_error_input: OptimizerInput, *, error_type: type[Exception] = RuntimeError, error_regex: str = "",
-        error_on: OptimizerErrorEnum = OptimizerErrorEnum.CONSTRUCTION_ERROR,
+        self, optimizer_error_input: OptimizerInput, *, error_type: type[Exception] = RuntimeError,
+        error_regex: str = "", error_on: OptimizerErrorEnum = OptimizerErrorEnum.CONSTRUCTION_ERROR,
     ) -> None:  # fmt: skip
         self.optimizer_error_input: OptimizerInput = optimizer_error_input
         self.error_on: OptimizerErrorEnum = error_on

@@ -21,7 +21,7 @@ from ..tensor import Anchor, Tensor
 from .tape import wrap
 from .views import check_no_overlap, check_result
 
-_lock = threading.RLock()
+lock = threading.RLock()
 
 
 def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) -> None:
@@ -29,7 +29,7 @@ def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) ->
     leaves: list[Tensor] = []
     values: list[Tensor] = []
     sums: list[tuple[Any, Any]] = []
-    with _lock:
+    with lock:
         for anchor, gradient in gradients.items():
             leaf = anchor._owner()
             if leaf is None or not leaf._requires_grad:

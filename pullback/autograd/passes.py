@@ -19,14 +19,14 @@ from .engine import Hooks, Sweep, free, metadata_of, sweep_back, walk
 from .mode import RECORD, current_mode, set_mode, transform_depth
 from .node import Node
 from .reach import leads_only_to
-from .repeats import note_walk
+from .repeats import DONE, note_walk
 from .tape import wrap
 
 
-def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None) -> tuple[Any, Any, Any, Any] | None:
+def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None, retain: bool) -> Any:
     """What `walk` finds from one node, by a program if there is one; None if it leads to other leaves than those wanted."""
     for program in target.plan.programs:
-        found = program(target, cotangent, clock.last_write, wanted)
+        found = program(target, cotangent, clock.last_write, wanted, retain)
         if found is not None:
             return found
     if wanted is not None and not leads_only_to(target, wanted):
@@ -46,16 +46,19 @@ def backward_from(target: Any, slot: int, cotangent: Any, retain: bool) -> None:
         backward_to_leaves([(target, slot)], [cotangent], retain, False)
         return
     settings = warning_settings()
-    sweep: Any = ...
+    found: Any = None
     try:
         try:
             silence()
-            leaves, owned, executed, sweep = _ordinary_pass(target, cotangent, None)  # type: ignore[misc]  # all are wanted
+            found = _ordinary_pass(target, cotangent, None, retain)
         finally:
             restore(settings)
     finally:
-        if sweep is not None:  # only a sweep, which there may have been, switches the mode
+        if found is None or found is not DONE and found[3] is not None:  # only a sweep, which may have been, switches it
             set_mode(RECORD)
+    if found is DONE:
+        return
+    leaves, owned, executed, sweep = found
     commit(leaves, owned, False)
     if not retain:
         free(executed)
@@ -77,7 +80,7 @@ def gradients_of_leaves(
             silence()
             if mode is not RECORD:  # a batch may hold tensors, which rules are not to be recorded on
                 set_mode(mode.replace(grad=False))
-            found = _ordinary_pass(target, cotangent, set(anchors))
+            found = _ordinary_pass(target, cotangent, set(anchors), retain)
         finally:
             restore(settings)
     finally:

@@ -1,51 +1,38 @@
-"""Passes that repeat, written out as straight-line code.
+"""Passes that repeat, written out as code.
 
 A training loop records a graph of the same form again and again, and `engine.walk` finds its way through it each time.
-When a form has come back often enough, the pass is written out as a Python function: one line for each rule, in the order
-the walk took. The function first makes sure that the graph in front of it has that form (the same plans along the same
-edges, nothing written since, no hooks) and answers None if it has not, before anything has happened: then the walk goes
-the long way. `print(source(form))` shows the code.
+When a form has come back often enough, the pass is written out as a Python function of one line for each rule, in the
+order the walk took; a part that repeats is a loop. `print(source(form))` shows it.
+
+The function first makes sure that the graph in front of it has that form (the same plans along the same edges, nothing
+written since, no hooks) and answers None if it has not, before anything has happened: then the walk goes the long way.
+Where every leaf is still without a gradient, it also writes them and frees the graph, as `accumulate.commit` would.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from itertools import repeat
+from typing import Any
+
+from numpy import ndarray
 
 from ..arrays.mostly_zeros import Picked
 from ..kernels.memory import is_own
-from .engine import add_part, run_joint
+from ..tensor import Tensor
+from .accumulate import lock
+from .engine import add_part, free, run_joint
 from .fit import fit_array
+from .forms import LONG, Form, form_of, leads_to
 from .large_cotangents import sum_by_blocks
-from .node import Node
-from .op import FIRST_LOOK, JOINT, NOTHING, Plan, passed_on
-from .tape import LARGE
+from .node import FREED, Node
+from .op import FIRST_LOOK, JOINT, NOTHING, passed_on
+from .tape import LARGE, new_object
 
-MOST_NODES = 1024  # of the code for a graph: what is longer does not stay in the cache
-LONG = 256  # nodes from which a part that repeats is written as a loop
 SOONER = 6  # long graphs are looked at so many doublings sooner: the code of a loop is short beside the walk it saves
-MOST_WALKED = 1 << 16  # nodes of a graph that is looked at
 MOST_PROGRAMS = 4  # for one kind of root
-
-
-class Step(NamedTuple):
-    """A node of a graph, as a program knows it."""
-
-    plan: Plan
-    edges: tuple[int | None, ...]  # to step n, to leaf -1 - n, or nowhere
-
-
-class Form(NamedTuple):
-    """What a program is written for: the nodes of a graph in the order they ran.
-
-    Of a part that repeats (a cell, for each step of a sequence) two turns are kept, and the second is written as a loop:
-    whatever the length of the sequence, the form is the same.
-    """
-
-    steps: tuple[Step, ...]
-    start: int = 0  # the first step of the loop
-    period: int = 0  # steps of the loop, 0 if there is none
+DONE: Any = ()  # the answer of a program that has also written the gradients
 
 
 def note_walk(root: Node, executed: list[Node]) -> None:
@@ -63,91 +50,11 @@ def note_walk(root: Node, executed: list[Node]) -> None:
         plan.last_form = form
 
 
-def form_of(executed: list[Node]) -> Form | None:
-    """The form of the graph that these nodes are, None if some are not ordinary, or they are too many."""
-    if len(executed) > MOST_WALKED:
-        return None
-    numbers = {node: number for number, node in enumerate(executed)}
-    leaves: dict[Any, int] = {}
-    steps = []
-    for node in executed:
-        plan = node.plan
-        if node.arrays is None or plan.blocked or node.shape is None and node.outputs is None:
-            return None
-        edges: list[int | None] = []
-        for target in node.edges:
-            if target is None:
-                edges.append(None)
-            elif not target.order:
-                edges.append(-1 - leaves.setdefault(target, len(leaves)))
-            elif target in numbers:
-                edges.append(numbers[target])
-            else:
-                return None
-        steps.append(Step(plan, tuple(edges)))
-    form = folded(steps) if len(steps) > LONG else None
-    form = form or Form(tuple(steps))
-    return form if len(form.steps) <= MOST_NODES else None
-
-
-def folded(steps: list[Step]) -> Form | None:
-    """The form of steps most of which are turns of a part that repeats; None if they are not."""
-    count = len(steps)
-    middle = count // 2
-    for period in range(1, count // 8):
-        if all(are_alike(steps, number, number + period) for number in range(middle, middle + period)):
-            break
-    else:
-        return None
-    first = last = middle
-    while first > 0 and are_alike(steps, first - 1, first - 1 + period):
-        first -= 1
-    while last + period < count and are_alike(steps, last, last + period):
-        last += 1
-    turns = (last + period - first) // period
-    start = first + period  # the first turn is written out: it is where leaves get their first gradient
-    following, end = start + period, first + turns * period
-    # Edges lead to the same turn, to the next, or to what comes after all of them; a loop finds the same as its first turn.
-    carried = known_before(steps[:start], start, end)
-    outside = known_before(steps[:following], end, count)
-    found = known_before(steps[start:following], following, end)
-    if turns < 4 or found != {edge + period for edge in carried} or any(edge >= following for edge in carried):
-        return None
-    if outside & {edge + end - start for edge in carried}:
-        return None
-    left_out = end - following
-    kept = [
-        step._replace(
-            edges=tuple([edge - left_out if edge is not None and edge >= end else edge for edge in step.edges])
-        )
-        for step in (*steps[:following], *steps[end:])
-    ]
-    return Form(tuple(kept), start, period)
-
-
-def are_alike(steps: list[Step], one: int, other: int) -> bool:
-    """Whether two steps are the same, a turn apart: edges lead equally far or to the same place."""
-    first, second = steps[one], steps[other]
-    if first.plan is not second.plan:
-        return False
-    for edge, match in zip(first.edges, second.edges, strict=True):
-        if edge != match and (
-            edge is None or match is None or edge < 0 or match < 0
-            or edge - one != match - other or steps[edge].plan is not steps[match].plan
-        ):  # fmt: skip
-            return False
-    return True
-
-
-def known_before(steps: Sequence[Step], first: int, end: int) -> set[int]:
-    """Those from `first` up to `end` to which edges of these steps lead."""
-    return {edge for step in steps for edge in step.edges if edge is not None and first <= edge < end}
-
-
 def write_out(form: Form) -> Callable[..., Any]:
-    """The function `program(root, cotangent, last_write, wanted)` for graphs of this form.
+    """The function `program(root, cotangent, last_write, wanted, retain)` for graphs of this form.
 
     It returns what `walk` does, or None if the graph is another one, or its leaves are not those in the set `wanted`.
+    If that is None, gradients are to go to their leaves: where that is simple it is done, and the answer is DONE.
     """
     text, names = source(form)
     exec(compile(text, "<backward pass>", "exec"), names)
@@ -161,29 +68,44 @@ def fitted(gradient: Any, target: Node) -> Any:
     return fit_array(gradient, target.shape, target.dtype)
 
 
+def listed(letter: str, numbers: Iterable[int]) -> str:
+    """Names that differ by a number, for a tuple or a set."""
+    return "".join(f"{letter}{number}, " for number in numbers)
+
+
+def leads_to_leaf(edge: int | None) -> bool:
+    return edge is not None and edge < 0
+
+
 def source(form: Form) -> tuple[str, dict[str, Any]]:
     """The code of a pass, and what it refers to by name."""
     writer = _Writer(form)
     writer.check()
     writer.run()
-    return "\n".join(["def program(n0, g0, last_write, wanted):", *writer.lines]), writer.names
+    writer.finish()
+    return "\n".join(["def program(n0, g0, last_write, wanted, retain):", *writer.lines]), writer.names
+
+
+NAMES: dict[str, Any] = {
+    "DONE": DONE, "FREED": FREED, "Tensor": Tensor, "add_part": add_part, "fit": fit_array, "fitted": fitted, "free": free,
+    "is_own": is_own, "lock": lock, "ndarray": ndarray, "new_object": new_object, "repeat": repeat, "run_joint": run_joint,
+    "sum_by_blocks": sum_by_blocks,
+}  # fmt: skip
 
 
 class _Writer:
     """Writes one pass: `n3` is a node, `g3` its cotangent, `a1` the anchor of a leaf, `l1` its gradient.
 
-    Nodes of a loop are called as in its first turn; `turns` are the nodes of all turns. What is known of the next turn at
-    the end of one (where edges lead to, and the cotangents there) is moved to the names of this one.
+    Of leaf 1, `s1` and `d1` are shape and dtype, `w1` says whether its gradient is new memory, `t1` is that as a tensor and
+    `o1` the leaf itself. Nodes of a loop are called as in its first turn; `turns` are the nodes of all turns. What is known
+    of the next turn at the end of one (where edges lead to, and the cotangents there) is moved to the names of this one.
     """
 
     def __init__(self, form: Form) -> None:
         self.form: Form = form
         self.lines: list[str] = []
         self.indent: str = "    "
-        self.names: dict[str, Any] = {
-            "fit": fit_array, "fitted": fitted, "is_own": is_own, "run_joint": run_joint, "sum_by_blocks": sum_by_blocks,
-            "add_part": add_part,
-        }  # fmt: skip
+        self.names: dict[str, Any] = dict(NAMES)
         self.known: dict[Any, str] = {}
         self.seen: set[int] = {0}  # nodes that edges were found to lead to
         self.leaves: int = 0  # that were found
@@ -191,7 +113,7 @@ class _Writer:
         self.placed: set[int] = set()  # of these, where an array of our own waits that selections may write into
         count, start, period = len(form.steps), form.start, form.period
         self.before, self.loop, self.after = range(start), range(start, start + period), range(start + period, count)
-        self.carried: list[int] = sorted(known_before(form.steps[:start], start, start + period))
+        self.carried: list[int] = sorted(leads_to(form.steps[:start], start, start + period))
 
     def write(self, line: str) -> None:
         self.lines.append(self.indent + line)
@@ -227,10 +149,7 @@ class _Writer:
             self.carry("n", backwards=True)
         for number in self.after:
             self.check_node(number, "return")
-        self.write(f"if wanted is not None and wanted != {{{', '.join(self.anchors())}}}: return")
-
-    def anchors(self) -> list[str]:
-        return [f"a{number}" for number in range(self.leaves)]
+        self.write(f"if wanted is not None and wanted != {{{listed('a', range(self.leaves))}}}: return")
 
     def check_node(self, number: int, otherwise: str) -> None:
         """Find where the edges of one node lead."""
@@ -268,18 +187,17 @@ class _Writer:
 
     def run(self) -> None:
         """One rule after the other; then what has arrived at leaves, which of it is new memory, what can be freed."""
-        self.write("owned = {}")
-        for number, anchor in enumerate(self.anchors()):
-            self.write(f"s{number}, d{number} = {anchor}._array.shape, {anchor}._array.dtype")
+        for number in range(self.leaves):
+            self.write(f"s{number}, d{number} = a{number}._array.shape, a{number}._array.dtype")
         for number in self.before:
             self.run_node(number)
         if self.loop:
             for leaf in sorted(
-                {edge for n in self.loop for edge in self.form.steps[n][1] if edge is not None and edge < 0}
+                {-1 - edge for n in self.loop for edge in self.form.steps[n].edges if leads_to_leaf(edge)}
             ):
-                if self.arrived[leaf] == 1:  # there is more to come: into memory of our own
-                    self.arrived[leaf] += 1
-                    self.write(f"if a{-1 - leaf} not in owned: l{-1 - leaf} = l{-1 - leaf}.copy()")
+                if self.arrived[-1 - leaf] == 1:  # there is more to come: into memory of our own
+                    self.arrived[-1 - leaf] += 1
+                    self.write(f"if not w{leaf}: l{leaf} = l{leaf}.copy()")
             self.write(f"for {', '.join(f'n{number}' for number in self.loop)}, in turns:")
             self.indent += "    "
             for number in self.loop:
@@ -289,16 +207,52 @@ class _Writer:
             self.carry("g", backwards=True)
         for number in self.after:
             self.run_node(number)
-        for number, anchor in enumerate(self.anchors()):
-            if self.arrived[-1 - number] > 1:  # a sum is new memory
-                self.write(f"owned[{anchor}] = l{number}")
-        self.write(f"leaves = {{{', '.join(f'{anchor}: l{number}' for number, anchor in enumerate(self.anchors()))}}}")
+        for number in range(self.leaves):
+            if self.arrived[-1 - number] > 1:
+                self.write(f"w{number} = True")  # a sum is new memory
+
+    def finish(self) -> None:
+        """Write the gradients to leaves that have none, all at once, or answer with them."""
+        leaves = range(self.leaves)
+        freed = [number for number in (*self.before, *self.after) if self.form.steps[number].plan.frees]
         if self.leaves > 1:  # what were two leaves may be one now
-            self.write(f"if len(leaves) != {self.leaves}: return")
-        freed = [f"n{n}, " for n in (*self.before, *self.after) if self.form.steps[n][0].frees]
-        if self.loop:
-            freed.append("*[node for turn in turns for node in turn]")
-        self.write(f"return leaves, owned, ({''.join(freed)}), None")
+            self.write(f"if len({{{listed('a', leaves)}}}) != {self.leaves}: return")
+        simple = [f"w{n} and type(l{n}) is ndarray and a{n}._grad_dtype is False" for n in leaves]
+        self.write(f"if wanted is None and {' and '.join(simple)}:")
+        self.indent += "    "
+        for n in leaves:  # as `tape.wrap` does
+            self.write(f"t{n} = new_object(Tensor)")
+            self.write(f"t{n}._array, t{n}._requires_grad, t{n}._inference, t{n}._output_nr = l{n}, False, False, 0")
+            self.write(f"t{n}._node = t{n}._view = t{n}._storage = None")
+        self.write("with lock:")
+        self.indent += "    "
+        for n in leaves:
+            self.write(f"o{n} = a{n}._owner()")
+        # laid out as its leaf: one axis has but one way to lie densely
+        empty = [
+            f"o{n} is not None and o{n}._grad is None and o{n}._requires_grad "
+            f"and (l{n}.ndim < 2 or l{n}.strides == o{n}._array.strides)"
+            for n in leaves
+        ]
+        self.write(f"if {' and '.join(empty)}:")
+        self.indent += "    "
+        if self.leaves == 1:
+            self.write("o0._grad = t0")
+        else:  # one call into C, so that not even Ctrl-C comes between two leaves; `setattr` returns None
+            self.write(f"any(map(setattr, ({listed('o', leaves)}), repeat('_grad'), ({listed('t', leaves)})))")
+        self.write("if not retain:")
+        self.indent += "    "
+        for number in freed:
+            self.write(f"n{number}.saved, n{number}.arrays = FREED, None")
+        self.write("for turn in turns: free(turn)" if self.loop else "pass")
+        self.indent = self.indent[4:]
+        self.write("return DONE")
+        self.indent = "    "
+        self.write("owned = {}")
+        for n in leaves:
+            self.write(f"if w{n}: owned[a{n}] = l{n}")
+        nodes = listed("n", freed) + ("*[node for turn in turns for node in turn]" if self.loop else "")
+        self.write(f"return {{{''.join(f'a{n}: l{n}, ' for n in leaves)}}}, owned, ({nodes}), None")
 
     def run_node(self, number: int) -> None:
         """The rules of one node, and where what they give goes."""
@@ -379,7 +333,7 @@ class _Writer:
         self.write(f"if {new}.shape != s{leaf}: {new} = fit({new}, s{leaf}, d{leaf})")
         self.write(f"if {new}.dtype is not d{leaf}: return")
         if not already:
-            self.write(f"if {new} is not g{number} and ({new}.base is None or is_own({new})): owned[a{leaf}] = {new}")
+            self.write(f"w{leaf} = {new} is not g{number} and ({new}.base is None or is_own({new}))")
         elif already == 1:
             self.write(f"{place} = {place} + t if t.size < {LARGE} else sum_by_blocks({place}, t)")
         else:

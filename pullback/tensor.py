@@ -488,11 +488,12 @@ def anchor_of(leaf: Tensor) -> Anchor:
         if type(leaf) is Anchor:
             return leaf
         anchor = object.__new__(Anchor)
-        anchor._array = leaf.memory()
+        array = leaf._array
+        anchor._array = array if type(array) is ndarray else leaf.memory()
         anchor._requires_grad = leaf._requires_grad
         anchor.order = 0  # the class has it too, but it is asked for all the time and read faster from the instance
         anchor._inference = leaf._inference
-        anchor._grad_dtype = leaf._grad_dtype
+        anchor._grad_dtype = False  # who asks for another does it here, too
         anchor._storage = leaf._storage  # `storage_of` gives both the same, should there be none yet
         anchor._owner = weakref.ref(leaf)
         if leaf._name is not None:

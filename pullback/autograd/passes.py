@@ -23,7 +23,7 @@ from .repeats import DONE, note_walk
 from .tape import wrap
 
 
-def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None, retain: bool) -> Any:
+def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None, retain: bool | None) -> Any:
     """What `walk` finds from one node, by a program if there is one; None if it leads to other leaves than those wanted."""
     for program in target.plan.programs:
         found = program(target, cotangent, clock.last_write, wanted, retain)
@@ -37,13 +37,13 @@ def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None, reta
     return found
 
 
-def backward_from(target: Any, slot: int, cotangent: Any, retain: bool) -> None:
+def backward_from(target: Any, slot: int, cotangent: Any, retain: bool | None) -> None:
     """`backward()` from one root to all leaves: nearly every pass there is."""
     if (
         slot or not target.order or target.shape is None or Hooks.in_use or current_mode() is not RECORD
         or transform_depth.get()
     ):  # fmt: skip
-        backward_to_leaves([(target, slot)], [cotangent], retain, False)
+        backward_to_leaves([(target, slot)], [cotangent], bool(retain), False)
         return
     settings = warning_settings()
     found: Any = None

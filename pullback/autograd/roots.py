@@ -45,7 +45,7 @@ def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create
         cotangent = (
             _implicit_one(root, shape, dtype) if weight is None else _weight_array(weight, shape, dtype, 0)._array
         )
-    passes.backward_from(target, root._output_nr, cotangent, bool(retain_graph))
+    passes.backward_from(target, root._output_nr, cotangent, retain_graph)
 
 
 def backward(

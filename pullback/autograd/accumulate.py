@@ -22,6 +22,7 @@ from .tape import wrap
 from .views import check_no_overlap, check_result
 
 lock = threading.RLock()
+DONE: Any = ()  # the answer of a pass that has also written its gradients
 
 
 def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) -> None:

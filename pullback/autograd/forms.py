@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .node import Node
-from .op import Plan
+from .op import LONG, Plan
 
 MOST_STEPS = 1024  # of a form: longer code does not stay in the cache
 MOST_WALKED = 1 << 16  # nodes of a graph that is looked at
-LONG = 256  # nodes from which a part that repeats is folded
 
 
 class Step(NamedTuple):

@@ -21,6 +21,8 @@ _FORMS: dict[tuple[Any, ...], int] = {(): 0, (0,): 1, (1,): 2, (1, 0): 3, (-1,):
 
 NOTHING, TWO, CALLED, BLOCKED, JOINT = -1, -2, -3, -4, -5  # see `Plan.calls` and `Plan.steps`
 FIRST_LOOK = 128  # see `Plan.next_look`: to write a pass out takes as long as some hundred walks
+LONG = 256  # nodes of a graph in which a part that repeats is written as a loop, and
+SOONER = 6  # which is looked at so many doublings sooner: the code of a loop is short beside the walk it saves
 _dispatching: dict[type[Any], bool] = {}
 
 

@@ -14,12 +14,12 @@ from ..arrays.mostly_zeros import Rows
 from ..quiet import restore, silence, warning_settings
 from ..storage import clock
 from ..tensor import Anchor, Tensor
-from .accumulate import commit
+from .accumulate import DONE, commit
 from .engine import Hooks, Sweep, free, metadata_of, sweep_back, walk
 from .mode import RECORD, current_mode, set_mode, transform_depth
 from .node import Node
+from .op import LONG, SOONER
 from .reach import leads_only_to
-from .repeats import DONE, note_walk
 from .tape import wrap
 
 
@@ -33,7 +33,12 @@ def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None, reta
         return None
     found = walk(target, cotangent)
     if found[3] is None:
-        note_walk(target, found[2])
+        plan = target.plan
+        plan.walks += 1
+        if plan.walks >= (plan.next_look if len(found[2]) <= LONG else plan.next_look >> SOONER):
+            from .repeats import look  # not part of every program
+
+            look(target, found[2])
     return found
 
 
@@ -54,7 +59,9 @@ def backward_from(target: Any, slot: int, cotangent: Any, retain: bool | None) -
         finally:
             restore(settings)
     finally:
-        if found is None or found is not DONE and found[3] is not None:  # only a sweep, which may have been, switches it
+        if (
+            found is None or found is not DONE and found[3] is not None
+        ):  # only a sweep, which may have been, switches it
             set_mode(RECORD)
     if found is DONE:
         return

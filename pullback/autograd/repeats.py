@@ -21,26 +21,21 @@ from numpy import ndarray
 from ..arrays.mostly_zeros import Picked
 from ..kernels.memory import is_own
 from ..tensor import Tensor
-from .accumulate import lock
+from .accumulate import DONE, lock
 from .engine import add_part, free, run_joint
 from .fit import fit_array
-from .forms import LONG, Form, form_of, leads_to
+from .forms import Form, form_of, leads_to
 from .large_cotangents import sum_by_blocks
 from .node import FREED, Node
 from .op import FIRST_LOOK, JOINT, NOTHING, passed_on
 from .tape import LARGE, new_object
 
-SOONER = 6  # long graphs are looked at so many doublings sooner: the code of a loop is short beside the walk it saves
 MOST_PROGRAMS = 4  # for one kind of root
-DONE: Any = ()  # the answer of a program that has also written the gradients
 
 
-def note_walk(root: Node, executed: list[Node]) -> None:
-    """Remember the form of a graph now and then; one that is found a second time is written out."""
+def look(root: Node, executed: list[Node]) -> None:
+    """Remember the form of a graph; one that is found a second time is written out."""
     plan = root.plan
-    plan.walks += 1
-    if plan.walks < (plan.next_look if len(executed) <= LONG else plan.next_look >> SOONER):
-        return
     plan.next_look *= 2
     form = form_of(executed)
     if form is not None and form == plan.last_form and (form.period or plan.walks >= 2 * FIRST_LOOK):
@@ -71,10 +66,6 @@ def fitted(gradient: Any, target: Node) -> Any:
 def listed(letter: str, numbers: Iterable[int]) -> str:
     """Names that differ by a number, for a tuple or a set."""
     return "".join(f"{letter}{number}, " for number in numbers)
-
-
-def leads_to_leaf(edge: int | None) -> bool:
-    return edge is not None and edge < 0
 
 
 def source(form: Form) -> tuple[str, dict[str, Any]]:
@@ -192,9 +183,8 @@ class _Writer:
         for number in self.before:
             self.run_node(number)
         if self.loop:
-            for leaf in sorted(
-                {-1 - edge for n in self.loop for edge in self.form.steps[n].edges if leads_to_leaf(edge)}
-            ):
+            edges = [edge for number in self.loop for edge in self.form.steps[number].edges if edge is not None]
+            for leaf in sorted({-1 - edge for edge in edges if edge < 0}):
                 if self.arrived[-1 - leaf] == 1:  # there is more to come: into memory of our own
                     self.arrived[-1 - leaf] += 1
                     self.write(f"if not w{leaf}: l{leaf} = l{leaf}.copy()")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from ..kernels.groups import accumulate
 from .fusing import choose, drop, keep
 from .striding import in_order
 
@@ -34,9 +35,11 @@ def add_at_index(out: Any, index: tuple[Any, ...], values: Any, fresh: bool = Fa
     arrays = [(axis, part) for axis, part in enumerate(index) if type(part) is np.ndarray]
     if len(arrays) == 1 and arrays[0][1].dtype.kind == "b":  # a mask: no repeats
         out[index] += values
-    elif len(arrays) == 1 and arrays[0][0] == 0:
-        rows = arrays[0][1]
-        add_rows(out, rows.reshape(-1), np.broadcast_to(values, (*rows.shape, *out.shape[1:])), fresh)
+    elif len(arrays) == 1:
+        axis, places = arrays[0]
+        part = out[(*index[:axis], slice(None), *index[axis + 1 :])]
+        values = np.broadcast_to(values, (*part.shape[:axis], *places.shape, *part.shape[axis + 1 :]))
+        add_slices(part, places.reshape(-1), values, axis, fresh)
     elif len(arrays) == out.ndim and out.flags.c_contiguous:
         flat = np.zeros((), np.intp)
         for n, (_, part) in zip(out.shape, arrays, strict=True):
@@ -47,68 +50,12 @@ def add_at_index(out: Any, index: tuple[Any, ...], values: Any, fresh: bool = Fa
         np.add.at(out, index, values)
 
 
-def add_rows(out: Any, rows: np.ndarray, values: Any, fresh: bool = False) -> None:
-    """`out[rows] += values` for one index array, repeats added up. `fresh`: out is all zeros."""
-    count = rows.size
-    if not count or not out.size:
-        return
-    values = values.reshape(count, *out.shape[1:])
-    if out.ndim == 1:
-        np.add.at(out, rows, values.astype(out.dtype, copy=False))
-        return
-    if count < 16:  # too few to sort
-        for row, value in zip(rows.tolist(), values, strict=True):
-            out[row] += value
-        return
-    rows = np.where(rows < 0, rows + out.shape[0], rows)
-    width = out[0].size
-    # Element by element, in the order of the rows, where the sums of runs are short or few elements are at stake.
-    if (values.size <= 4096 or width <= 64 and count <= 100 * len(out)) and _plain(out):
-        places = (rows[:, None] * width + np.arange(width)).reshape(-1)
-        np.add.at(out.reshape(-1), places, values.reshape(-1).astype(out.dtype, copy=False))
-        return
-    # Sixteen bits are sorted by counting, ten times as fast as by comparing.
-    order = np.argsort(rows.astype(np.uint16) if out.shape[0] <= 65536 else rows, kind="stable")
-    ordered = rows[order]
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    if starts.size * 4 < count:
-        _add_sums(out, ordered, starts, values[order])
-    else:
-        _add_rounds(out, ordered, starts, order, values, fresh)
-
-
-def _plain(out: Any) -> bool:
-    """Whether elements are numbers that `np.add.at` is quick with, in order."""
-    return bool(out.flags.c_contiguous) and out.dtype.kind in "fiu" and out.dtype.itemsize >= 4
-
-
-def _add_sums(out: Any, ordered: np.ndarray, starts: np.ndarray, values: Any) -> None:
-    """Few long runs of equal indices: sum each."""
-    if values[0].size < 32:
-        out[ordered[starts]] += np.add.reduceat(values, starts, axis=0)
-        return
-    # Of wide rows NumPy would sum column after column, past every cache.
-    ends = (*starts[1:].tolist(), ordered.size)
-    for row, start, end in zip(ordered[starts].tolist(), starts.tolist(), ends, strict=True):
-        out[row] += np.add.reduce(values[start:end], axis=0)
-
-
-def _add_rounds(out: Any, ordered: np.ndarray, starts: np.ndarray, order: np.ndarray, values: Any, fresh: bool) -> None:
-    """Many short runs: add the first of every run at once, then the second, and so on; sum what is left of long "
-    "ones."""
-    lengths = np.diff(starts, append=ordered.size)
-    if fresh:
-        out[ordered[starts]] = values[order[starts]]
-        starts, lengths = starts[lengths > 1] + 1, lengths[lengths > 1] - 1
-    for _ in range(6):
-        if not starts.size:
-            return
-        out[ordered[starts]] += values[order[starts]]
-        starts, lengths = starts[lengths > 1] + 1, lengths[lengths > 1] - 1
-    if starts.size:
-        firsts = np.cumsum(lengths) - lengths
-        left = np.repeat(starts - firsts, lengths) + np.arange(int(lengths.sum()))
-        _add_sums(out, ordered[left], firsts, values[order[left]])
+def add_slices(out: Any, places: np.ndarray, values: Any, axis: int = 0, fresh: bool = False) -> None:
+    """Add slices at places along an axis, repeats added up. `fresh`: out is all zeros."""
+    if places.size and np.minimum.reduce(places) < 0:
+        places = np.where(places < 0, places + out.shape[axis], places)
+    values = values.reshape(*out.shape[:axis], places.size, *out.shape[axis + 1 :])
+    accumulate(np.add, out, places, values, axis, fresh)
 
 
 pick: Op = linear("IndexBackward0", _pick, x=lambda g, x_shape, index: add_back(g, shape=x_shape, index=index))

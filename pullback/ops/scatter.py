@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..autograd.op import Op, linear, op
 from .fusing import in_single
-from .indexing import add_rows
+from .indexing import add_slices
 from .striding import in_order
 
 
@@ -53,45 +54,62 @@ def flat_places(index: Any, shape: tuple, axis: int) -> Any:
     return index + offsets if step == 1 else index * step + offsets
 
 
-def add_at(out: Any, places: tuple[Any, ...], values: Any) -> None:
-    """`out[places] += values`, repeats added up, for a full set of index arrays. `out` is contiguous."""
-    flat = np.zeros((), np.intp)
-    for n, place in zip(out.shape, places, strict=True):
-        flat = flat * n + place
-    shape = flat.shape
-    values = np.broadcast_to(values, shape).reshape(-1)
-    if values.dtype != out.dtype:
-        values = values.astype(out.dtype)
-    np.add.at(out.reshape(-1), flat.reshape(-1), values)
+def places_by_blocks(index: Any, shape: tuple[int, ...], axis: int) -> Iterator[tuple[slice, Any]]:
+    """Ranges along the first axis of an index, and the places of the elements there, few enough to stay in the cache."""
+    steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+    rows = max(_BLOCK * len(index) // max(index.size, 1), 1)
+    own = _own_places.__wrapped__((min(rows, len(index)), *index.shape[1:]), axis)
+    offsets: Any = sum([place * step for place, step in zip(own, steps, strict=True) if place is not None])
+    for start in range(0, len(index), rows):
+        block = slice(start, start + rows)
+        part = index[block]
+        if len(part) < rows and axis and len(index) > rows:
+            offsets = offsets[: len(part)]  # fewer rows in the last one
+        first = offsets + start * steps[0] if axis else offsets
+        yield block, part * steps[axis] + first if steps[axis] != 1 else part + first
 
 
-def whole_rows(index: Any, shape: tuple[int, ...], axis: int) -> Any:
-    """The numbers of the rows that `numbers[:, None].expand(-1, width)` stands for; None for other indices."""
-    if axis or index.ndim < 2 or index.shape[1:] != shape[1:] or any(index.strides[1:]) or not index.size:
-        return None
-    return index[(slice(None), *(0,) * (index.ndim - 1))]
+_BLOCK = 1 << 15  # places worked out at a time
+
+
+def whole_slices(index: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """The numbers of the slices that `numbers[:, None].expand(-1, width)` stands for; None for other indices."""
+    for d, step in enumerate(index.strides):
+        if d != axis and (step or index.shape[d] != shape[d]):
+            return None
+    return index[tuple([slice(None) if d == axis else 0 for d in range(index.ndim)])] if index.size else None
 
 
 # --- gather: one index for each element ---
 
 
+def picked_along(x: Any, index: Any, axis: int) -> Any:
+    """The elements whose place along `axis` is in `index`, in an array of its shape."""
+    if not x.flags.c_contiguous:
+        return in_order(x[along_axis(index, axis)])
+    if index.size <= FEW:
+        return x.take(flat_places(index, x.shape, axis))
+    out = np.empty(index.shape, x.dtype)
+    for block, places in places_by_blocks(index, x.shape, axis):
+        x.take(places, out=out[block], mode="clip")  # they are in bounds; any other mode would copy the result
+    return out
+
+
 def _gather(x: Any, index: Any, axis: int) -> Any:
     if index.ndim and index.ndim == x.ndim:
-        if index.size <= FEW and x.flags.c_contiguous:
-            return x.take(flat_places(index, x.shape, axis))
-        rows = whole_rows(index, x.shape, axis)
-        return in_order(x[along_axis(index, axis)]) if rows is None else x.take(rows, 0)
+        slices = whole_slices(index, x.shape, axis) if index.size > FEW else None
+        return picked_along(x, index, axis) if slices is None else x.take(slices, axis)
     return np.array(x.reshape(-1)[index.reshape(-1)].reshape(index.shape))  # numbers, or no indices at all
 
 
 @in_single
 def _scatter_add(x: Any, index: Any, src: Any, axis: int) -> Any:
     out = np.array(x, order="C")
-    _add_along(out, index, src, axis)
+    write_scatter_add(out, index, src, axis)
     return out
 
 
-def _add_along(out: Any, index: Any, src: Any, axis: int) -> None:
+def write_scatter_add(out: Any, index: Any, src: Any, axis: int) -> None:
     """`out += src` at the places of an index. `out` is contiguous."""
     if not index.ndim or index.ndim != out.ndim:
         np.add.at(out.reshape(-1), index.reshape(-1), src.reshape(-1)[: index.size])
@@ -100,10 +118,12 @@ def _add_along(out: Any, index: Any, src: Any, axis: int) -> None:
         src = src[tuple(map(slice, index.shape))]
     if index.size <= FEW and src.dtype is out.dtype:
         np.add.at(out.reshape(-1), flat_places(index, out.shape, axis).reshape(-1), src.reshape(-1))
-    elif (rows := whole_rows(index, out.shape, axis)) is not None:
-        add_rows(out, rows, src)
+    elif (slices := whole_slices(index, out.shape, axis)) is not None:
+        add_slices(out, slices, src, axis)
     else:
-        add_at(out, along_axis(index, axis), src)
+        src, flat = src.astype(out.dtype, copy=False), out.reshape(-1)
+        for block, places in places_by_blocks(index, out.shape, axis):
+            np.add.at(flat, places.reshape(-1), src[block].reshape(-1))
 
 
 def _gather_transpose(g: Any, x_shape: tuple, index: Any, axis: int) -> Any:
@@ -113,7 +133,7 @@ def _gather_transpose(g: Any, x_shape: tuple, index: Any, axis: int) -> Any:
 @in_single
 def _spread(x: Any, index: Any, shape: tuple, axis: int) -> Any:
     out = np.zeros(shape, x.dtype)
-    _add_along(out, index, x, axis)
+    write_scatter_add(out, index, x, axis)
     return out
 
 
@@ -146,10 +166,14 @@ def write_scatter(out: Any, index: Any, src: Any, axis: int) -> None:
         return
     if getattr(src, "ndim", 0) and src.shape != index.shape:
         src = src[tuple(map(slice, index.shape))]
-    if index.size <= FEW and out.flags.c_contiguous:
+    if not out.flags.c_contiguous:
+        out[along_axis(index, axis)] = src
+    elif index.size <= FEW:
         out.reshape(-1)[flat_places(index, out.shape, axis)] = src
     else:
-        out[along_axis(index, axis)] = src
+        flat, several = out.reshape(-1), getattr(src, "ndim", 0)
+        for block, places in places_by_blocks(index, out.shape, axis):
+            flat[places] = src[block] if several else src
 
 
 def write_scatter_value(out: Any, index: Any, axis: int, value: Any) -> None:
@@ -198,18 +222,14 @@ def write_index_add(out: Any, index: Any, source: Any, axis: int, alpha: Any = 1
     if not out.ndim:
         out += np.add.reduce(source.reshape(-1)).astype(out.dtype)
         return
-    add_rows(_axis_first(out, axis), index.reshape(-1), _axis_first(source, axis) if source.ndim else source)
-
-
-def _axis_first(x: Any, axis: int) -> Any:
-    return np.moveaxis(x, axis, 0) if axis else x
+    add_slices(out, index.reshape(-1), source, axis)
 
 
 def _place_slices(x: Any, index: Any, shape: tuple, axis: int) -> Any:
     out = np.zeros(shape, x.dtype)
     if not shape:
         return np.add.reduce(x.reshape(-1)).astype(x.dtype)
-    add_rows(_axis_first(out, axis), index.reshape(-1), _axis_first(x, axis), fresh=True)
+    add_slices(out, index.reshape(-1), x, axis, fresh=True)
     return out
 
 

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, op
+from ..kernels.groups import accumulate
 from ..tensor import Tensor
-from .scatter import along_axis, gather, scatter_zero, spread
+from .fusing import keep
+from .scatter import gather, places_by_blocks, scatter_zero, spread, whole_slices
 
 _UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
@@ -35,18 +37,20 @@ def _scatter_reduce(x: Any, index: Any, src: Any, axis: int, reduce: str, includ
     kind = x.dtype
     half = kind.kind == "V" or kind.char == "e"
     out = np.array(x, np.float32 if half else None, order="C")
-    places = index.reshape(-1)
-    if index.size:
-        places = np.ravel_multi_index(np.broadcast_arrays(*along_axis(index, axis)), out.shape).reshape(-1)
-    flat = out.reshape(-1)
+    values = src[tuple(map(slice, index.shape))]
+    target, slices = out, whole_slices(index, out.shape, axis)
+    if slices is None:  # elements have places of their own, in the array as one row
+        parts = [places.reshape(-1) for _, places in places_by_blocks(index, out.shape, axis)]
+        slices = np.concatenate(parts) if parts else index.reshape(-1)
+        target, values, axis = out.reshape(-1), values.reshape(-1), 0
     if not include_self:
-        flat[places] = _identity(reduce, out.dtype)
-    values = src[tuple(map(slice, index.shape))].reshape(-1)
-    _UFUNCS[reduce].at(flat, places, values.astype(out.dtype, copy=False))
+        target[(*(slice(None),) * axis, slices)] = _identity(reduce, out.dtype)
+    accumulate(_UFUNCS[reduce], target, slices, values, axis, fresh=not include_self)
     if reduce == "mean":
-        count = np.bincount(places, minlength=flat.size) if places.size else np.zeros(flat.size, np.intp)
-        count = np.maximum(count + include_self, 1).astype(out.real.dtype if out.dtype.kind in "fc" else out.dtype)
-        flat[...] = flat // count if out.dtype.kind in "iub" else flat / count
+        numbers = np.maximum(np.bincount(slices, minlength=target.shape[axis]) + include_self, 1)
+        numbers = numbers.astype(out.real.dtype if out.dtype.kind in "fc" else out.dtype)
+        numbers = numbers.reshape(-1, *(1,) * (target.ndim - axis - 1))
+        target[...] = target // numbers if out.dtype.kind in "iub" else target / numbers
     return out.astype(kind, copy=False)
 
 
@@ -97,7 +101,7 @@ def _extreme_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int) -> 
     theirs = src == gather(out, index, axis=axis)
     tied = tie_count(g, mine, theirs, index, axis=axis)
     share = g / tied
-    return np.where(mine, share, 0), np.where(theirs, gather(share, index, axis=axis), 0)
+    return keep(mine, share), keep(theirs, gather(share, index, axis=axis))
 
 
 def _tie_count(x: Any, mine: Any, theirs: Any, index: Any, axis: int) -> Any:

@@ -14,7 +14,7 @@ from ..autograd.op import Op, linear, op
 from .counting import sortable
 from .fusing import fused
 from .reductions import each_along
-from .scatter import FEW, along_axis, flat_places
+from .scatter import FEW, flat_places, picked_along, write_scatter, write_scatter_add
 from .striding import in_order
 
 
@@ -23,19 +23,17 @@ def _take_along(x: Any, index: Any, axis: int) -> Any:
     if x.ndim == 1:
         return x[index]
     if x.shape[:axis] == index.shape[:axis] and x.shape[axis + 1 :] == index.shape[axis + 1 :]:
-        return in_order(x[along_axis(index, axis)])
+        return picked_along(x, index, axis)
     return np.take_along_axis(x, index, axis)
 
 
 def _add_along(x: Any, index: Any, axis: int, size: int, distinct: bool = False) -> Any:
     """Zeros of length `size` along the axis with the elements of `x` added at `index` (`distinct`: without repeats)."""
     out = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
-    if distinct and index.size <= FEW:
-        out.put(flat_places(index, out.shape, axis), x)
-    elif distinct:
-        out[along_axis(index, axis)] = x
+    if distinct:
+        write_scatter(out, index, x, axis)
     else:
-        np.add.at(out, along_axis(index, axis), x)
+        write_scatter_add(out, index, x, axis)
     return out
 
 

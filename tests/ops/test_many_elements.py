@@ -95,3 +95,75 @@ def test_points_of_many_channels_are_summed_block_by_block(monkeypatch):
     monkeypatch.setattr(taps, "BLOCK_BYTES", 4 * 60 * 2)
     volume, grid = normal(2, 5, 3, 4, 5), normal(2, 2, 3, 4, 3)
     compare(lambda t, x, g: t.nn.functional.grid_sample(x, g, align_corners=True), volume, grid, order=1)
+
+
+ROWS, SIZE = 700, 90
+UNEVEN = np.concatenate((below(SIZE, ROWS - 200), np.full(150, 7), np.full(50, 3)))  # two groups far longer than others
+AT_PLACES = {
+    "index_add rows": (lambda t, x, i, s: x.index_add(0, i, s), normal(SIZE, 40), UNEVEN, normal(ROWS, 40)),
+    "index_add narrow rows": (lambda t, x, i, s: x.index_add(0, i, s), normal(SIZE, 3), UNEVEN, normal(ROWS, 3)),
+    "index_add columns": (lambda t, x, i, s: x.index_add(1, i, s), normal(40, SIZE), UNEVEN, normal(40, ROWS)),
+    "index_add few of many": (lambda t, x, i, s: x.index_add(0, i, s), normal(9, 4000), below(9, 12), normal(12, 4000)),
+    "index_add middle": (lambda t, x, i, s: x.index_add(1, i, s), normal(3, SIZE, 20), UNEVEN, normal(3, ROWS, 20)),
+    "index_select columns": (lambda t, x, i: x.index_select(1, i), normal(40, SIZE), UNEVEN),
+    "columns by index": (lambda t, x, i: x[:, i], normal(40, SIZE), UNEVEN.reshape(70, 10)),
+    "part of the columns by index": (lambda t, x, i: x[3:30, i - 90, ::2], normal(40, SIZE, 6), UNEVEN),
+    "rows put with repeats": (
+        lambda t, x, i, v: x.index_put((i - 90,), v, accumulate=True),
+        normal(SIZE, 40),
+        UNEVEN,
+        normal(ROWS, 40),
+    ),
+    "gather": (lambda t, x, i: x.gather(1, i), normal(SIZE, 80), below(80, SIZE, 75)),
+    "gather first": (lambda t, x, i: x.gather(0, i), normal(SIZE, 80), below(SIZE, ROWS, 75)),
+    "gather middle": (lambda t, x, i: x.gather(1, i), normal(8, 30, 20), below(30, 8, 100, 20)),
+    "gather, transposed": (lambda t, x, i: x.T.gather(1, i), normal(80, SIZE), below(80, SIZE, 75)),
+    "gather whole columns": (lambda t, x, i: x.gather(1, i.expand(40, -1)), normal(40, SIZE), UNEVEN),
+    "scatter_add": (
+        lambda t, x, i, s: x.scatter_add(0, i, s),
+        normal(SIZE, 70),
+        below(SIZE, ROWS, 70),
+        normal(ROWS, 70),
+    ),
+    "scatter_add whole": (
+        lambda t, x, i, s: x.scatter_add(1, i.expand(40, -1), s),
+        normal(40, SIZE),
+        UNEVEN,
+        normal(40, ROWS),
+    ),
+    "scatter": (lambda t, x, i, s: x.scatter(1, i.argsort(1), s), normal(60, 100), apart(60, 100), normal(60, 100)),
+    "scatter a number": (lambda t, x, i: x.scatter(1, i, 2.5), normal(500, 20), below(20, 500, 12)),
+    "sort": (lambda t, x: x.sort(0)[0], apart(300, 40)),
+    "take_along_dim": (lambda t, x, i: t.take_along_dim(x, i, 1), normal(SIZE, 80), below(80, SIZE, 75)),
+    "median": (lambda t, x: x.median(1)[0], apart(300, 41)),
+}
+
+
+@pytest.mark.parametrize("name", AT_PLACES)
+def test_places_along_an_axis(name):
+    call, *arrays = AT_PLACES[name]
+    compare(call, *arrays, names=name != "scatter")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+@pytest.mark.parametrize("include", [True, False])
+@pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
+def test_reductions_into_places(reduce, include, dtype):
+    x, values = normal(SIZE, 30), normal(ROWS, 30)
+    if dtype == "int64":
+        x, values = np.round(x * 3), np.round(values * 3)
+    x, values = x.astype(dtype), values.astype(dtype)
+    order = 1 if dtype == "float64" else 0
+
+    def whole(t, x, i, s):
+        return x.scatter_reduce(0, i[:, None].expand(-1, 30), s, reduce, include_self=include)
+
+    def each(t, x, i, s):
+        return x.scatter_reduce(0, i, s, reduce, include_self=include)
+
+    def columns(t, x, i, s):
+        return x.T.contiguous().index_reduce(1, i, s.T, "mean" if reduce == "sum" else reduce, include_self=include)
+
+    compare(whole, x, UNEVEN, values, order=order)
+    compare(each, x, below(SIZE, ROWS, 30), values, order=order)
+    compare(columns, x, UNEVEN, values, order=order)

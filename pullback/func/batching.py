@@ -123,7 +123,7 @@ def _unfit(value: Any, dim: Any) -> str:
     if not isinstance(value, Tensor):
         return (
             f"Got in_dim={dim} for an input but the input is of type {type(value)}. We cannot vmap over non-Tensor "
-            "arguments, please use None as the respective in_dim"
+            "arguments, please use None as the respective in_dim. torch.as_tensor(...) makes a tensor of an array."
         )
     ndim = value._array.ndim
     if -ndim <= dim < ndim:

@@ -42,7 +42,8 @@ def inner_leaf(x: Any, recording: bool) -> Tensor:
     """A tensor to differentiate with respect to: the value of `x`, connected to its graph if that is recorded."""
     if not isinstance(x, Tensor):
         raise ValueError(
-            f"Thing passed to transform API must be Tensor, got {type(x)}. Make it one with torch.tensor(...)."
+            f"Thing passed to transform API must be Tensor, got {type(x)}. Arguments are tensors, which torch.tensor(...) "
+            "makes of numbers and arrays, or lists, tuples and dicts of them."
         )
     if x._array.dtype.kind not in "fcV":
         raise RuntimeError(

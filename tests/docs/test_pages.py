@@ -37,7 +37,7 @@ def reference():
 
 # Public by accident, or torch's names for what ordinary programs never write.
 NOT_IN_THE_REFERENCE = re.compile(
-    r"_.*|\w*Storage|\w+Tensor|sym_\w+|\w+_autocast_\w+|\w+Error|Future|TorchVersion|GradScaler"
+    r"_.*|\w*Storage|\w+Tensor|sym_\w+|\w+_autocast_\w+|\w+Error|Future|TorchVersion|GradScaler|\w+_"
 )
 
 

@@ -145,7 +145,7 @@ class TreeSpec:
         )  # fmt: skip
 
     def __hash__(self) -> int:
-        return hash((self.type if not isinstance(self.type, str) else self.type, self.num_leaves, self.num_nodes))
+        return hash((self.type, self.num_leaves, self.num_nodes))
 
     def __repr__(self) -> str:
         if self.is_leaf():
@@ -339,11 +339,8 @@ def __getattr__(name: str) -> Any:
     if name in vars(_pytree_paths) and not name.startswith("__"):
         return getattr(_pytree_paths, name)
     kind, _, verb = name[1:].rpartition("_")  # such as `_dict_flatten`, with which programs register nodes of their own
-    node = (
-        _NAMED
-        if kind == "namedtuple"
-        else {each.__name__.lower(): SUPPORTED_NODES[each] for each in _BUILT_IN}.get(kind)
-    )
+    known = {each.__name__.lower(): SUPPORTED_NODES[each] for each in _BUILT_IN}
+    node = _NAMED if kind == "namedtuple" else known.get(kind)
     if node is not None and verb in ("flatten", "unflatten"):
         return getattr(node, verb)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from ..autograd import backward as run_backward
@@ -143,7 +144,7 @@ def checkpoint(
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     first, second = context_fn()
-    again = _Rerun(function, args, kwargs, preserve, second)
+    again = partial(_Rerun(function, preserve, second), *args, **kwargs)
     if not is_grad_enabled():
         with first:
             return function(*args, **kwargs)
@@ -156,24 +157,18 @@ def checkpoint(
 
 
 class _Rerun:
-    """The function with its arguments, the state of the random numbers and autocast, to be run again."""
+    """The function with the state of the random numbers and autocast as they are now, to be run again."""
 
-    def __init__(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any], preserve: bool, context: Any
-    ) -> None:
-        self.function, self.args, self.kwargs, self.context = function, args, kwargs, context
-        self.state = _random_state() if preserve else None
+    def __init__(self, function: Callable[..., Any], preserve: bool, context: Any) -> None:
+        from .. import random
+
+        self.function, self.context = function, context
+        self.state = random.get_rng_state() if preserve else None
         self.autocast = current_mode().autocast
 
-    def __call__(self) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with _with_random_state(self.state), _with_autocast(self.autocast), self.context:
-            return self.function(*self.args, **self.kwargs)
-
-
-def _random_state() -> Any:
-    from .. import random
-
-    return random.get_rng_state()
+            return self.function(*args, **kwargs)
 
 
 @contextmanager
@@ -220,7 +215,7 @@ def _metadata(x: Tensor) -> dict:
 class _Frame:
     """The saved values of one checkpointed call."""
 
-    def __init__(self, again: _Rerun, early_stop: bool, determinism_check: str, debug: bool) -> None:
+    def __init__(self, again: Callable[[], Any], early_stop: bool, determinism_check: str, debug: bool) -> None:
         self.again, self.early_stop, self.check = again, early_stop, determinism_check != "none"
         chosen = _debug.get()
         self.debug = debug if chosen is None else chosen
@@ -331,14 +326,11 @@ class CheckpointFunction(Function):
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         Hooks.in_use = True  # from now on passes say what they are, which `backward` asks
-        ctx.run_function = run_function
-        ctx.state = _random_state() if preserve_rng_state else None
-        ctx.autocast = current_mode().autocast
+        ctx.again = _Rerun(run_function, preserve_rng_state, nullcontext())
         ctx.args = [None if isinstance(value, Tensor) else value for value in args]
         ctx.places = [number for number, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.save_for_backward(*[args[number] for number in ctx.places])
-        if not any(isinstance(value, Tensor) and value.requires_grad for value in args):
-            warn_user("None of the inputs have requires_grad=True. Gradients will be None")
+        check_backward_validity(args)
         with no_grad():
             return run_function(*args)
 
@@ -354,8 +346,8 @@ class CheckpointFunction(Function):
         inputs = list(ctx.args)
         for number, value in zip(ctx.places, ctx.saved_tensors, strict=True):
             inputs[number] = value.detach().requires_grad_(value.requires_grad)
-        with enable_grad(), _with_random_state(ctx.state), _with_autocast(ctx.autocast):
-            outputs = ctx.run_function(*inputs)
+        with enable_grad():
+            outputs = ctx.again(*inputs)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [
             (output, grad)

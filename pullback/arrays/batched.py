@@ -18,17 +18,14 @@ from ..autograd.mode import current_mode
 
 CONTROL_FLOW: str = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
-    "yet, "
-    "please file an issue at https://github.com/pytorch/pytorch/issues . Write the choice as torch.where(condition, "
-    "a, b), or "
-    'run the function example by example with vmap(..., fallback="loop").'
+    "yet, please file an issue at https://github.com/pytorch/pytorch/issues . Write the choice as "
+    'torch.where(condition, a, b), or run the function example by example with vmap(..., fallback="loop").'
 )
 ITEM: str = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
-    "please "
-    "try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
-    "internals, please "
-    'file a bug report. vmap(..., fallback="loop") runs the function example by example, where .item() works.'
+    "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
+    'internals, please file a bug report. vmap(..., fallback="loop") runs the function example by example, where '
+    ".item() works."
 )
 
 
@@ -225,10 +222,9 @@ class Batched:
             return np.asarray(self).nonzero()
         raise DynamicShape(
             "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-            "aten::nonzero. Please "
-            "file an issue at https://github.com/pytorch/pytorch/issues if you need this feature. Boolean masks and "
-            "nonzero give each "
-            'example a result of its own size: use torch.where, or vmap(..., fallback="loop").'
+            "aten::nonzero. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this "
+            "feature. Boolean masks and nonzero give each example a result of its own size: use torch.where, or "
+            'vmap(..., fallback="loop").'
         )
 
     @property
@@ -247,15 +243,14 @@ class Batched:
         return self if self.dtype == dtype and not copy else cast(self, dtype=np.dtype(dtype))
 
     def reshape(self, *shape: Any) -> Batched:
+        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        if -1 in wanted:
+            wanted = complete_shape(tuple(wanted), self.size)
         if self.batched and type(self.array) is ndarray:
-            wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-            if -1 in wanted:
-                wanted = complete_shape(tuple(wanted), self.size)
             return Batched(self.array.reshape((self.array.shape[0], *wanted)), self.level)
         from ..ops.shape import reshape
 
-        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        return reshape(self, shape=complete_shape(tuple(wanted), self.size))
+        return reshape(self, shape=tuple(wanted))
 
     def transpose(self, *axes: Any) -> Batched:
         from ..ops.shape import permute

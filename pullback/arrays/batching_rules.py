@@ -202,20 +202,7 @@ def with_batch_axis(value: Any, flag: bool, size: int) -> Any:
     return np.broadcast_to(value, (size, *(value.shape if type(value) is ndarray else np.shape(raw(value)))))
 
 
-_POSITIONAL = (
-    "shape",
-    "index",
-    "geometry",
-    "steps",
-    "before",
-    "size",
-    "bounds",
-    "sizes",
-    "shapes",
-    "repeats",
-    "axes",
-    "strides",
-)
+_POSITIONAL = frozenset("shape index geometry steps before size bounds sizes shapes repeats axes strides".split())
 
 
 def along_axis(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
@@ -223,7 +210,7 @@ def along_axis(op: Any, values: list[Any], flags: list[Any], params: dict[Any, A
     axis: Any = params.get("axis")
     ndim = ndim_of(values[0], True)
     known = isinstance(axis, int) and 0 <= axis < ndim or isinstance(axis, tuple) and all(0 <= a < ndim for a in axis)
-    if not known or any(name in params for name in _POSITIONAL):
+    if not known or not _POSITIONAL.isdisjoint(params):
         return example_by_example(op, values, flags, params, size)
     moved = axis + 1 if isinstance(axis, int) else tuple(a + 1 for a in axis)
     return op(values[0], **{**params, "axis": moved})

@@ -136,8 +136,7 @@ def _joined(parts: tuple, level: int) -> Any:
     if len(shapes) > 1:
         raise DynamicShape(
             "vmap: We do not support batching operators that can output dynamic shape: examples have results of "
-            "different sizes. "
-            'Use vmap(..., fallback="loop").'
+            'different sizes. Use vmap(..., fallback="loop").'
         )
     inside = tuple(part if level_of(part._array) == level else _entered(part, level) for part in parts)
     return apply(gather_examples, inside, {"level": level})

@@ -117,9 +117,8 @@ def check_tangent(ctx: Any, out: Tensor, tangent: Any, sources: list[Any]) -> No
         if value is out:
             if tangent is not given or given._version == version:
                 raise RuntimeError(
-                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward "
-                    "is modifying an input inplace, then the jvp function must modify the corresponding gradient "
-                    "inplace."
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+                    "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
                 )
         elif out._view is not None and out._base is (value._base if value._is_view() else value):
             if not tangent._is_view():

@@ -197,11 +197,6 @@ def look_at_base(tensor: Tensor) -> None:
 
 def lifted(inputs: tuple[Any, ...], level: int) -> tuple[Any, ...]:
     """Inputs from outside a batch as constants of it. Those with a history keep it: it belongs to the tape outside."""
-    for value in inputs:
-        if isinstance(value, Tensor) and (type(value._array) is not Batched or value._array.level != level):
-            break
-    else:
-        return inputs
     results = []
     for value in inputs:
         if isinstance(value, Tensor) and (type(value._array) is not Batched or value._array.level != level):

@@ -48,9 +48,8 @@ class PackedSequence(PackedSequence_):
             data, batch_sizes = data
         elif batch_sizes.device.type != "cpu":
             raise ValueError(
-                "batch_sizes should always be on CPU. Instances of PackedSequence should never be "
-                "created manually. They should be instantiated by functions like pack_sequence and "
-                "pack_padded_sequences in nn.utils.rnn."
+                "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. "
+                "They should be instantiated by functions like pack_sequence and pack_padded_sequences in nn.utils.rnn."
             )
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 

@@ -34,7 +34,7 @@ from ._elementwise import (
     tanh, trunc,
 )  # fmt: skip
 from ._info import __array_namespace_info__
-from ._linear import matmul, matrix_transpose, tensordot, vecdot
+from .linalg import matmul, matrix_transpose, tensordot, vecdot
 from ._manipulation import (
     broadcast_arrays, broadcast_shapes, broadcast_to, concat, expand_dims, flip, moveaxis, permute_dims, repeat, reshape,
     roll, squeeze, stack, tile, unstack,

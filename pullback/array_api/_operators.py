@@ -11,7 +11,7 @@ from ..autograd import views
 from ..tensor import Tensor
 from . import _elementwise as elementwise
 from ._array import Array
-from ._linear import matmul
+from .linalg import matmul
 
 _OPERANDS = (Tensor, bool, int, float, complex, np.ndarray, np.generic)
 

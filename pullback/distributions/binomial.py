@@ -7,7 +7,7 @@ from typing import Any
 
 import pullback
 from pullback.distributions import constraints
-from pullback.distributions._binary import BinaryParameter
+from pullback.distributions._families import BinaryParameter
 from pullback.distributions.distribution import EMPTY, Distribution, enumerated
 from pullback.tensor import Tensor
 

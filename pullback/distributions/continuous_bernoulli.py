@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.distributions import constraints
-from pullback.distributions._binary import BinaryParameter
+from pullback.distributions._families import BinaryParameter
 from pullback.distributions.distribution import EMPTY
 from pullback.distributions.exp_family import ExponentialFamily
 from pullback.distributions.utils import all_hold, broadcast_all, clamp_probs, lazy_property, logits_to_probs

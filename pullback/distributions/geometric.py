@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.distributions import constraints
-from pullback.distributions._binary import BinaryParameter
+from pullback.distributions._families import BinaryParameter
 from pullback.distributions.distribution import EMPTY, Distribution
 from pullback.distributions.utils import all_hold, broadcast_all
 from pullback.nn.functional import binary_cross_entropy_with_logits

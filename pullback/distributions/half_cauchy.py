@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import pullback
-from pullback.distributions._half import HalfDistribution
+from pullback.distributions._families import HalfDistribution
 from pullback.distributions.cauchy import Cauchy
 
 if TYPE_CHECKING:

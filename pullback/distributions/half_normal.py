@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pullback.distributions._half import HalfDistribution
+from pullback.distributions._families import HalfDistribution
 from pullback.distributions.normal import Normal
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pullback
-from pullback.distributions._location_scale import LocationScale
+from pullback.distributions._families import LocationScale
 from pullback.distributions.distribution import EMPTY
 
 if TYPE_CHECKING:

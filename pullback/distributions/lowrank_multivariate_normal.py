@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.distributions import constraints
-from pullback.distributions._location_scale import Centered
+from pullback.distributions._families import Centered
 from pullback.distributions.distribution import EMPTY
 from pullback.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv, _half_log_det
 from pullback.distributions.utils import _standard_normal, lazy_property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.distributions import constraints
-from pullback.distributions._categorical_inside import CategoricalInside
+from pullback.distributions._families import CategoricalInside
 from pullback.distributions.binomial import Binomial
 from pullback.distributions.distribution import EMPTY
 from pullback.distributions.utils import broadcast_all

@@ -13,7 +13,7 @@ from pullback.distributions._covariance import (
     _precision_to_scale_tril,  # noqa: F401  # others import it from here
     only_matrix,
 )
-from pullback.distributions._location_scale import Centered
+from pullback.distributions._families import Centered
 from pullback.distributions.distribution import EMPTY
 from pullback.distributions.utils import _standard_normal
 

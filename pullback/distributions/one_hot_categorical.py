@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.distributions import constraints
-from pullback.distributions._categorical_inside import CategoricalInside
+from pullback.distributions._families import CategoricalInside
 from pullback.distributions.distribution import EMPTY
 from pullback.nn.functional import one_hot
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 from pullback.distributions import constraints
-from pullback.distributions._binary import BinaryParameter
-from pullback.distributions._relaxed import Relaxed
+from pullback.distributions._families import BinaryParameter, Relaxed
 from pullback.distributions.distribution import EMPTY, Distribution
 from pullback.distributions.transforms import SigmoidTransform
 from pullback.distributions.utils import broadcast_all, clamp_probs

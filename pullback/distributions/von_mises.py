@@ -8,7 +8,7 @@ from typing import Any
 
 import pullback
 from pullback.distributions import constraints
-from pullback.distributions._location_scale import Centered
+from pullback.distributions._families import Centered
 from pullback.distributions.distribution import EMPTY
 from pullback.distributions.utils import broadcast_all, lazy_property
 from pullback.tensor import Tensor

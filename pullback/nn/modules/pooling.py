@@ -148,7 +148,7 @@ class _AvgPoolNd(Module):
         self.count_include_pad: bool = count_include_pad
         self.divisor_override: int | None = divisor_override
 
-    def _window(self) -> tuple[Any, ...]:
+    def _window(self) -> tuple[Any, Any, Any, bool, bool]:
         return self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
 
     def extra_repr(self) -> str:

@@ -1,8 +1,8 @@
 """Write the type stubs of what is put together at import: `pullback/__init__.pyi` and `pullback/tensor.pyi`.
 
 Functions become methods of Tensor and names of the package through the registry, which type checkers cannot see. The
-stubs spell them out, with the signatures the functions really have. `python -m tools.stubs` writes them; with `--check` it
-only says whether they are up to date.
+stubs spell them out, with the signatures the functions really have and their docstrings, which editors show.
+`python -m tools.stubs` writes them; with `--check` it only says whether they are up to date.
 """
 
 from __future__ import annotations
@@ -106,6 +106,19 @@ def signature(function: Any, first: str | None = None) -> str:
     return f"({', '.join(parts)}) -> {annotation(found.return_annotation)}"
 
 
+def body(value: Any, name: str, indent: str = "") -> str:
+    """What follows a signature: the docstring, or three dots where there is none."""
+    text = inspect.cleandoc(getattr(value, "__doc__", None) or "")
+    if not text or name.startswith("_"):
+        return ": ..."
+    if "\\" in text or text.endswith('"'):
+        return f": {text!r}"
+    if "\n" not in text:
+        return f': """{text}"""'
+    lines = f'"""{text}\n"""'.splitlines()
+    return ":\n" + "\n".join(f"{indent}    {line}" if line else "" for line in lines)
+
+
 _UNARY = {"__neg__", "__pos__", "__invert__", "__abs__"}
 _OPERATORS = _UNARY | {
     f"__{prefix}{name}__"
@@ -163,7 +176,10 @@ def tensor_stub() -> str:
         ):
             continue
         if isinstance(value, property):
-            lines += ["    @property", f"    def {name}(self) -> {annotation(_returns(value.fget))}: ..."]
+            lines += [
+                "    @property",
+                f"    def {name}(self) -> {annotation(_returns(value.fget))}{body(value, name, '    ')}",
+            ]
             if value.fset is not None:
                 lines += [f"    @{name}.setter", f"    def {name}(self, value: Any) -> None: ..."]
         elif name == "__new__":
@@ -171,13 +187,14 @@ def tensor_stub() -> str:
         elif name == "__reduce_ex__":
             lines.append("    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]: ...")
         elif name in IN_PLACE:
-            lines.append(f"    def {name}{signature(IN_PLACE[name], 'self').rsplit(' -> ', 1)[0]} -> Tensor: ...")
+            arguments = signature(IN_PLACE[name], "self").rsplit(" -> ", 1)[0]
+            lines.append(f"    def {name}{arguments} -> Tensor{body(value, name, '    ')}")
         elif name in ("__eq__", "__ne__"):
             lines.append(f"    def {name}(self, other: object) -> Any: ...")
         elif name in _OPERATORS:
             lines.append(f"    def {name}(self{', other: Any' if name not in _UNARY else ''}) -> Tensor: ...")
         elif callable(value):
-            lines.append(f"    def {name}{signature(value, 'self')}: ...")
+            lines.append(f"    def {name}{signature(value, 'self')}{body(value, name, '    ')}")
     lines += [
         "", "class Anchor(Tensor):", "    _owner: Any", "    _hooks: Any", "    def owner(self) -> Tensor | None: ...",
         "    def owner_or_self(self) -> Tensor: ...", "", "def anchor_of(leaf: Tensor) -> Anchor: ...",
@@ -227,7 +244,7 @@ def package_stub() -> str:
             line = f"from {_home(value.__module__)} import {value.__name__} as {name}" if ours else f"{name}: Any"
             lines.append(line)
         elif callable(value) and not isinstance(value, dtype):
-            lines.append(f"def {name}{signature(value)}: ...")
+            lines.append(f"def {name}{signature(value)}{body(value, name)}")
         else:
             lines.append(f"{name}: {annotation(type(value).__name__)}")
     lines.append("def __getattr__(name: str) -> Any: ...")

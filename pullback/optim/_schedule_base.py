@@ -26,7 +26,10 @@ _ORDER_HELP = "See more details at https://pytorch.org/docs/stable/optim.html#ho
 
 
 class LRScheduler:
-    """Sets the learning rates of an optimizer's groups each time `step` is called."""
+    """Sets the learning rates of an optimizer's groups each time `step` is called.
+
+    That is once an epoch for most schedules, after `optimizer.step()`. `get_last_lr()` says where they are.
+    """
 
     _get_lr_called_within_step: bool = False
     _is_initial: bool = False

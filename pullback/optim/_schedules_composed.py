@@ -124,7 +124,7 @@ class ChainedScheduler(_Composed):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Reduce the rate by `factor` when a metric has stopped improving for `patience` epochs."""
+    """Reduce the rate by `factor` when a metric has stopped improving for `patience` epochs. Call `step(metric)`."""
 
     def __init__(
         self,

@@ -128,7 +128,7 @@ class CyclicLR(_MomentumSchedule):
 
 
 class OneCycleLR(_MomentumSchedule):
-    """Up to `max_lr`, then down far below the start; for a fixed number of steps in all."""
+    """Up to `max_lr`, then down far below the start, in a fixed number of steps. Call `step` after every batch."""
 
     def __init__(
         self,

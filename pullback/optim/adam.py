@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 
 class Adam(ArrayOptimizer):
-    """Adam, with AMSGrad, and with decoupled weight decay where that is asked for."""
+    """Adam: steps of about `lr`, along a running mean of the gradient over the root of a running mean of its square.
+
+    `betas` say how much of the two means is kept in each step, `eps` is added to the root. `weight_decay` times the
+    parameter is added to the gradient; `amsgrad` divides by the largest mean square so far. AdamW shrinks the
+    parameters themselves, apart from the gradient.
+    """
 
     _kernel = _updates.adam
     _group_defaults: dict[Any, Any] = {

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay."""
+    """Adam with decoupled weight decay: each step first scales the parameters by 1 - lr * weight_decay.
+
+    The other arguments are those of `Adam`.
+    """
 
     def __init__(
         self,

@@ -20,7 +20,11 @@ _LISTS = ("old_dirs", "old_stps", "ro", "al")
 
 
 class LBFGS(Optimizer):
-    """Limited-memory BFGS over all parameters as one vector; there is one parameter group only."""
+    """Limited-memory BFGS over all parameters as one vector; there is one parameter group only.
+
+    `step(closure)` needs a function that clears the gradients, computes the loss, runs backward and returns the loss:
+    it is called up to `max_eval` times. `line_search_fn="strong_wolfe"` makes it reliable where a fixed `lr` does not.
+    """
 
     def __init__(
         self,

@@ -46,8 +46,10 @@ required: _RequiredParameter = _RequiredParameter()
 class Optimizer:
     """Holds parameter groups and state; `step` is left to subclasses.
 
-    `params` are tensors, `(name, tensor)` pairs, or dicts with a `"params"` entry and options of their own;
-    `defaults` are the options of groups that do not name them.
+    `params` are tensors, `(name, tensor)` pairs, or dicts with a `"params"` entry and options of their own; `defaults`
+    are the options of groups that do not name them.
+
+    A step of training is `optimizer.zero_grad()`, `loss.backward()`, `optimizer.step()`.
     """
 
     _optimizer_step_pre_hooks: OrderedDict[int, Callable[..., Any]]

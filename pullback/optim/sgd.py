@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 class SGD(ArrayOptimizer):
-    """p -= lr * d, where d is the gradient or, with momentum, its running sum."""
+    """Gradient descent: p -= lr * d, where d is the gradient or, with momentum, its running sum.
+
+    The sum is d = momentum * d + (1 - dampening) * gradient; `nesterov` looks one step ahead. `weight_decay` times the
+    parameter is added to the gradient; `maximize` goes uphill.
+    """
 
     _kernel = _updates.sgd
     _counts_steps: bool = False

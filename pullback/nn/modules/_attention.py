@@ -20,6 +20,10 @@ class MultiheadAttention(Module):
     """Attention of `num_heads` heads over projections of query, key and value.
 
     Inputs are `(length, batch, features)`, or `(batch, length, features)` with `batch_first`, or without the batch.
+
+    `output, weights = attention(query, key, value)`; with `need_weights=False`, which is quicker, the weights are None.
+    In masks of booleans, True means "do not look there": `key_padding_mask` has shape (batch, keys), `attn_mask`
+    (queries, keys) or one such matrix for each head of each sample.
     """
 
     __constants__: list[str] = ["batch_first"]

@@ -40,7 +40,7 @@ class _Inplace(Module):
 
 
 class ReLU(_Inplace):
-    """`max(0, x)`."""
+    """`max(0, x)`; with `inplace`, written over its input."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, inplace=self.inplace)
@@ -341,7 +341,7 @@ class _AlongDim(Module):
 
 
 class Softmax(_AlongDim):
-    """Exponentials normalised to sum to 1 along `dim`."""
+    """Exponentials normalised to sum to 1 along `dim`. Losses that take logits do not want it before them."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, self.dim)

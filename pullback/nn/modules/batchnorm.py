@@ -112,19 +112,24 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalisation of `(batch, channels)` or `(batch, channels, length)`."""
+    """Batch normalisation of `(batch, channels)` or `(batch, channels, length)`.
+
+    In training mode, each channel gets mean 0 and variance 1 over the batch, and running averages of mean and variance
+    are kept (the newest counts `momentum`; None: all count alike). After `eval()` those averages are used instead. With
+    `affine`, each channel is then scaled and shifted by learned numbers.
+    """
 
     _input_dims: tuple[Any, ...] = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of images `(batch, channels, height, width)`."""
+    """Batch normalisation of images `(batch, channels, height, width)`; see `BatchNorm1d`."""
 
     _input_dims: tuple[Any, ...] = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of volumes `(batch, channels, depth, height, width)`."""
+    """Batch normalisation of volumes `(batch, channels, depth, height, width)`; see `BatchNorm1d`."""
 
     _input_dims: tuple[Any, ...] = (5,)
 

@@ -85,7 +85,11 @@ class _ModuleSequence(Module):
 
 
 class Sequential(_ModuleSequence):
-    """Modules called one after the other, each on the previous one's output."""
+    """Modules called one after the other, each on the previous one's output.
+
+    `Sequential(a, b, c)(x)` is `c(b(a(x)))`. The parts are named "0", "1" and so on, or by the keys of an
+    `OrderedDict`; they can be indexed, sliced, appended and inserted.
+    """
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -150,7 +154,10 @@ def _require_sequential(other: Any) -> None:
 
 
 class ModuleList(_ModuleSequence):
-    """A list of modules whose parameters are found; it has no forward."""
+    """A list of modules whose parameters are found; it has no forward.
+
+    For a Python list of modules, as an attribute, `parameters()` and `to()` would not see what is in it.
+    """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -198,7 +205,10 @@ class ModuleList(_ModuleSequence):
 
 
 class ModuleDict(Module):
-    """A dictionary of modules whose parameters are found; it has no forward."""
+    """A dictionary of modules whose parameters are found; it has no forward.
+
+    For a Python dict of modules, as an attribute, `parameters()` and `to()` would not see what is in it.
+    """
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()

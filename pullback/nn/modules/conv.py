@@ -170,7 +170,7 @@ class _PlainConv(_ConvNd):
 
 
 class Conv1d(_PlainConv):
-    """Convolution of signals `(batch, channels, length)`."""
+    """Convolution of signals `(batch, channels, length)`. Arguments as for `Conv2d`."""
 
     spatial_dims: int = 1
 
@@ -179,7 +179,12 @@ class Conv1d(_PlainConv):
 
 
 class Conv2d(_PlainConv):
-    """Convolution of images `(batch, channels, height, width)`."""
+    """Convolution of images `(batch, channels, height, width)`.
+
+    `kernel_size`, `stride`, `padding` and `dilation` are a number, or one for each axis; `padding` may also be "same"
+    or "valid". `groups` cuts the channels into as many parts that do not see each other. An axis of size n becomes (n +
+    2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1 long. The batch may be missing.
+    """
 
     spatial_dims: int = 2
 
@@ -188,7 +193,7 @@ class Conv2d(_PlainConv):
 
 
 class Conv3d(_PlainConv):
-    """Convolution of volumes `(batch, channels, depth, height, width)`."""
+    """Convolution of volumes `(batch, channels, depth, height, width)`. Arguments as for `Conv2d`."""
 
     spatial_dims: int = 3
 
@@ -267,7 +272,7 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """Transposed convolution (the gradient of `Conv1d`) of signals."""
+    """Transposed convolution (the gradient of `Conv1d`) of signals. Arguments as for `ConvTranspose2d`."""
 
     spatial_dims: int = 1
 
@@ -276,7 +281,12 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """Transposed convolution (the gradient of `Conv2d`) of images."""
+    """Transposed convolution (the gradient of `Conv2d`) of images.
+
+    It undoes the shapes of a convolution with the same arguments: an axis of size n becomes (n - 1) * stride - 2 *
+    padding + dilation * (kernel_size - 1) + output_padding + 1 long. `output_padding` chooses among the sizes that the
+    convolution would make n.
+    """
 
     spatial_dims: int = 2
 
@@ -285,7 +295,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """Transposed convolution (the gradient of `Conv3d`) of volumes."""
+    """Transposed convolution (the gradient of `Conv3d`) of volumes. Arguments as for `ConvTranspose2d`."""
 
     spatial_dims: int = 3
 

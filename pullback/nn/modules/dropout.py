@@ -28,7 +28,10 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Zeroes elements with probability `p` while training and scales the rest."""
+    """Zeroes elements with probability `p` while training and scales the rest by 1 / (1 - p).
+
+    After `eval()` it does nothing.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)

@@ -15,7 +15,7 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """Merges the dimensions from `start_dim` to `end_dim`."""
+    """Merges the dimensions from `start_dim` to `end_dim`: (N, C, H, W) becomes (N, C * H * W)."""
 
     __constants__: list[str] = ["start_dim", "end_dim"]
 

@@ -30,7 +30,11 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """`input @ weight.T + bias`."""
+    """A layer of weighted sums: `input @ weight.T + bias`.
+
+    Inputs of shape (..., in_features) give (..., out_features). `weight` has shape (out_features, in_features), `bias`
+    (out_features); both start as uniform numbers within 1 / sqrt(in_features).
+    """
 
     __constants__: list[str] = ["in_features", "out_features"]
 

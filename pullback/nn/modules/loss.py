@@ -49,14 +49,20 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """Absolute difference."""
+    """Absolute difference of `input` and `target`, which should have one shape.
+
+    `reduction` is "mean", "sum" or "none".
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
-    """Squared difference."""
+    """Squared difference of `input` and `target`, which should have one shape.
+
+    `reduction` is "mean", "sum" or "none".
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
@@ -91,7 +97,12 @@ class HuberLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Negative log likelihood of the target classes, given log probabilities."""
+    """Negative log likelihood of the target classes, given log probabilities.
+
+    `input` is what a `LogSoftmax` gives, of shape (batch, classes) or (batch, classes, ...), `target` class numbers of
+    shape (batch, ...). `CrossEntropyLoss` does both steps at once. `weight` is one number for each class; targets equal
+    to `ignore_index` do not count. `reduction` is "mean", "sum" or "none".
+    """
 
     __constants__: list[str] = ["ignore_index", "reduction"]
 
@@ -128,7 +139,13 @@ class NLLLoss2d(NLLLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """Cross entropy of the target classes (or distributions), given logits."""
+    """Cross entropy of the target classes (or distributions), given logits.
+
+    `input` has shape (batch, classes) or (batch, classes, ...) and holds any numbers: do not apply a softmax before.
+    `target` is class numbers of shape (batch, ...), or probabilities of the shape of `input`. `weight` is one number
+    for each class; targets equal to `ignore_index` do not count; `label_smoothing` mixes targets with the uniform
+    distribution. `reduction` is "mean", "sum" or "none".
+    """
 
     __constants__: list[str] = ["ignore_index", "reduction", "label_smoothing"]
 
@@ -254,7 +271,11 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """Kullback-Leibler divergence, given log probabilities."""
+    """Kullback-Leibler divergence, given log probabilities.
+
+    `target * (log(target) - input)`, with probabilities as `target`, or their logarithms if `log_target`. The
+    divergence of a batch of distributions is `reduction="batchmean"`; "mean" divides by the number of elements.
+    """
 
     def __init__(
         self,
@@ -271,14 +292,22 @@ class KLDivLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """Binary cross entropy, given probabilities."""
+    """Binary cross entropy, given probabilities.
+
+    `input` and `target` have one shape and hold numbers from 0 to 1; `weight` broadcasts to it. `BCEWithLogitsLoss`
+    takes logits, and is exact where probabilities come close to 0 and 1. `reduction` is "mean", "sum" or "none".
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Binary cross entropy, given logits."""
+    """Binary cross entropy, given logits.
+
+    `input` holds any numbers, `target`, of the same shape, numbers from 0 to 1. `weight` broadcasts to it; `pos_weight`
+    says how much more positive targets count, for each class. `reduction` is "mean", "sum" or "none".
+    """
 
     def __init__(
         self,
@@ -457,7 +486,12 @@ def _require_positive_margin(loss: Module, margin: float) -> None:
 
 
 class CTCLoss(_Loss):
-    """Connectionist temporal classification: likelihood of a label sequence under all its alignments."""
+    """Connectionist temporal classification: likelihood of a label sequence under all its alignments.
+
+    `ctc(log_probs, targets, input_lengths, target_lengths)`, with `log_probs` of shape (length, batch, classes), class
+    `blank` among them, and `targets` of shape (batch, longest), or all in one vector. `zero_infinity` makes losses of
+    targets that cannot be aligned zero. `reduction` is "mean", "sum" or "none".
+    """
 
     __constants__: list[str] = ["blank", "reduction"]
 

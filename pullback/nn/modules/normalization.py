@@ -37,7 +37,11 @@ class _Affine(Module):
 
 
 class LayerNorm(_Affine):
-    """Normalises over the last dimensions, which have the shape `normalized_shape`."""
+    """Normalises over the last dimensions, which have the shape `normalized_shape`.
+
+    Each sample gets mean 0 and variance 1 there, whatever the batch; with `elementwise_affine`, the elements are then
+    scaled and shifted by learned numbers.
+    """
 
     __constants__: list[str] = ["normalized_shape", "eps", "elementwise_affine"]
 
@@ -67,7 +71,11 @@ class LayerNorm(_Affine):
 
 
 class GroupNorm(_Affine):
-    """Normalises over groups of channels of each sample."""
+    """Normalises over groups of channels of each sample.
+
+    The channels of `(batch, num_channels, ...)` are cut into `num_groups` groups, each of which gets mean 0 and
+    variance 1; with `affine`, each channel is then scaled and shifted by learned numbers.
+    """
 
     __constants__: list[str] = ["num_groups", "num_channels", "eps", "affine"]
 

@@ -55,21 +55,26 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """Largest value of each window of a signal."""
+    """Largest value of each window of a signal. Arguments as for `MaxPool2d`."""
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool1d(input, self.kernel_size, self.stride, self.padding, self.dilation, **self._options())
 
 
 class MaxPool2d(_MaxPoolNd):
-    """Largest value of each window of an image."""
+    """Largest value of each window of an image.
+
+    `kernel_size`, `stride` (the kernel size unless given) and `padding` are a number, or one for each axis; `ceil_mode`
+    keeps a window that hangs over the edge. `return_indices` gives the places of the values, too, which `MaxUnpool`
+    takes.
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation, **self._options())
 
 
 class MaxPool3d(_MaxPoolNd):
-    """Largest value of each window of a volume."""
+    """Largest value of each window of a volume. Arguments as for `MaxPool2d`."""
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool3d(input, self.kernel_size, self.stride, self.padding, self.dilation, **self._options())
@@ -156,7 +161,7 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool1d(_AvgPoolNd):
-    """Mean of each window of a signal."""
+    """Mean of each window of a signal. Arguments as for `AvgPool2d`."""
 
     def __init__(
         self,
@@ -179,14 +184,18 @@ class AvgPool1d(_AvgPoolNd):
 
 
 class AvgPool2d(_AvgPoolNd):
-    """Mean of each window of an image."""
+    """Mean of each window of an image.
+
+    `kernel_size`, `stride` (the kernel size unless given) and `padding` are a number, or one for each axis; `ceil_mode`
+    keeps a window that hangs over the edge. `count_include_pad` says whether padding counts as zeros.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool2d(input, *self._window(), self.divisor_override)
 
 
 class AvgPool3d(_AvgPoolNd):
-    """Mean of each window of a volume."""
+    """Mean of each window of a volume. Arguments as for `AvgPool2d`."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(input, *self._window(), self.divisor_override)

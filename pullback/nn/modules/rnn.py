@@ -249,10 +249,15 @@ class _OneStateRNN(RNNBase):
 
 
 class RNN(_OneStateRNN):
-    """`h = tanh(x @ W_ih.T + b_ih + h @ W_hh.T + b_hh)`, or with relu, over the steps of a sequence.
+    """A recurrent layer: `h = tanh(x @ W_ih.T + b_ih + h @ W_hh.T + b_hh)`, or with relu, over the steps of a sequence.
 
     Arguments: `input_size, hidden_size, num_layers=1, nonlinearity='tanh', bias=True, batch_first=False, dropout=0.0,
     bidirectional=False, device=None, dtype=None`.
+
+    `output, h_n = rnn(input, h_0)`. `input` has shape (length, batch, input_size), or (batch, length, input_size) with
+    `batch_first`, or no batch, or is a packed sequence. `output` has the states of the last layer at every step, `h_n`
+    those of every layer after the last step: (num_layers * directions, batch, hidden_size). `h_0` is zeros unless
+    given.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -269,7 +274,10 @@ class RNN(_OneStateRNN):
 
 
 class GRU(_OneStateRNN):
-    """Gated recurrent units. Arguments as for `RNN`, without `nonlinearity`."""
+    """Gated recurrent units. Arguments and shapes as for `RNN`, without `nonlinearity`.
+
+    `output, h_n = gru(input, h_0)`.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
@@ -278,7 +286,11 @@ class GRU(_OneStateRNN):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory. Arguments as for `RNN`, without `nonlinearity` and with `proj_size=0`."""
+    """Long short-term memory. Arguments and shapes as for `RNN`, without `nonlinearity` and with `proj_size=0`.
+
+    `output, (h_n, c_n) = lstm(input, (h_0, c_0))`: next to the hidden states there are cell states. With `proj_size`,
+    hidden states are projected to that size.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
@@ -377,7 +389,7 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """One step of `RNN`."""
+    """One step of `RNN`: `h = cell(x, h)`, with x of shape (batch, input_size) and h (batch, hidden_size)."""
 
     __constants__: list[str] = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
@@ -403,7 +415,7 @@ class RNNCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of `GRU`."""
+    """One step of `GRU`: `h = cell(x, h)`, with x of shape (batch, input_size) and h (batch, hidden_size)."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -418,7 +430,7 @@ class GRUCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of `LSTM`."""
+    """One step of `LSTM`: `h, c = cell(x, (h, c))`, with x (batch, input_size), h and c (batch, hidden_size)."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None

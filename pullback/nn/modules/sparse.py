@@ -58,7 +58,11 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """Rows of a table, by index."""
+    """A table of `num_embeddings` rows with `embedding_dim` numbers each; integers pick rows.
+
+    Indices of any shape give (*shape, embedding_dim). The row `padding_idx` starts as zeros and gets no gradient. With
+    `max_norm`, rows that are picked are scaled down to that norm. `sparse=True` makes the gradient a sparse tensor.
+    """
 
     __constants__: list[str] = ["num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq",
                      "sparse"]  # fmt: skip
@@ -124,7 +128,10 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima over bags of rows of a table."""
+    """Sums, means or maxima (`mode`) over bags of rows of a table.
+
+    Indices are a matrix with a bag in each row, or one long vector together with `offsets`, where each bag begins.
+    """
 
     __constants__: list[str] = ["num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode",
                      "sparse", "include_last_offset", "padding_idx"]  # fmt: skip

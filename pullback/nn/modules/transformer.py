@@ -30,7 +30,12 @@ __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "Tran
 
 
 class Transformer(Module):
-    """An encoder of `src` and a decoder of `tgt` that attends to it."""
+    """An encoder of `src` and a decoder of `tgt` that attends to it.
+
+    `src` and `tgt` have shape (length, batch, d_model), or (batch, length, d_model) with `batch_first`; embedding and
+    positions are up to you. `generate_square_subsequent_mask(length)` is the mask with which no position sees later
+    ones.
+    """
 
     def __init__(
         self,

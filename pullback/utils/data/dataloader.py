@@ -43,7 +43,13 @@ class _InfiniteConstantSampler(Sampler[None]):
 
 
 class DataLoader(Generic[T_co]):
-    """Iterates over a dataset in batches; each `iter(loader)` is one epoch."""
+    """Iterates over a dataset in batches; each `iter(loader)` is one epoch.
+
+    `dataset` has `__getitem__` and `__len__`, or is an iterable one. `shuffle` draws a new order in every epoch, from
+    `generator` or the default one; `sampler` or `batch_sampler` give an order of your own. `collate_fn` makes a batch
+    of a list of samples (`default_collate` stacks tensors, and numbers, lists and dicts of them); `drop_last` leaves
+    out a last batch that is not full. `num_workers` processes read ahead; 0 reads in this one.
+    """
 
     __initialized = False
 

@@ -30,9 +30,12 @@ def wide(x: Any) -> Any:
 
 
 def _cumsum(x: Any, axis: int, reverse: bool) -> Any:
+    values = wide(in_order(x))
     if reverse:
-        return np.flip(_cumsum(np.flip(x, axis), axis, False), axis)
-    out = np.add.accumulate(wide(in_order(x)), axis)
+        out = np.empty(values.shape, values.dtype)
+        np.add.accumulate(np.flip(values, axis), axis, out=np.flip(out, axis))
+    else:
+        out = np.add.accumulate(values, axis)
     return out if out.dtype is x.dtype else out.astype(x.dtype)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..arrays.mostly_zeros import Rows
 from ..autograd.op import Op, linear
-from ..kernels.embedding import embedding_backward, scatter_add_rows
+from ..kernels.embedding import embedding_backward
+from ..kernels.groups import accumulate
 from .batching import collected, looked_up
 from .casting import cast
 from .fusing import fused, in_single
@@ -93,7 +94,9 @@ collect: Op = linear("EmbeddingDenseBackwardBackward0", _collect, batch=collecte
 def _sum_bags(x: Any, bags: Any, count: int) -> Any:
     if x.shape[0] == 0:
         return np.zeros((count, *x.shape[1:]), x.dtype)
-    return scatter_add_rows(np.asarray(bags), x, count)
+    out = np.zeros((count, *x.shape[1:]), x.dtype)
+    accumulate(np.add, out, np.asarray(bags), x, fresh=True)
+    return out
 
 
 def _sum_bags_transpose(g: Any, bags: Any) -> Any:

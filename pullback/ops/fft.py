@@ -50,8 +50,28 @@ def _transform(x: Any, axes: tuple, scale: float, forward: bool) -> Any:
     x = in_order(x)
     if not axes or 0 in x.shape:
         return _scaled(x.astype(_complex_of(x.dtype)), scale)
+    if x.dtype.kind == "f":
+        return _mirrored(x, axes, scale, forward)
     out, left = _pass(x, axes, forward)
     return _scaled(out, left * scale)
+
+
+def _mirrored(x: Any, axes: tuple, scale: float, forward: bool) -> Any:
+    """All frequencies of a real input: half of them are the conjugates of the other half."""
+    half = _real_transform(x, axes, scale)
+    if not forward:
+        half = np.conj(half, out=half)
+    last, size = axes[-1], x.shape[axes[-1]]
+    lead = (slice(None),) * last
+    out = np.empty(x.shape, half.dtype)
+    kept = half.shape[last]
+    out[(*lead, slice(0, kept))] = half
+    # The frequency -k of the last axis belongs to -j of each other.
+    mirror = half[(*lead, slice(size - kept, 0, -1))]
+    for axis in axes[:-1]:
+        mirror = np.roll(np.flip(mirror, axis), 1, axis)
+    np.conj(mirror, out=out[(*lead, slice(kept, None))])
+    return out
 
 
 def _transform_adjoint(g: Any, axes: tuple, scale: float, forward: bool) -> Any:

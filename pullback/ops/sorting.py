@@ -165,16 +165,20 @@ def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: Any) -> tuple:
     else:
         # Of those that equal the last one taken, the first come first, as in a stable order.
         keys, last = (np.moveaxis(each, axis, -1) for each in found)
-        equal = keys == last
-        taken = keys > last if largest else keys < last
-        missing = k - np.count_nonzero(taken, axis=-1, keepdims=True)
-        places_equal = np.cumsum(equal, axis=-1, dtype=np.int32)
-        taken |= equal & (places_equal <= missing)
-        places = np.nonzero(taken)[-1].reshape(*keys.shape[:-1], k)
+        taken = keys >= last if largest else keys <= last
+        left_out: Any = False
+        if np.count_nonzero(taken) > last.size * k:
+            equal = keys == last
+            taken = keys > last if largest else keys < last
+            missing = k - np.count_nonzero(taken, axis=-1, keepdims=True)
+            places_equal = np.cumsum(equal, axis=-1, dtype=np.int32)
+            taken |= equal & (places_equal <= missing)
+            left_out = places_equal[..., -1] > missing[..., 0]
+        places = np.flatnonzero(taken).reshape(*keys.shape[:-1], k) % length
         order = order_of(np.take_along_axis(keys, places, -1), places.ndim - 1, largest)
         order = in_order(np.moveaxis(np.take_along_axis(places, order, -1), -1, axis))
         values = _take_along(x, order, axis)
-        tied = (places_equal[..., -1] > missing[..., 0]) | ~_apart(values, axis, largest).all(axis)
+        tied = left_out | ~_apart(values, axis, largest).all(axis)
         if not tied.any():
             return values, order
     order = _first_as_torch(x, order, tied, axis, largest)

@@ -167,3 +167,31 @@ def test_reductions_into_places(reduce, include, dtype):
     compare(whole, x, UNEVEN, values, order=order)
     compare(each, x, below(SIZE, ROWS, 30), values, order=order)
     compare(columns, x, UNEVEN, values, order=order)
+
+
+FOUND = {
+    "topk": (lambda t, x: t.topk(x, 3), apart(40, 200)),
+    "topk first": (lambda t, x: t.topk(x, 9, 0, largest=False), apart(200, 40)),
+    "topk with equals left out": (lambda t, x: t.topk(x, 3)[0], below(6, 40, 200) * 1.0),
+    "cumsum": (lambda t, x: x.cumsum(1), normal(80, 90)),
+    "cumsum first": (lambda t, x: x.cumsum(0), normal(80, 90)),
+    "one_hot": (lambda t, i: t.nn.functional.one_hot(i, 9), below(9, 30, 20)),
+    "embedding_bag": (
+        lambda t, i, w: t.nn.functional.embedding_bag(i, w, mode="sum"),
+        below(50, 30, 40),
+        normal(50, 20),
+    ),
+    "fft": (lambda t, x: t.view_as_real(t.fft.fft(x)), normal(3, 16)),
+    "fft odd": (lambda t, x: t.view_as_real(t.fft.fft(x, dim=0)), normal(15, 3)),
+    "ifft": (lambda t, x: t.view_as_real(t.fft.ifft(x, norm="ortho")), normal(3, 15)),
+    "fft2": (lambda t, x: t.view_as_real(t.fft.fft2(x)), normal(2, 7, 8)),
+    "ifftn": (lambda t, x: t.view_as_real(t.fft.ifftn(x)), normal(4, 5, 6)),
+    "fftn, last axis first": (lambda t, x: t.view_as_real(t.fft.fftn(x, dim=(2, 0))), normal(5, 4, 7)),
+    "fft of one and two": (lambda t, x: t.view_as_real(t.fft.fft2(x)), normal(1, 2)),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_found_in_fewer_steps(name):
+    call, *arrays = FOUND[name]
+    compare(call, *arrays, names=False)

@@ -107,4 +107,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             num_classes = int(array.max()) + 1
         elif certainly(array.max() >= num_classes):
             raise RuntimeError("Class values must be smaller than num_classes.")
-    return constant((array[..., None] == np.arange(num_classes)).astype(np.int64, order="C"))
+    if type(array) is not np.ndarray:
+        return constant((array[..., None] == np.arange(num_classes)).astype(np.int64, order="C"))
+    out = np.zeros((*array.shape, num_classes), np.int64)
+    out.reshape(-1)[np.arange(0, out.size, num_classes) + array.reshape(-1)] = 1
+    return constant(out)

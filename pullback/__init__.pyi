@@ -183,7 +183,7 @@ def argwhere(input: Any) -> Tensor: """The indices of the elements that are not 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: _int | None = ...) -> Tensor: """A view of this tensor's memory with the given sizes, strides and offset, within the memory it has."""
 def as_strided_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any: """A copy of what `as_strided` gives."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: _int | None = ...) -> Tensor: """A copy in which what `as_strided` would look at is `src`."""
-def as_tensor(data: Any, dtype: _dtype | None = ..., device: Any = ...) -> Tensor: """`data` as a tensor, sharing memory where possible."""
+def as_tensor(data: Any, dtype: _dtype | None = ..., device: Any = ...) -> Tensor: """`data` as a tensor, sharing memory where possible: a tensor of this dtype is returned as it is."""
 def asarray(obj: Any, *, dtype: _dtype | None = ..., device: Any = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """`obj` as a tensor; `copy=True` never shares memory, `copy=False` must.
 
@@ -236,11 +236,11 @@ def block_diag(*tensors: Any) -> Tensor: """A matrix with these matrices on its 
 def bmm(input: Tensor, mat2: Tensor) -> Tensor: """Products of two batches of matrices."""
 def broadcast_shapes(*shapes: Any) -> Size: """The shape that tensors of these shapes broadcast to."""
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]: """All tensors expanded to their common shape."""
-def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor: """Expanded to a shape."""
+def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor: """A view of this shape in which dims of size 1 are repeated without a copy."""
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ...) -> Tensor: """The number of the bucket, between sorted boundaries, that each value lies in."""
 def can_cast(from_: _dtype, to: _dtype) -> _bool: """Whether torch's casting rules let a result of type `from_` be stored in an output of type `to`."""
 def cartesian_prod(*tensors: Tensor) -> Tensor: """All combinations of one element from each vector, one row for each."""
-def cat(tensors: Sequence[Tensor], dim: Any = ..., *, axis: Any = ..., out: Tensor | None = ...) -> Tensor: """Join tensors along a dim."""
+def cat(tensors: Sequence[Tensor], dim: Any = ..., *, axis: Any = ..., out: Tensor | None = ...) -> Tensor: """Join tensors along a dim they have: (2, 3) and (4, 3) become (6, 3) for dim 0."""
 def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: str | _int | None = ...) -> Tensor: """p-norm distances between all pairs of rows."""
 def ceil(input: Any) -> Tensor: """The smallest integer that is not below each element. Integers stay as they are."""
 def ceil_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`ceil`, written over this tensor."""
@@ -274,8 +274,8 @@ def compile(model: Any = ..., *, fullgraph: _bool = ..., dynamic: _bool | None =
 def compiled_with_cxx11_abi() -> _bool: """True, as in torch's builds; there is no C++ here."""
 def complex(real: Any, imag: Any, *, out: Tensor | None = ...) -> Tensor: """Complex numbers from real and imaginary parts."""
 complex32: _dtype
-def concat(tensors: Sequence[Tensor], dim: Any = ..., *, axis: Any = ..., out: Tensor | None = ...) -> Tensor: """Join tensors along a dim."""
-def concatenate(tensors: Sequence[Tensor], dim: Any = ..., *, axis: Any = ..., out: Tensor | None = ...) -> Tensor: """Join tensors along a dim."""
+def concat(tensors: Sequence[Tensor], dim: Any = ..., *, axis: Any = ..., out: Tensor | None = ...) -> Tensor: """Join tensors along a dim they have: (2, 3) and (4, 3) become (6, 3) for dim 0."""
+def concatenate(tensors: Sequence[Tensor], dim: Any = ..., *, axis: Any = ..., out: Tensor | None = ...) -> Tensor: """Join tensors along a dim they have: (2, 3) and (4, 3) become (6, 3) for dim 0."""
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ...) -> Any: """The result of one of two functions."""
 def conj(input: Tensor) -> Tensor: """The complex conjugate; real tensors are returned as they are."""
 def conj_physical(input: Tensor) -> Tensor: """The complex conjugate in memory of its own; real tensors are returned as they are."""
@@ -342,7 +342,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor: """Sum products of elements
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor: """Rows of `weight`; a negative `padding_idx` means there is none."""
 def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = ..., mode: _int = ..., sparse: _bool = ..., per_sample_weights: Tensor | None = ..., include_last_offset: _bool = ..., padding_idx: _int | None = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]: """Sums, means or maxima (mode 0, 1, 2) of bags of rows, and what backward needs besides, which is empty here."""
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: _float, norm_type: _float) -> Tensor: """Rows in use scaled down to `max_norm`, in place."""
-def empty(*args: Any, size: Any = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: Any = ..., out: Tensor | None = ..., names: Any = ...) -> Tensor: """A tensor whose elements are whatever was in memory."""
+def empty(*args: Any, size: Any = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: Any = ..., out: Tensor | None = ..., names: Any = ...) -> Tensor: """A tensor whose elements are whatever was in memory, to be filled: `empty(2, 3)`."""
 def empty_like(input: Tensor, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., pin_memory: _bool = ...) -> Tensor: """An uninitialised tensor in the shape and dtype of another."""
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor: """An uninitialised tensor whose dims lie in memory in the given order."""
 def empty_strided(size: Any, stride: Any, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor: """An uninitialised tensor with the given sizes and strides."""
@@ -404,9 +404,14 @@ def from_dlpack(ext_tensor: Any, /, *, device: Any = ..., copy: _bool | None = .
 def from_file(filename: Any, shared: _bool | None = ..., size: _int = ..., *, dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor: """The first elements of a file, in the file's own memory: of a shared one (made if need be) writes go to the file."""
 def from_numpy(array: Any) -> Tensor: """A tensor that shares the memory of an ndarray."""
 def frombuffer(buffer: Any, *, dtype: Any, count: _int = ..., offset: _int = ..., requires_grad: _bool = ...) -> Tensor: """A tensor that shares the memory of an object with a buffer (bytes, bytearray, memoryview)."""
-def full(size: Any, fill_value: Any, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., out: Tensor | None = ..., names: Any = ...) -> Tensor: """A tensor of one value; its dtype follows the value."""
+def full(size: Any, fill_value: Any, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., out: Tensor | None = ..., names: Any = ...) -> Tensor: """A tensor of one value; its dtype follows the value: `full((2, 3), 1.0)`."""
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., pin_memory: _bool = ...) -> Tensor: """One value in the shape and dtype of another tensor."""
-def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...) -> Tensor: """The elements at `index` along a dim, one for each index."""
+def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...) -> Tensor:
+    """The elements at `index` along a dim, one for each index.
+
+    The result has the shape of `index`; for a matrix and dim 1, `result[i][j] = input[i][index[i][j]]`. So
+    `scores.gather(1, labels[:, None])` picks one score of each row.
+    """
 def gcd(input: Any, other: Any) -> Tensor: """The greatest common divisor of two integers."""
 def gcd_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`gcd`, written over this tensor."""
 def ge(input: Any, other: Any) -> Tensor: """Whether each element is greater than or equal to that of `other`."""
@@ -419,7 +424,7 @@ def get_autocast_gpu_dtype() -> _dtype: ...
 def get_default_device() -> _device: """Where new tensors go."""
 def get_default_dtype() -> _dtype: """The dtype that Python floats become: float32 unless changed by `set_default_dtype`."""
 def get_deterministic_debug_mode() -> _int: """What `set_deterministic_debug_mode` was last told, as a number."""
-def get_device(input: Tensor) -> Any: """`input.get_device()`."""
+def get_device(input: Tensor) -> Any: """-1: main memory has no number."""
 def get_device_module(device: Any = ...) -> Any: """The module of a device type, as in `torch.get_device_module("cuda")`."""
 def get_float32_matmul_precision() -> str: """What `set_float32_matmul_precision` was last told; products have full precision either way."""
 def get_num_interop_threads() -> _int: """Accepted for compatibility: operations are started from one thread."""
@@ -460,7 +465,10 @@ def igammac(input: Any, other: Any) -> Tensor: """Regularized upper incomplete g
 def igammac_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`igammac`, written over this tensor."""
 from .dtypes import iinfo as iinfo
 def imag(input: Tensor) -> Tensor: """The imaginary part of a complex tensor, as a view."""
-def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ...) -> Tensor: """A copy with the slices of `source` added at `index` of a dim."""
+def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ...) -> Tensor:
+    """A copy with the slices of `source`, times `alpha`, added at `index` of a dim: `result[index[i]] += source[i]` for
+    dim 0.
+    """
 def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor) -> Tensor: """A copy with the slices of `source` written at `index` of a dim."""
 def index_copy_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`index_copy`, written over this tensor."""
 def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any) -> Tensor: """A copy with one value in the slices at `index` of a dim."""
@@ -468,7 +476,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = .
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor: """Write (or add) `values` at the indices, one tensor of indices for each dim."""
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor: """A copy in which the slices of `source` that go to one place are reduced there: prod, mean, amax or amin."""
 def index_reduce_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`index_reduce`, written over this tensor."""
-def index_select(input: Tensor, dim: _int, index: Tensor) -> Tensor: """The slices of a dim at `index`."""
+def index_select(input: Tensor, dim: _int, index: Tensor) -> Tensor: """The slices of a dim at `index`, a vector of integers, in its order and as often: `x[:, index]` for dim 1."""
 inf: _float
 from .autograd.grad_mode import inference_mode as inference_mode
 def init_num_threads() -> None: """Accepted: threads are counted when they are first used."""
@@ -482,18 +490,18 @@ def is_anomaly_enabled() -> _bool: """Whether anomaly mode is on."""
 def is_autocast_cache_enabled() -> _bool: ...
 def is_autocast_cpu_enabled() -> _bool: ...
 def is_autocast_enabled(device_type: str | None = ...) -> _bool: """Whether autocast is on for a type of device (a GPU unless given)."""
-def is_complex(input: Tensor) -> Any: """`input.is_complex()`."""
-def is_conj(input: Tensor) -> Any: """`input.is_conj()`."""
+def is_complex(input: Tensor) -> Any: """Whether the elements are complex numbers."""
+def is_conj(input: Tensor) -> Any: """False: conjugation is done at once."""
 def is_deterministic_algorithms_warn_only_enabled() -> _bool: """Whether algorithms that are not deterministic would only warn."""
 def is_distributed(input: Any) -> _bool: """False: every tensor lives in one process."""
-def is_floating_point(input: Tensor) -> Any: """`input.is_floating_point()`."""
+def is_floating_point(input: Tensor) -> Any: """Whether the elements are floats."""
 def is_grad_enabled() -> _bool: """Whether operations are being recorded in this context."""
-def is_inference(input: Tensor) -> Any: """`input.is_inference()`."""
+def is_inference(input: Tensor) -> Any: """Whether the tensor was made under `inference_mode`."""
 def is_inference_mode_enabled() -> _bool: """Whether `inference_mode` is on in this context."""
-def is_neg(input: Tensor) -> Any: """`input.is_neg()`."""
+def is_neg(input: Tensor) -> Any: """False: negation is done at once."""
 def is_nonzero(input: Tensor) -> _bool: """Whether the one element differs from zero."""
 def is_same_size(input: Tensor, other: Tensor) -> _bool: """Whether the shapes are equal."""
-def is_signed(input: Tensor) -> Any: """`input.is_signed()`."""
+def is_signed(input: Tensor) -> Any: """Whether the dtype has negative numbers."""
 def is_storage(obj: Any, /) -> _bool: """Whether an object is a storage."""
 def is_tensor(obj: Any) -> _bool: """Whether an object is a Tensor."""
 def is_warn_always_enabled() -> _bool: """What `set_warn_always` was last told."""
@@ -645,8 +653,8 @@ def normal(mean: Any, std: Any = ..., size: Any = ..., *, generator: Any = ..., 
 def not_equal(input: Any, other: Any) -> Tensor: """Whether each element is not equal to that of `other`."""
 def not_equal_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`not_equal`, written over this tensor."""
 def nuclear_norm(input: Tensor, dim: Any = ..., keepdim: _bool = ...) -> Tensor: """The sum of the singular values of a matrix."""
-def numel(input: Tensor) -> Any: """`input.numel()`."""
-def ones(*args: Any, size: Any = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., out: Tensor | None = ..., names: Any = ...) -> Tensor: """A tensor of ones."""
+def numel(input: Tensor) -> Any: """The number of elements."""
+def ones(*args: Any, size: Any = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., out: Tensor | None = ..., names: Any = ...) -> Tensor: """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
 def ones_like(input: Tensor, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., pin_memory: _bool = ...) -> Tensor: """Ones in the shape and dtype of another tensor."""
 def orgqr(input: Tensor, tau: Tensor) -> Tensor: """The first columns of a product of Householder reflections."""
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: _bool = ..., transpose: _bool = ...) -> Tensor: """A product of Householder reflections times `other`."""
@@ -668,7 +676,7 @@ def per_sample_norms(losses: Tensor, params: Any = ..., *, retain_graph: _bool =
     For the weights of linear layers it follows from the lengths of the layer's inputs and cotangents; their gradients
     are not formed.
     """
-def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor: """Dims in another order."""
+def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor: """Dims in another order: `x.permute(2, 0, 1)` has the last one first. A view."""
 def permute_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any: """A copy of what `permute` gives."""
 pi: _float
 def pinverse(input: Tensor, rcond: _float = ...) -> Tensor: """The pseudo-inverse."""
@@ -697,11 +705,11 @@ quint4x2: _dtype
 quint8: _dtype
 def rad2deg(input: Any, *, out: Tensor | None = ...) -> Tensor: """Angles in radians, as degrees."""
 def rad2deg_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`rad2deg`, written over this tensor."""
-def rand(*args: Any, size: Any = ..., generator: Any = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., names: Any = ...) -> Tensor: """Uniform numbers in [0, 1)."""
+def rand(*args: Any, size: Any = ..., generator: Any = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., names: Any = ...) -> Tensor: """Uniform numbers in [0, 1): `rand(2, 3)`."""
 def rand_like(input: Tensor, *, generator: Any = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ...) -> Tensor: """Uniform numbers in [0, 1) in the shape of another tensor."""
 def randint(*args: Any, low: _int | None = ..., high: _int | None = ..., size: Any = ..., generator: Any = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor: """Integers in [low, high), with low 0 unless given: `randint(high, size)` or `randint(low, high, size)`."""
 def randint_like(input: Tensor, *args: Any, low: _int | None = ..., high: _int | None = ..., generator: Any = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ...) -> Tensor: """Integers in [low, high) in the shape of another tensor."""
-def randn(*args: Any, size: Any = ..., generator: Any = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., names: Any = ...) -> Tensor: """Normal numbers of mean 0 and variance 1."""
+def randn(*args: Any, size: Any = ..., generator: Any = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., names: Any = ...) -> Tensor: """Normal numbers of mean 0 and variance 1: `randn(2, 3)`."""
 def randn_like(input: Tensor, *, generator: Any = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ...) -> Tensor: """Normal numbers in the shape of another tensor."""
 def randperm(n: _int, *, generator: Any = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor: """The numbers from 0 to n - 1 in random order."""
 def range(start: Any = ..., end: Any = ..., step: Any = ..., *, dtype: Any = ..., requires_grad: _bool = ..., device: Any = ..., out: Tensor | None = ..., **_: Any) -> Tensor: """Like `arange`, but including the end (deprecated in torch, kept for old programs)."""
@@ -744,8 +752,17 @@ def save(obj: object, f: Any, pickle_module: Any = ..., pickle_protocol: _int = 
     kind, which every torch since 1.6 reads, or of the kind before (which has no checksums); its pickle is of protocol 2.
     """
 def scalar_tensor(s: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool = ..., **_: Any) -> Tensor: """A 0-d tensor of the default dtype."""
-def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: str | None = ...) -> Tensor: """A copy with the elements of `src` (or one value) written at `index` along a dim."""
-def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor: """A copy with the elements of `src` added at `index` along a dim."""
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: str | None = ...) -> Tensor:
+    """A copy with the elements of `src` (or one value) written at `index` along a dim.
+
+    The reverse of `gather`: for a matrix and dim 1, `result[i][index[i][j]] = src[i][j]`. Where an index occurs twice,
+    one of the values stays; `scatter_add` and `scatter_reduce` keep all.
+    """
+def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with the elements of `src` added at `index` along a dim.
+
+    For a matrix and dim 1, `result[i][index[i][j]] += src[i][j]`, for all i and j.
+    """
 def scatter_add_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`scatter_add`, written over this tensor."""
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor: """A copy in which the elements of `src` that go to one place are reduced there: sum, prod, mean, amax or amin."""
 def scatter_reduce_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`scatter_reduce`, written over this tensor."""
@@ -833,9 +850,9 @@ def sqrt(input: Any, *, out: Tensor | None = ...) -> Tensor: """The square root 
 def sqrt_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`sqrt`, written over this tensor."""
 def square(input: Any) -> Tensor: """`input * input`; booleans become integers."""
 def square_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`square`, written over this tensor."""
-def squeeze(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor: """Without dims of size 1 (all, or those given)."""
+def squeeze(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor: """Without dims of size 1 (all, or those given): (1, 3, 1) becomes (3,). A view."""
 def squeeze_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any: """A copy of what `squeeze` gives."""
-def stack(tensors: Sequence[Tensor], dim: Any = ..., *, axis: Any = ..., out: Tensor | None = ...) -> Tensor: """Join tensors of one shape along a new dim."""
+def stack(tensors: Sequence[Tensor], dim: Any = ..., *, axis: Any = ..., out: Tensor | None = ...) -> Tensor: """Join tensors of one shape along a new dim: two of (3,) become (2, 3) for dim 0, (3, 2) for dim 1."""
 def std(input: Tensor, *args: Any, dim: Any = ..., unbiased: Any = ..., correction: Any = ..., keepdim: _bool = ...) -> Tensor: """Standard deviation over dims; `correction` (1) is subtracted from the count."""
 def std_mean(input: Tensor, *args: Any, dim: Any = ..., unbiased: Any = ..., correction: Any = ..., keepdim: _bool = ...) -> tuple[Any, ...]: """Standard deviation and mean over dims."""
 def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor: """Fourier transforms of overlapping windows of a signal, as (frequency, window)."""
@@ -887,7 +904,12 @@ def taylor(f: Callable[..., Any], x: Any, direction: Any, order: _int) -> list[A
     `x` and `direction` are tensors, or equal nestings of them; each entry of the answer has the structure of f's
     result. The derivatives are values: they have no history of their own.
     """
-def tensor(data: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor: """A new tensor that copies `data`: a number, nested lists, an array."""
+def tensor(data: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+    """A new tensor that copies `data`: a number, nested lists, an array.
+
+    Floats become float32 (the default dtype), integers int64; arrays keep their dtype. `requires_grad=True` asks for
+    gradients. `as_tensor` and `from_numpy` share memory instead of copying.
+    """
 def tensor_split(input: Tensor, indices_or_sections: Any = ..., dim: _int = ..., *, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]: """Views of pieces as equal as possible, or cut at the indices given."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = ...) -> Tensor: """Sum products over pairs of dims: the last `dims` of a with the first of b, or two lists of dims."""
 def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = ...) -> Tensor: """x where it exceeds the threshold, `value` elsewhere."""
@@ -915,7 +937,7 @@ def trunc_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`trunc`, writt
 def typename(obj: Any, /) -> str: """The name of an object's type, with its module; of a tensor, its legacy type."""
 def unbind(input: Tensor, dim: _int = ...) -> tuple[Tensor, ...]: """Views of all slices of a dim."""
 def unbind_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any: """A copy of what `unbind` gives."""
-def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor: """Split one dim into several."""
+def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor: """Split one dim into several: (4, 6) becomes (4, 2, 3) for dim 1 and sizes (2, 3). One size may be -1."""
 def unfold_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any: """A copy of what `unfold` gives."""
 def uninstall_as_torch() -> None: """Undo `install_as_torch()`: the next `import torch` finds whatever is installed under that name."""
 def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: """The distinct elements (or slices along a dim) in order, optionally with inverse indices and counts."""
@@ -924,7 +946,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]: """Flat in
 def unsafe_chunk(input: Tensor, *args: Any, **kwargs: Any) -> Any: """A copy of what `unsafe_chunk` gives."""
 def unsafe_split(input: Tensor, *args: Any, **kwargs: Any) -> Any: """A copy of what `unsafe_split` gives."""
 def unsafe_split_with_sizes(input: Tensor, *args: Any, **kwargs: Any) -> Any: """A copy of what `unsafe_split_with_sizes` gives."""
-def unsqueeze(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor: """A new dim of size 1."""
+def unsqueeze(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor: """With a new dim of size 1 at this place: (3,) becomes (1, 3) for dim 0, (3, 1) for dim 1. A view."""
 def unsqueeze_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any: """A copy of what `unsqueeze` gives."""
 def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = ...) -> None: """Accepted: every algorithm here is deterministic."""
 def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ...) -> Tensor: """The powers of a vector's elements as columns, highest first unless `increasing`."""
@@ -937,11 +959,12 @@ def view_as_real(input: Tensor) -> Tensor: """A view of complex numbers as pairs
 def view_as_real_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any: """A copy of what `view_as_real` gives."""
 def view_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any: """A copy of what `view` gives."""
 def vmap(func: Callable[..., Any], in_dims: Any = ..., out_dims: Any = ..., randomness: str = ..., *, chunk_size: _int | None = ..., fallback: str = ...) -> Callable[..., Any]:
-    """The function that maps `func` over a dim of its inputs.
+    """The function that maps `func` over a dim of its inputs: `func` sees one example, the result works on all at once.
 
-    `in_dims` and `out_dims` say which dim is the batch (None: not batched), as trees that match inputs and outputs.
-    `randomness` is "error", "same" or "different". `chunk_size` limits how many examples are worked on at once.
-    `fallback="loop"` runs functions that look at values example by example.
+    `in_dims` and `out_dims` say which dim is the batch (None: not batched), as trees that match inputs and outputs:
+    `vmap(torch.dot, in_dims=(0, None))(rows, vector)` is one product for each row. `randomness` is "error", "same" or
+    "different". `chunk_size` limits how many examples are worked on at once. `fallback="loop"` runs functions that look
+    at values example by example.
     """
 def vsplit(input: Tensor, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> Any: """`tensor_split` along dim 0."""
 def vstack(tensors: Sequence[Tensor]) -> Tensor: """Join tensors on top of each other; vectors are rows."""
@@ -950,6 +973,6 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
 def xlogy(input: Any, other: Any) -> Tensor: """`input * log(other)`, and 0 where input is 0."""
 def xlogy_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`xlogy`, written over this tensor."""
 def zero_(input: Tensor) -> Tensor: """Write zeros everywhere."""
-def zeros(*args: Any, size: Any = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., out: Tensor | None = ..., names: Any = ...) -> Tensor: """A tensor of zeros."""
+def zeros(*args: Any, size: Any = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., out: Tensor | None = ..., names: Any = ...) -> Tensor: """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
 def zeros_like(input: Tensor, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., pin_memory: _bool = ...) -> Tensor: """Zeros in the shape and dtype of another tensor."""
 def __getattr__(name: str) -> Any: ...

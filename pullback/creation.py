@@ -73,7 +73,11 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A new tensor that copies `data`: a number, nested lists, an array."""
+    """A new tensor that copies `data`: a number, nested lists, an array.
+
+    Floats become float32 (the default dtype), integers int64; arrays keep their dtype. `requires_grad=True` asks for
+    gradients. `as_tensor` and `from_numpy` share memory instead of copying.
+    """
     if (
         type(data) is list and data and type(data[0]) is float is type(data[-1]) and dtype is None and device is None
         and not defaults and (len(data) < 3 or all_floats_between(data))
@@ -98,7 +102,7 @@ def tensor(
 
 
 def as_tensor(data: Any, dtype: dtype_type | None = None, device: Any = None) -> Tensor:
-    """`data` as a tensor, sharing memory where possible."""
+    """`data` as a tensor, sharing memory where possible: a tensor of this dtype is returned as it is."""
     if device is not None:
         require_cpu(device)
     if isinstance(data, Tensor):
@@ -261,7 +265,7 @@ def zeros(
     out: Tensor | None = None,
     names: Any = None,
 ) -> Tensor:
-    """A tensor of zeros."""
+    """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
     return _made(np.zeros, args, size, dtype, requires_grad, device, layout, out)
 
 
@@ -276,7 +280,7 @@ def ones(
     out: Tensor | None = None,
     names: Any = None,
 ) -> Tensor:
-    """A tensor of ones."""
+    """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
     return _made(_filled_with_ones, args, size, dtype, requires_grad, device, layout, out)
 
 
@@ -292,7 +296,7 @@ def empty(
     out: Tensor | None = None,
     names: Any = None,
 ) -> Tensor:
-    """A tensor whose elements are whatever was in memory."""
+    """A tensor whose elements are whatever was in memory, to be filled: `empty(2, 3)`."""
     return _made(np.empty, args, size, dtype, requires_grad, device, layout, out)
 
 
@@ -308,7 +312,7 @@ def full(
     out: Tensor | None = None,
     names: Any = None,
 ) -> Tensor:
-    """A tensor of one value; its dtype follows the value."""
+    """A tensor of one value; its dtype follows the value: `full((2, 3), 1.0)`."""
     value = fill_value.item() if isinstance(fill_value, (Tensor, np.generic)) else fill_value
     if dtype is None and out is None:
         dtype = None if type(value) is float else from_numpy_dtype(array_from(value).dtype)

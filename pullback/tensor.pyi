@@ -227,7 +227,7 @@ class Tensor:
     def bitwise_xor_(self, other: Any) -> Tensor: """`bitwise_xor`, written over this tensor."""
     def bmm(self, mat2: Tensor) -> Tensor: """Products of two batches of matrices."""
     def bool(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.bool."""
-    def broadcast_to(self, size: Sequence[_int]) -> Tensor: """Expanded to a shape."""
+    def broadcast_to(self, size: Sequence[_int]) -> Tensor: """A view of this shape in which dims of size 1 are repeated without a copy."""
     def byte(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.uint8."""
     def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Any = ...) -> Tensor: """Fill with Cauchy numbers."""
     def cdouble(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.complex128."""
@@ -323,7 +323,7 @@ class Tensor:
     def exp2(self, *, out: Tensor | None = ...) -> Tensor: """2 to the power of each element."""
     def exp2_(self, *, out: Tensor | None = ...) -> Tensor: """`exp2`, written over this tensor."""
     def exp_(self, *, out: Tensor | None = ...) -> Tensor: """`exp`, written over this tensor."""
-    def expand(self, *sizes: Any, implicit: _bool = ..., size: Any = ...) -> Tensor: """A view in which dims of size 1 are repeated."""
+    def expand(self, *sizes: Any, implicit: _bool = ..., size: Any = ...) -> Tensor: """A view in which dims of size 1 are repeated without a copy; -1 keeps a size, new dims come first."""
     def expand_as(self, other: Tensor) -> Tensor: """Expanded to the shape of another tensor."""
     def explain(self, gradient: Any = ..., **options: Any) -> Any: """What `backward(gradient)` would do from here, step by step; see `pullback.explain`."""
     def expm1(self, *, out: Tensor | None = ...) -> Tensor: """`exp(x) - 1` of each element, exact near 0."""
@@ -352,7 +352,12 @@ class Tensor:
     def frac(self) -> Tensor: """The fractional part, with the sign of the number."""
     def frac_(self) -> Tensor: """`frac`, written over this tensor."""
     def frexp(self) -> Any: """Mantissas in [0.5, 1) and integer exponents with `input = mantissa * 2**exponent`."""
-    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ...) -> Tensor: """The elements at `index` along a dim, one for each index."""
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ...) -> Tensor:
+        """The elements at `index` along a dim, one for each index.
+
+        The result has the shape of `index`; for a matrix and dim 1, `result[i][j] = input[i][index[i][j]]`. So
+        `scores.gather(1, labels[:, None])` picks one score of each row.
+        """
     def gcd(self, other: Any) -> Tensor: """The greatest common divisor of two integers."""
     def gcd_(self, other: Any) -> Tensor: """`gcd`, written over this tensor."""
     def ge(self, other: Any) -> Tensor: """Whether each element is greater than or equal to that of `other`."""
@@ -397,7 +402,10 @@ class Tensor:
     def imag(self) -> Tensor: """The imaginary part of a complex tensor, as a view."""
     @imag.setter
     def imag(self, value: Any) -> None: ...
-    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ...) -> Tensor: """A copy with the slices of `source` added at `index` of a dim."""
+    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ...) -> Tensor:
+        """A copy with the slices of `source`, times `alpha`, added at `index` of a dim: `result[index[i]] += source[i]` for
+        dim 0.
+        """
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ...) -> Tensor: """Add the slices of `source` at `index` of a dim."""
     def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor: """A copy with the slices of `source` written at `index` of a dim."""
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor: """`index_copy`, written over this tensor."""
@@ -407,7 +415,7 @@ class Tensor:
     def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor: """Write (or add) `values` at the indices, one tensor of indices for each dim."""
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor: """A copy in which the slices of `source` that go to one place are reduced there: prod, mean, amax or amin."""
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor: """`index_reduce`, written over this tensor."""
-    def index_select(self, dim: _int, index: Tensor) -> Tensor: """The slices of a dim at `index`."""
+    def index_select(self, dim: _int, index: Tensor) -> Tensor: """The slices of a dim at `index`, a vector of integers, in its order and as often: `x[:, index]` for dim 1."""
     def indices(self) -> Any: """Part of a sparse tensor."""
     def inner(self, other: Tensor) -> Tensor: """Sums of products over the last dims of both."""
     def int(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.int32."""
@@ -596,7 +604,7 @@ class Tensor:
     def outer(self, vec2: Tensor) -> Tensor: """All products of the elements of two vectors."""
     @property
     def output_nr(self) -> _int: """Which of the outputs of `grad_fn` this tensor is."""
-    def permute(self, *dims: Any, **named: Any) -> Tensor: """Dims in another order."""
+    def permute(self, *dims: Any, **named: Any) -> Tensor: """Dims in another order: `x.permute(2, 0, 1)` has the last one first. A view."""
     def pin_memory(self, device: Any = ...) -> Any: """The tensor itself."""
     def pinverse(self, rcond: _float = ...) -> Tensor: """The pseudo-inverse."""
     def polygamma(self, n: _int) -> Tensor: """The n-th derivative of digamma at this tensor."""
@@ -629,7 +637,7 @@ class Tensor:
     def remainder_(self, other: Any) -> Tensor: """`remainder`, written over this tensor."""
     def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor: """Scale down each slice along `dim` whose p-norm exceeds `maxnorm`."""
     def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor: """`renorm`, written over this tensor."""
-    def repeat(self, *repeats: Any, **named: Any) -> Tensor: """Copies of the tensor along each dim."""
+    def repeat(self, *repeats: Any, **named: Any) -> Tensor: """Copies of the tensor side by side, so many along each dim: `x.repeat(2, 1)` puts a matrix below itself."""
     def repeat_interleave(self, repeats: Any = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor: """Each element (or slice of a dim) repeated, copies next to each other."""
     @property
     def requires_grad(self) -> _bool: """Whether operations on this tensor are recorded, so that a backward pass reaches it."""
@@ -652,9 +660,18 @@ class Tensor:
     def rsqrt(self, *, out: Tensor | None = ...) -> Tensor: """One over the square root of each element."""
     def rsqrt_(self, *, out: Tensor | None = ...) -> Tensor: """`rsqrt`, written over this tensor."""
     def rsub(self, other: Any, *, alpha: Any = ...) -> Tensor: """`other - alpha * input`."""
-    def scatter(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: str | None = ...) -> Tensor: """A copy with the elements of `src` (or one value) written at `index` along a dim."""
+    def scatter(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: str | None = ...) -> Tensor:
+        """A copy with the elements of `src` (or one value) written at `index` along a dim.
+
+        The reverse of `gather`: for a matrix and dim 1, `result[i][index[i][j]] = src[i][j]`. Where an index occurs twice,
+        one of the values stays; `scatter_add` and `scatter_reduce` keep all.
+        """
     def scatter_(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: str | None = ...) -> Tensor: """Write the elements of `src` (or one value) at `index` along a dim."""
-    def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor: """A copy with the elements of `src` added at `index` along a dim."""
+    def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+        """A copy with the elements of `src` added at `index` along a dim.
+
+        For a matrix and dim 1, `result[i][index[i][j]] += src[i][j]`, for all i and j.
+        """
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor: """`scatter_add`, written over this tensor."""
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor: """A copy in which the elements of `src` that go to one place are reduced there: sum, prod, mean, amax or amin."""
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor: """`scatter_reduce`, written over this tensor."""
@@ -697,7 +714,7 @@ class Tensor:
     def sqrt_(self, *, out: Tensor | None = ...) -> Tensor: """`sqrt`, written over this tensor."""
     def square(self) -> Tensor: """`input * input`; booleans become integers."""
     def square_(self) -> Tensor: """`square`, written over this tensor."""
-    def squeeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor: """Without dims of size 1 (all, or those given)."""
+    def squeeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor: """Without dims of size 1 (all, or those given): (1, 3, 1) becomes (3,). A view."""
     def squeeze_(self, dim: Any = ...) -> Tensor: """Take dims of size 1 away from this tensor."""
     def std(self, *args: Any, dim: Any = ..., unbiased: Any = ..., correction: Any = ..., keepdim: _bool = ...) -> Tensor: """Standard deviation over dims; `correction` (1) is subtracted from the count."""
     def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor: """Fourier transforms of overlapping windows of a signal, as (frequency, window)."""
@@ -749,7 +766,7 @@ class Tensor:
     def type(self, dtype: Any = ..., non_blocking: _bool = ..., **kwargs: Any) -> Any: """The legacy name of the tensor's type, or the tensor in another type."""
     def type_as(self, other: Tensor) -> Tensor: """In the dtype of another tensor."""
     def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]: """Views of all slices of a dim."""
-    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor: """Split one dim into several."""
+    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor: """Split one dim into several: (4, 6) becomes (4, 2, 3) for dim 1 and sizes (2, 3). One size may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor: """A view of all windows of `size` elements along a dim, `step` apart, in a new last dim."""
     def uniform_(self, *args: Any, generator: Any = ..., **bounds: Any) -> Tensor: """Fill with uniform numbers in [from, to)."""
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: """The distinct elements (or slices along a dim) in order, optionally with inverse indices and counts."""
@@ -757,7 +774,7 @@ class Tensor:
     def unsafe_chunk(self, *args: Any, **kwargs: Any) -> Any: """A copy of what `unsafe_chunk` gives."""
     def unsafe_split(self, *args: Any, **kwargs: Any) -> Any: """A copy of what `unsafe_split` gives."""
     def unsafe_split_with_sizes(self, *args: Any, **kwargs: Any) -> Any: """A copy of what `unsafe_split_with_sizes` gives."""
-    def unsqueeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor: """A new dim of size 1."""
+    def unsqueeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor: """With a new dim of size 1 at this place: (3,) becomes (1, 3) for dim 0, (3, 1) for dim 1. A view."""
     def unsqueeze_(self, dim: _int) -> Tensor: """Give this tensor a new dim of size 1."""
     def untyped_storage(self) -> Any: """The memory under this tensor, as bytes."""
     def values(self) -> Any: """Part of a sparse tensor."""

@@ -31,11 +31,12 @@ def vmap(
     func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
     chunk_size: int | None = None, fallback: str = "error",
 ) -> Callable[..., Any]:  # fmt: skip
-    """The function that maps `func` over a dim of its inputs.
+    """The function that maps `func` over a dim of its inputs: `func` sees one example, the result works on all at once.
 
-    `in_dims` and `out_dims` say which dim is the batch (None: not batched), as trees that match inputs and outputs.
-    `randomness` is "error", "same" or "different". `chunk_size` limits how many examples are worked on at once.
-    `fallback="loop"` runs functions that look at values example by example.
+    `in_dims` and `out_dims` say which dim is the batch (None: not batched), as trees that match inputs and outputs:
+    `vmap(torch.dot, in_dims=(0, None))(rows, vector)` is one product for each row. `randomness` is "error", "same" or
+    "different". `chunk_size` limits how many examples are worked on at once. `fallback="loop"` runs functions that look
+    at values example by example.
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")

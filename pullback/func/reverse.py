@@ -34,6 +34,8 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
     """The function that returns the gradient of `func` with respect to the arguments `argnums`.
 
     `func` returns one number as a tensor, or with `has_aux` a pair of it and a tree of tensors, which is passed on.
+    Arguments may be nested lists, tuples and dicts of tensors; the gradient is nested alike. `grad(grad(torch.sin))(x)`
+    is the second derivative.
     """
 
     @functools.wraps(func, updated=())
@@ -211,7 +213,9 @@ def jacrev(
 ) -> Callable[..., Any]:  # fmt: skip
     """The function that returns the Jacobian of `func`, by one batched backward pass over its outputs.
 
-    `chunk_size` limits how many rows are computed at once; with 1, each is an ordinary backward pass.
+    The result has the shape (*output.shape, *input.shape), nested as output and input are. It suits functions with
+    fewer outputs than inputs; `jacfwd` suits the others. `chunk_size` limits how many rows are computed at once; with
+    1, each is an ordinary backward pass.
     """
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")

@@ -139,7 +139,7 @@ def _record_join(op: Op, tensors: Any, params: dict, result: Tensor) -> None:
 
 @public("concat", "concatenate", method=False, wrap=False)
 def cat(tensors: Sequence[Tensor], dim: Any = 0, *, axis: Any = None, out: Tensor | None = None) -> Tensor:
-    """Join tensors along a dim."""
+    """Join tensors along a dim they have: (2, 3) and (4, 3) become (6, 3) for dim 0."""
     dim = dim if axis is None else axis
     if out is not None:
         return store("cat", cat, (tensors, dim), {}, out)
@@ -180,7 +180,7 @@ def _check_joinable(first: tuple, shape: tuple, axis: int, number: int) -> None:
 
 @public(method=False, wrap=False)
 def stack(tensors: Sequence[Tensor], dim: Any = 0, *, axis: Any = None, out: Tensor | None = None) -> Tensor:
-    """Join tensors of one shape along a new dim."""
+    """Join tensors of one shape along a new dim: two of (3,) become (2, 3) for dim 0, (3, 2) for dim 1."""
     dim = dim if axis is None else axis
     if out is not None:
         return store("stack", stack, (tensors, dim), {}, out)

@@ -104,7 +104,7 @@ def rand(
     *args: Any, size: Any = None, generator: Any = None, out: Tensor | None = None, dtype: Any = None,
     layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Uniform numbers in [0, 1)."""
+    """Uniform numbers in [0, 1): `rand(2, 3)`."""
     array = drawn_by(uniform_array, _from(generator), checked_sizes(args, size), _kind(dtype, out))
     return _finish(array, requires_grad, device, layout, out)
 
@@ -113,7 +113,7 @@ def randn(
     *args: Any, size: Any = None, generator: Any = None, out: Tensor | None = None, dtype: Any = None,
     layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Normal numbers of mean 0 and variance 1."""
+    """Normal numbers of mean 0 and variance 1: `randn(2, 3)`."""
     array = drawn_by(normal_array, _from(generator), checked_sizes(args, size), _kind(dtype, out))
     return _finish(array, requires_grad, device, layout, out)
 

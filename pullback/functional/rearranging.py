@@ -101,7 +101,7 @@ triu: Any = _triangle("triu", ops.triu, "on and above")
 
 @public(function=False, wrap=False)
 def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
-    """Copies of the tensor along each dim."""
+    """Copies of the tensor side by side, so many along each dim: `x.repeat(2, 1)` puts a matrix below itself."""
     counts = sizes_of((named["repeats"],) if named else repeats)
     if len(counts) < input._array.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")

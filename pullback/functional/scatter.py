@@ -54,7 +54,11 @@ def _check_source(index: Tensor, src: Tensor, axis: int) -> None:
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Tensor:
-    """A copy with the elements of `src` (or one value) written at `index` along a dim."""
+    """A copy with the elements of `src` (or one value) written at `index` along a dim.
+
+    The reverse of `gather`: for a matrix and dim 1, `result[i][index[i][j]] = src[i][j]`. Where an index occurs twice,
+    one of the values stays; `scatter_add` and `scatter_reduce` keep all.
+    """
     op, others, params = _scatter_plan(input, dim, index, value if src is None else src, reduce)
     if op is None:
         return _scatter_with(input, params["axis"], index, others[0], reduce)
@@ -105,7 +109,10 @@ def _scatter_with(input: Tensor, axis: int, index: Tensor, source: Any, reduce: 
 
 @public(in_place=True, out=True)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy with the elements of `src` added at `index` along a dim."""
+    """A copy with the elements of `src` added at `index` along a dim.
+
+    For a matrix and dim 1, `result[i][index[i][j]] += src[i][j]`, for all i and j.
+    """
     check_index(index, "scatter_add")
     axis = check_elementwise(input, index, dim, "scatter_add")
     _same_dtype(input, src, "scatter_add")
@@ -161,7 +168,9 @@ def _slices(input: Tensor, dim: int, index: Tensor, source: Tensor | None, funct
 
 @public(out=True)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-    """A copy with the slices of `source` added at `index` of a dim."""
+    """A copy with the slices of `source`, times `alpha`, added at `index` of a dim: `result[index[i]] += source[i]` for
+    dim 0.
+    """
     axis = _check_index_add(input, dim, index, source)
     return apply(ops.index_add, (input, index, source), {"axis": axis, "alpha": _scale(input, alpha)})
 

@@ -74,7 +74,11 @@ def check_elementwise(input: Tensor, index: Tensor, dim: int, function: str) -> 
 
 @public(out=True)
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """The elements at `index` along a dim, one for each index."""
+    """The elements at `index` along a dim, one for each index.
+
+    The result has the shape of `index`; for a matrix and dim 1, `result[i][j] = input[i][index[i][j]]`. So
+    `scores.gather(1, labels[:, None])` picks one score of each row.
+    """
     if index._array.size:
         check_index(index, "gather")
     elif index._array.dtype.kind != "i":  # torch takes any dtype for no indices at all
@@ -85,7 +89,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
 @public(out=True)
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices of a dim at `index`."""
+    """The slices of a dim at `index`, a vector of integers, in its order and as often: `x[:, index]` for dim 1."""
     check_index(index, "index_select")
     if index._array.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")

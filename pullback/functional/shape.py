@@ -209,7 +209,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @public()
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Split one dim into several."""
+    """Split one dim into several: (4, 6) becomes (4, 2, 3) for dim 1 and sizes (2, 3). One size may be -1."""
     shape = input._array.shape
     axis = wrap_dim(dim, len(shape))
     if isinstance(sizes, int):
@@ -239,7 +239,7 @@ def ravel(input: Tensor) -> Tensor:
 
 @public(wrap=False)
 def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
-    """Dims in another order."""
+    """Dims in another order: `x.permute(2, 0, 1)` has the last one first. A view."""
     order = sizes_of((named["dims"],) if named else dims)
     ndim = input._array.ndim
     if set(order) == _RANGES[ndim] and len(order) == ndim:
@@ -340,7 +340,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 @public(function=False, wrap=False)
 def expand(input: Tensor, *sizes: Any, implicit: bool = False, size: Any = None) -> Tensor:
-    """A view in which dims of size 1 are repeated."""
+    """A view in which dims of size 1 are repeated without a copy; -1 keeps a size, new dims come first."""
     wanted = sizes_of(sizes if size is None else (size,))
     shape = input._array.shape
     extra = len(wanted) - len(shape)
@@ -387,7 +387,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
 @public()
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """Expanded to a shape."""
+    """A view of this shape in which dims of size 1 are repeated without a copy."""
     return expand(input, size)
 
 
@@ -426,7 +426,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 @public(wrap=False)
 def unsqueeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
-    """A new dim of size 1."""
+    """With a new dim of size 1 at this place: (3,) becomes (1, 3) for dim 0, (3, 1) for dim 1. A view."""
     array = input._array
     place = wrap_dim(axis if dim is None else dim, array.ndim + 1)
     if type(array) is ndarray:
@@ -442,7 +442,7 @@ def ones(shape: tuple[Any, ...], dim: Any) -> tuple[Any, ...]:
 
 @public(wrap=False)
 def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
-    """Without dims of size 1 (all, or those given)."""
+    """Without dims of size 1 (all, or those given): (1, 3, 1) becomes (3,). A view."""
     dim = axis if dim is None else dim
     op = ops.squeeze_all if dim is None else ops.squeeze if isinstance(dim, int) else ops.squeeze_several
     array = input._array

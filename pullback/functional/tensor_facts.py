@@ -13,14 +13,14 @@ from ..tensor import Tensor
 from .registry import FUNCTIONS, METHODS, public
 
 
-def _question(name: str) -> Any:
+def _question(name: str, sentence: str) -> Any:
     def function(input: Tensor) -> Any:
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         return getattr(input, name)()
 
     function.__name__ = name
-    function.__doc__ = f"`input.{name}()`."
+    function.__doc__ = sentence
     return function
 
 
@@ -102,8 +102,18 @@ def _lazy_method(module: str, name: str, doc: str) -> Any:
     return method
 
 
-for _name in "is_floating_point is_complex is_signed is_conj is_neg is_inference numel get_device".split():
-    FUNCTIONS[_name] = _question(_name)
+_QUESTIONS = {
+    "numel": "The number of elements.",
+    "is_floating_point": "Whether the elements are floats.",
+    "is_complex": "Whether the elements are complex numbers.",
+    "is_signed": "Whether the dtype has negative numbers.",
+    "is_inference": "Whether the tensor was made under `inference_mode`.",
+    "is_conj": "False: conjugation is done at once.",
+    "is_neg": "False: negation is done at once.",
+    "get_device": "-1: main memory has no number.",
+}
+for _name, _sentence in _QUESTIONS.items():
+    FUNCTIONS[_name] = _question(_name, _sentence)
 FUNCTIONS["is_nonzero"] = is_nonzero
 METHODS.update(
     {

@@ -58,9 +58,11 @@ class dtype:
         return (letters[word] + self.name[len(word) :]).replace("_", "")
 
     def to_real(self) -> dtype:
+        """The dtype of the parts of a complex one; a real dtype itself."""
         return _REAL_OF.get(self, self)
 
     def to_complex(self) -> dtype:
+        """The complex dtype whose parts have this dtype."""
         return _COMPLEX_OF.get(self, self)
 
     def __repr__(self) -> str:

@@ -29,6 +29,7 @@ class Size(tuple[int, ...]):
         return tuple.__new__(cls, values)
 
     def numel(self) -> int:
+        """The number of elements of a tensor with this shape."""
         return math.prod(self)
 
     def __getitem__(self, index: Any) -> Any:

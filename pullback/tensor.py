@@ -354,6 +354,7 @@ class Tensor(TensorBase):
         return self._view is not None
 
     def is_inference(self) -> bool:
+        """Whether this tensor was made under `inference_mode`."""
         return self._inference
 
     def detach(self) -> Tensor:

@@ -78,6 +78,7 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 
 
 def is_autocast_cpu_enabled() -> bool:
+    """Whether autocast is on for the CPU."""
     return is_autocast_enabled("cpu")
 
 
@@ -88,6 +89,7 @@ def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
 
 
 def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """Switch autocast for the CPU."""
     set_autocast_enabled("cpu", enabled)
 
 
@@ -103,22 +105,27 @@ def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
 
 
 def get_autocast_cpu_dtype() -> dtype:
+    """The dtype products take under autocast on the CPU."""
     return get_autocast_dtype("cpu")
 
 
 def get_autocast_gpu_dtype() -> dtype:
+    """The dtype products would take under autocast on a GPU."""
     return get_autocast_dtype("cuda")
 
 
 def set_autocast_cpu_dtype(dtype: dtype) -> None:
+    """Choose the dtype products take under autocast on the CPU."""
     set_autocast_dtype("cpu", dtype)
 
 
 def set_autocast_gpu_dtype(dtype: dtype) -> None:
+    """Choose the dtype products would take under autocast on a GPU."""
     set_autocast_dtype("cuda", dtype)
 
 
 def is_autocast_cache_enabled() -> bool:
+    """What `set_autocast_cache_enabled` was told; casts are not cached."""
     return _cache
 
 

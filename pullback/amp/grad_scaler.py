@@ -137,24 +137,31 @@ class GradScaler:
         return self._scale if self._enabled else 1.0
 
     def is_enabled(self) -> bool:
+        """Whether losses are scaled at all."""
         return self._enabled
 
     def get_growth_factor(self) -> float:
+        """By how much the scale grows after `growth_interval` good steps."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
+        """Choose by how much the scale grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
+        """What the scale is multiplied by after a step with infinite gradients."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
+        """Choose what the scale is multiplied by after a step with infinite gradients."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
+        """How many good steps in a row let the scale grow."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
+        """Choose how many good steps in a row let the scale grow."""
         self._growth_interval = new_interval
 
     def state_dict(self) -> dict[str, Any]:

@@ -86,6 +86,7 @@ class FunctionCtx:
         self.dirty_tensors = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
+        """Accepted for old programs: outputs may share memory with inputs anyway."""
         warn_user(
             "function 'mark_shared_storage' is deprecated. Tensors with shared storages are automatically tracked.",
             FutureWarning,

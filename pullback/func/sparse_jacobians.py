@@ -101,6 +101,7 @@ class SparseMatrix:
         return self.pattern.sweeps
 
     def to_dense(self) -> Tensor:
+        """The whole matrix as a tensor, zeros included."""
         array = np.zeros(self.shape, self.values._array.dtype)
         array[self.rows, self.columns] = self.values._array
         return wrap(array)

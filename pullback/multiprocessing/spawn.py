@@ -51,6 +51,7 @@ class ProcessContext:
         self._errors: list[Any] = errors
 
     def pids(self) -> list[int]:
+        """The numbers of the processes."""
         return [process.pid for process in self.processes]
 
     def join(self, timeout: float | None = None) -> bool:

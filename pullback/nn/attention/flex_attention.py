@@ -59,6 +59,7 @@ class BlockMask:
         return self
 
     def numel(self) -> int:
+        """The number of elements of the mask written out."""
         return math.prod(self.shape)
 
     def __repr__(self) -> str:

@@ -1,16 +1,14 @@
 """Tracing: a function or module is run on proxies, and what it does becomes a graph.
 
-`Tracer` says what is looked into; `wrap` marks functions that are not. While a trace runs, modules, and functions that
-are left alone, are replaced by others that write themselves down; everything is put back at its end.
+`Tracer` says what is looked into; functions marked with `wrap` (see `patching.py`) are not. While a trace runs, modules
+are replaced by others that write themselves down.
 """
 
 from __future__ import annotations
 
-import builtins
 import functools
 import inspect
 import math
-import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,24 +22,17 @@ from ..tensor import Tensor
 from ..torch_function import while_everything_asks
 from ..utils import _pytree as pytree
 from .graph import Graph
-from .node import Argument, map_aggregate
+from .node import Argument
+from .patching import Patches, ProxyableClassMeta, wrap
 from .proxy import ParameterProxy, Proxy, TracerBase
 from .trees import PyTreeCodeGen, PyTreeInfo
 
 __all__ = [
-    "PH",
-    "PHBase",
-    "PHWithMeta",
-    "ProxyableClassMeta",
-    "Tracer",
-    "is_fx_symbolic_tracing",
-    "is_fx_tracing",
-    "symbolic_trace",
+    "PH", "PHBase", "PHWithMeta", "ProxyableClassMeta", "Tracer", "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_trace",
     "wrap",
-]
+]  # fmt: skip
+_NOT_INSTALLED = "module is not installed as a submodule"
 
-# Names that modules marked with `wrap`: (their globals, the name), once each.
-_wrapped_fns_to_patch: dict[tuple[int, str], dict[str, Any]] = {}
 _depth = [0]
 
 
@@ -72,79 +63,6 @@ class PHWithMeta(PHBase):
 
 def _assert_is_none(value: Any, msg: str) -> None:
     assert value is None, msg
-
-
-# --- functions that are not looked into ---
-
-
-def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
-    """Mark a global function of the calling module (or its name): traces call it, and do not look into it."""
-    if not callable(fn_or_name) and not isinstance(fn_or_name, str):
-        raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
-    name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
-    frame = sys._getframe(1)
-    if frame.f_code.co_name != "<module>":
-        raise NotImplementedError("wrap must be called at the top level of a module")
-    _wrapped_fns_to_patch[id(frame.f_globals), name] = frame.f_globals
-    return fn_or_name
-
-
-class ProxyableClassMeta(type):
-    """A metaclass: making an object of the class from proxies is a step of the graph."""
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        proxy = _find_proxy(args, kwargs)
-        if proxy is None:
-            return super().__call__(*args, **kwargs)
-        return proxy.tracer.create_proxy("call_function", cls, args, kwargs)
-
-
-def _find_proxy(*values: Any) -> Proxy | None:
-    found: list[Proxy] = []
-    map_aggregate(values, lambda each: found.append(each) if isinstance(each, Proxy) else None)
-    return found[0] if found else None
-
-
-def _left_alone(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that writes a call of itself down if a proxy is among its arguments."""
-
-    @functools.wraps(function)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        proxy = _find_proxy(args, kwargs)
-        if proxy is None:
-            return function(*args, **kwargs)
-        result = proxy.tracer.create_proxy("call_function", function, args, kwargs)
-        result.node.meta["is_wrapped"] = True
-        return result
-
-    wrapped.__dict__["__fx_original__"] = function
-    return wrapped
-
-
-class _Patches:
-    """Values put in other places for a while."""
-
-    _ABSENT = object()
-
-    def __init__(self) -> None:
-        self._undo: list[Callable[[], Any]] = []
-
-    def item(self, table: dict[str, Any], name: str, value: Any) -> None:
-        before = table.get(name, self._ABSENT)
-        self._undo.append(lambda: table.pop(name) if before is self._ABSENT else table.update({name: before}))
-        table[name] = value
-
-    def attribute(self, owner: type, name: str, value: Any) -> None:
-        before = vars(owner)[name]
-        self._undo.append(lambda: setattr(owner, name, before))
-        setattr(owner, name, value)
-
-    def undo(self) -> None:
-        while self._undo:
-            self._undo.pop()()
-
-
-# --- the tracer ---
 
 
 class Tracer(TracerBase):
@@ -185,14 +103,11 @@ class Tracer(TracerBase):
 
     def path_of_module(self, mod: Module) -> str:
         """The dotted name of a submodule."""
-        if self.submodule_paths is not None:
-            if mod in self.submodule_paths:
-                return self.submodule_paths[mod]
-        else:
-            for name, module in self.root.named_modules():
-                if module is mod:
-                    return name
-        raise NameError("module is not installed as a submodule")
+        paths = self.submodule_paths
+        name = self._name_of(mod) if paths is None else paths.get(mod)
+        if name is None:
+            raise NameError(_NOT_INSTALLED)
+        return name
 
     def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a call of a submodule becomes: one node for a leaf, else what its `forward` does."""
@@ -210,20 +125,24 @@ class Tracer(TracerBase):
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
         """What the attribute of a module becomes: parameters are proxies, each of them one."""
-        if isinstance(attr_val, Parameter):
-            named: Any = self.root.named_parameters()
-        elif self.proxy_buffer_attributes and isinstance(attr_val, Tensor):
-            named = self.root.named_buffers()
-        else:
+        buffer = self.proxy_buffer_attributes and isinstance(attr_val, Tensor)
+        name = self._name_of(attr_val) if isinstance(attr_val, Parameter) or buffer else None
+        if name is None:
             return attr_val
-        for name, tensor in named:
-            if tensor is attr_val:
-                if name not in parameter_proxy_cache:
-                    known = self.param_shapes_constant and isinstance(attr_val, Parameter)
-                    make = functools.partial(ParameterProxy, self, name=name, param=attr_val) if known else None
-                    parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=make)
-                return parameter_proxy_cache[name]
-        return attr_val
+        if name not in parameter_proxy_cache:
+            how: dict[str, Any] = {}
+            if self.param_shapes_constant and isinstance(attr_val, Parameter):
+                how["proxy_factory_fn"] = functools.partial(ParameterProxy, self, name=name, param=attr_val)
+            parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {}, **how)
+        return parameter_proxy_cache[name]
+
+    def _name_of(self, value: Any) -> str | None:
+        """The name by which the root has a parameter, buffer or module; None if it has not."""
+        if isinstance(value, Module):
+            named: Any = self.root.named_modules()
+        else:
+            named = self.root.named_parameters() if isinstance(value, Parameter) else self.root.named_buffers()
+        return next((name for name, each in named if each is value), None)
 
     def create_arg(self, a: Any) -> Argument:
         """A value as the argument of a node: tensors become attributes, named tuples calls."""
@@ -236,19 +155,12 @@ class Tracer(TracerBase):
         return super().create_arg(a)
 
     def _attribute_node(self, a: Any) -> Argument:
-        root = self.root
-        if isinstance(a, Parameter):
-            named: Any = root.named_parameters()
-        else:
-            named = root.named_modules() if isinstance(a, Module) else root.named_buffers()
-        for name, value in named:
-            if value is a:
-                return self.create_node("get_attr", name, (), {})
-        if isinstance(a, Parameter):
-            raise NameError("parameter is not a member of this module")
-        if isinstance(a, Module):
-            raise NameError("module is not installed as a submodule")
-        name = self.tensor_attrs.get(id(a))
+        name = self._name_of(a)
+        if name is None and isinstance(a, (Parameter, Module)):
+            what = "parameter is not a member of this module" if isinstance(a, Parameter) else _NOT_INSTALLED
+            raise NameError(what)
+        if name is None:
+            name = self.tensor_attrs.get(id(a))
         if name is None:
             name = self.tensor_attrs[id(a)] = self._keep("_tensor_constant", a)
         return self.create_node("get_attr", name, (), {})
@@ -383,20 +295,12 @@ class Tracer(TracerBase):
     @contextmanager
     def _patched(self, function_globals: dict[str, Any]) -> Iterator[None]:
         """Let modules, and functions that are left alone, write themselves down."""
-        patches = _Patches()
+        patches = Patches()
         cache: dict[str, Any] = {}
         call, look_up, registered = Module.__call__, Module.__getattr__, module_file.Registered.__get__
-        seen: set[int] = set()
-
-        def leave_alone(table: dict[str, Any]) -> None:
-            if id(table) not in seen:
-                seen.add(id(table))
-                for name, value in list(table.items()):
-                    if name[:1] != "_" and callable(value) and id(value) in self._autowrap_function_ids:
-                        patches.item(table, name, _left_alone(value))
 
         def called(mod: Module, *args: Any, **kwargs: Any) -> Any:
-            leave_alone(getattr(getattr(mod, "forward", mod), "__globals__", {}))
+            patches.leave_alone(getattr(getattr(mod, "forward", mod), "__globals__", {}), self._autowrap_function_ids)
             return self.call_module(mod, functools.partial(call, mod), args, kwargs)
 
         patches.attribute(Module, "__call__", functools.wraps(call)(called))
@@ -405,12 +309,9 @@ class Tracer(TracerBase):
             module_file.Registered, "__get__",
             lambda found, mod, owner=None: self.getattr(found.name, registered(found, mod, owner), cache),
         )  # fmt: skip
-        for (_, name), table in list(_wrapped_fns_to_patch.items()):
-            original = table.get(name, getattr(builtins, name, None))
-            if original is not None and "__fx_original__" not in getattr(original, "__dict__", {}):
-                patches.item(table, name, _left_alone(original))
+        patches.leave_wrapped_alone()
         for table in (function_globals, *map(vars, self._autowrap_search)):
-            leave_alone(table)
+            patches.leave_alone(table, self._autowrap_function_ids)
         _depth[0] += 1
         try:
             yield

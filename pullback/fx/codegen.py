@@ -154,10 +154,10 @@ class CodeGen:
             body = self._body_transformer(body)
         head = self.gen_fn_def(writer.parameters, writer.returns)
         wraps = "\n".join(f'torch.fx._symbolic_trace.wrap("{name}")' for name in names.wrapped)
-        lines = "".join(body).split("\n")
+        lines = "".join(body).lstrip("\n").split("\n")
         while lines and not lines[-1].strip():
             lines.pop()
-        text = "\n".join(f"    {line}" for line in lines or ["pass"])
+        text = "\n".join(f"    {line}" if line else "" for line in lines or ["pass"])
         return PythonCode(f"\n{wraps}\n\n{head}\n{text}\n    ", names.named)
 
 
@@ -200,7 +200,7 @@ class _Writer:
         if self.trace == before:
             return ""
         if not self.trace:
-            return "# No stacktrace found for following nodes\n"
+            return "\n# No stacktrace found for following nodes\n"
         at, code = ([line.strip() for line in self.trace.strip().split("\n")][-2:] + [""])[:2]
         parts = [part.strip() for part in at.removeprefix("File ").split(",")]
         where = f"{parts[0].strip(chr(34))}:{parts[1].removeprefix('line ')} in {parts[2].removeprefix('in ')}"

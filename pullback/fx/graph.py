@@ -155,17 +155,11 @@ class Graph:
         return self._inserting(n.prepend)
 
     def inserting_after(self, n: Node | None = None) -> Any:
-        """A context in which new nodes go after this one (None: to the end), in the order in which they are made."""
+        """A context in which new nodes go after this one (None: to the end), so the last one comes first."""
         if n is None:
             return self.inserting_before(self._root)
         self._check_own(n)
-        place = [n]
-
-        def insert(node: Node) -> None:
-            place[0].append(node)
-            place[0] = node
-
-        return self._inserting(insert)
+        return self._inserting(n.append)
 
     def _check_own(self, node: Node) -> None:
         if node.graph is not self:
@@ -277,13 +271,14 @@ class Graph:
         """Check that the attribute or submodule that a node mentions exists."""
         from ..nn import Module
 
-        value, path = self.owning_module, "the owning module"
-        for part in str(node.target).split("."):
+        value, parts = self.owning_module, str(node.target).split(".")
+        for number, part in enumerate(parts):
             if not hasattr(value, part):
+                where = ".".join(parts[:number])
                 raise RuntimeError(
-                    f"Node {node} target {node.target} references nonexistent attribute {part} of {path}"
+                    f"Node {node} target {node.target} references nonexistent attribute {part} of {where}"
                 )
-            value, path = getattr(value, part), part
+            value = getattr(value, part)
         if node.op == "call_module" and not isinstance(value, Module):
             raise RuntimeError(f"Node {node} target {node.target} {node.target} of  does not reference an nn.Module")
 

@@ -27,23 +27,27 @@ def _forward_from(code: PythonCode, origin: str) -> Callable[..., Any]:
     return names["forward"]
 
 
-def _take_attribute(source: Any, module: Module, path: str, value: Any = None) -> None:
-    """Give a module the attribute of another (or a value) under a dotted name, with modules on the way as needed."""
-    *prefix, name = path.split(".")
+def _copy_attr(from_module: Any, to_module: Any, target: str) -> None:
+    """Give a module the attribute that another has under a dotted name."""
+    found, here = from_module, to_module
+    for part in target.split("."):
+        found, here = getattr(found, part), getattr(here, part, None)
+        if here is found:
+            return  # it has it, or the submodule that has it
+    _assign_attr(found, to_module, target)
+
+
+def _assign_attr(from_obj: Any, to_module: Module, target: str) -> None:
+    """Give a module an attribute under a dotted name, with modules on the way as needed; plain tensors are buffers."""
+    *prefix, name = target.split(".")
     for part in prefix:
-        source = getattr(source, part, None)
-        step = getattr(module, part, None)
-        if step is not None and step is source:
-            return  # the whole submodule is here already
-        if step is None:
-            step = Module()
-            setattr(module, part, step)
-        module = step
-    found = getattr(source, name) if value is None else value
-    if isinstance(found, Tensor) and not isinstance(found, Parameter):
-        module.register_buffer(name, found)
+        if not hasattr(to_module, part):
+            setattr(to_module, part, Module())
+        to_module = getattr(to_module, part)
+    if isinstance(from_obj, Tensor) and not isinstance(from_obj, Parameter):
+        to_module.register_buffer(name, from_obj)
     else:
-        setattr(module, name, found)
+        setattr(to_module, name, from_obj)
 
 
 class GraphModule(Module):
@@ -66,15 +70,15 @@ class GraphModule(Module):
             if hasattr(root, "training"):
                 self.training = root.training
             for path in paths:
-                _take_attribute(root, self, path)
+                _copy_attr(root, self, path)
         elif isinstance(root, dict):
             for path, node in paths.items():
                 if path not in root:
                     raise RuntimeError(
-                        f"Node {node} referenced target {path} but that target was not provided in `root`!"
+                        f"Node {node} referenced target {path} but that target was not provided in ``root``!"
                     )
             for path in sorted(paths, key=lambda path: path.count(".")):
-                _take_attribute(None, self, path, root[path])
+                _assign_attr(root[path], self, path)
         else:
             raise RuntimeError(f"Unsupported type {root} passed for root!")
         self.graph = graph
@@ -155,19 +159,14 @@ class GraphModule(Module):
     # -- copies --------------------------------------------------------------------------------------------------
 
     def __copy__(self) -> GraphModule:
-        from copy import copy
-
-        copied = _revived(type(self).__mro__[1], type(self).__name__, dict(self.__dict__), copy(self._graph))
-        return copied
+        return _revived(type(self).__mro__[1], "GraphModule", dict(self.__dict__), self._graph)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         from copy import deepcopy
 
-        copied = GraphModule.__new__(type(self).__mro__[1])
-        memo[id(self)] = copied
+        copied = memo[id(self)] = GraphModule.__new__(type(self).__mro__[1])
         state = {name: value for name, value in self.__dict__.items() if name != "_graph"}
-        graph = deepcopy(self._graph, memo)
-        return _revived(type(self).__mro__[1], type(self).__name__, deepcopy(state, memo), graph, copied)
+        return _revived(copied, "GraphModule", deepcopy(state, memo), deepcopy(self._graph, memo))
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {name: value for name, value in self.__getstate__().items() if name != "_graph"}
@@ -199,11 +198,9 @@ class GraphModule(Module):
         return "\n".join([super().__repr__(), self._code, hint])
 
 
-def _revived(
-    kind: type[GraphModule], name: str, state: dict[str, Any], graph: Graph, module: GraphModule | None = None
-) -> GraphModule:
-    """A module of this class, with these attributes and this graph."""
-    module = GraphModule.__new__(kind) if module is None else module
+def _revived(kind: Any, name: str, state: dict[str, Any], graph: Graph) -> GraphModule:
+    """A module of a class (or the given one), with these attributes and this graph."""
+    module = GraphModule.__new__(kind) if isinstance(kind, type) else kind
     type(module).__name__ = name
     module.__dict__.update(state)
     module.graph = graph

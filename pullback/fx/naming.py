@@ -110,4 +110,4 @@ def type_name(kind: Any) -> str:
         return kind.__name__
     if isinstance(kind, type) and not isinstance(kind, GenericAlias):
         return kind.__qualname__ if kind.__module__ == "builtins" else f"{home_of(kind)}.{kind.__qualname__}"
-    return repr(kind)
+    return re.sub(r"pullback[\w.]*\.(\w+)", r"torch.\1", repr(kind))

@@ -218,18 +218,10 @@ class Node:
             return True
         if self.op == "call_function":
             random = impure_random and self.target in _random_functions()
-            return random or self.target in _always_kept() or self.target in _side_effectful_functions or self._writes()
-        if self.op == "call_method":
-            return str(self.target).endswith("_")
+            return random or self.target in _always_kept() or self.target in _side_effectful_functions
         if self.op == "call_module" and self.graph.owning_module is not None:
             return bool(getattr(self.graph.owning_module.get_submodule(str(self.target)), "_is_impure", False))
         return False
-
-    def _writes(self) -> bool:
-        """Whether the function is one of those that change their argument: `relu_`, but not `operator.and_`."""
-        name = getattr(self.target, "__name__", "")
-        own = getattr(self.target, "__module__", None) != "_operator"
-        return own and name.endswith("_") and not name.endswith("__")
 
     # -- text ----------------------------------------------------------------------------------------------------
 

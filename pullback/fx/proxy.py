@@ -44,7 +44,6 @@ class TracerBase:
     graph: Graph
     record_stack_traces: bool = False
     check_mutable_operations: bool = False
-    trace_asserts: bool = False
     proxy_buffer_attributes: bool = False
     traced_func_name: str = "forward"
     module_stack: OrderedDict[str, tuple[str, Any]]
@@ -157,12 +156,10 @@ def _users_stack() -> str:
 
 
 def _instruction(frame: FrameType) -> Any:
-    """The instruction a frame is at, and the one after it."""
+    """The instruction a frame is at."""
     import dis
 
-    instructions = iter(dis.get_instructions(frame.f_code))
-    here = next(each for each in instructions if each.offset == frame.f_lasti)
-    return here, next(instructions, None)
+    return next(each for each in dis.get_instructions(frame.f_code) if each.offset == frame.f_lasti)
 
 
 class Proxy:
@@ -205,20 +202,12 @@ class Proxy:
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
     def __iter__(self) -> Iterator[Any]:
-        here, _ = _instruction(sys._getframe(1))
+        here = _instruction(sys._getframe(1))
         if here.opname == "UNPACK_SEQUENCE":  # `a, b = proxy` says how many there are
             return (self[number] for number in range(here.argval))  # type: ignore[index]
         return self.tracer.iter(self)
 
     def __bool__(self) -> bool:
-        if self.tracer.trace_asserts:
-            frame = sys._getframe(1)
-            here, after = _instruction(frame)
-            if here.opname.startswith("POP_JUMP") and "TRUE" in here.opname and after.opname == "LOAD_ASSERTION_ERROR":
-                import pullback
-
-                pullback._assert(self, _assertion_message(frame, after))
-                return True
         return self.tracer.to_bool(self)
 
     def keys(self) -> Any:
@@ -252,13 +241,6 @@ class Proxy:
         if is_tensor_method_or_property(orig_method):
             return tracer.create_proxy("call_method", orig_method.__name__, args, kwargs)
         return tracer.create_proxy("call_function", orig_method, args, kwargs)
-
-
-def _assertion_message(frame: FrameType, load: Any) -> str:
-    import dis
-
-    rest = [each for each in dis.get_instructions(frame.f_code) if each.offset > load.offset]
-    return rest[0].argval if rest[0].opname == "LOAD_CONST" and isinstance(rest[0].argval, str) else ""
 
 
 class Attribute(Proxy):

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 from ..nn.modules.module import Module
 from ._symbolic_trace import symbolic_trace
 from .graph import Graph
-from .graph_module import GraphModule, _take_attribute
+from .graph_module import GraphModule, _copy_attr
 from .node import Node
 
 __all__ = ["Match", "ReplacedPatterns", "replace_pattern", "replace_pattern_with_filters"]
 
 
 class Match(NamedTuple):
-    """A place where a pattern was found: its last node there, and the node for each of the pattern's."""
+    """A place where a pattern was found: the pattern's result, and the node for each node of the pattern."""
 
     anchor: Node
     nodes_map: dict[Node, Node]
@@ -31,7 +31,7 @@ class InternalMatch(NamedTuple):
 
 
 class ReplacedPatterns(NamedTuple):
-    """A place where a pattern was found, and the nodes that took its place."""
+    """A `Match`, and the nodes that took its place."""
 
     anchor: Node
     nodes_map: dict[Node, Node]
@@ -167,10 +167,8 @@ def _replace(
     inner = [node for want, node in match.items() if want.op not in ("placeholder", "output")]
     before = set(gm.graph.nodes)
     place = {node: number for number, node in enumerate(gm.graph.nodes)}
-    sources = [value for value in known.values() if isinstance(value, Node)]
-    first = min(inner or results, key=place.__getitem__)
-    latest = max(sources, key=place.__getitem__, default=first)
-    where = first if place[first] > place[latest] else latest.next
+    users = [user for result in results for user in result.users if user not in inner]
+    where = min(users, key=place.__getitem__, default=gm.graph.output_node())
     with gm.graph.inserting_before(where):
         copied: Any = gm.graph.graph_copy(replacement, known)
     outputs = copied if isinstance(copied, (tuple, list)) else (copied,)
@@ -183,7 +181,7 @@ def _replace(
     for node in sorted(inner, key=place.__getitem__, reverse=True):
         if not node.users and not node._erased:
             gm.graph.erase_node(node)
-    anchor = match[pattern.output_node().all_input_nodes[0]]
+    anchor = pattern.output_node().all_input_nodes[0]
     return ReplacedPatterns(anchor, dict(match), [node for node in gm.graph.nodes if node not in before])
 
 
@@ -194,7 +192,7 @@ def _bring_attributes(gm: GraphModule, replacement: Module) -> None:
             try:
                 _attribute_at(gm, str(node.target))
             except AttributeError:
-                _take_attribute(replacement, gm, str(node.target))
+                _copy_attr(replacement, gm, str(node.target))
     gm.delete_all_unused_submodules()
     gm.graph.lint()
 

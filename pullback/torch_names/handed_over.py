@@ -13,9 +13,10 @@ from typing import Any
 # Written in Python in torch. The rest of a form: the arguments given by position and those given by name, where they
 # are not simply those without and those with a default.
 _FUNCTIONAL: dict[str, str] = dict.fromkeys(
-    "atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod cdist chain_matmul einsum lu meshgrid "
+    "atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod cdist chain_matmul lu meshgrid "
     "stft unique unique_consecutive".split(), ""
 ) | {
+    "einsum": "*",
     "norm": "input, p dim keepdim out dtype",
     "split": "input split_size_or_sections, dim",
     "tensordot": "a b, dims out",
@@ -57,6 +58,10 @@ def passing(torch_name: str, function: Callable[..., Any]) -> Callable[[Any, Any
     form = _form_of(torch_name)
     if form is None:
         return None
+    if form == "*":  # one list of operands is each of them
+        return lambda args, kwargs: (
+            (args[0], *args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else args, kwargs
+        )  # fmt: skip
     names: list[str] = []
     defaults: dict[str, Any] = {}
 

@@ -33,7 +33,7 @@ _ADVICE: dict[str, str] = {
     "torch.distributed.fsdp": _ONE_PROCESS,
     "torch.distributed.tensor": _ONE_PROCESS,
     "torch.nn.parallel": _ONE_PROCESS,
-    "torch.fx": _CAPTURE,
+    "torch.fx": "Programs are traced by torch.fx.symbolic_trace; of its passes, passes.shape_prop is here.",
     "torch.export": _CAPTURE,
     "torch.jit": _CAPTURE,
     "torch.onnx": _CAPTURE,

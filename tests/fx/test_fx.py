@@ -1,0 +1,204 @@
+"""Graphs are torch's: the same nodes, names and source for the same programs, the same numbers and errors."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pullback
+from pullback import fx
+from tests.fx import snippets
+
+torch = pytest.importorskip("torch")
+
+
+def load(library: Any) -> dict[str, Any]:
+    """The names in `programs.py`, with `torch` as the given library."""
+    source = (Path(__file__).parent / "programs.py").read_text()
+    source = re.sub(r"^(import torch.*|from torch import nn)$", "", source, flags=re.MULTILINE)
+    names = {"torch": library, "nn": library.nn, "F": library.nn.functional, "__name__": "programs"}
+    exec(compile(source, "programs.py", "exec"), names)
+    return names
+
+
+PROGRAMS = {library: load(library) for library in (torch, pullback)}
+NAMES = [name for name, *_ in PROGRAMS[torch]["CASES"]]
+
+
+def traced(library: Any, name: str) -> tuple[Any, Any, tuple[Any, ...]]:
+    subject, make = next(row[1:] for row in PROGRAMS[library]["CASES"] if row[0] == name)
+    return subject, library.fx.symbolic_trace(subject, PROGRAMS[library]["CONCRETE"].get(name)), make()
+
+
+def written(gm: Any) -> dict[str, Any]:
+    lines = [(n.name, n.op, str(n.args), str(n.kwargs), str(n.users), n.format_node()) for n in gm.graph.nodes]
+    texts = {
+        "code": gm.code,
+        "graph": str(gm.graph),
+        "module": str(gm),
+        "readable": gm.print_readable(print_output=False),
+    }
+    return {**texts, "nodes": lines, "state": list(gm.state_dict())}
+
+
+def numbers(value: Any) -> list[Any]:
+    """What is in a result: numbers and the values of tensors."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        return [number for part in value for number in numbers(part)]
+    return [value.detach().tolist() if hasattr(value, "detach") else str(value)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_program_is_written_as_torch_writes_it(name: str) -> None:
+    want, got = (written(traced(library, name)[1]) for library in (torch, pullback))
+    for key in want:
+        assert got[key] == want[key], key
+
+
+RUNNABLE = [name for name in NAMES if name not in ("branch_on_concrete", "random_numbers")]
+
+
+@pytest.mark.parametrize("name", RUNNABLE)
+def test_a_graph_computes_what_the_program_does(name: str) -> None:
+    subject, gm, args = traced(pullback, name)
+    assert str(numbers(gm(*args))) == str(numbers(subject(*args)))
+    _, theirs, their_args = traced(torch, name)
+    assert close(numbers(gm(*args)), numbers(theirs(*their_args)))
+
+
+def close(got: list[Any], want: list[Any]) -> bool:
+    import numpy as np
+
+    for mine, theirs in zip(got, want, strict=True):
+        if isinstance(theirs, str):
+            assert mine == theirs
+        else:
+            np.testing.assert_allclose(np.asarray(mine), np.asarray(theirs), rtol=1e-4, atol=1e-5)
+    return True
+
+
+MODULES = ["Linear", "Parameters", "Nested", "Sequential", "Shared", "Convolutions", "Attention", "ForwardDefaults"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_gradients_through_a_graph_are_those_of_the_module_and_of_torch(name: str) -> None:
+    found = {}
+    for library in (torch, pullback):
+        subject, gm, args = traced(library, name)
+        for key, run in (("module", subject), ("graph", gm)):
+            x = args[0].clone().requires_grad_()
+            out = run(x)
+            gm.zero_grad()
+            sum(part.pow(2).sum() for part in (out if isinstance(out, tuple) else (out,))).backward()
+            found[library, key] = [x.grad.tolist(), *[p.grad.tolist() for p in gm.parameters() if p.grad is not None]]
+    assert found[pullback, "graph"] == found[pullback, "module"]
+    assert len(found[torch, "graph"]) == len(found[pullback, "graph"])
+    assert close(found[pullback, "graph"], found[torch, "graph"])
+
+
+def test_training_a_graph_is_training_the_module() -> None:
+    losses = {}
+    for key in ("module", "graph", "torch"):
+        library = torch if key == "torch" else pullback
+        model = snippets.mlp(library)
+        if key != "module":
+            model = library.fx.symbolic_trace(model)
+        optimizer = library.optim.Adam(model.parameters(), lr=0.05)
+        x = library.linspace(-1, 1, 12).reshape(4, 3)
+        losses[key] = []
+        for _ in range(20):
+            optimizer.zero_grad()
+            loss = (model(x) - x[:, :2]).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            losses[key].append(loss.item())
+    assert losses["graph"] == losses["module"]
+    assert losses["graph"] == pytest.approx(losses["torch"], rel=1e-4)
+    assert losses["graph"][-1] < losses["graph"][0] * 0.7
+
+
+@pytest.mark.parametrize("snippet", snippets.SNIPPETS, ids=lambda each: each.__name__)
+def test_graphs_can_be_changed_as_in_torch(snippet: Any) -> None:
+    want, got = (re.sub(r"0x[0-9a-f]+", "", str(snippet(library))) for library in (torch, pullback))
+    assert got == want
+
+
+def test_a_table_of_nodes() -> None:
+    stream = io.StringIO()
+    with contextlib.redirect_stdout(stream):
+        fx.symbolic_trace(lambda x: (x + 1).relu()).graph.print_tabular()
+    assert stream.getvalue().split("\n") == [
+        "opcode         name    target                   args     kwargs",
+        "-------------  ------  -----------------------  -------  --------",
+        "placeholder    x       x                        ()       {}",
+        "call_function  add     <built-in function add>  (x, 1)   {}",
+        "call_method    relu    relu                     (add,)   {}",
+        "output         output  output                   (relu,)  {}",
+        "",
+    ]
+
+
+def test_lines_of_the_program_are_kept_on_request() -> None:
+    class Recording(fx.Tracer):
+        record_stack_traces = True
+
+    gm = fx.GraphModule({}, Recording().trace(lambda x: x.exp() + 1))
+    add = gm.graph.find_nodes(op="call_function", target=__import__("operator").add)[0]
+    assert "x.exp() + 1" in add.stack_trace and "pullback/fx" not in add.stack_trace
+    assert re.search(r"# File: .*test_fx.py:\d+ in <lambda>, code: .*x.exp\(\) \+ 1", gm.print_readable(False))
+
+
+def test_an_error_in_a_graph_shows_its_source() -> None:
+    import traceback
+
+    gm = fx.symbolic_trace(lambda x: x @ x)
+    with pytest.raises(RuntimeError) as error:
+        gm(pullback.ones(2, 3))
+    assert "matmul = x @ x" in "".join(traceback.format_exception(error.value))
+    with pytest.raises(RuntimeError, match="While executing %matmul"):
+        fx.Interpreter(gm).run(pullback.ones(2, 3))
+
+
+def test_functions_run_at_once_again_after_a_trace() -> None:
+    from pullback.torch_function import _Progress, while_everything_asks
+
+    asking = _Progress.tensor
+    before = pullback.Tensor.__add__, pullback.reshape.__code__, pullback.nn.functional.relu.__code__
+    with while_everything_asks():
+        assert asking or pullback.reshape.__code__ is not before[1]
+        fx.symbolic_trace(lambda x: pullback.relu(x) + 1)
+    assert (pullback.Tensor.__add__, pullback.reshape.__code__, pullback.nn.functional.relu.__code__) == before
+    assert _Progress.tensor is asking
+    if not asking:
+        with while_everything_asks():
+            type("Kept", (pullback.Tensor,), {"__add__": lambda self, other: self})
+        assert _Progress.tensor
+        assert isinstance(pullback.ones(2).as_subclass(type("Named", (pullback.Tensor,), {})).relu(), pullback.Tensor)
+
+
+def test_modules_are_as_before_after_a_trace_that_failed() -> None:
+    module = snippets.mlp(pullback)
+    call, look_up = pullback.nn.Module.__call__, pullback.nn.Module.__getattr__
+    with pytest.raises(fx.proxy.TraceError):
+        fx.symbolic_trace(lambda x: module(x) if x else x)
+    assert (pullback.nn.Module.__call__, pullback.nn.Module.__getattr__) == (call, look_up)
+    import math
+
+    assert math.sqrt.__name__ == "sqrt" and not hasattr(math.sqrt, "__wrapped__")
+    assert module.first.weight is dict(module.named_parameters())["first.weight"]
+
+
+def test_the_library_can_do_without() -> None:
+    """`import pullback` does not load it; its names are found lazily."""
+    import subprocess
+    import sys
+
+    code = "import sys, pullback; assert 'pullback.fx' not in sys.modules; pullback.fx.Graph()"
+    subprocess.run([sys.executable, "-c", code], check=True)

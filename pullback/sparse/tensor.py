@@ -228,6 +228,24 @@ def _form(*names: str) -> Callable[[Callable], Callable]:
     return keep
 
 
+@_form("new")
+def _new(x: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
+    """The older way to make another: of places, values and a shape, or an empty one of a shape."""
+    from . import sparse_coo_tensor
+
+    if len(args) > 1 and isinstance(args[0], Tensor):
+        return sparse_coo_tensor(*args, dtype=x.dtype)
+    return _empty(x, *(args or (0,)))
+
+
+@_form("zeros_like", "new_zeros", "new_empty")
+def _empty(x: SparseTensor, *size: Any, dtype: Any = None, **options: Any) -> SparseTensor:
+    from . import sparse_coo_tensor
+
+    shape = size if size and isinstance(size[0], int) else size[0] if size else x.shape
+    return sparse_coo_tensor(shape, dtype=dtype or x.dtype)
+
+
 @_form("mm", "matmul", "spmm", "__matmul__", "mv", "smm", "hspmm", "dsmm")
 def product(a: Any, b: Any, **options: Any) -> Any:
     """A product with a dense matrix or vector gathers its rows, weighs them and adds them up."""

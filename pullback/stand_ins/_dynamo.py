@@ -72,6 +72,11 @@ def optimize(*args: Any, **kwargs: Any) -> Any:
     return lambda function: function
 
 
+def is_dynamo_supported() -> bool:
+    """False: programs run as they are written."""
+    return False
+
+
 def mark_dynamic(t: Any, index: Any, **options: Any) -> None:
     """Accepted: shapes are never frozen."""
 

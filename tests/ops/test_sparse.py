@@ -50,6 +50,14 @@ CASES = {
     "added product by another name": lambda t, a: t.addmm(t.ones(2, 2), a, dense(t)),
     "turned": lambda t, a: (a.t(), a.transpose(0, 1), a.transpose(-2, -1)),
     "turned attributes": lambda t, a: (a.T, a.mT, a.H, a.mH, t.stack([a, a]).mT, t.mm(a.mT, t.ones(2, 2))),
+    "another": lambda t, a: [
+        (x, str(x.dtype))
+        for x in (
+            *(b.new(b._indices(), b._values() * 2, b.size()) for b in (a, a.double())),
+            *(a.new(), a.new(2, 3), a.new(a.size()), a.new_zeros(2, 2), a.new_zeros([3, 1]), t.zeros_like(a)),
+            t.zeros_like(a, dtype=t.float64),
+        )
+    ],
     "parts of numbers": lambda t, a: (a.data, a.real, (a * 2j).imag),
     "scaled": lambda t, a: (a * 2, 2 * a, a / 2, -a, a.mul(3)),
     "added": lambda t, a: (a + a, a - a * 3),

@@ -35,7 +35,9 @@ def _diagonal_params(input: Tensor, offset: int, dim1: int, dim2: int) -> dict:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     if ndim < 2:
         raise IndexError(f"Dimension out of range (a diagonal needs two dims, but the tensor has {ndim})")
-    return {"offset": int(offset), "axis1": axis1, "axis2": axis2}
+    rows, columns = input._array.shape[axis1], input._array.shape[axis2]
+    offset = min(max(int(offset), -rows), columns)  # further out is nothing, and too far out NumPy counts wrong
+    return {"offset": offset, "axis1": axis1, "axis2": axis2}
 
 
 @public(wrap=False)

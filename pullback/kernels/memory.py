@@ -124,7 +124,10 @@ def _fetch(room: int) -> Memory:
     """New memory from the system, in large pages where it offers them."""
     if not hasattr(mmap, "MAP_PRIVATE"):
         return Memory(-1, room)
-    memory = Memory(-1, room, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        memory = Memory(-1, room, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (OSError, OverflowError):
+        raise MemoryError(f"Unable to allocate {room / 2**30:.3g} GiB for the result of an operation") from None
     if room >= 1 << 22 and hasattr(mmap, "MADV_HUGEPAGE"):
         try:
             memory.madvise(mmap.MADV_HUGEPAGE)

@@ -313,6 +313,19 @@ def test_absurd_shapes_and_indices_are_python_errors(mistake):
         mistake()
 
 
+def test_more_than_there_is_memory_for_is_a_memory_error():
+    with pytest.raises(MemoryError):
+        pullback.ones(1).expand(2**50).sqrt()
+
+
+@pytest.mark.parametrize("offset", [2**62, 2**31, 5, -4, -(2**31), -(2**40)])
+def test_diagonals_far_outside_are_empty(offset):
+    x = pullback.ones(3, 4, requires_grad=True)
+    assert x.diagonal(offset).shape == x.diag(offset).shape == (0,)
+    x.diag(offset).sum().backward()
+    assert x.grad.tolist() == [[0.0] * 4] * 3
+
+
 def test_anomaly_mode_finds_writes_through_numpy():
     memory = np.ones(3, np.float32)
     with pullback.autograd.set_detect_anomaly(True):

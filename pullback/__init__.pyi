@@ -418,9 +418,9 @@ def ge(input: Any, other: Any) -> Tensor: """Whether each element is greater tha
 def ge_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`ge`, written over this tensor."""
 def geqrf(input: Tensor) -> Any: """QR in LAPACK's compact form."""
 def ger(input: Tensor, vec2: Tensor) -> Tensor: """All products of the elements of two vectors."""
-def get_autocast_cpu_dtype() -> _dtype: ...
+def get_autocast_cpu_dtype() -> _dtype: """The dtype products take under autocast on the CPU."""
 def get_autocast_dtype(device_type: str) -> _dtype: """The dtype products take under autocast."""
-def get_autocast_gpu_dtype() -> _dtype: ...
+def get_autocast_gpu_dtype() -> _dtype: """The dtype products would take under autocast on a GPU."""
 def get_default_device() -> _device: """Where new tensors go."""
 def get_default_dtype() -> _dtype: """The dtype that Python floats become: float32 unless changed by `set_default_dtype`."""
 def get_deterministic_debug_mode() -> _int: """What `set_deterministic_debug_mode` was last told, as a number."""
@@ -487,8 +487,8 @@ def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, run
 def inverse(input: Tensor) -> Tensor: """Inverses of square matrices."""
 def is_anomaly_check_nan_enabled() -> _bool: """Whether anomaly mode, were it on, checks for NaN."""
 def is_anomaly_enabled() -> _bool: """Whether anomaly mode is on."""
-def is_autocast_cache_enabled() -> _bool: ...
-def is_autocast_cpu_enabled() -> _bool: ...
+def is_autocast_cache_enabled() -> _bool: """What `set_autocast_cache_enabled` was told; casts are not cached."""
+def is_autocast_cpu_enabled() -> _bool: """Whether autocast is on for the CPU."""
 def is_autocast_enabled(device_type: str | None = ...) -> _bool: """Whether autocast is on for a type of device (a GPU unless given)."""
 def is_complex(input: Tensor) -> Any: """Whether the elements are complex numbers."""
 def is_conj(input: Tensor) -> Any: """False: conjugation is done at once."""
@@ -779,11 +779,11 @@ def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor
 def selu(input: Tensor, inplace: _bool = ...) -> Tensor: """elu with the constants that keep mean 0 and variance 1."""
 def selu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`selu`, written over the input."""
 def set_autocast_cache_enabled(enabled: _bool) -> None: """Accepted: casts are not cached."""
-def set_autocast_cpu_dtype(dtype: _dtype) -> None: ...
-def set_autocast_cpu_enabled(enabled: _bool) -> None: ...
+def set_autocast_cpu_dtype(dtype: _dtype) -> None: """Choose the dtype products take under autocast on the CPU."""
+def set_autocast_cpu_enabled(enabled: _bool) -> None: """Switch autocast for the CPU."""
 def set_autocast_dtype(device_type: str, dtype: _dtype) -> None: """Choose the dtype products take under autocast."""
 def set_autocast_enabled(device_type: Any, enabled: _bool | None = ...) -> None: """Switch autocast for a type of device."""
-def set_autocast_gpu_dtype(dtype: _dtype) -> None: ...
+def set_autocast_gpu_dtype(dtype: _dtype) -> None: """Choose the dtype products would take under autocast on a GPU."""
 def set_default_device(device: Any) -> None: """Let new tensors go there, "cpu" or "meta", outside of `with torch.device(...)`."""
 def set_default_dtype(d: _dtype, /) -> None: """Make `d` (a floating point dtype) the type of tensors built from Python floats."""
 def set_default_tensor_type(t: Any) -> None: """The old way to say `set_default_dtype`."""

@@ -249,8 +249,8 @@ class Tensor:
     def clip(self, min: Any = ..., max: Any = ...) -> Tensor: """Limit elements to [min, max]; either bound may be a number, a tensor or None."""
     def clip_(self, min: Any = ..., max: Any = ...) -> Tensor: """`clip`, written over this tensor."""
     def clone(self, *, memory_format: Any = ...) -> Tensor: """A copy with its own memory; gradients flow through it."""
-    def coalesce(self) -> Any: """Part of a sparse tensor."""
-    def col_indices(self) -> Any: """Part of a sparse tensor."""
+    def coalesce(self) -> Any: """The tensor with places that occur several times summed up, in order. Only sparse tensors have it."""
+    def col_indices(self) -> Any: """The columns of the elements of a CSR matrix. Only sparse tensors have it."""
     def conj(self) -> Tensor: """The complex conjugate; real tensors are returned as they are."""
     def conj_physical(self) -> Tensor: """The complex conjugate in memory of its own; real tensors are returned as they are."""
     def conj_physical_(self) -> Tensor: """`conj_physical`, written over this tensor."""
@@ -268,7 +268,7 @@ class Tensor:
     def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor: """Covariance matrix of variables in rows, observations in columns, optionally weighted."""
     def cpu(self, memory_format: Any = ...) -> Any: """The tensor itself."""
     def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor: """Cross product along a dim of size 3 (the first such dim if none is given)."""
-    def crow_indices(self) -> Any: """Part of a sparse tensor."""
+    def crow_indices(self) -> Any: """Where each row of a CSR matrix begins among `col_indices`. Only sparse tensors have it."""
     def cuda(self, device: Any = ..., non_blocking: _bool = ..., memory_format: Any = ...) -> Any: """There is no GPU: raises what torch's CPU build raises."""
     def cummax(self, dim: _int) -> Any: """Running maxima along a dim and their indices."""
     def cummin(self, dim: _int) -> Any: """Running minima along a dim and their indices."""
@@ -416,11 +416,11 @@ class Tensor:
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor: """A copy in which the slices of `source` that go to one place are reduced there: prod, mean, amax or amin."""
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor: """`index_reduce`, written over this tensor."""
     def index_select(self, dim: _int, index: Tensor) -> Tensor: """The slices of a dim at `index`, a vector of integers, in its order and as often: `x[:, index]` for dim 1."""
-    def indices(self) -> Any: """Part of a sparse tensor."""
+    def indices(self) -> Any: """The places of the elements: a row for each sparse dim. Only sparse tensors have it."""
     def inner(self, other: Tensor) -> Tensor: """Sums of products over the last dims of both."""
     def int(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.int32."""
     def inverse(self) -> Tensor: """Inverses of square matrices."""
-    def is_coalesced(self) -> Any: ...
+    def is_coalesced(self) -> _bool: """Whether no place of a sparse tensor occurs twice; False for a dense one."""
     def is_complex(self) -> Any: """Whether the elements are complex numbers."""
     def is_conj(self) -> Any: """False: conjugation is done at once."""
     def is_contiguous(self, memory_format: Any = ...) -> _bool: """Whether the elements lie in memory in order."""
@@ -428,9 +428,9 @@ class Tensor:
     def is_cpu(self) -> Any: """True: every tensor lives in main memory."""
     @property
     def is_cuda(self) -> Any: """False: every tensor lives in main memory."""
-    def is_distributed(self) -> Any: ...
+    def is_distributed(self) -> _bool: """False: a tensor is in one process."""
     def is_floating_point(self) -> Any: """Whether the elements are floats."""
-    def is_inference(self) -> _bool: ...
+    def is_inference(self) -> _bool: """Whether this tensor was made under `inference_mode`."""
     @property
     def is_ipu(self) -> Any: """False: every tensor lives in main memory."""
     @property
@@ -777,13 +777,13 @@ class Tensor:
     def unsqueeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor: """With a new dim of size 1 at this place: (3,) becomes (1, 3) for dim 0, (3, 1) for dim 1. A view."""
     def unsqueeze_(self, dim: _int) -> Tensor: """Give this tensor a new dim of size 1."""
     def untyped_storage(self) -> Any: """The memory under this tensor, as bytes."""
-    def values(self) -> Any: """Part of a sparse tensor."""
+    def values(self) -> Any: """The elements at the places in `indices`. Only sparse tensors have it."""
     def var(self, *args: Any, dim: Any = ..., unbiased: Any = ..., correction: Any = ..., keepdim: _bool = ...) -> Tensor: """Variance over dims; `correction` (1) is subtracted from the count."""
     def vdot(self, other: Tensor) -> Tensor: """Inner product of two vectors: the first is conjugated."""
     def view(self, *shape: Any, **named: Any) -> Tensor: """The same memory in another shape (or, given a dtype, the same bytes in another type)."""
     def view_as(self, other: Tensor) -> Tensor: """The same memory in the shape of another tensor."""
     def vsplit(self, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> Any: """`tensor_split` along dim 0."""
-    def where(self, condition: Any, other: Any) -> Any: ...
+    def where(self, condition: Tensor, other: Any) -> Tensor: """This tensor where the condition holds, `other` elsewhere."""
     def xlogy(self, other: Any) -> Tensor: """`input * log(other)`, and 0 where input is 0."""
     def xlogy_(self, other: Any) -> Tensor: """`xlogy`, written over this tensor."""
     def xpu(self, device: Any = ..., non_blocking: _bool = ..., memory_format: Any = ...) -> Any: """There is no GPU: raises what torch's CPU build raises."""

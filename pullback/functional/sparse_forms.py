@@ -11,14 +11,14 @@ from ..tensor import Tensor
 from .registry import METHODS
 
 
-def _only_sparse(name: str) -> Any:
+def _only_sparse(name: str, sentence: str) -> Any:
     def method(self: Tensor) -> NoReturn:
         raise RuntimeError(
             f"{name} expected sparse coordinate tensor layout but got Strided. x.to_sparse() makes a sparse tensor."
         )
 
     method.__name__ = name
-    method.__doc__ = "Part of a sparse tensor."
+    method.__doc__ = f"{sentence} Only sparse tensors have it."
     return method
 
 
@@ -47,9 +47,24 @@ def to_dense(self: Tensor, dtype: Any = None, masked_grad: Any = None) -> Tensor
     return self if dtype is None else self.to(dtype)
 
 
-for _name in ("coalesce", "indices", "values", "_indices", "_values", "_nnz", "crow_indices", "col_indices"):
-    METHODS[_name] = _only_sparse(_name)
+def is_coalesced(self: Tensor) -> bool:
+    """Whether no place of a sparse tensor occurs twice; False for a dense one."""
+    return False
+
+
+_PARTS = {
+    "coalesce": "The tensor with places that occur several times summed up, in order.",
+    "indices": "The places of the elements: a row for each sparse dim.",
+    "values": "The elements at the places in `indices`.",
+    "_indices": "The places, also of a tensor that is not coalesced.",
+    "_values": "The elements, also of a tensor that is not coalesced.",
+    "_nnz": "How many places there are.",
+    "crow_indices": "Where each row of a CSR matrix begins among `col_indices`.",
+    "col_indices": "The columns of the elements of a CSR matrix.",
+}
+for _name, _sentence in _PARTS.items():
+    METHODS[_name] = _only_sparse(_name, _sentence)
 METHODS.update(
     to_sparse=to_sparse, to_sparse_coo=to_sparse, to_sparse_csr=to_sparse_csr, sparse_mask=sparse_mask, to_dense=to_dense,
-    is_coalesced=lambda self: False,
+    is_coalesced=is_coalesced,
 )  # fmt: skip

@@ -35,6 +35,11 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     return input._array.shape == other._array.shape
 
 
+def is_distributed(self: Tensor) -> bool:
+    """False: a tensor is in one process."""
+    return False
+
+
 @public(function=False)
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
     """Whether both look at the same memory in the same way."""
@@ -122,7 +127,7 @@ METHODS.update(
         "storage": _lazy_method("raw_storage", "storage", "The memory under this tensor, as elements of its dtype."),
         "_typed_storage": _lazy_method("raw_storage", "typed_storage", "`storage()` without its warning."),
         "storage_type": _lazy_method("raw_storage", "storage_type", "The class of storages of this dtype."),
-        "record_stream": record_stream, "_use_count": use_count, "is_distributed": lambda self: False,
+        "record_stream": record_stream, "_use_count": use_count, "is_distributed": is_distributed,
         "dim_order": dim_order,
     }
 )  # fmt: skip

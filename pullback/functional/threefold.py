@@ -199,4 +199,10 @@ def _number(value: float, kind: np.dtype) -> Tensor:
     return wrap(number(value, kind) if value else np.array(value, kind))
 
 
-METHODS["where"] = lambda input, condition, other: where(condition, input, other)
+def where_method(input: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """This tensor where the condition holds, `other` elsewhere."""
+    return where(condition, input, other)
+
+
+where_method.__name__ = "where"
+METHODS["where"] = where_method

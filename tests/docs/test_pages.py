@@ -72,3 +72,11 @@ def test_every_function_in_the_reference_says_what_it_does(reference):
         if not first.endswith((".", "!", "?", ":")):
             silent.append(name)
     assert not silent
+
+
+def test_every_method_of_a_tensor_says_what_it_does():
+    from pullback import Tensor
+
+    methods = {name: getattr(Tensor, name) for name in vars(Tensor) if not name.startswith("_")}
+    silent = [name for name, method in methods.items() if callable(method) and not (method.__doc__ or "").strip()]
+    assert sorted(silent) == []

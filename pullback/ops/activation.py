@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd.op import Op, elementwise, op
 from ..kernels import activations as kernels
 from ..kernels import special as special_kernels
-from .fusing import choose, drop, in_single, keep, single
+from .fusing import choose, drop, in_blocks, in_single, keep, single
 from .pointwise import sigmoid
 from .special import erf
 
@@ -95,12 +95,20 @@ mish: Op = op("MishBackward0", in_single(_mish), kind="elementwise_pull", x=_mis
 
 
 def _elu(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    return in_blocks(_elu_block, x, alpha=alpha, scale=scale, input_scale=input_scale)
+
+
+def _elu_block(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
     below = np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale)
     return choose(x > 0, x * scale if scale != 1 else x, below)
 
 
 def _elu_pullback(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
     g, x = single(g, x)
+    return in_blocks(_elu_slope_times, g, x, alpha=alpha, scale=scale, input_scale=input_scale)
+
+
+def _elu_slope_times(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
     low = x <= 0
     below = np.exp(keep(low, x) * input_scale) * (alpha * scale * input_scale)
     return choose(low, g * below, g * scale)
@@ -114,13 +122,18 @@ celu: Op = op("CeluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_
 
 def _leaky_relu(x: Any, slope: float) -> Any:
     wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-    if 0 <= slope <= 1:
-        return np.maximum(wide, wide * slope).astype(x.dtype, copy=False)
-    return choose(wide > 0, wide, wide * slope).astype(x.dtype, copy=False)
+    return in_blocks(_leaky_relu_block, wide, slope=slope).astype(x.dtype, copy=False)
+
+
+def _leaky_relu_block(x: Any, slope: float) -> Any:
+    return np.maximum(x, x * slope) if 0 <= slope <= 1 else choose(x > 0, x, x * slope)
 
 
 def _leaky_relu_pullback(g: Any, x: Any, slope: float) -> Any:
-    g, x = single(g, x)
+    return in_blocks(_leaky_relu_slope_times, *single(g, x), slope=slope)
+
+
+def _leaky_relu_slope_times(g: Any, x: Any, slope: float) -> Any:
     if type(g) is type(x) is np.ndarray and 0 <= slope <= 1:
         return g * np.maximum((x > 0).astype(g.dtype), slope)
     return choose(x > 0, g, g * slope)
@@ -141,11 +154,25 @@ prelu: Op = op(
     x=lambda g, x, weight: choose(x > 0, g, g * weight),
     weight=lambda g, x: drop(x > 0, g * x),
 )
+
+
+def _between(x: Any, low: float, high: float) -> Any:
+    return np.minimum(np.maximum(x, low), high)
+
+
+def _kept_between(g: Any, x: Any, low: float, high: float) -> Any:
+    return keep(~((x <= low) | (x >= high)), g)
+
+
+def _dropped_between(g: Any, x: Any, low: float, high: float) -> Any:
+    return drop((x >= low) & (x <= high), g)
+
+
 hardtanh: Op = op(
     "HardtanhBackward0",
-    lambda x, low, high: np.minimum(np.maximum(x, low), high).astype(x.dtype, copy=False),
+    lambda x, low, high: in_blocks(_between, x, low=low, high=high).astype(x.dtype, copy=False),
     kind="elementwise_pull",
-    x=lambda g, x, low, high: keep(~((x <= low) | (x >= high)), g),
+    x=lambda g, x, low, high: in_blocks(_kept_between, g, x, low=low, high=high),
 )
 hardsigmoid: Op = op(
     "HardsigmoidBackward0",
@@ -170,22 +197,22 @@ hardswish: Op = op(
 )
 hardshrink: Op = op(
     "HardshrinkBackward0",
-    lambda x, lambd: drop((x >= x.dtype.type(-lambd)) & (x <= x.dtype.type(lambd)), x),
+    lambda x, lambd: in_blocks(_dropped_between, x, x, low=x.dtype.type(-lambd), high=x.dtype.type(lambd)),
     kind="elementwise_pull",
-    x=lambda g, x, lambd: keep(~((x >= -lambd) & (x <= lambd)), g),
+    x=lambda g, x, lambd: in_blocks(_dropped_between, g, x, low=-lambd, high=lambd),
 )
 softshrink: Op = op(
     "SoftshrinkBackward0",
-    in_single(lambda x, lambd: x - np.minimum(np.maximum(x, -lambd), lambd)),
+    in_single(lambda x, lambd: in_blocks(lambda x: x - _between(x, -lambd, lambd), x)),
     kind="elementwise_pull",
     inputs=("x",),
-    x=lambda g, x, lambd: keep(~((x >= -lambd) & (x <= lambd)), g),
+    x=lambda g, x, lambd: in_blocks(_dropped_between, g, x, low=-lambd, high=lambd),
 )
 threshold: Op = op(
     "ThresholdBackward0",
-    lambda x, limit, value: choose(x <= limit, value, x).astype(x.dtype, copy=False),
+    lambda x, limit, value: in_blocks(lambda x: choose(x <= limit, value, x), x).astype(x.dtype, copy=False),
     kind="elementwise_pull",
-    x=lambda g, x, limit: keep(~(x <= limit), g),
+    x=lambda g, x, limit: in_blocks(lambda g, x: drop(x <= limit, g), g, x),
 )
 
 # --- gated: half of an axis decides how much of the other half passes ---

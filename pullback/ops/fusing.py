@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, Plan
+from ..autograd.tape import LARGE, by_blocks
 from ..constants import FLOAT32, FLOAT64, number
 from ..quiet import restore, silence, warning_settings
 
@@ -181,6 +182,17 @@ def in_single(kernel: Callable[..., Any]) -> Callable[..., Any]:
 def narrowed(value: Any, dtype: Any) -> Any:
     """float32 results in the half precision type they stand for; everything else as it is."""
     return value.astype(dtype) if value is not None and value.dtype == np.float32 else value
+
+
+def in_blocks(function: Callable[..., Any], *arrays: Any, **params: Any) -> Any:
+    """An elementwise function of arrays, in blocks that fit the cache and on all threads where they are large.
+
+    The tape does this by itself for functions of one or two arrays without parameters.
+    """
+    first = arrays[0]
+    if type(first) is not np.ndarray or first.size < LARGE or not plain(*arrays):
+        return function(*arrays, **params)
+    return by_blocks(functools.partial(function, **params), *arrays)
 
 
 def recorded_pullback(

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..autograd.op import Op, linear, op
 from ..kernels.groups import accumulate
-from .fusing import choose, drop, keep
+from .fusing import choose, drop, in_blocks, keep
 from .striding import in_order
 
 
@@ -93,7 +93,8 @@ pick.keeps_params = put.keeps_params = True
 
 
 def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    return in_order(choose(mask, value if value.dtype is x.dtype else np.asarray(value).astype(x.dtype), x))
+    value = value if value.dtype is x.dtype else np.asarray(value).astype(x.dtype)
+    return in_order(in_blocks(choose, mask, value, x))
 
 
 def write_masked(out: Any, mask: Any, value: Any) -> None:

@@ -21,7 +21,7 @@ from ..kernels.large import zeros
 from ..kernels.pairs import log_add_exp
 from ..quiet import quiet
 from .batching import class_loss, elementwise_loss, placed_classes
-from .fusing import fused, in_single, is_half, number_for, plain
+from .fusing import fused, in_blocks, in_single, is_half, number_for, plain
 from .pointwise import sigmoid
 from .reductions import log_softmax, sum_all
 from .striding import in_order
@@ -267,22 +267,22 @@ def _huber_losses(x: Any, y: Any, delta: float) -> Any:
     return near * (distance - near * number_for(0.5, x))
 
 
-def _huber_slope(x: Any, y: Any, delta: float) -> Any:
+def _huber_slope_times(x: Any, y: Any, g: Any, delta: float) -> Any:
     difference = x - y
     if type(difference) is np.ndarray:
-        return np.minimum(np.maximum(difference, number_for(-delta, difference)), number_for(delta, difference))
-    return np.where(np.abs(difference) >= delta, delta * np.sign(difference), difference)
+        return g * np.minimum(np.maximum(difference, number_for(-delta, difference)), number_for(delta, difference))
+    return g * np.where(np.abs(difference) >= delta, delta * np.sign(difference), difference)
 
 
 @in_single
 def _smooth_l1(x: Any, y: Any, beta: float, reduction: str) -> Any:
-    losses = _huber_losses(x, y, beta)
+    losses = in_blocks(_huber_losses, x, y, delta=beta)
     return reduce_losses(losses if beta == 1 else losses / number_for(beta, x), reduction)
 
 
 def _smooth_l1_pullback(g: Any, x: Any, y: Any, beta: float, reduction: str) -> Any:
     g = spread(g, x, reduction)
-    return (g if beta == 1 else g / beta) * _huber_slope(x, y, beta)
+    return in_blocks(_huber_slope_times, x, y, g if beta == 1 else g / beta, delta=beta)
 
 
 smooth_l1: Op = op(
@@ -296,11 +296,11 @@ smooth_l1: Op = op(
 
 @in_single
 def _huber(x: Any, y: Any, delta: float, reduction: str) -> Any:
-    return reduce_losses(_huber_losses(x, y, delta), reduction)
+    return reduce_losses(in_blocks(_huber_losses, x, y, delta=delta), reduction)
 
 
 def _huber_pullback(g: Any, x: Any, y: Any, delta: float, reduction: str) -> Any:
-    return spread(g, x, reduction) * _huber_slope(x, y, delta)
+    return in_blocks(_huber_slope_times, x, y, spread(g, x, reduction), delta=delta)
 
 
 huber: Op = op(

@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd.op import Op, conjugate, linear, op
 from ..constants import FLOAT32, FLOAT64, number
 from ..kernels import pairs as kernels
-from .fusing import choose
+from .fusing import choose, in_blocks
 from .pointwise import flat, sigmoid
 
 # --- division with rounding ---
@@ -162,7 +162,7 @@ def _lerp(a: Any, b: Any, weight: Any) -> Any:
 
 lerp_scalar: Op = linear(
     "LerpBackward0",
-    _lerp,
+    lambda a, b, weight: in_blocks(_lerp, a, b, weight=weight),
     a=lambda g, weight: g * np.conj(1 - weight),
     b=lambda g, weight: g * np.conj(weight),
 )

@@ -443,6 +443,10 @@ def _share(g: Any, lost: Any, tied: Any) -> Any:
 
 
 def _clamp(x: Any, minimum: Any, maximum: Any) -> Any:
+    return in_blocks(_clamp_block, x, minimum=minimum, maximum=maximum)
+
+
+def _clamp_block(x: Any, minimum: Any, maximum: Any) -> Any:
     low, high = number_for(minimum, x), number_for(maximum, x)
     out = x if low is None else np.maximum(x, low)
     if high is not None:
@@ -457,11 +461,15 @@ def _inside(x: Any, minimum: Any, maximum: Any) -> Any:
     return x <= high if low is None else (x >= low) & (x <= high)
 
 
+def _kept_inside(g: Any, x: Any, minimum: Any, maximum: Any) -> Any:
+    return keep(_inside(x, minimum, maximum), g)
+
+
 clamp_scalar: Op = op(
     "ClampBackward1",
     _clamp,
     kind="elementwise_pull",
-    x=lambda g, x, minimum, maximum: keep(_inside(x, minimum, maximum), g),
+    x=lambda g, x, minimum, maximum: in_blocks(_kept_inside, g, x, minimum=minimum, maximum=maximum),
 )
 clamp_min_scalar: Op = op("ClampMinBackward0", _clamp, kind="elementwise_pull", x=clamp_scalar.rules["x"])
 clamp_max_scalar: Op = op("ClampMaxBackward0", _clamp, kind="elementwise_pull", x=clamp_scalar.rules["x"])
@@ -509,7 +517,7 @@ fmin: Op = op(
 )
 where: Op = op(
     "WhereBackward0",
-    choose,
+    lambda condition, a, b: in_blocks(choose, condition, a, b),
     kind="elementwise_pull",
     condition=None,
     a=lambda g, condition: keep(condition, g),

@@ -183,7 +183,7 @@ FOUND = {
     ),
     "fft": (lambda t, x: t.view_as_real(t.fft.fft(x)), normal(3, 16)),
     "fft odd": (lambda t, x: t.view_as_real(t.fft.fft(x, dim=0)), normal(15, 3)),
-    "ifft": (lambda t, x: t.view_as_real(t.fft.ifft(x, norm="ortho")), normal(3, 15)),
+    "ifft": (lambda t, x: t.view_as_real(t.fft.ifft(x, norm="ortho").resolve_conj()), normal(3, 15)),
     "fft2": (lambda t, x: t.view_as_real(t.fft.fft2(x)), normal(2, 7, 8)),
     "ifftn": (lambda t, x: t.view_as_real(t.fft.ifftn(x)), normal(4, 5, 6)),
     "fftn, last axis first": (lambda t, x: t.view_as_real(t.fft.fftn(x, dim=(2, 0))), normal(5, 4, 7)),

@@ -16,7 +16,7 @@ from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import finfo, from_numpy_dtype, number_in
 from ..kernels import rectifier
 from ..quiet import restore, silence, warning_settings
-from .fusing import choose, drop, fused, keep, number_for, zero_of
+from .fusing import choose, drop, fused, in_blocks, keep, number_for, zero_of
 
 _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
 

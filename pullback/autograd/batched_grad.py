@@ -13,7 +13,7 @@ from ..arrays.batched import Batched
 from ..arrays.batching_rules import is_tensor
 from ..dtypes import from_numpy_dtype
 from ..tensor import Tensor
-from .engine import metadata_of
+from .cotangents import metadata_of
 from .general import payload_of
 from .mode import current_mode, set_mode
 from .passes import backward_to_inputs

@@ -12,7 +12,6 @@ post-accumulate hook are the exception: theirs is written, and the hook called, 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from contextvars import ContextVar
 from heapq import heappop, heappush, heapreplace
 from sys import maxsize
@@ -27,24 +26,15 @@ from ..quiet import restore, silence, warning_settings
 from ..storage import clock
 from ..tensor import Anchor, Tensor
 from .accumulate import commit
+from .cotangents import UNDEFINED, deliver_slot, filled, run_joint
 from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
-from .large_cotangents import run_by_blocks, run_side_by_side, sum_by_blocks
+from .large_cotangents import run_by_blocks, sum_by_blocks
 from .mode import IN_RULES, NO_GRAD, RECORD, current_mode, set_mode
 from .node import FREED, Node
 from .op import BLOCKED, CALLED, NOTHING, TWO, passed_on
 from .reach import nodes_leading_to
 from .saved import arrays_of, tensors_of
 from .tape import LARGE, by_blocks, wrap
-
-
-class _Undefined:
-    """Waits at a node that nothing has arrived at yet, and gives way to what does."""
-
-    def __add__(self, gradient: Any) -> Any:
-        return gradient
-
-
-UNDEFINED = _Undefined()
 
 
 class Sweep:
@@ -497,57 +487,6 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                 leaves[target] = owned[target] = leaves[target] + gradient
 
 
-def deliver_slot(
-    target: Node, slot: int, gradient: Any, waiting: dict[Node, Any], heap: list[Any], fit: Callable[..., Any]
-) -> None:
-    """Add a gradient to one output of a node that has several, among the nodes that wait."""
-    parts = waiting.get(target)
-    if parts is None:
-        parts = waiting[target] = [None] * len(target.outputs)
-        heappush(heap, (-target.order, target))
-    add_part(parts, slot, gradient, target, fit)
-
-
-def add_part(parts: list[Any], slot: int, gradient: Any, target: Node, fit: Callable[..., Any] = fit_array) -> None:
-    """Add a gradient to the part of one output in a node's cotangent."""
-    shape, dtype = target.outputs[slot]
-    if gradient.shape != shape or gradient.dtype is not dtype:
-        gradient = fit(gradient, shape, dtype)
-    parts[slot] = gradient if parts[slot] is None else sum_by_blocks(parts[slot], gradient)
-
-
-def filled(node: Node, parts: list[Any], zeros: Any) -> tuple[Any, ...]:
-    """The cotangents of several outputs, with zeros for those that got none unless the rule takes None."""
-    if node.plan.undefined_allowed:
-        return tuple(parts)
-    return tuple(
-        [zeros(*metadata) if part is None else part for part, metadata in zip(parts, node.outputs, strict=True)]
-    )
-
-
-def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -> list[Any]:
-    """What a rule for all inputs sends to each of them; no array to two."""
-    if node.plan.joint is None:
-        return run_side_by_side(node, cotangent, values, reach)
-    edges = node.edges
-    (rule, sources), params, needs = node.plan.joint, node.params, node.plan.needs
-    if type(cotangent) is list:  # of several outputs, some of which nothing may have been computed from
-        cotangent = filled(node, cotangent, zeros_array)
-    if reach is not None:
-        needs = tuple([target is not None and target in reach for target in edges])
-    arguments = [values[s] if type(s) is int else needs if s == "needs" else params[s] for s in sources]
-    results = list(rule(cotangent, *arguments))
-    if len(results) < len(edges):
-        results += [None] * (len(edges) - len(results))
-    known = set(map(id, cotangent)) if type(cotangent) is tuple else set()  # which may be the caller's own weights
-    for position, result in enumerate(results):
-        if type(result) is ndarray:
-            if id(result) in known:
-                results[position] = result.copy()
-            known.add(id(result))
-    return results
-
-
 def adopt(
     heap: list[Any], waiting: dict[Any, Any], leaves: dict[Any, Any], owned: dict[Any, Any], executed: list[Any]
 ) -> Sweep:
@@ -607,10 +546,3 @@ def free(executed: list[Node]) -> None:
 def as_tensor(value: Any) -> Tensor:
     """A tensor as it is, an array wrapped."""
     return value if isinstance(value, Tensor) else wrap(value)
-
-
-def metadata_of(target: Any, slot: int) -> tuple[Any, ...]:
-    """Shape and dtype of the cotangents an edge takes."""
-    if not target.is_node:
-        return target._array.shape, target._array.dtype
-    return target.outputs[slot] if target.outputs else (target.shape, target.dtype)

@@ -257,7 +257,7 @@ class CustomNode(Node, FunctionCtx):
         return gradients
 
     def check_shape(self, gradient: Tensor, position: int) -> None:
-        from .engine import metadata_of
+        from .cotangents import metadata_of
 
         shape, _ = metadata_of(self.edges[position], self.slots[position] if self.slots else 0)
         try:

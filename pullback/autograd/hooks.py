@@ -130,7 +130,7 @@ def run_after(sweep: Any, node: Node, results: list[Any], cotangent: Any) -> lis
 
 
 def _metadata(node: Node, position: int) -> tuple:
-    from .engine import metadata_of
+    from .cotangents import metadata_of
 
     return metadata_of(node.edges[position], node.slots[position] if node.slots else 0)
 

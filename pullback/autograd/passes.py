@@ -15,7 +15,8 @@ from ..quiet import restore, silence, warning_settings
 from ..storage import clock
 from ..tensor import Anchor, Tensor
 from .accumulate import DONE, commit
-from .engine import Hooks, Sweep, free, metadata_of, sweep_back, walk
+from .cotangents import metadata_of
+from .engine import Hooks, Sweep, free, sweep_back, walk
 from .mode import RECORD, current_mode, set_mode, transform_depth
 from .node import Node
 from .op import LONG, SOONER

@@ -22,7 +22,8 @@ from ..arrays.mostly_zeros import Picked
 from ..kernels.memory import is_own
 from ..tensor import Tensor
 from .accumulate import DONE, lock
-from .engine import add_part, free, run_joint
+from .cotangents import add_part, run_joint
+from .engine import free
 from .fit import fit_array
 from .forms import Form, form_of, leads_to
 from .large_cotangents import sum_by_blocks

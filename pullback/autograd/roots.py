@@ -17,7 +17,7 @@ from ..dtypes import from_numpy_dtype
 from ..size import Size
 from ..tensor import Tensor, anchor_of
 from . import passes
-from .engine import metadata_of
+from .cotangents import metadata_of
 from .fit import dense
 from .graph import AccumulateGrad, GradientEdge
 from .tape import wrap

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.engine import metadata_of
+from ..autograd.cotangents import metadata_of
 from ..autograd.roots import _as_tuple, _implicit_one, _weight_array, _weights_for, root_of
 from ..tensor import Tensor
 from .collect import Collection, undisturbed

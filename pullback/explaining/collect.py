@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.engine import Sweep, metadata_of
+from ..autograd.cotangents import metadata_of
+from ..autograd.engine import Sweep
 from ..autograd.mode import current_mode, set_mode
 from ..autograd.node import FREED, Node
 from ..autograd.saved import SavedTensor

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import roots
-from ..autograd.engine import metadata_of
+from ..autograd.cotangents import metadata_of
 from ..autograd.fit import fit_tensor
 from ..autograd.grad_mode import enable_grad, inference_mode
 from ..autograd.reach import nodes_leading_to

@@ -17,7 +17,8 @@ import numpy as np
 
 from ..arrays.batched import Batched
 from ..autograd.batched_grad import batch_level
-from ..autograd.engine import Sweep, metadata_of
+from ..autograd.cotangents import metadata_of
+from ..autograd.engine import Sweep
 from ..autograd.fit import fit_array
 from ..autograd.reach import nodes_leading_to
 from ..autograd.saved import arrays_of

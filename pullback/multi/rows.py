@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays.batched import Batched
-from ..autograd.engine import Sweep, metadata_of
+from ..autograd.cotangents import metadata_of
+from ..autograd.engine import Sweep
 from ..autograd.fit import fit_array
 from ..autograd.saved import arrays_of
 

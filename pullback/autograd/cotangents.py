@@ -1,0 +1,81 @@
+"""What waits at a node: the cotangents of one output or of several, and what a rule for all inputs makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappush
+from typing import Any
+
+from numpy import ndarray
+
+from .fit import fit_array, zeros_array
+from .large_cotangents import run_side_by_side, sum_by_blocks
+from .node import Node
+
+
+class _Undefined:
+    """Waits at a node that nothing has arrived at yet, and gives way to what does."""
+
+    def __add__(self, gradient: Any) -> Any:
+        return gradient
+
+
+UNDEFINED = _Undefined()
+
+
+def metadata_of(target: Any, slot: int) -> tuple[Any, ...]:
+    """Shape and dtype of the cotangents an edge takes."""
+    if not target.is_node:
+        return target._array.shape, target._array.dtype
+    return target.outputs[slot] if target.outputs else (target.shape, target.dtype)
+
+
+def deliver_slot(
+    target: Node, slot: int, gradient: Any, waiting: dict[Node, Any], heap: list[Any], fit: Callable[..., Any]
+) -> None:
+    """Add a gradient to one output of a node that has several, among the nodes that wait."""
+    parts = waiting.get(target)
+    if parts is None:
+        parts = waiting[target] = [None] * len(target.outputs)
+        heappush(heap, (-target.order, target))
+    add_part(parts, slot, gradient, target, fit)
+
+
+def add_part(parts: list[Any], slot: int, gradient: Any, target: Node, fit: Callable[..., Any] = fit_array) -> None:
+    """Add a gradient to the part of one output in a node's cotangent."""
+    shape, dtype = target.outputs[slot]
+    if gradient.shape != shape or gradient.dtype is not dtype:
+        gradient = fit(gradient, shape, dtype)
+    parts[slot] = gradient if parts[slot] is None else sum_by_blocks(parts[slot], gradient)
+
+
+def filled(node: Node, parts: list[Any], zeros: Any) -> tuple[Any, ...]:
+    """The cotangents of several outputs, with zeros for those that got none unless the rule takes None."""
+    if node.plan.undefined_allowed:
+        return tuple(parts)
+    return tuple(
+        [zeros(*metadata) if part is None else part for part, metadata in zip(parts, node.outputs, strict=True)]
+    )
+
+
+def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -> list[Any]:
+    """What a rule for all inputs sends to each of them; no array to two."""
+    if node.plan.joint is None:
+        return run_side_by_side(node, cotangent, values, reach)
+    edges = node.edges
+    (rule, sources), params, needs = node.plan.joint, node.params, node.plan.needs
+    if type(cotangent) is list:  # of several outputs, some of which nothing may have been computed from
+        cotangent = filled(node, cotangent, zeros_array)
+    if reach is not None:
+        needs = tuple([target is not None and target in reach for target in edges])
+    arguments = [values[s] if type(s) is int else needs if s == "needs" else params[s] for s in sources]
+    results = list(rule(cotangent, *arguments))
+    if len(results) < len(edges):
+        results += [None] * (len(edges) - len(results))
+    known = set(map(id, cotangent)) if type(cotangent) is tuple else set()  # which may be the caller's own weights
+    for position, result in enumerate(results):
+        if type(result) is ndarray:
+            if id(result) in known:
+                results[position] = result.copy()
+            known.add(id(result))
+    return results

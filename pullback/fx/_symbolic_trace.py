@@ -131,7 +131,9 @@ class Tracer(TracerBase):
             return attr_val
         if name not in parameter_proxy_cache:
             how: dict[str, Any] = {}
-            if self.param_shapes_constant and isinstance(attr_val, Parameter):
+            shaped = self.param_shapes_constant and isinstance(attr_val, Parameter)
+            # a subclass may have a create_proxy of before there was this argument
+            if shaped and "proxy_factory_fn" in inspect.signature(self.create_proxy).parameters:
                 how["proxy_factory_fn"] = functools.partial(ParameterProxy, self, name=name, param=attr_val)
             parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {}, **how)
         return parameter_proxy_cache[name]

@@ -369,8 +369,13 @@ def known_shapes(torch):
             w = self.weight
             return x @ w if w.shape[0] == 3 and w.dim() == 2 and w.numel() == 12 else x
 
+    class Older(torch.fx.Tracer):
+        def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, *rest):
+            return super().create_proxy(kind, target, args, kwargs, name, type_expr)
+
     tracer = torch.fx.Tracer(param_shapes_constant=True)
-    return str(tracer.trace(Net())), attempt(lambda: torch.fx.symbolic_trace(Net()))
+    older = attempt(lambda: Older(param_shapes_constant=True).trace(Net()))
+    return str(tracer.trace(Net())), older, attempt(lambda: torch.fx.symbolic_trace(Net()))
 
 
 @snippet

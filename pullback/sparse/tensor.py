@@ -36,13 +36,17 @@ class SparseTensor(Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = func.__name__
+        name, options = func.__name__, kwargs or {}
+        if isinstance(out := options.get("out"), SparseTensor):
+            return out.become(func(*args, **{key: value for key, value in options.items() if key != "out"}))
         if name in _FORMS:
-            return _FORMS[name](*args, **(kwargs or {}))
+            return _FORMS[name](*args, **options)
         if name in _FACTS:
             with DisableTorchFunctionSubclass():
-                return func(*args, **(kwargs or {}))
-        return func(*map(_dense, args), **{key: _dense(value) for key, value in (kwargs or {}).items()})
+                return func(*args, **options)
+        if name[-1] == "_" != name[0] and isinstance(args[0], SparseTensor):
+            return args[0].become(getattr(args[0], name[:-1])(*args[1:], **options))
+        return func(*map(_dense, args), **{key: _dense(value) for key, value in options.items()})
 
     # --- what it is ---
 
@@ -52,7 +56,7 @@ class SparseTensor(Tensor):
     requires_grad = property(lambda self: self._entries.requires_grad, lambda self, value: self.requires_grad_(value))
     is_leaf = property(lambda self: self._entries.is_leaf)
     grad_fn = property(lambda self: self._entries.grad_fn)
-    data = property(lambda self: self.detach())
+    data = property(lambda self: self.detach(), lambda self, value: self.become(value))
     T = property(lambda self: self.permute(*reversed(range(self.dim()))))
     mT = property(lambda self: self.transpose(-2, -1))
     H = property(lambda self: self.adjoint())
@@ -119,6 +123,17 @@ class SparseTensor(Tensor):
     def with_values(self, values: Tensor) -> SparseTensor:
         """Other values at the same places."""
         return make(self._places, values, self.shape, self._ordered, self._layout)
+
+    def become(self, value: Tensor) -> SparseTensor:
+        """What is written to it, whole: other places and values, and perhaps another shape."""
+        other = value if isinstance(value, SparseTensor) else from_dense(value, min(self.sparse_dim(), value.dim()))
+        self._array, self._places, self._entries, self._ordered = (
+            other._array,
+            other._places,
+            other._entries,
+            other._ordered,
+        )
+        return self
 
     def coalesce(self) -> SparseTensor:
         """Each place once, in order, with the sum of its values."""
@@ -244,6 +259,16 @@ def _empty(x: SparseTensor, *size: Any, dtype: Any = None, **options: Any) -> Sp
 
     shape = size if size and isinstance(size[0], int) else size[0] if size else x.shape
     return sparse_coo_tensor(shape, dtype=dtype or x.dtype)
+
+
+@_form("resize_as_", "resize_as_sparse_")
+def _resized(x: SparseTensor, the_template: Tensor, **options: Any) -> SparseTensor:
+    return x.become(_empty(x, the_template.shape)) if x.shape != the_template.shape else x
+
+
+@_form("copy_")
+def _copied(x: Any, src: Any, non_blocking: bool = False) -> Any:
+    return x.become(src.to(x.dtype).clone()) if isinstance(x, SparseTensor) else x.copy_(src.to_dense())
 
 
 @_form("mm", "matmul", "spmm", "__matmul__", "mv", "smm", "hspmm", "dsmm")
@@ -466,11 +491,12 @@ for _name in (*_LINEAR, *"abs sqrt sin tanh relu sign square expm1 log1p pow lon
 
 def _written(name: str) -> None:
     def function(x: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
-        if not isinstance(x, SparseTensor) or any(isinstance(value, Tensor) and value.dim() for value in args):
-            raise RuntimeError(f"{name} of a sparse tensor takes numbers only. Compute x.{name[:-1]}(...) instead")
+        if not isinstance(x, SparseTensor):
+            return getattr(x, name)(*map(_dense, args), **kwargs)
+        if any(isinstance(value, Tensor) and value.dim() for value in args):
+            return x.become(getattr(x, name[:-1])(*args, **kwargs))
         if name == "clamp_" and not x._ordered:
-            once = x.coalesce()
-            x._places, x._entries, x._ordered = once._places, once._entries, True
+            x.become(x.coalesce())
         getattr(x._entries, name)(*args, **kwargs)
         return x
 

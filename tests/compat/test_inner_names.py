@@ -195,7 +195,8 @@ def written_after_torchs_optimizers(t):
 
 def compilers(t):
     marked = t._disable_dynamo(lambda n: n + 1), t._disable_dynamo(recursive=False)(lambda n: n + 2)
-    return [function(1) for function in marked], at(t, "torch.utils._triton.has_triton")()
+    supported = at(t, "torch._dynamo.is_dynamo_supported")()
+    return [function(1) for function in marked], at(t, "torch.utils._triton.has_triton")(), supported
 
 
 def questions_to_trees(t):

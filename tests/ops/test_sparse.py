@@ -32,6 +32,30 @@ def dense(t):
     return t.arange(6.0).reshape(3, 2)
 
 
+WRITES = {
+    "add": lambda t, x: x.add_(x * 3, alpha=2),
+    "iadd": lambda t, x: x.__iadd__(x.clone()),
+    "sub": lambda t, x: x.sub_(x * 3),
+    "imul": lambda t, x: x.__imul__(2),
+    "mul": lambda t, x: x.mul_(x.clone()),
+    "abs": lambda t, x: x.neg_().abs_(),
+    "sqrt": lambda t, x: x.sqrt_(),
+    "transposed": lambda t, x: x.t_(),
+    "copied": lambda t, x: x.copy_(x * 3),
+    "out of add": lambda t, x: t.add(x * 2, x, out=x),
+    "out of mul": lambda t, x: t.mul(x, x, out=x),
+    "resized": lambda t, x: x.zero_().resize_as_(t.ones(4, 4).to_sparse()),
+    "data": lambda t, x: setattr(x, "data", x * 5) or x,
+}
+
+
+def written(t, a, name):
+    """A sparse tensor that was written to, and whether the same one came back."""
+    x = a.coalesce()
+    result = WRITES[name](t, x)
+    return x, result is x
+
+
 CASES = {
     "facts": lambda t, a: (tuple(a.shape), str(a.dtype), str(a.layout), a.is_sparse, a.dim(), a.numel(), len(a)),
     "parts": lambda t, a: (a.sparse_dim(), a.dense_dim(), a._nnz(), a._indices(), a._values(), a.is_coalesced()),
@@ -58,6 +82,7 @@ CASES = {
             t.zeros_like(a, dtype=t.float64),
         )
     ],
+    "written to": lambda t, a: [written(t, a, name) for name in WRITES],
     "parts of numbers": lambda t, a: (a.data, a.real, (a * 2j).imag),
     "scaled": lambda t, a: (a * 2, 2 * a, a / 2, -a, a.mul(3)),
     "added": lambda t, a: (a + a, a - a * 3),

@@ -1,7 +1,7 @@
 """Functions of two numbers for which NumPy calls the C library once for each element: sums of exponentials, remainders.
 
 The formulas here are a few vectorized passes without branches. Where they would not give the exact remainder or
-quotient (huge quotients, infinities) NumPy's own function has the last word. Few elements and other types go there too.
+quotient (huge quotients, infinities) NumPy's own function has the last word, as for other types than float32 and float64.
 """
 
 from __future__ import annotations
@@ -12,9 +12,6 @@ from typing import Any
 import numpy as np
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
-_MANY = 256
-"""Elements from which ten calls of NumPy take less time than one call of the C library for each."""
-
 _EXACT = 1 << 28
 """Quotients of two float32 numbers below this are told from whole numbers in float64, and their remainders are exact."""
 
@@ -23,9 +20,8 @@ _WHOLE = 1 << 24
 
 
 def _are(a: Any, b: Any, *kinds: np.dtype) -> bool:
-    """Whether these are many numbers of one of the types."""
-    size = max(getattr(a, "size", 1), getattr(b, "size", 1))
-    return size >= _MANY and a.dtype is b.dtype and a.dtype in kinds
+    """Whether these are numbers of one of the types."""
+    return a.dtype is b.dtype and a.dtype in kinds
 
 
 def log_add_exp(a: Any, b: Any) -> Any:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, Plan
-from ..autograd.tape import LARGE, by_blocks
 from ..constants import FLOAT32, FLOAT64, number
 from ..quiet import restore, silence, warning_settings
 
@@ -96,6 +95,7 @@ _WORDS: dict[Any, Any] = {**_BITS, **{kind: kind for kind in _BITS.values()}}
 
 
 _MANY = 4096  # elements from which a mask is worth applying to bits
+_LARGE = 5 << 14  # elements from which blocks are worth it
 
 
 def keep(mask: Any, g: Any) -> Any:
@@ -190,8 +190,10 @@ def in_blocks(function: Callable[..., Any], *arrays: Any, **params: Any) -> Any:
     The tape does this by itself for functions of one or two arrays without parameters.
     """
     first = arrays[0]
-    if type(first) is not np.ndarray or first.size < LARGE or not plain(*arrays):
+    if type(first) is not np.ndarray or first.size < _LARGE or not plain(*arrays):
         return function(*arrays, **params)
+    from ..kernels.large import by_blocks  # not part of every program
+
     return by_blocks(functools.partial(function, **params), *arrays)
 
 

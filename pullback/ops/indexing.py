@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
-from ..kernels.groups import accumulate
 from .fusing import choose, drop, in_blocks, keep
 from .striding import in_order
 
@@ -52,6 +51,8 @@ def add_at_index(out: Any, index: tuple[Any, ...], values: Any, fresh: bool = Fa
 
 def add_slices(out: Any, places: np.ndarray, values: Any, axis: int = 0, fresh: bool = False) -> None:
     """Add slices at places along an axis, repeats added up. `fresh`: out is all zeros."""
+    from ..kernels.groups import accumulate  # not part of every program
+
     if places.size and np.minimum.reduce(places) < 0:
         places = np.where(places < 0, places + out.shape[axis], places)
     values = values.reshape(*out.shape[:axis], places.size, *out.shape[axis + 1 :])

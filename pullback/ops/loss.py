@@ -18,10 +18,10 @@ from ..autograd.op import Op, linear, op
 from ..kernels import activations
 from ..kernels import softmax as kernels
 from ..kernels.large import zeros
-from ..kernels.pairs import log_add_exp
 from ..quiet import quiet
 from .batching import class_loss, elementwise_loss, placed_classes
 from .fusing import fused, in_blocks, in_single, is_half, number_for, plain
+from .pairs import log_add_exp
 from .pointwise import sigmoid
 from .reductions import log_softmax, sum_all
 from .striding import in_order

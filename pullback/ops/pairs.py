@@ -7,30 +7,47 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..autograd.op import Op, conjugate, linear, op
 from ..constants import FLOAT32, FLOAT64, number
-from ..kernels import pairs as kernels
 from .fusing import choose, in_blocks
 from .pointwise import flat, sigmoid
 
+
+def _by_kernel(name: str, exact: np.ufunc) -> Callable[[Any, Any], Any]:
+    """A function of two arrays that has a kernel for many elements, and NumPy's for few."""
+
+    def function(a: Any, b: Any) -> Any:
+        if max(getattr(a, "size", 1), getattr(b, "size", 1)) < _MANY:
+            return exact(a, b)
+        from ..kernels import pairs as kernels  # not part of every program
+
+        return getattr(kernels, name)(a, b)
+
+    return function
+
+
+_MANY = 256  # elements from which ten calls of NumPy take less time than one call of the C library for each
+
 # --- division with rounding ---
+
+_remainder, _fmod = _by_kernel("remainder", np.remainder), _by_kernel("fmod", np.fmod)
+_floored = _by_kernel("floor_divide", np.floor_divide)
 
 remainder: Op = op(
     "RemainderBackward1",
-    kernels.remainder,
+    _remainder,
     kind="elementwise_pull",
     a=lambda g: g,
     b=lambda g, a, b: -g * np.floor(a / b),
 )
-remainder_scalar: Op = op("RemainderBackward0", kernels.remainder, kind="elementwise_pull", a=lambda g: g, b=None)
-fmod: Op = op(
-    "FmodBackward1", kernels.fmod, kind="elementwise_pull", a=lambda g: g, b=lambda g, a, b: -g * np.trunc(a / b)
-)
-fmod_scalar: Op = op("FmodBackward0", kernels.fmod, kind="elementwise_pull", a=lambda g: g, b=None)
+remainder_scalar: Op = op("RemainderBackward0", _remainder, kind="elementwise_pull", a=lambda g: g, b=None)
+fmod: Op = op("FmodBackward1", _fmod, kind="elementwise_pull", a=lambda g: g, b=lambda g, a, b: -g * np.trunc(a / b))
+fmod_scalar: Op = op("FmodBackward0", _fmod, kind="elementwise_pull", a=lambda g: g, b=None)
 
 
 def _truncated_quotient(a: Any, b: Any) -> Any:
@@ -42,7 +59,7 @@ def _truncated_quotient(a: Any, b: Any) -> Any:
 
 def _floor_quotient(a: Any, b: Any) -> Any:
     """`floor_divide` that is infinite, not nan, for a finite number over zero."""
-    quotient = kernels.floor_divide(a, b)
+    quotient = _floored(a, b)
     if quotient.dtype.kind != "f":
         return quotient
     return np.where(np.equal(b, 0), np.true_divide(a, b), quotient)[()]
@@ -112,8 +129,11 @@ ldexp: Op = op(
 # --- sums of exponentials ---
 
 
+log_add_exp = _by_kernel("log_add_exp", np.logaddexp)
+
+
 def _logaddexp(a: Any, b: Any) -> Any:
-    return kernels.log_add_exp(a, b) if a.dtype.kind != "c" else complex_logaddexp(a, b)
+    return log_add_exp(a, b) if a.dtype.kind != "c" else complex_logaddexp(a, b)
 
 
 def complex_logaddexp(a: Any, b: Any) -> Any:
@@ -134,7 +154,7 @@ logaddexp: Op = op(
 _LOG_2 = math.log(2)
 logaddexp2: Op = op(
     "Logaddexp2Backward0",
-    kernels.log_add_exp2,
+    _by_kernel("log_add_exp2", np.logaddexp2),
     kind="elementwise_pull",
     a=lambda g, a, b: g * sigmoid((a - b) * _LOG_2),
     b=lambda g, a, b: g * sigmoid((b - a) * _LOG_2),

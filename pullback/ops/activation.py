@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd.op import Op, elementwise, op
 from ..kernels import activations as kernels
 from ..kernels import special as special_kernels
-from .fusing import choose, drop, in_blocks, in_single, keep, single
+from .fusing import LARGE, choose, drop, in_blocks, in_single, keep, single
 from .pointwise import sigmoid
 from .special import erf
 
@@ -95,6 +95,8 @@ mish: Op = op("MishBackward0", in_single(_mish), kind="elementwise_pull", x=_mis
 
 
 def _elu(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    if x.size < LARGE:
+        return _elu_block(x, alpha, scale, input_scale)
     return in_blocks(_elu_block, x, alpha=alpha, scale=scale, input_scale=input_scale)
 
 
@@ -122,7 +124,8 @@ celu: Op = op("CeluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_
 
 def _leaky_relu(x: Any, slope: float) -> Any:
     wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-    return in_blocks(_leaky_relu_block, wide, slope=slope).astype(x.dtype, copy=False)
+    out = _leaky_relu_block(wide, slope) if x.size < LARGE else in_blocks(_leaky_relu_block, wide, slope=slope)
+    return out if out.dtype is x.dtype else out.astype(x.dtype)
 
 
 def _leaky_relu_block(x: Any, slope: float) -> Any:
@@ -160,6 +163,11 @@ def _between(x: Any, low: float, high: float) -> Any:
     return np.minimum(np.maximum(x, low), high)
 
 
+def _hardtanh(x: Any, low: float, high: float) -> Any:
+    out = _between(x, low, high) if x.size < LARGE else in_blocks(_between, x, low=low, high=high)
+    return out if out.dtype is x.dtype else out.astype(x.dtype)
+
+
 def _kept_between(g: Any, x: Any, low: float, high: float) -> Any:
     return keep(~((x <= low) | (x >= high)), g)
 
@@ -170,7 +178,7 @@ def _dropped_between(g: Any, x: Any, low: float, high: float) -> Any:
 
 hardtanh: Op = op(
     "HardtanhBackward0",
-    lambda x, low, high: in_blocks(_between, x, low=low, high=high).astype(x.dtype, copy=False),
+    _hardtanh,
     kind="elementwise_pull",
     x=lambda g, x, low, high: in_blocks(_kept_between, g, x, low=low, high=high),
 )

@@ -95,7 +95,10 @@ def _sum_bags(x: Any, bags: Any, count: int) -> Any:
     if x.shape[0] == 0:
         return np.zeros((count, *x.shape[1:]), x.dtype)
     out = np.zeros((count, *x.shape[1:]), x.dtype)
-    accumulate(np.add, out, np.asarray(bags), x, fresh=True)
+    if x.size <= 1024:
+        np.add.at(out, bags, x)
+    else:
+        accumulate(np.add, out, np.asarray(bags), x, fresh=True)
     return out
 
 

@@ -50,10 +50,13 @@ def _transform(x: Any, axes: tuple, scale: float, forward: bool) -> Any:
     x = in_order(x)
     if not axes or 0 in x.shape:
         return _scaled(x.astype(_complex_of(x.dtype)), scale)
-    if x.dtype.kind == "f":
+    if x.dtype.kind == "f" and x.size > _FEW:
         return _mirrored(x, axes, scale, forward)
     out, left = _pass(x, axes, forward)
     return _scaled(out, left * scale)
+
+
+_FEW = 1024  # elements of which computing all frequencies is quicker than mirroring half of them
 
 
 def _mirrored(x: Any, axes: tuple, scale: float, forward: bool) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
-from .fusing import choose, drop, in_blocks, keep
+from .fusing import MANY, choose, drop, in_blocks, keep
 from .striding import in_order
 
 
@@ -51,6 +51,13 @@ def add_at_index(out: Any, index: tuple[Any, ...], values: Any, fresh: bool = Fa
 
 def add_slices(out: Any, places: np.ndarray, values: Any, axis: int = 0, fresh: bool = False) -> None:
     """Add slices at places along an axis, repeats added up. `fresh`: out is all zeros."""
+    if out.ndim == 1:
+        np.add.at(out, places, values.reshape(-1).astype(out.dtype, copy=False))
+        return
+    if places.size < 16 and not axis:  # too few to sort
+        for place, value in zip(places.tolist(), values.reshape(places.size, *out.shape[1:]), strict=True):
+            out[place] += value
+        return
     from ..kernels.groups import accumulate  # not part of every program
 
     if places.size and np.minimum.reduce(places) < 0:
@@ -95,7 +102,7 @@ pick.keeps_params = put.keeps_params = True
 
 def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
     value = value if value.dtype is x.dtype else np.asarray(value).astype(x.dtype)
-    return in_order(in_blocks(choose, mask, value, x))
+    return in_order(np.where(mask, value, x) if x.size < MANY else in_blocks(choose, mask, value, x))
 
 
 def write_masked(out: Any, mask: Any, value: Any) -> None:

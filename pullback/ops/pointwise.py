@@ -16,7 +16,7 @@ from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import finfo, from_numpy_dtype, number_in
 from ..kernels import rectifier
 from ..quiet import restore, silence, warning_settings
-from .fusing import choose, drop, fused, in_blocks, keep, number_for, zero_of
+from .fusing import LARGE, MANY, choose, drop, fused, in_blocks, keep, number_for, zero_of
 
 _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
 
@@ -443,6 +443,8 @@ def _share(g: Any, lost: Any, tied: Any) -> Any:
 
 
 def _clamp(x: Any, minimum: Any, maximum: Any) -> Any:
+    if x.size < LARGE:
+        return _clamp_block(x, minimum, maximum)
     return in_blocks(_clamp_block, x, minimum=minimum, maximum=maximum)
 
 
@@ -517,7 +519,7 @@ fmin: Op = op(
 )
 where: Op = op(
     "WhereBackward0",
-    lambda condition, a, b: in_blocks(choose, condition, a, b),
+    lambda condition, a, b: np.where(condition, a, b) if condition.size < MANY else in_blocks(choose, condition, a, b),
     kind="elementwise_pull",
     condition=None,
     a=lambda g, condition: keep(condition, g),

@@ -72,6 +72,13 @@ def places_by_blocks(index: Any, shape: tuple[int, ...], axis: int) -> Iterator[
 _BLOCK = 1 << 15  # places worked out at a time
 
 
+def all_places(index: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """The places of `places_by_blocks` as one row."""
+    if index.size <= FEW:
+        return flat_places(index, shape, axis).reshape(-1)
+    return np.concatenate([places.reshape(-1) for _, places in places_by_blocks(index, shape, axis)])
+
+
 def whole_slices(index: Any, shape: tuple[int, ...], axis: int) -> Any:
     """The numbers of the slices that `numbers[:, None].expand(-1, width)` stands for; None for other indices."""
     for d, step in enumerate(index.strides):

@@ -14,7 +14,7 @@ from ..autograd.op import Op, op
 from ..kernels.groups import accumulate
 from ..tensor import Tensor
 from .fusing import keep
-from .scatter import gather, places_by_blocks, scatter_zero, spread, whole_slices
+from .scatter import all_places, gather, scatter_zero, spread, whole_slices
 
 _UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
@@ -40,8 +40,7 @@ def _scatter_reduce(x: Any, index: Any, src: Any, axis: int, reduce: str, includ
     values = src[tuple(map(slice, index.shape))]
     target, slices = out, whole_slices(index, out.shape, axis)
     if slices is None:  # elements have places of their own, in the array as one row
-        parts = [places.reshape(-1) for _, places in places_by_blocks(index, out.shape, axis)]
-        slices = np.concatenate(parts) if parts else index.reshape(-1)
+        slices = all_places(index, out.shape, axis)
         target, values, axis = out.reshape(-1), values.reshape(-1), 0
     if not include_self:
         target[(*(slice(None),) * axis, slices)] = _identity(reduce, out.dtype)

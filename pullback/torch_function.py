@@ -140,18 +140,23 @@ def redirect(function: Any, only_modes: bool = False, first: int | None = None, 
             raise refuse(function, takers)
         return result
 
-    _Progress.redirected[function] = does
-    function.__dict__.setdefault("__wrapped__", does)
-    function.__code__ = _asking(len(code.co_freevars)).replace(
+    asking = _asking(len(code.co_freevars)).replace(
         co_name=code.co_name, co_filename=code.co_filename, co_firstlineno=code.co_firstlineno
     )
-    function.__defaults__ = None
-    function.__kwdefaults__ = {"_entry": entry}
+    _Progress.redirected[function] = does, asking, {"_entry": entry}
+    _send_round(function)
+
+
+def _send_round(function: Any) -> None:
+    """Let a function that has been prepared ask from now on."""
+    does, asking, entry = _Progress.redirected[function]
+    function.__dict__.setdefault("__wrapped__", does)
+    function.__code__, function.__defaults__, function.__kwdefaults__ = asking, None, entry
 
 
 def _put_back(function: Any) -> None:
     """Let a function run at once again."""
-    does = _Progress.redirected.pop(function)
+    does = _Progress.redirected[function][0]
     function.__code__, function.__defaults__, function.__kwdefaults__ = (
         does.__code__,
         does.__defaults__,
@@ -194,7 +199,7 @@ class _Progress:
     functions: bool = False
     tensor: bool = False  # operators and attributes of Tensor itself ask as well
     borrowed: bool = False  # until the end of `while_everything_asks`, unless somebody needs it for good
-    redirected: dict[Any, Any] = {}  # functions, and what they did before
+    redirected: dict[Any, Any] = {}  # functions: what they did before, and how they ask
 
 
 def redirect_functions() -> None:
@@ -202,8 +207,10 @@ def redirect_functions() -> None:
     _Progress.borrowed = False
     if _Progress.functions:
         return
+    everything = [] if _Progress.redirected else list(public_functions())
     _Progress.functions = True
-    everything = list(public_functions())
+    for function in _Progress.redirected:  # not for the first time
+        _send_round(function)
     for torch_name, function in [*everything, *_members()]:
         name = torch_name.rpartition(".")[2]
         if isinstance(function, FunctionType) and function.__name__ not in vars(Tensor):
@@ -230,17 +237,17 @@ def while_everything_asks() -> Iterator[None]:
 
     They go on asking if somebody needed it before, or has begun to in the meantime.
     """
-    functions, tensor, redirected = _Progress.functions, _Progress.tensor, set(_Progress.redirected)
+    functions, tensor, inside = _Progress.functions, _Progress.tensor, _Progress.borrowed
     redirect_functions()
     members = dict(vars(Tensor))  # all there are: families that had not been needed have been loaded
     redirect_everything()
-    _Progress.borrowed = not tensor
+    _Progress.borrowed = inside or not tensor
     try:
         yield
     finally:
-        if _Progress.borrowed:
+        if _Progress.borrowed and not inside:
             _Progress.functions, _Progress.tensor, _Progress.borrowed = functions, tensor, False
-            for function in [each for each in _Progress.redirected if each not in redirected]:
+            for function in () if functions else _Progress.redirected:
                 _put_back(function)
             for name, member in list(vars(Tensor).items()):
                 if name not in members:

@@ -17,7 +17,7 @@ NAMESPACES = (
     "torch.optim.lr_scheduler", "torch.autograd", "torch.autograd.functional", "torch.autograd.forward_ad",
     "torch.autograd.graph",
     "torch.func", "torch.linalg", "torch.fft", "torch.special", "torch.signal.windows", "torch.masked", "torch.distributions",
-    "torch.utils.data", "torch.utils.checkpoint", "torch.random", "torch.testing",
+    "torch.utils.data", "torch.utils.checkpoint", "torch.random", "torch.fx", "torch.testing",
 )  # fmt: skip
 
 # Families that are out of scope, by the shape of the name.

@@ -109,9 +109,12 @@ def _torch_names() -> dict[Any, str]:
                 space = module.rpartition(".")[2]
                 names.setdefault(function, f"torch._C._{space}.{space}_{name}")
             elif module == "torch.nn.functional":
-                home = f"{module}." if name in _NN_FUNCTIONAL else "torch."
+                own = name in _NN_FUNCTIONAL
                 name = _OTHER_NAMES.get(name, name)
-                names[function] = f"torch._C._nn.{name}" if name in _NN_COMPILED else home + name
+                if own or name in _NN_COMPILED:
+                    names[function] = f"{module}.{name}" if own else f"torch._C._nn.{name}"
+                else:
+                    names.setdefault(function, f"torch.{name}")
             else:
                 names.setdefault(function, f"torch.functional.{name}" if name in _FUNCTIONAL else torch_name)
     return names

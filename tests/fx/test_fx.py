@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
+import operator
 import re
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -130,6 +133,45 @@ def test_graphs_can_be_changed_as_in_torch(snippet: Any) -> None:
     assert got == want
 
 
+# Functions that torch writes with the help of others, or keeps in another place.
+OTHERWISE = "lobpcg pca_lowrank svd_lowrank grouped_mm upsample upsample_nearest upsample_bilinear meshgrid".split()
+
+
+def test_functions_are_handed_over_under_torchs_names_with_torchs_arguments() -> None:
+    from pullback.torch_function import public_functions
+
+    found: dict[Any, list[str]] = {}
+    for name, function in public_functions():
+        if isinstance(function, FunctionType) and not name.startswith("torch.Tensor.") and "segment" not in name:
+            found.setdefault(function, []).append(name)
+    single = {names[0]: function for function, names in found.items() if len({*names}) == 1}
+
+    def calls(library: Any) -> dict[str, str]:
+        lines = {}
+
+        def program(*arguments: Any) -> Any:
+            proxies = [arguments[number] for number in range(5)]
+            for name, function in single.items():
+                count = [each.default is each.empty and each.kind in (0, 1) for each in parameters[function]].count(
+                    True
+                )
+                with contextlib.suppress(Exception):
+                    called = operator.attrgetter(name.removeprefix("torch."))(library)
+                    node = called(*proxies[: count or 1]).node
+                    lines[name] = re.sub("%(getitem_.)", r"\1", node.format_node().partition("= ")[2].partition(" ")[2])
+                    lines[name] += re.sub(r"_\d+$", "", node.name)
+            return proxies[0]
+
+        library.fx.symbolic_trace(program)
+        return lines
+
+    parameters = {function: list(inspect.signature(function).parameters.values()) for function in single.values()}
+    want, got = calls(torch), calls(pullback)
+    assert len(want) > 500
+    differing = [name for name in want if want[name] != got.get(name) and name.rpartition(".")[2] not in OTHERWISE]
+    assert not differing, [(want[name], got.get(name)) for name in differing]
+
+
 def test_a_table_of_nodes() -> None:
     stream = io.StringIO()
     with contextlib.redirect_stdout(stream):
@@ -150,7 +192,7 @@ def test_lines_of_the_program_are_kept_on_request() -> None:
         record_stack_traces = True
 
     gm = fx.GraphModule({}, Recording().trace(lambda x: x.exp() + 1))
-    add = gm.graph.find_nodes(op="call_function", target=__import__("operator").add)[0]
+    add = gm.graph.find_nodes(op="call_function", target=operator.add)[0]
     assert "x.exp() + 1" in add.stack_trace and "pullback/fx" not in add.stack_trace
     assert re.search(r"# File: .*test_fx.py:\d+ in <lambda>, code: .*x.exp\(\) \+ 1", gm.print_readable(False))
 

@@ -48,6 +48,7 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             self._validate_parameters()
+        super().__init__()  # a class may be a module as well
 
     def _validate_parameters(self) -> None:
         try:

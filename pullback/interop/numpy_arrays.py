@@ -130,6 +130,17 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     return result
 
 
+@implements(np.choose)
+def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Tensor:
+    index, *options = _F["broadcast_tensors"](_tensor(a), *map(_tensor, choices))
+    last = len(options) - 1
+    if mode != "raise":
+        index = index % (last + 1) if mode == "wrap" else index.clamp(0, last)
+    elif not 0 <= index.min() <= index.max() <= last:
+        raise ValueError("invalid entry in choice array")
+    return _F["gather"](_F["stack"](options), 0, index[None])[0]
+
+
 @implements(np.broadcast_arrays)
 def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
     if not tracked(args):  # libraries convert with these four: without a gradient they get arrays, as with torch

@@ -86,6 +86,8 @@ CALLS = {
     "rot90": (np.rot90, A),
     "repeat": (lambda x: np.repeat(x, 2, axis=0), A),
     "take": (lambda x: np.take(x, [0, 2]), V),
+    "choose": (lambda x: np.choose([[0, 1, 1], [2, 2, 0]], [x[:3], x[1:], [1.0, 2, 3]]) * x[0], V),
+    "choose and wrap": (lambda x: np.choose(np.arange(4) - 1, [x, x * x], mode="wrap"), V),
     "moveaxis": (lambda x: np.moveaxis(x, 0, 1), A),
     "meshgrid": (lambda x: np.meshgrid(x, x)[0], V),
     "expand_dims": (lambda x: np.expand_dims(x, (0, 2)), V),

@@ -239,6 +239,13 @@ def test_distributions_of_ones_own():
         assert point.sample_n(4).shape == (4, 2)
 
 
+def test_a_distribution_may_be_a_module():
+    class Prior(pullback.distributions.Distribution, pullback.nn.Module):
+        arg_constraints = {}
+
+    assert list(Prior().named_modules()) and not list(Prior().parameters())
+
+
 def test_the_slope_of_dirichlet_draws_settles_instead_of_going_round(monkeypatch):
     from pullback.distributions import _dirichlet_slope
 

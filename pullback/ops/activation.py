@@ -15,7 +15,7 @@ from ..autograd.op import Op, elementwise, op
 from ..kernels import activations as kernels
 from ..kernels import special as special_kernels
 from .fusing import LARGE, choose, drop, in_blocks, in_single, keep, single
-from .pointwise import sigmoid
+from .pointwise import sigmoid, straight
 from .special import erf
 
 _SLOPE = math.sqrt(2 / math.pi)
@@ -142,8 +142,18 @@ def _leaky_relu_slope_times(g: Any, x: Any, slope: float) -> Any:
     return choose(x > 0, g, g * slope)
 
 
-leaky_relu: Op = op("LeakyReluBackward0", _leaky_relu, kind="elementwise_pull", x=_leaky_relu_pullback)
-rrelu: Op = op("RreluWithNoiseBackward0", _leaky_relu, kind="elementwise_pull", x=_leaky_relu_pullback)
+leaky_relu: Op = op(
+    "LeakyReluBackward0",
+    _leaky_relu,
+    kind="elementwise_pull",
+    x=straight("LeakyReluBackwardBackward0", _leaky_relu_pullback),
+)
+rrelu: Op = op(
+    "RreluWithNoiseBackward0",
+    _leaky_relu,
+    kind="elementwise_pull",
+    x=straight("RreluWithNoiseBackwardBackward0", _leaky_relu_pullback),
+)
 rrelu_with_noise: Op = elementwise(
     "RreluWithNoiseBackward0",
     lambda x, noise: (x * noise).astype(x.dtype, copy=False),
@@ -154,7 +164,11 @@ prelu: Op = op(
     "PreluKernelBackward0",
     lambda x, weight: choose(x > 0, x, x * weight),
     kind="elementwise_pull",
-    x=lambda g, x, weight: choose(x > 0, g, g * weight),
+    x=straight(
+        "PreluKernelBackwardBackward0",
+        lambda g, x, weight: choose(x > 0, g, g * weight),
+        weight=lambda h, g, x: drop(x > 0, h * g),
+    ),
     weight=lambda g, x: drop(x > 0, g * x),
 )
 
@@ -176,18 +190,25 @@ def _dropped_between(g: Any, x: Any, low: float, high: float) -> Any:
     return drop((x >= low) & (x <= high), g)
 
 
+def _dropped_within(g: Any, x: Any, lambd: float) -> Any:
+    return in_blocks(_dropped_between, g, x, low=-lambd, high=lambd)
+
+
 hardtanh: Op = op(
     "HardtanhBackward0",
     _hardtanh,
     kind="elementwise_pull",
-    x=lambda g, x, low, high: in_blocks(_kept_between, g, x, low=low, high=high),
+    x=straight(
+        "HardtanhBackwardBackward0",
+        lambda g, x, low, high: in_blocks(_kept_between, g, x, low=low, high=high),
+    ),
 )
 hardsigmoid: Op = op(
     "HardsigmoidBackward0",
     in_single(lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6),
     kind="elementwise_pull",
     inputs=("x",),
-    x=lambda g, x: keep((x > -3) & (x < 3), g / 6),
+    x=straight("HardsigmoidBackwardBackward0", lambda g, x: keep((x > -3) & (x < 3), g / 6)),
 )
 
 
@@ -207,20 +228,20 @@ hardshrink: Op = op(
     "HardshrinkBackward0",
     lambda x, lambd: in_blocks(_dropped_between, x, x, low=x.dtype.type(-lambd), high=x.dtype.type(lambd)),
     kind="elementwise_pull",
-    x=lambda g, x, lambd: in_blocks(_dropped_between, g, x, low=-lambd, high=lambd),
+    x=straight("HardshrinkBackwardBackward0", _dropped_within),
 )
 softshrink: Op = op(
     "SoftshrinkBackward0",
     in_single(lambda x, lambd: in_blocks(lambda x: x - _between(x, -lambd, lambd), x)),
     kind="elementwise_pull",
     inputs=("x",),
-    x=lambda g, x, lambd: in_blocks(_dropped_between, g, x, low=-lambd, high=lambd),
+    x=straight("SoftshrinkBackwardBackward0", _dropped_within),
 )
 threshold: Op = op(
     "ThresholdBackward0",
     lambda x, limit, value: in_blocks(lambda x: choose(x <= limit, value, x), x).astype(x.dtype, copy=False),
     kind="elementwise_pull",
-    x=lambda g, x, limit: in_blocks(lambda g, x: drop(x <= limit, g), g, x),
+    x=straight("ThresholdBackwardBackward0", lambda g, x, limit: in_blocks(lambda g, x: drop(x <= limit, g), g, x)),
 )
 
 # --- gated: half of an axis decides how much of the other half passes ---

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, conjugate, elementwise, linear, op, passed_on
+from ..autograd.op import Op, _rule_names, conjugate, elementwise, linear, op, passed_on
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import finfo, from_numpy_dtype, number_in
 from ..kernels import rectifier
@@ -279,6 +279,26 @@ def flat(g: Any) -> Any:
     return np.where(False, g, 0)
 
 
+def straight(node_name: str, pullback: Any, **others: Any) -> Any:
+    """The rule of a function of straight pieces: on tensors, `pullback(g, x, ...)` is an operation of its own.
+
+    Its slope is the same around each x, so second derivatives are zero; but they are there, as in torch. `others` are
+    the rules for what follows x and can have a gradient itself.
+    """
+    names = _rule_names(pullback)
+    arrays, params = names[: 1 + len(others)], names[1 + len(others) :]
+
+    def again(h: Any, *values: Any) -> Any:
+        return pulled(h, *values[: len(arrays)], **dict(zip(params, values[len(arrays) :], strict=True)))
+
+    def rule(g: Any, *values: Any) -> Any:
+        return pullback(g, *values) if type(g) is np.ndarray else again(g, *values)
+
+    again.names = rule.names = names  # type: ignore[attr-defined]
+    pulled: Op = op(node_name, pullback, kind="elementwise_pull", g=again, **{names[0]: flat}, **others)
+    return rule
+
+
 def _abs_pullback(g: Any, x: Any) -> Any:
     return g * sign(x) if x.dtype.kind != "c" else g * sgn(x)
 
@@ -413,12 +433,14 @@ def _relu(x: Any) -> Any:
 
 def _relu_pullback(g: Any, out: Any) -> Any:
     """Gradients pass where the result is nan."""
-    plain = type(g) is np.ndarray is type(out) and g.shape == out.shape
-    if plain and g.size >= rectifier.LARGE and g.dtype in rectifier.BITS:
+    if type(g) is not np.ndarray or type(out) is not np.ndarray:
+        return _rectified_pull(g, out)
+    if g.size >= rectifier.LARGE and g.shape == out.shape and g.dtype in rectifier.BITS:
         return rectifier.rectified_backward(g, out)
     return drop(out <= zero_of(out), g)
 
 
+_rectified_pull = straight("ThresholdBackwardBackward0", lambda g, out: drop(out <= zero_of(out), g))
 relu: Op = op("ReluBackward0", _relu, kind="elementwise_pull", x=_relu_pullback)
 relu.blocked = False  # its kernels see to large arrays themselves
 maximum: Op = op(

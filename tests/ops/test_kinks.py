@@ -215,3 +215,47 @@ def test_an_infinite_gradient_stops_at_a_constant(name):
         getattr(x.clone(), name)(*args).sqrt().sum().backward()
         found.append(x.grad.tolist())
     assert found[0] == found[1] == [0.0, 0.0]
+
+
+STRAIGHT = {
+    "relu": "F.relu(x)",
+    "relu6": "F.relu6(x)",
+    "threshold": "F.threshold(x, 0.1, 0.2)",
+    "leaky_relu": "F.leaky_relu(x, 0.2)",
+    "rrelu": "F.rrelu(x, 0.1, 0.3)",
+    "prelu": "F.prelu(x, w)",
+    "hardtanh": "F.hardtanh(x, -0.5, 0.5)",
+    "hardshrink": "F.hardshrink(x, 0.3)",
+    "softshrink": "F.softshrink(x, 0.3)",
+}
+
+
+@pytest.mark.parametrize("name", STRAIGHT)
+def test_second_derivatives_of_straight_pieces_are_zero_not_missing(name):
+    """Zeros where a Laplacian or a penalty asks for them, along torch's nodes, with and without a graph of the weights."""
+    answers = []
+    for t in (torch, pullback):
+        x = t.tensor([[-2.0, -0.2, 0.7], [1.5, 0.15, 8.0]], requires_grad=True)
+        w, c = t.tensor([0.25], requires_grad=True), t.ones(2, 3, requires_grad=True)
+        y = eval(STRAIGHT[name], {"F": t.nn.functional, "x": x, "w": w})
+        (slope,) = t.autograd.grad(y, x, c, create_graph=True)
+        found = t.autograd.grad((slope**2).sum(), [x, c, w], allow_unused=True)
+        shown = [None if one is None else one.tolist() for one in found]
+        answers.append((slope.grad_fn.name(), slope.tolist(), shown))
+    assert answers[0] == answers[1]
+
+
+def test_the_laplacian_of_a_network_with_kinks_is_zero():
+    """Inside vmap and forward mode as well: the operation that a recorded pass records has rules of its own."""
+    pullback.manual_seed(0)
+    net = pullback.nn.Sequential(pullback.nn.Linear(2, 4), pullback.nn.LeakyReLU(), pullback.nn.Linear(4, 1))
+    x = pullback.randn(5, 2, requires_grad=True)
+    (first,) = pullback.autograd.grad(net(x).sum(), x, create_graph=True)
+    (second,) = pullback.autograd.grad(first.sum(), x, retain_graph=True)
+    assert second.tolist() == [[0.0, 0.0]] * 5
+    first.square().sum().backward()
+    assert net[0].bias.grad.tolist() == [0.0] * 4 and net[0].weight.grad.abs().sum() > 0
+    of_one = lambda row: net(row).sum()
+    hessians = pullback.func.vmap(pullback.func.hessian(of_one))(x.detach())
+    assert hessians.tolist() == [[[0.0, 0.0]] * 2] * 5
+    assert pullback.func.vmap(pullback.func.grad(of_one))(x.detach()).tolist() == first.tolist()

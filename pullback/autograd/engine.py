@@ -409,9 +409,10 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                         if target is not upcoming and target not in waiting and target.dtype is cotangent.dtype:
                             placed = placed or set()
                             placed.add(target)
-                    elif simple_leaves and target in owned and leaves[target].dtype is cotangent.dtype:
-                        leaves[target][(*params["index"], ...)] += cotangent
-                        continue
+                    elif simple_leaves and type(present := owned.get(target)) is ndarray:
+                        if present.dtype is cotangent.dtype:
+                            present[(*params["index"], ...)] += cotangent
+                            continue
                 gradient = sources.call(cotangent, values, params)
             elif source == BLOCKED:
                 if type(cotangent) is ndarray:

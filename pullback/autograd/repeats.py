@@ -89,8 +89,9 @@ class _Writer:
     """Writes one pass: `n3` is a node, `g3` its cotangent, `a1` the anchor of a leaf, `l1` its gradient.
 
     Of leaf 1, `s1` and `d1` are shape and dtype, `w1` says whether its gradient is new memory, `t1` is that as a tensor and
-    `o1` the leaf itself. Nodes of a loop are called as in its first turn; `turns` are the nodes of all turns. What is known
-    of the next turn at the end of one (where edges lead to, and the cotangents there) is moved to the names of this one.
+    `o1` the leaf itself; `m3` says whether what waits at node 3 is memory that selections may write into. Nodes of a loop
+    are called as in its first turn; `turns` are the nodes of all turns. What is known of the next turn at the end of one
+    (where edges lead to, and the cotangents there) is moved to the names of this one.
     """
 
     def __init__(self, form: Form) -> None:
@@ -119,7 +120,7 @@ class _Writer:
 
     def carry(self, letter: str, backwards: bool = False) -> None:
         """Move what is known of the next turn to the names of this one, or the other way."""
-        for number in self.carried:
+        for number in self.carried if letter != "m" else self.placed.intersection(self.carried):
             this, following = f"{letter}{number}", f"{letter}{number + self.form.period}"
             self.write(f"{following} = {this}" if backwards else f"{this} = {following}")
 
@@ -194,8 +195,10 @@ class _Writer:
             for number in self.loop:
                 self.run_node(number)
             self.carry("g")
+            self.carry("m")
             self.indent = "    "
             self.carry("g", backwards=True)
+            self.carry("m", backwards=True)
         for number in self.after:
             self.run_node(number)
         for number in range(self.leaves):
@@ -255,10 +258,10 @@ class _Writer:
         for step in plan.steps:
             edge = edges[step[0]]
             assert edge is not None  # or the rule would not be in the plan
-            if plan.places:
-                self.place(self.gradient(number, step), number, edge)
-            elif edge >= 0 and self.has_parts(edge):
+            if edge >= 0 and self.has_parts(edge):
                 self.deliver_part(self.gradient(number, step), number, edge, step[0])
+            elif plan.places:
+                self.place(self.gradient(number, step), number, edge)
             else:
                 self.deliver(self.gradient(number, step), number, edge)
         self.write(f"del g{number}")
@@ -290,16 +293,25 @@ class _Writer:
         self.write(f"add_part(g{edge}, slot, t, n{edge})")
 
     def place(self, gradient: str, number: int, edge: int) -> None:
-        """Send the gradient of a selection: of many, only the first makes zeros."""
-        place = f"l{-1 - edge}" if edge < 0 else f"g{edge}"
-        if edge in self.placed or edge < 0 and self.arrived[edge] > 1:
-            self.arrived[edge] += 1
-            self.write(f"if g{number}.dtype is not {place}.dtype: return")
-            self.write(f"{place}[(*n{number}.params['index'], ...)] += g{number}")
-            return
-        if not self.arrived[edge]:
-            self.placed.add(edge)
+        """Send the gradient of a selection: where memory of our own waits, that is written into, as the walk does."""
+        arrived, leaf = self.arrived[edge], -1 - edge
+        if edge >= 0:
+            waits, place, ours = edge in self.placed, f"g{edge}", f"m{edge}"
+        else:
+            waits, place, ours = arrived > 0, f"l{leaf}", f"type(l{leaf}) is ndarray and g{number}.dtype is d{leaf}"
+            ours = f"w{leaf} and {ours}" if arrived == 1 else ours
+        if waits:
+            self.write(
+                f"if {ours} and type(g{number}) is ndarray: {place}[(*n{number}.params['index'], ...)] += g{number}"
+            )
+            self.write("else:")
+            self.indent += "    "
         self.deliver(gradient, number, edge)
+        if waits:
+            self.indent = self.indent[4:]
+        elif edge >= 0 and not arrived:
+            self.placed.add(edge)
+            self.write(f"m{edge} = type(g{number}) is ndarray and g{number}.dtype is n{edge}.dtype")
 
     def deliver(self, gradient: str, number: int, edge: int) -> None:
         """Send a gradient along an edge."""
@@ -328,5 +340,5 @@ class _Writer:
         elif already == 1:
             self.write(f"{place} = {place} + t if t.size < {LARGE} else sum_by_blocks({place}, t)")
         else:
-            self.write(f"if t.size < {LARGE}: {place} += t")  # the sum is nobody else's
+            self.write(f"if type(t) is ndarray and t.size < {LARGE}: {place} += t")  # the sum is nobody else's
             self.write(f"else: {place} = sum_by_blocks({place}, t)")

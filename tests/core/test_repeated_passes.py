@@ -53,6 +53,7 @@ PROGRAMS = {
     "scalars": lambda x, w, b: (x.sum() * b.sum() + b.sum().exp() * w.mean()) ** 3,
     "where": lambda x, w, b: pullback.where(x > 0, x * w, b).logsumexp(dim=1).sum(),
     "joined": lambda x, w, b: pullback.cat([x, w, b[None].expand(2, 4)]).cumsum(0).std(),
+    "part of a part": lambda x, w, b: (x.chunk(2)[0][0] * w.chunk(2, dim=1)[1][0, 0] + b).sum(),
     "cast": lambda x, w, b: (((x * 2).float() @ (w * 2).float()).double() * b).sum(),
 }
 
@@ -70,6 +71,26 @@ def test_a_written_out_pass_gives_what_the_walk_gave(name):
     reached = [tensor for tensor, gradient in zip(leaves, expected, strict=True) if gradient is not None]
     for got, tensor in zip(pullback.autograd.grad(program(*leaves), reached), reached, strict=True):
         np.testing.assert_array_equal(got.numpy(), tensor.grad.numpy())
+
+
+NOTHING = {  # gradients that are zeros with a sign, of whole tensors and of selections, in both orders
+    "selected later": lambda x: -(x * 0.0).sum() - (x[1:3] * 0.0).sum(),
+    "selected earlier": lambda x: (lambda part: -(x * 0.0).sum() - (part * 0.0).sum())(x[1:3]),
+    "one and many": lambda x: (lambda one: one * 2 - (x[0:3] * 0.0).sum())(x[1]),
+    "many and one": lambda x: x[1] * 2 - (x[0:3] * 0.0).sum() - x[0] * 0.0,
+}
+
+
+@pytest.mark.parametrize("inner", [False, True])
+@pytest.mark.parametrize("name", NOTHING)
+def test_zeros_keep_their_sign(name, inner):
+    x = leaf(4)
+    function = lambda x: NOTHING[name](x * 1.0 if inner else x)  # noqa: E731
+    forget(function(x))
+    (expected,) = gradients(function(x), (x,))
+    prepared(function, x)
+    (got,) = gradients(function(x), (x,))
+    assert got.tobytes() == expected.tobytes()
 
 
 def prepared(function, *leaves):
@@ -415,6 +436,44 @@ def test_edges_that_lead_over_several_turns():
         for _ in range(ROUNDS):
             for one, other in zip(gradients(function(x, w), (x, w)), expected, strict=True):
                 np.testing.assert_array_equal(one, other)
+
+
+def test_sparse_gradients_in_a_loop():
+    table, weight = leaf(5, 4), leaf(4, 4, seed=1)
+
+    def loss():
+        state = pullback.zeros(2, 4, dtype=pullback.float64)
+        for turn in range(120):
+            rows = pullback.nn.functional.embedding(pullback.tensor([turn % 5, 1]), table, sparse=True)
+            state = (rows + state @ weight).tanh()
+        return state.sum()
+
+    plan = forget(loss())
+    found = []
+    for _ in range(12):
+        table.grad = weight.grad = None
+        loss().backward()
+        assert table.grad.is_sparse
+        found.append((table.grad.to_dense().numpy(), weight.grad.numpy()))
+    assert plan.programs
+    for rows, matrix in found:
+        np.testing.assert_array_equal(rows, found[0][0])
+        np.testing.assert_array_equal(matrix, found[0][1])
+
+
+def test_batches_in_a_loop():
+    def loss(x, weight):
+        state = x
+        for _ in range(120):
+            state = (state @ weight).tanh() + x
+        return state.sum()
+
+    examples, weight = leaf(3, 4).detach(), leaf(4, 4, seed=1).detach()
+    per_example = pullback.func.vmap(pullback.func.grad(loss, argnums=(0, 1)), in_dims=(0, None))
+    expected = per_example(examples, weight)
+    for _ in range(12):
+        for one, other in zip(per_example(examples, weight), expected, strict=True):
+            np.testing.assert_array_equal(one.numpy(), other.numpy())
 
 
 def test_the_code_can_be_read():

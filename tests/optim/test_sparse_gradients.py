@@ -176,6 +176,16 @@ def test_sparse_and_dense_gradients_add_up_as_in_torch():
     assert gradients(pullback) == gradients(torch)
 
 
+@pytest.mark.parametrize("selected_first", [False, True])
+def test_a_table_may_be_used_as_a_tensor_too(selected_first):
+    weight, rows = pullback.ones(3, 2, requires_grad=True), pullback.tensor([2, 2])
+    parts = [weight[0]] if selected_first else []
+    parts += [pullback.nn.functional.embedding(rows, weight, sparse=True) for _ in range(2)]
+    parts += [] if selected_first else [weight[0]]
+    sum(part.sum() for part in parts).backward()
+    assert weight.grad.tolist() == [[1, 1], [0, 0], [4, 4]]
+
+
 def test_second_derivatives_go_through_the_dense_rule():
     weight = pullback.arange(6.0, dtype=pullback.float64).reshape(3, 2).requires_grad_()
     picked = pullback.nn.functional.embedding(pullback.tensor([2, 2]), weight, sparse=True)

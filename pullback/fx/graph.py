@@ -16,6 +16,8 @@ from .naming import snake_case as _snake_case
 from .node import Argument, Node, Target, map_arg
 
 __all__ = ["CodeGen", "Graph", "PythonCode", "_Namespace", "_snake_case"]
+_Args = tuple[Argument, ...] | None
+_Kwargs = dict[str, Argument] | None
 
 
 class _node_list:
@@ -38,19 +40,30 @@ class _node_list:
         return _node_list(self.graph, "_prev" if self.direction == "_next" else "_next")
 
 
+class _InsertPoint:
+    """Where new nodes go, from now until the end of a `with` statement."""
+
+    def __init__(self, graph: Graph, insert: Callable[[Node], None]) -> None:
+        self.graph = graph
+        self.before, graph._insert = graph._insert, insert
+
+    def __enter__(self) -> None:
+        """It holds already."""
+
+    def __exit__(self, *error: Any) -> None:
+        self.graph._insert = self.before
+
+
 class Graph:
     """A list of nodes, and a place in it where new ones go (the end, unless `inserting_before` says otherwise)."""
 
-    def __init__(
-        self, owning_module: Any = None, tracer_cls: Any = None, tracer_extras: dict[str, Any] | None = None
-    ) -> None:
+    def __init__(self, owning_module: Any = None, tracer_cls: Any = None) -> None:
         self._root = Node(self, "", "root", "", (), {})
         self._insert: Callable[[Node], None] = self._root.prepend
         self._len = 0
         self._graph_namespace = _Namespace()
         self._codegen = CodeGen()
         self._tracer_cls = tracer_cls
-        self._tracer_extras = tracer_extras
         self.owning_module = owning_module
         self._origin = ""  # where the program that was traced is written
 
@@ -72,19 +85,14 @@ class Graph:
     # -- adding nodes --------------------------------------------------------------------------------------------
 
     def create_node(
-        self, op: str, target: Target, args: tuple[Argument, ...] | None = None, kwargs: dict[str, Argument] | None = None,
-        name: str | None = None, type_expr: Any = None,
+        self, op: str, target: Target, args: _Args = None, kwargs: _Kwargs = None, name: str | None = None, type_expr: Any = None
     ) -> Node:  # fmt: skip
         """Add a node at the place of insertion. Its name is like the given one, or like its target's."""
-        candidate = name if name is not None else self._target_to_str(target)
-        named = self._graph_namespace.create_name(candidate)
+        named = self._graph_namespace.create_name(name_for_target(target) if name is None else name)
         node = Node(self, named, op, target, args or (), kwargs or {}, type_expr)
         self._insert(node)
         self._len += 1
         return node
-
-    def _target_to_str(self, target: Any) -> str:
-        return name_for_target(target)
 
     def placeholder(self, name: str, type_expr: Any = None, default_value: Any = ...) -> Node:
         """An input; `...` means that it has no default."""
@@ -93,42 +101,33 @@ class Graph:
 
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """A parameter, buffer or other attribute of the module that owns the graph."""
-        if self.owning_module is not None and not _has_path(self.owning_module, qualified_name):
-            import warnings
-
-            warnings.warn(
-                "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
-                "GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the "
-                "necessary Parameter, or nn.Module.register_buffer to add the necessary buffer",
-                stacklevel=2,
-            )
+        more = ", GraphModule.add_parameter to add the necessary Parameter, or nn.Module.register_buffer to add the necessary "
+        self._expect("get_attr", qualified_name, more + "buffer")
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
-    def call_module(
-        self, module_name: str, args: tuple[Argument, ...] | None = None, kwargs: dict[str, Argument] | None = None,
-        type_expr: Any = None,
-    ) -> Node:  # fmt: skip
+    def call_module(self, module_name: str, args: _Args = None, kwargs: _Kwargs = None, type_expr: Any = None) -> Node:
         """A call of a submodule."""
-        if self.owning_module is not None and not _has_path(self.owning_module, module_name):
+        self._expect("call_module", module_name)
+        return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
+
+    def _expect(self, kind: str, path: str, more: str = "") -> None:
+        """Warn if the module that owns the graph does not have what a new node mentions."""
+        if self.owning_module is not None and not _has_path(self.owning_module, path):
             import warnings
 
             warnings.warn(
-                "Attempted to insert a call_module Node with no underlying reference in the owning GraphModule! Call "
-                "GraphModule.add_submodule to add the necessary submodule",
-                stacklevel=2,
+                f"Attempted to insert a {kind} Node with no underlying reference in the owning GraphModule! Call "
+                f"GraphModule.add_submodule to add the necessary submodule{more}",
+                stacklevel=3,
             )
-        return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
-    def call_method(
-        self, method_name: str, args: tuple[Argument, ...] | None = None, kwargs: dict[str, Argument] | None = None,
-        type_expr: Any = None,
-    ) -> Node:  # fmt: skip
+    def call_method(self, method_name: str, args: _Args = None, kwargs: _Kwargs = None, type_expr: Any = None) -> Node:
         """A call of a method of the first argument."""
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
     def call_function(
-        self, the_function: Callable[..., Any], args: tuple[Argument, ...] | None = None,
-        kwargs: dict[str, Argument] | None = None, type_expr: Any = None, name: str | None = None,
+        self, the_function: Callable[..., Any], args: _Args = None, kwargs: _Kwargs = None, type_expr: Any = None,
+        name: str | None = None,
     ) -> Node:  # fmt: skip
         """A call of a function."""
         return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
@@ -139,27 +138,19 @@ class Graph:
 
     # -- where they go -------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _inserting(self, insert: Callable[[Node], None]) -> Iterator[None]:
-        before, self._insert = self._insert, insert
-        try:
-            yield
-        finally:
-            self._insert = before
-
-    def inserting_before(self, n: Node | None = None) -> Any:
+    def inserting_before(self, n: Node | None = None) -> _InsertPoint:
         """A context in which new nodes go before this one (None: to the beginning)."""
         if n is None:
             return self.inserting_after(self._root)
         self._check_own(n)
-        return self._inserting(n.prepend)
+        return _InsertPoint(self, n.prepend)
 
-    def inserting_after(self, n: Node | None = None) -> Any:
+    def inserting_after(self, n: Node | None = None) -> _InsertPoint:
         """A context in which new nodes go after this one (None: to the end), so the last one comes first."""
         if n is None:
             return self.inserting_before(self._root)
         self._check_own(n)
-        return self._inserting(n.append)
+        return _InsertPoint(self, n.append)
 
     def _check_own(self, node: Node) -> None:
         if node.graph is not self:
@@ -204,7 +195,10 @@ class Graph:
         def placed(arg: Any) -> Any:
             return map_arg(arg, lambda node: _Place(places[node]))
 
-        rows = [(n.op, n.target, placed(n.args), placed(n.kwargs), n.name, n.type) for n in self.nodes]
+        rows = [
+            (n.op, n.target, placed(n.args), placed(n.kwargs), n.name, n.type, "is_wrapped" in n.meta)
+            for n in self.nodes
+        ]  # the rest of `meta` may be anything
         return _rebuilt, (rows, self._tracer_cls, self._codegen)
 
     def erase_node(self, to_erase: Node) -> None:
@@ -241,28 +235,24 @@ class Graph:
         """Check that nodes come before their users, have names of their own, and that their attributes exist."""
         seen: set[Node] = set()
         names: set[str] = set()
-
-        def check(arg: Node, node: Node) -> Node:
-            if arg.graph is not self:
-                raise RuntimeError(
-                    f"Argument '{arg}' of Node '{node}' does not belong to this Graph, but was used as an argument! If "
-                    "you are copying nodes from another graph, make sure to use ``arg_transform`` on node_copy() to "
-                    f"remap values\n{self}"
-                )
-            if arg not in seen:
-                raise RuntimeError(
-                    f"Argument '{arg}' of Node '{node}' was used before it has been defined! Please check that Nodes in "
-                    f"the graph are topologically ordered\n{self}"
-                )
-            return arg
-
         for node in self.nodes:
             if node.graph is not self:
                 raise RuntimeError(f"Node '{node}' does not belong to this Graph!")
-            map_arg((node.args, node.kwargs), lambda arg, node=node: check(arg, node))  # type: ignore[misc]
-            seen.add(node)
+            for arg in node.all_input_nodes:
+                if arg.graph is not self:
+                    raise RuntimeError(
+                        f"Argument '{arg}' of Node '{node}' does not belong to this Graph, but was used as an argument! "
+                        "If you are copying nodes from another graph, make sure to use ``arg_transform`` on node_copy() "
+                        f"to remap values\n{self}"
+                    )
+                if arg not in seen:
+                    raise RuntimeError(
+                        f"Argument '{arg}' of Node '{node}' was used before it has been defined! Please check that Nodes "
+                        f"in the graph are topologically ordered\n{self}"
+                    )
             if node.name in names:
                 raise RuntimeError(f"Node redefined name {node.name}!")
+            seen.add(node)
             names.add(node.name)
             if self.owning_module is not None and node.op in ("get_attr", "call_module"):
                 self._check_path(node)
@@ -344,8 +334,10 @@ def _rebuilt(rows: Iterable[tuple[Any, ...]], tracer_cls: Any, codegen: CodeGen)
     def back(arg: Any) -> Any:
         return map_aggregate(arg, lambda each: nodes[each] if isinstance(each, _Place) else each)
 
-    for op, target, args, kwargs, name, kind in rows:
+    for op, target, args, kwargs, name, kind, is_wrapped in rows:
         nodes.append(graph.create_node(op, target, back(args), back(kwargs), name, kind))
+        if is_wrapped:
+            nodes[-1].meta["is_wrapped"] = True
     return graph
 
 

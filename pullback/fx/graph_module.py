@@ -82,9 +82,6 @@ class GraphModule(Module):
         else:
             raise RuntimeError(f"Unsupported type {root} passed for root!")
         self.graph = graph
-        self._tracer_cls = None
-        if graph._tracer_cls is not None and "<locals>" not in graph._tracer_cls.__qualname__:
-            self._tracer_cls = graph._tracer_cls
         self.meta: dict[str, Any] = dict(root.meta) if isinstance(root, GraphModule) else {}
 
     @property

@@ -25,7 +25,6 @@ class Interpreter:
         self.graph: Graph = module.graph if graph is None else graph  # type: ignore[assignment]
         self.garbage_collect_values = garbage_collect_values
         self.env: dict[Node, Any] = {}
-        self.name = "Interpreter"
         self.extra_traceback = True
         self.user_to_last_uses: dict[Node, list[Node]] = {}
         if garbage_collect_values:

@@ -10,6 +10,7 @@ import operator
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from functools import cache
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -27,6 +28,7 @@ class TraceError(ValueError):
     """A program asks for a value that is not known while it is traced."""
 
 
+@cache
 def _plain_types() -> tuple[type, ...]:
     from enum import Enum
 

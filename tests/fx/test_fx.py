@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import math
 import operator
 import re
 from pathlib import Path
@@ -187,6 +188,22 @@ def test_a_table_of_nodes() -> None:
     ]
 
 
+def test_a_graph_keeps_what_is_left_alone_in_a_pickle() -> None:
+    import pickle
+
+    gm = fx.symbolic_trace(lambda x: (math.sqrt(x), x + 1))
+    again = pickle.loads(pickle.dumps(gm))
+    assert 'wrap("math_sqrt")' in gm.code and gm.code == again.code
+    assert again(4.0) == gm(4.0) == (2.0, 5.0)
+
+
+def test_new_nodes_go_where_they_were_last_told_to() -> None:
+    graph = fx.symbolic_trace(lambda x: x + 1).graph
+    graph.inserting_before(graph.output_node())
+    graph.call_function(pullback.relu, (next(iter(graph.nodes)),))
+    assert [node.name for node in graph.nodes] == ["x", "add", "relu", "output"]
+
+
 def test_lines_of_the_program_are_kept_on_request() -> None:
     class Recording(fx.Tracer):
         record_stack_traces = True
@@ -231,8 +248,6 @@ def test_modules_are_as_before_after_a_trace_that_failed() -> None:
     with pytest.raises(fx.proxy.TraceError):
         fx.symbolic_trace(lambda x: module(x) if x else x)
     assert (pullback.nn.Module.__call__, pullback.nn.Module.__getattr__) == (call, look_up)
-    import math
-
     assert math.sqrt.__name__ == "sqrt" and not hasattr(math.sqrt, "__wrapped__")
     assert module.first.weight is dict(module.named_parameters())["first.weight"]
 

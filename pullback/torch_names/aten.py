@@ -39,6 +39,8 @@ _NAMES = {
     "CopySlices": "copy", "Upsample": "upsample_bilinear2d_backward", "NotImplemented": "floor_divide",
     "FakeQuantizePerTensorAffineCachemaskTensorQparams": "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
     "SmoothL1Loss": "smooth_l1_loss", "AdaptiveAvgPool2DBackward": "_adaptive_avg_pool2d_backward",
+    "GridSampler2D": "grid_sampler_2d", "GridSampler2DBackward": "grid_sampler_2d_backward",
+    "GridSampler3D": "grid_sampler_3d",
 }  # fmt: skip
 _SPECIAL = re.compile(r"(Airy|Bessel|Modified|Scaled(?!Dot)|Spherical|Chebyshev|Shifted|Hermite|Laguerre|Legendre)")
 # The overload that a node belongs to, where it is not `default`.

@@ -12,6 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .memory import empty
+from .threads import parallel_rows
+
 Table = tuple[np.ndarray, np.ndarray | None]
 
 
@@ -36,18 +39,63 @@ def transposed(table: Table, size: int) -> Table:
 def apply_table(x: np.ndarray, axis: int, table: Table) -> np.ndarray:
     """One axis of `x` resampled."""
     places, weights = table
-    if weights is None:
+    if x.size <= _FEW and weights is None:
         return x.take(places[:, 0], axis=axis)
-    shape = [1] * x.ndim
-    shape[axis] = len(places)
-    weights = weights.astype(x.dtype, copy=False)
-    out = x.take(places[:, 0], axis=axis)
-    out *= weights[:, 0].reshape(shape)
+    lead, inner = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
+    source = x.reshape(lead, x.shape[axis], inner)
+    out = empty((lead, len(places), inner), x.dtype)
+    first, kept = places[:, 0], _longest_run(places[:, 0])
+    terms = [] if weights is None else _terms(places, weights.astype(x.dtype, copy=False))
+
+    def block(start: int, stop: int) -> None:
+        part, result = source[start:stop], out[start:stop]
+        if kept is None:
+            part.take(first, 1, out=result, mode="clip")  # any other mode would copy the result
+        else:
+            result[:, kept] = part[:, first[kept.start] : first[kept.stop - 1] + 1]
+            for rest in (slice(0, kept.start), slice(kept.stop, None)):
+                result[:, rest] = part.take(first[rest], 1)
+        for rows, read, factor in terms:
+            if read is None:
+                result *= factor
+            elif rows is None:
+                term = part.take(read, 1)
+                term *= factor
+                result += term
+            else:
+                result[:, rows] += part.take(read, 1) * factor
+
+    parallel_rows(block, lead, (source.shape[1] + 2 * len(places)) * inner * x.itemsize, block_bytes=_BLOCK_BYTES)
+    return out.reshape(*x.shape[:axis], len(places), *x.shape[axis + 1 :])
+
+
+_FEW = 4096  # elements that are looked up at once
+_BLOCK_BYTES = 1 << 20  # of input, output and one term at a time
+
+
+def _longest_run(first: np.ndarray) -> slice | None:
+    """The places that follow each other, where most do: padding leaves all but the edges in order."""
+    edges = np.concatenate(([0], np.flatnonzero(first[1:] - first[:-1] != 1) + 1, [first.size]))
+    longest = int(np.argmax(edges[1:] - edges[:-1])) if first.size else 0
+    start, stop = edges[longest : longest + 2].tolist()
+    return slice(start, stop) if 2 * (stop - start) > first.size else None
+
+
+def _terms(places: np.ndarray, weights: np.ndarray) -> list[tuple]:
+    """(outputs, inputs they read, weights) for each tap: inputs None for the first, outputs None for all of them.
+
+    Where most weights are zero, as in the transpose of padding, only the outputs with others are named.
+    """
+    terms: list[tuple] = []
+    if not np.all(weights[:, 0] == 1):
+        terms.append((None, None, weights[:, :1]))
     for k in range(1, places.shape[1]):
-        part = x.take(places[:, k], axis=axis)
-        part *= weights[:, k].reshape(shape)
-        out += part
-    return out
+        used = np.flatnonzero(weights[:, k])
+        if 2 * used.size > len(places):
+            terms.append((None, places[:, k], weights[:, k : k + 1]))
+        elif used.size:
+            terms.append((used, places[used, k], weights[used, k : k + 1]))
+    return terms
 
 
 # --- padding ---

@@ -13,6 +13,9 @@ from __future__ import annotations
 import threading
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..ops.striding import extent_of, geometry_of, same_places, view_at
 from ..tensor import Tensor
 from . import tape
 from .forward_mode import below_level, forget_level, open_level, set_tangent, tangents_of
@@ -154,8 +157,23 @@ def dual_at(tensor: Tensor, tangent: Tensor, level: int) -> Tensor:
             f"Trying to create a dual Tensor with a real primal and a complex tangent: {tensor.dtype} and {tangent.dtype}."
         )
     dual = tape.apply(alias, (tensor,))
-    set_tangent(dual, level, tangent)
+    set_tangent(dual, level, _laid_out_as(tensor._array, tangent))
     return dual
+
+
+def _laid_out_as(value: Any, tangent: Tensor) -> Tensor:
+    """The tangent in memory like the value's, so that views and writes mean the same in both: a copy if it was not."""
+    array = tangent._array
+    if type(value) is not np.ndarray or type(array) is not np.ndarray:
+        return tangent
+    if value.base is None is array.base and value.flags.c_contiguous and array.flags.c_contiguous:
+        return tangent
+    form, places, size = geometry_of(value), extent_of(value) // value.itemsize, array.itemsize
+    if same_places(form, geometry_of(array)) and extent_of(array) == places * size or 0 in form[0] or 0 in form[1]:
+        return tangent  # also where there is nothing to look at, or several elements share a place
+    shape, strides, offset = form
+    room = view_at(np.zeros(places, array.dtype), shape, tuple(step * size for step in strides), offset * size)
+    return tape.wrap(room).copy_(tangent)
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..ops.casting import cast, real
 from ..ops.shape import expand
-from ..ops.striding import geometry_of
+from ..ops.striding import geometry_of, same_places
 from ..tensor import Tensor, anchor_of
 from . import general, tape, views
 from .fit import fit_tensor
@@ -265,7 +265,7 @@ def _by_itself(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple
 def _on_tangent(op: Op, params: dict, tangent: Any) -> dict:
     """The parameters of a view of memory, told to look at the tangent's memory instead of the primal's."""
     if hasattr(op, "step_from_base") and isinstance(tangent, Tensor) and type(tangent._array) is np.ndarray:
-        if geometry_of(tangent._array) == params.get("geometry"):
+        if same_places(geometry_of(tangent._array), params["geometry"]):
             return {**params, "source": tangent._array}
     return params
 

@@ -43,6 +43,16 @@ def geometry_of(array: np.ndarray) -> Geometry:
     return array.shape, tuple(step // size for step in array.strides), offset
 
 
+def same_places(one: Geometry, other: Geometry) -> bool:
+    """Whether two geometries lead to the same places: the stride of an axis with one element means nothing."""
+    (shape, strides, offset), (other_shape, other_strides, other_offset) = one, other
+    return (
+        shape == other_shape
+        and offset == other_offset
+        and all(n == 1 or a == b for n, a, b in zip(shape, strides, other_strides, strict=True))
+    )
+
+
 def plain_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The strides, in elements, of memory in the order of its axes. NumPy leaves those of axes of size 0 and 1 open."""
     strides, step = [], 1

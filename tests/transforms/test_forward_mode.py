@@ -177,3 +177,30 @@ def test_a_tangent_of_another_dtype(primal, tangent):
         answers.append((str(found[0].dtype), found[1].numpy()))
     assert answers[0][0] == answers[1][0]
     np.testing.assert_allclose(answers[0][1], answers[1][1], rtol=1e-6)
+
+
+LAYOUTS = {
+    "the same": lambda t: (t.arange(6.0).view(3, 2), t.ones(3, 2)),
+    "transposed value": lambda t: (t.arange(6.0).view(2, 3).t(), t.arange(6.0).view(3, 2)),
+    "transposed tangent": lambda t: (t.arange(6.0).view(3, 2), t.arange(6.0).view(2, 3).t()),
+    "expanded tangent": lambda t: (t.arange(6.0).view(3, 2), t.tensor(1.0).expand(3, 2)),
+    "part of more": lambda t: (t.arange(9.0)[1:7].view(3, 2), t.ones(3, 2)),
+    "an axis of one": lambda t: (t.arange(3.0).view(3, 1), t.ones(1, 3).t()),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_tangents_lie_in_memory_like_their_values(layout):
+    """A tangent laid out differently is copied: writes to the dual find places for it, and leave what was given alone."""
+    answers = []
+    for t in (torch, pullback):
+        forward = t.autograd.forward_ad
+        value, tangent = LAYOUTS[layout](t)
+        with forward.dual_level():
+            dual = forward.make_dual(value, tangent)
+            inside = forward.unpack_dual(dual).tangent
+            facts = (inside is tangent, value.shape[1] == 1 or inside.stride() == value.stride())
+            dual.as_strided((2,), (2,), value.storage_offset()).mul_(3)
+            dual[0].add_(dual[1])
+            answers.append((facts, forward.unpack_dual(dual).tangent.tolist(), tangent.tolist()))
+    assert answers[0] == answers[1]

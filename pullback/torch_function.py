@@ -143,25 +143,21 @@ def redirect(function: Any, only_modes: bool = False, first: int | None = None, 
     asking = _asking(len(code.co_freevars)).replace(
         co_name=code.co_name, co_filename=code.co_filename, co_firstlineno=code.co_firstlineno
     )
-    _Progress.redirected[function] = does, asking, {"_entry": entry}
+    function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "_entry": entry}
+    _Progress.redirected[function] = does, asking
     _send_round(function)
 
 
 def _send_round(function: Any) -> None:
     """Let a function that has been prepared ask from now on."""
-    does, asking, entry = _Progress.redirected[function]
+    does, function.__code__ = _Progress.redirected[function]  # all that changes: other threads may be calling it
     function.__dict__.setdefault("__wrapped__", does)
-    function.__code__, function.__defaults__, function.__kwdefaults__ = asking, None, entry
 
 
 def _put_back(function: Any) -> None:
     """Let a function run at once again."""
-    does = _Progress.redirected[function][0]
-    function.__code__, function.__defaults__, function.__kwdefaults__ = (
-        does.__code__,
-        does.__defaults__,
-        does.__kwdefaults__,
-    )
+    does, _ = _Progress.redirected[function]
+    function.__code__ = does.__code__
     if function.__dict__.get("__wrapped__") is does:
         del function.__wrapped__
 

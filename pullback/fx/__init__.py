@@ -5,6 +5,7 @@ differentiated, trained and saved like any other module. Not here: `torch.fx.exp
 `passes.shape_prop`.
 """
 
+from . import passes as passes
 from . import subgraph_rewriter as subgraph_rewriter
 from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from .graph import CodeGen, Graph

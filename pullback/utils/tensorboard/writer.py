@@ -20,6 +20,17 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _passed_on(name: str) -> Any:
+    """A method that calls the method of that name of tensorboardX's writer."""
+
+    def call(self: SummaryWriter, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self._writer, name)(*_plain(args), **_plain(kwargs))
+
+    call.__name__ = name
+    call.__doc__ = f"The same as tensorboardX's `{name}`, with tensors converted."
+    return call
+
+
 class SummaryWriter:
     """Writes events for TensorBoard. Every method of tensorboardX's writer is here; tensors are converted."""
 
@@ -46,17 +57,19 @@ class SummaryWriter:
         warn_user("SummaryWriter.add_graph needs TorchScript: Pullback writes no graph.")
 
     def __getattr__(self, name: str) -> Any:
-        method = getattr(self._writer, name)
-        if not callable(method):
-            return method
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            return method(*_plain(args), **_plain(kwargs))
-
-        return call
+        return getattr(self._writer, name)
 
     def __enter__(self) -> SummaryWriter:
         return self
 
     def __exit__(self, *exc: Any) -> None:
         self._writer.close()
+
+
+for _name in (
+    "add_audio", "add_custom_scalars", "add_custom_scalars_marginchart", "add_custom_scalars_multilinechart",
+    "add_embedding", "add_figure", "add_histogram", "add_histogram_raw", "add_hparams", "add_image",
+    "add_image_with_boxes", "add_images", "add_mesh", "add_pr_curve", "add_pr_curve_raw", "add_scalar", "add_scalars",
+    "add_text", "add_video", "close", "flush",
+):  # fmt: skip
+    setattr(SummaryWriter, _name, _passed_on(_name))

@@ -259,7 +259,11 @@ def _name_in_text(self: Tensor) -> str:
 def formatted(self: Tensor, specification: str) -> str:
     if self._array.ndim == 0 and type(self) is Tensor and not self._tangent:
         return item(self).__format__(specification)
-    return object.__format__(self, specification)
+    try:
+        return object.__format__(self, specification)
+    except TypeError as error:
+        error.add_note("A number has a format, a tensor has not: x.item() of one element, x.mean().item() of several.")
+        raise
 
 
 def deepcopy(self: Tensor, memo: dict[Any, Any]) -> Tensor:

@@ -160,6 +160,14 @@ def _index(value: Any) -> int:
     raise TypeError(f"argument 'dim' must be int, not {type(value).__name__}")
 
 
+def need_bool(value: Any, function: str, name: str = "keepdim") -> bool:
+    """A switch, which must be a bool: the 1 in `x.mean(0, 1)` was meant as a second dim."""
+    if type(value) is not bool:
+        help = " Several dims go together: dim=(0, 1)." if name == "keepdim" else ""
+        raise TypeError(f"{function}(): argument '{name}' (position 2) must be bool, not {type(value).__name__}.{help}")
+    return value
+
+
 def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...]:
     """A dim, several, or None (all) as a tuple of distinct non-negative dims."""
     if dim is None:

@@ -16,7 +16,7 @@ from ..ops import sorting as ops
 from ..return_types import returned_by
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
-from .operands import as_operand, as_tensor, wrap_dim, wrap_dims
+from .operands import as_operand, as_tensor, need_bool, wrap_dim, wrap_dims
 from .reductions import SortResult, TopkResult
 from .registry import public, store
 
@@ -34,7 +34,7 @@ def sort(input: Tensor, *args: Any, dim: int = -1, descending: bool = False, sta
     if args and not isinstance(args[0], bool):
         dim, args = args[0], args[1:]
     if args:
-        descending = args[0]
+        descending = need_bool(args[0], "sort", "descending")
     _need_order(input)
     axis = wrap_dim(dim, input._array.ndim)
     if input._array.ndim == 0:
@@ -71,6 +71,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
         raise RuntimeError(f"selected index k out of range: k={k} for a dimension of size {size}")
     if input._array.ndim == 0:
         return TopkResult(input.clone(), wrap(np.zeros((), np.int64)))
+    need_bool(largest, "topk", "largest")
     return TopkResult(*apply(ops.topk, (input,), {"k": k, "axis": axis, "largest": largest, "keepdims": True}))
 
 
@@ -92,6 +93,7 @@ def unique(
     dim: int | None = None,
 ) -> Any:
     """The distinct elements (or slices along a dim) in order, optionally with inverse indices and counts."""
+    need_bool(sorted, "unique", "sorted")
     if dim is None:
         return _chosen(apply(ops.distinct, (input,)), return_inverse, return_counts)
     axis = wrap_dim(dim, input._array.ndim)

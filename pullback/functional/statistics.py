@@ -17,7 +17,7 @@ from ..ops import sorting
 from ..ops import statistics as ops
 from ..tensor import Tensor
 from .checks import broadcasting, certainly, not_implemented_for
-from .operands import as_tensor, wrap_dim, wrap_dims
+from .operands import as_tensor, need_bool, wrap_dim, wrap_dims
 from .reductions import KthvalueResult, MedianResult, ModeResult, NanmedianResult, in_dtype
 from .registry import FUNCTIONS, public
 
@@ -33,7 +33,7 @@ def _spread(op: Any, name: str, args: tuple, dim: Any, unbiased: Any, correction
         else:
             dim = args[1]
             if len(args) > 2:
-                unbiased = args[2]
+                unbiased = need_bool(args[2], name, "unbiased")
             if len(args) > 3:
                 keepdim = args[3]
     if x._array.dtype.kind in "biu":
@@ -48,7 +48,7 @@ def _spread(op: Any, name: str, args: tuple, dim: Any, unbiased: Any, correction
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             "(input numel divided by output numel).",
         )
-    params = {"axis": axis, "keepdims": keepdim, "correction": correction}
+    params = {"axis": axis, "keepdims": need_bool(keepdim, name), "correction": correction}
     return apply_unary(op, x, params) if op.outputs == 1 else apply(op, (x,), params)
 
 
@@ -169,7 +169,9 @@ def corrcoef(input: Tensor) -> Tensor:
 def vector_norm(x: Tensor, order: float, dim: Any, keepdim: bool) -> Tensor:
     """(sum |x|**order)**(1/order) over dims; order 0 counts, infinite orders take extrema."""
     axis = wrap_dims(dim, x._array.ndim)
-    return apply_unary(norm_ops.vector_norm, x, {"order": float(order), "axis": axis, "keepdims": keepdim})
+    return apply_unary(
+        norm_ops.vector_norm, x, {"order": float(order), "axis": axis, "keepdims": need_bool(keepdim, "norm")}
+    )
 
 
 @public()
@@ -268,7 +270,7 @@ def _selected(op: Any, result_type: Any, name: str, x: Tensor, axis: int, keepdi
         return result_type(x.clone(), wrap(np.zeros((), np.int64)))
     if x._array.shape[axis] == 0:
         raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
-    return result_type(*apply(op, (x,), {"axis": axis, "keepdims": keepdim, **params}))
+    return result_type(*apply(op, (x,), {"axis": axis, "keepdims": need_bool(keepdim, name), **params}))
 
 
 @public(out=True)
@@ -315,6 +317,7 @@ def _quantile(input: Tensor, q: Any, dim: Any, keepdim: bool, interpolation: str
     if input._array.size == 0:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     levels = _levels(q, input, name)
+    keepdim = need_bool(keepdim, name)
     ndim = input._array.ndim
     axis = None if dim is None else wrap_dim(dim, ndim)
     x = input.reshape(-1) if axis is None or ndim == 0 else input.movedim(axis, -1)

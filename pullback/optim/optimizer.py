@@ -79,7 +79,7 @@ class Optimizer:
         if not groups:
             raise ValueError(
                 "optimizer got an empty parameter list. An iterator such as model.parameters() is exhausted after "
-                "its first use; a module without parameters has nothing to optimize."
+                "its first use; a module does not find layers in a Python list: use nn.ModuleList."
             )
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]

@@ -73,3 +73,22 @@ def test_older_names_warn_in_torchs_words_at_the_users_line(line: str) -> None:
         warnings.simplefilter("always")
         exec(line, {"t": pullback})
     assert [(str(each.message)[: len(OLDER[line])], each.filename) for each in caught] == [(OLDER[line], "<string>")]
+
+
+SECOND_DIMS = [
+    "std(0, 1)",
+    "var(0, False, 1)",
+    "median(0, 1)",
+    "nanmedian(0, 1)",
+    "mode(0, 1)",
+    "norm(2, 0, 1)",
+    "sort(0, 1)",
+]
+SECOND_DIMS += ["topk(1, 0, 1)", "quantile(0.5, 0, 1)", "unique(0)"]
+
+
+@pytest.mark.parametrize("call", SECOND_DIMS)
+def test_a_dim_in_the_place_of_a_switch_is_refused(call: str) -> None:
+    for library in (torch, pullback):
+        with pytest.raises(TypeError):
+            eval(f"x.{call}", {"x": library.ones(2, 3)})

@@ -121,7 +121,8 @@ def _probability_cross_entropy(
     """Cross entropy with a distribution over classes for each sample."""
     if target._array.dtype.kind not in "fV":
         raise RuntimeError(
-            f"Expected floating point type for target with class probabilities, got {target.dtype.type_name}"
+            f"Expected floating point type for target with class probabilities, got {target.dtype.type_name}. Probabilities "
+            "are made so by target.float(), class numbers of one-hot rows by target.argmax(1)."
         )
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")

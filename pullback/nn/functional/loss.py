@@ -147,7 +147,9 @@ def binary_cross_entropy(
             "deprecated. Please ensure they have the same size."
         )
     if target._array.dtype != input._array.dtype:
-        raise RuntimeError(f"Found dtype {target.dtype.type_name} but expected {input.dtype.type_name}")
+        raise RuntimeError(
+            f"Found dtype {target.dtype.type_name} but expected {input.dtype.type_name}. Convert with target.to(input.dtype)."
+        )
     _refuse_integers(input, "binary_cross_entropy")
     for label, values in (("input", input._array), ("target", target._array)):
         if not _in_unit_interval(values) and certainly(np.any((values < 0) | (values > 1))):

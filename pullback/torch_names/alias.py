@@ -8,6 +8,7 @@ What is missing is named in the error, with the nearest supported name; that wor
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.machinery
 import importlib.util
@@ -20,7 +21,7 @@ from pullback import version
 from pullback.torch_version import TorchVersion
 
 from .class_names import claim_classes, restore_classes
-from .lookup import ELSEWHERE, explain_missing, missing_attribute
+from .lookup import ELSEWHERE, explain_missing, missing_attribute, passed_on
 from .placeholders import PlaceholderLoader, advice_for, mentioned
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ def _stand_in(parent: str, name: str, caller: FrameType) -> Any:
     found = mentioned(torch_name, imported)
     if found is not None:
         return found
+    with contextlib.suppress(AttributeError):
+        value = passed_on(torch_name)
+        return sys.modules["torch"] if name == "torch" else value
     if imported:
         raise ImportError(f"cannot import name {name!r} from {parent!r}. {explain_missing(torch_name)}", name=parent)
     raise missing_attribute(parent, name) from None

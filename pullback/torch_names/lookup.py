@@ -55,6 +55,13 @@ _NEIGHBOURS = (
 )  # fmt: skip
 
 
+# What most files of torch import: programs, and editors that write imports, find it in any of them.
+_EVERYWHERE = {
+    "F": "torch.nn.functional", "Module": "torch.nn.Module", "Parameter": "torch.nn.Parameter", "Size": "torch.Size",
+    "Tensor": "torch.Tensor", "device": "torch.device", "dtype": "torch.dtype", "nn": "torch.nn", "torch": "torch",
+}  # fmt: skip
+
+
 def _child(parent: object, name: str) -> object:
     """`parent.name`, importing a submodule that is not loaded yet; AttributeError if there is no such name."""
     try:
@@ -82,8 +89,20 @@ def find_torch_name(dotted: str) -> object:
         if not isinstance(found, (ModuleType, type)):
             break
         path = f"{path}.{part}"
-        found = importlib.import_module(ELSEWHERE[path]) if path in ELSEWHERE else _child(found, part)
+        try:
+            found = importlib.import_module(ELSEWHERE[path]) if path in ELSEWHERE else _child(found, part)
+        except AttributeError:
+            found = passed_on(path)
     return found
+
+
+def passed_on(path: str) -> object:
+    """What a file of torch has because it imports it: everyday names, and classes of its package; else AttributeError."""
+    *packages, _, name = path.split(".")
+    package = ".".join(packages)
+    if package in ("", "torch") or not (name in _EVERYWHERE or name[:1].isupper()):
+        raise AttributeError(name)
+    return find_torch_name(_EVERYWHERE.get(name, f"{package}.{name}"))
 
 
 def has_torch_name(dotted: str) -> bool:

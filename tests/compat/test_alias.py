@@ -104,7 +104,7 @@ MISSING = [
      "is torch.nn.functional.softmax."),
     ("import torch.nn.functional as F; F.soft_max", "AttributeError",
      "module 'torch.nn.functional' has no attribute 'soft_max'", "is torch.nn.functional.softmax."),
-    ("import torch; torch.nn.functional.Tensor", "AttributeError", "has no attribute 'Tensor'", "is torch.Tensor."),
+    ("import torch; torch.linalg.Tensor", "AttributeError", "has no attribute 'Tensor'", "is torch.Tensor."),
     ("import torch; torch.linalg.nom", "AttributeError", "module 'torch.linalg' has no attribute 'nom'",
      "is torch.linalg.norm."),
     ("import torch; torch.zzzz", "AttributeError", "has no attribute 'zzzz'", "does not have torch.zzzz. docs"),

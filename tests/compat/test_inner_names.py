@@ -282,3 +282,29 @@ def test_names_of_captured_programs_under_the_alias():
     )
     done = subprocess.run([sys.executable, "-m", "pullback", "run", "-c", program], capture_output=True, text=True)
     assert done.stdout.split() == ["True", "False", "True", "None", "2.0", "functorch.nothing"], done.stderr
+
+
+PASSED_ON = """
+torch.nn.functional.Tensor torch.nn.modules.module.Tensor torch.nn.init.Tensor
+torch.nn.modules.linear.F torch.nn.modules.conv.Parameter torch.nn.modules.container.Parameter
+torch.nn.modules.normalization.Size torch.optim.lr_scheduler.Optimizer torch.optim.sgd.Optimizer
+torch.distributions.multivariate_normal.Distribution torch.distributions.half_normal.TransformedDistribution
+torch.distributions.kl.Categorical torch.utils.data.dataloader.Dataset torch.nn.modules.activation.Linear
+torch.nn.modules.module.device
+""".split()
+
+
+def test_what_files_of_torch_pass_on_is_found_in_them():
+    for dotted in PASSED_ON:
+        theirs, ours = at(torch, dotted), find_torch_name(dotted)
+        assert ours.__name__.replace("pullback", "torch") == theirs.__name__, dotted
+    program = "\n".join(f"from {dotted.rpartition('.')[0]} import {dotted.rpartition('.')[2]}" for dotted in PASSED_ON)
+    program += """
+import torch
+from torch.nn.modules.module import torch as same
+assert same is torch and Tensor is torch.Tensor and Optimizer is torch.optim.Optimizer and not hasattr(torch.nn, "Tensor")
+assert not hasattr(torch.nn.functional, "Sentence") and not hasattr(torch.nn.modules.linear, "add")
+"""
+    done = subprocess.run([sys.executable, "-c", f"import pullback; pullback.install_as_torch()\n{program}"],
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr

@@ -277,6 +277,11 @@ def _running(x: Any, axis: int, accumulate: Any) -> tuple:
     reached = values == x
     if x.dtype.kind in "fV":
         reached |= np.isnan(values) & np.isnan(x)
+    if axis == x.ndim - 1 and x.size > FEW:
+        # The first of each row is reached, and each is repeated until the next is.
+        found = np.flatnonzero(reached)
+        places = np.repeat(found, np.diff(found, append=x.size)).reshape(x.shape)
+        return values, places - np.arange(0, x.size, x.shape[axis]).reshape(*x.shape[:-1], 1)
     places = np.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - axis - 1))
     return values, np.maximum.accumulate(np.where(reached, places, 0), axis=axis)
 

@@ -289,7 +289,7 @@ torch.nn.functional.Tensor torch.nn.modules.module.Tensor torch.nn.init.Tensor
 torch.nn.modules.linear.F torch.nn.modules.conv.Parameter torch.nn.modules.container.Parameter
 torch.nn.modules.normalization.Size torch.optim.lr_scheduler.Optimizer torch.optim.sgd.Optimizer
 torch.distributions.multivariate_normal.Distribution torch.distributions.half_normal.TransformedDistribution
-torch.distributions.kl.Categorical torch.utils.data.dataloader.Dataset torch.nn.modules.activation.Linear
+torch.distributions.kl.Categorical torch.utils.data.dataloader.Dataset
 torch.nn.modules.module.device
 """.split()
 

@@ -94,13 +94,14 @@ def identity_of(value: Any, leaf: Any) -> Any:
 def _scalar_power_partial(x: Any, exponent: Any) -> Any:
     if exponent == 0:
         return 0
-    if exponent == 1:
-        return 1
-    if exponent == 2:
-        return 2 * x
-    if exponent == 3:
-        return 3 * (x * x)
-    return exponent * x ** (exponent - 1)
+    if type(x) is np.ndarray:
+        if exponent == 1:
+            return 1
+        if exponent == 2:
+            return x + x
+        if exponent == 3:
+            return 3 * (x * x)
+    return exponent * x ** (exponent - 1)  # on tensors a power to the end: the derivative of a constant slope is 0
 
 
 def _power_scalar(x: Any, exponent: Any) -> Any:
@@ -112,7 +113,7 @@ def _power_scalar(x: Any, exponent: Any) -> Any:
         return x * x * x
     if exponent == 0.5:
         return np.sqrt(x)
-    return x**exponent
+    return x**exponent if exponent != 1 else +x
 
 
 power_scalar: Op = elementwise("PowBackward0", _power_scalar, x=_scalar_power_partial)
@@ -155,8 +156,8 @@ def _power_base_partial(out: Any, x: Any, base: Any) -> Any:
     return out * logarithm
 
 
-square: Op = elementwise("PowBackward0", lambda x: x * x, x=lambda x: 2 * x)
-square.real_rules = {"x": lambda g, x: g * (x + x)}
+square: Op = elementwise("PowBackward0", lambda x: x * x, x=lambda x: _scalar_power_partial(x, 2))
+square.real_rules = {"x": lambda g, x: g * (x + x) if type(x) is np.ndarray else g * _scalar_power_partial(x, 2)}
 square.shown_constants = {"exponent": 2}
 sqrt: Op = elementwise("SqrtBackward0", np.sqrt, x=lambda out: 0.5 / out)
 

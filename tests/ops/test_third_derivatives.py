@@ -52,3 +52,17 @@ def test_second_derivatives_in_batches():
     both = pullback.func.vmap(outer)(X)
     for number in range(3):
         np.testing.assert_allclose(both[number].numpy(), outer(X[number]).numpy(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("power", ["x**1", "x**2", "x**3", "x**4", "x.square()", "t.pow(x, 2)", "2 * x**2 - x"])
+def test_derivatives_of_powers_end_where_those_of_torch_do(power):
+    """The derivative of a constant slope is 0, and is there to be asked for."""
+    answers = []
+    for t in (torch, pullback):
+        x = t.tensor([0.0, 1.0, 2.0, -1.5], requires_grad=True)
+        slope, found = eval(power, {"t": t, "x": x}), []
+        while slope.requires_grad:
+            (slope,) = t.autograd.grad(slope.sum(), x, create_graph=True)
+            found.append(slope.tolist())
+        answers.append(found)
+    assert answers[0] == answers[1]

@@ -11,19 +11,17 @@ import inspect
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ..nn.modules import module as module_file
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from ..tensor import Tensor
-from ..torch_function import while_everything_asks
 from ..utils import _pytree as pytree
+from ._compatibility import compatibility as compatibility
 from .graph import Graph
 from .node import Argument
-from .patching import Patches, ProxyableClassMeta, wrap
+from .patching import ProxyableClassMeta, _autowrap_check, _patch_wrapped_functions, _Patcher, wrap
 from .proxy import ParameterProxy, Proxy, TracerBase
 from .trees import PyTreeCodeGen, PyTreeInfo
 
@@ -31,6 +29,8 @@ __all__ = [
     "PH", "PHBase", "PHWithMeta", "ProxyableClassMeta", "Tracer", "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_trace",
     "wrap",
 ]  # fmt: skip
+_orig_module_call: Callable[..., Any] = Module.__call__
+_orig_module_getattr: Callable[..., Any] = Module.__getattr__
 _NOT_INSTALLED = "module is not installed as a submodule"
 
 _depth = [0]
@@ -162,9 +162,9 @@ class Tracer(TracerBase):
             what = "parameter is not a member of this module" if isinstance(a, Parameter) else _NOT_INSTALLED
             raise NameError(what)
         if name is None:
-            name = self.tensor_attrs.get(id(a))
+            name = self.tensor_attrs.get(a)
         if name is None:
-            name = self.tensor_attrs[id(a)] = self._keep("_tensor_constant", a)
+            name = self.tensor_attrs[a] = self._keep("_tensor_constant", a)
         return self.create_node("get_attr", name, (), {})
 
     def _keep(self, prefix: str, value: Any) -> str:
@@ -286,40 +286,37 @@ class Tracer(TracerBase):
         self.tensor_attrs = dict(_tensor_attributes(self.root))
         self.module_stack = OrderedDict()
         self.num_calls = {}
-        with while_everything_asks():
-            called, args = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
-            with self._patched(function.__globals__):
+        called, args = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
+        with _Patcher() as patcher:
+            self._patch(patcher, function.__globals__)
+            _depth[0] += 1
+            try:
                 result = self.create_arg(called(*args))
+            finally:
+                _depth[0] -= 1
         self.create_node("output", "output", (result,), {}, type_expr=_annotation(called, "return"))
         self.submodule_paths = None
         return self.graph
 
-    @contextmanager
-    def _patched(self, function_globals: dict[str, Any]) -> Iterator[None]:
+    def _patch(self, patcher: _Patcher, function_globals: dict[str, Any]) -> None:
         """Let modules, and functions that are left alone, write themselves down."""
-        patches = Patches()
         cache: dict[str, Any] = {}
-        call, look_up, registered = Module.__call__, Module.__getattr__, module_file.Registered.__get__
 
+        @functools.wraps(_orig_module_call)
         def called(mod: Module, *args: Any, **kwargs: Any) -> Any:
-            patches.leave_alone(getattr(getattr(mod, "forward", mod), "__globals__", {}), self._autowrap_function_ids)
-            return self.call_module(mod, functools.partial(call, mod), args, kwargs)
+            _autowrap_check(
+                patcher, getattr(getattr(mod, "forward", mod), "__globals__", {}), self._autowrap_function_ids
+            )
+            return self.call_module(mod, functools.partial(_orig_module_call, mod), args, kwargs)
 
-        patches.attribute(Module, "__call__", functools.wraps(call)(called))
-        patches.attribute(Module, "__getattr__", lambda mod, name: self.getattr(name, look_up(mod, name), cache))
-        patches.attribute(
-            module_file.Registered, "__get__",
-            lambda found, mod, owner=None: self.getattr(found.name, registered(found, mod, owner), cache),
-        )  # fmt: skip
-        patches.leave_wrapped_alone()
+        def looked_up(mod: Module, name: str) -> Any:
+            return self.getattr(name, _orig_module_getattr(mod, name), cache)
+
+        patcher.patch_method(Module, "__getattr__", looked_up, deduplicate=False)
+        patcher.patch_method(Module, "__call__", called, deduplicate=False)
+        _patch_wrapped_functions(patcher)
         for table in (function_globals, *map(vars, self._autowrap_search)):
-            patches.leave_alone(table, self._autowrap_function_ids)
-        _depth[0] += 1
-        try:
-            yield
-        finally:
-            _depth[0] -= 1
-            patches.undo()
+            _autowrap_check(patcher, table, self._autowrap_function_ids)
 
 
 def _annotation(function: Any, name: str) -> Any:
@@ -337,11 +334,11 @@ def _all_positional(function: Any, count: int) -> Callable[..., Any]:
     return FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
 
 
-def _tensor_attributes(module: Module, prefix: str = "") -> Iterator[tuple[int, str]]:
+def _tensor_attributes(module: Module, prefix: str = "") -> Iterator[tuple[Tensor, str]]:
     """Tensors that are plain attributes of modules, by name."""
     for name, value in vars(module).items():
         if isinstance(value, Tensor):
-            yield id(value), prefix + name
+            yield value, prefix + name
     for name, child in module.named_children():
         yield from _tensor_attributes(child, f"{prefix}{name}.")
 

@@ -1,6 +1,7 @@
 """Functions that a trace does not look into: they write a call of themselves down instead.
 
-`wrap` marks them; a tracer replaces them while it runs, and puts them back.
+`wrap` marks them; a tracer replaces them while it runs, and puts them back. Packages with a tracer of their own use the
+names with an underscore as well.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ import builtins
 import functools
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
+from ..nn.modules.module import Module, Registered
+from ..torch_function import while_everything_asks
 from .node import map_aggregate
 from .proxy import Proxy
 
@@ -62,43 +66,53 @@ def _left_alone(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-class Patches:
-    """Values put in other places while a trace runs."""
+class _Patcher:
+    """A context in which functions ask their arguments, and others stand in the place of some; then all is as before."""
 
     _ABSENT = object()
 
     def __init__(self) -> None:
-        self._undo: list[Callable[[], Any]] = []
-        self._seen: set[int] = set()
+        self._undo = ExitStack()
+        self.visited: set[int] = set()
 
-    def item(self, table: dict[str, Any], name: str, value: Any) -> None:
-        """Put a value into a dictionary."""
-        before = table.get(name, self._ABSENT)
-        self._undo.append(lambda: table.pop(name) if before is self._ABSENT else table.update({name: before}))
-        table[name] = value
+    def __enter__(self) -> _Patcher:
+        self._undo.enter_context(while_everything_asks())
+        return self
 
-    def attribute(self, owner: type, name: str, value: Any) -> None:
+    def __exit__(self, *error: Any) -> None:
+        self._undo.close()
+
+    def patch(self, frame_dict: dict[str, Any], name: str, new_fn: Any, deduplicate: bool = True) -> None:
+        """Put a function into the globals of a module, unless (with `deduplicate`) one is there already."""
+        before = frame_dict.get(name, self._ABSENT)
+        if deduplicate and hasattr(before, "__fx_original__"):
+            return
+        put_back = frame_dict.pop if before is self._ABSENT else frame_dict.__setitem__
+        self._undo.callback(put_back, name, *([] if before is self._ABSENT else [before]))
+        frame_dict[name] = new_fn
+
+    def patch_method(self, cls: type, name: str, new_fn: Any, deduplicate: bool = True) -> None:
         """Give a class another method."""
-        before = vars(owner)[name]
-        self._undo.append(lambda: setattr(owner, name, before))
-        setattr(owner, name, value)
+        self._undo.callback(setattr, cls, name, vars(cls)[name])
+        setattr(cls, name, new_fn)
+        if cls is Module and name == "__getattr__":  # it is also asked for what is found without it
+            found = Registered.__get__
+            asking = lambda own, mod, kind=None: found(own, mod, kind) if mod is None else mod.__getattr__(own.name)  # noqa: E731
+            self.patch_method(Registered, "__get__", asking)
 
-    def leave_wrapped_alone(self) -> None:
-        """Let functions that were marked write themselves down."""
-        for (_, name), table in list(_wrapped_fns_to_patch.items()):
-            original = table.get(name, getattr(builtins, name, None))
-            if original is not None and not hasattr(original, "__fx_original__"):
-                self.item(table, name, _left_alone(original))
 
-    def leave_alone(self, table: dict[str, Any], functions: set[int]) -> None:
-        """Let functions of a module (given by their ids) write themselves down, under whatever name it has them."""
-        if id(table) not in self._seen:
-            self._seen.add(id(table))
-            for name, value in list(table.items()):
-                if name[:1] != "_" and callable(value) and id(value) in functions:
-                    self.item(table, name, _left_alone(value))
+def _patch_wrapped_functions(patcher: _Patcher) -> None:
+    """Let functions that were marked write themselves down."""
+    for (_, name), table in list(_wrapped_fns_to_patch.items()):
+        original = table.get(name, getattr(builtins, name, None))
+        if original is not None:
+            patcher.patch(table, name, _left_alone(original))
 
-    def undo(self) -> None:
-        """Put everything back."""
-        while self._undo:
-            self._undo.pop()()
+
+def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids: set[int]) -> None:
+    """Let functions that a module has (given by their ids) write themselves down, under whatever name it has them."""
+    if id(frame_dict) not in patcher.visited:
+        patcher.visited.add(id(frame_dict))
+        for name, value in list(frame_dict.items()):
+            if name[:1] != "_" and callable(value) and id(value) in function_ids:
+                patcher.patch(frame_dict, name, _left_alone(value))

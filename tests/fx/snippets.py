@@ -351,6 +351,44 @@ def tracers(torch):
 
 
 @snippet
+def loops_of_their_own(torch):
+    """Packages write `trace` anew, with the parts that torch's is made of."""
+    inner = torch.fx._symbolic_trace
+
+    class Own(torch.fx.Tracer):
+        def trace(self, root, concrete_args=None):
+            self.root, self.graph, self.tensor_attrs, cache = root, torch.fx.Graph(tracer_cls=Own), {}, {}
+            self.submodule_paths = {module: name for name, module in root.named_modules()}
+            function, args = self.create_args_for_root(type(root).forward, True, concrete_args)
+
+            def look_up(module, name):
+                return self.getattr(name, inner._orig_module_getattr(module, name), cache)
+
+            def call(module, *args, **kwargs):
+                return self.call_module(module, lambda *a, **k: inner._orig_module_call(module, *a, **k), args, kwargs)
+
+            with inner._Patcher() as patcher:
+                patcher.patch_method(torch.nn.Module, "__getattr__", look_up, deduplicate=False)
+                patcher.patch_method(torch.nn.Module, "__call__", call, deduplicate=False)
+                inner._patch_wrapped_functions(patcher)
+                inner._autowrap_check(patcher, globals(), self._autowrap_function_ids)
+                self.create_node("output", "output", (self.create_arg(function(*args)),), {})
+            return self.graph
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(2, 2)
+            self.scale = torch.nn.Parameter(torch.ones(2))
+
+        def forward(self, x):
+            return torch.nn.functional.relu(self.layer(x) * self.scale) + self.scale.sum()
+
+    net = Net()
+    return str(Own().trace(net)), net(torch.zeros(1, 2)).shape
+
+
+@snippet
 def module_stacks(torch):
     graph = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()))).graph
     return [

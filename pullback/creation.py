@@ -17,8 +17,8 @@ from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in
 from .dtypes import dtype as dtype_type
 from .from_data import all_floats_between, array_from
 from .functional.operands import sizes_of
-from .functional.registry import FUNCTIONS, METHODS
-from .layout import dense_order
+from .functional.registry import FUNCTIONS, METHODS, write_out
+from .layout import dense_order, require_strided
 from .notices import warn_user
 from .size import Size
 from .tensor import Tensor
@@ -41,8 +41,6 @@ def finish(
 
         return outlined(array, requires_grad)
     if layout is not None:
-        from .layout import require_strided
-
         require_strided(layout)
     result = wrap(array)
     if requires_grad:
@@ -338,8 +336,6 @@ def into(out: Tensor | None, result: Tensor, in_order: bool = False) -> Tensor:
     """Write to `out`, which takes the new shape; `in_order`: memory of any shape that has the size is filled in order."""
     if out is None:
         return result
-    from .functional.registry import write_out
-
     if in_order and out._array.size == result._array.size:
         result = result.reshape(out._array.shape)
     elif out._array.shape != result._array.shape:

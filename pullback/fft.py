@@ -13,9 +13,9 @@ from .autograd.tape import apply, wrap
 from .dtypes import as_dtype, default_dtype
 from .dtypes import dtype as dtype_type
 from .functional.operands import as_tensor, wrap_dim
-from .functional.registry import with_out
+from .functional.registry import with_out, write_out
 from .ops import fft as ops
-from .ops.casting import cast
+from .ops.casting import cast, conj
 from .tensor import Tensor
 
 __all__ = [
@@ -85,8 +85,6 @@ def _resized(x: Tensor, axes: tuple, sizes: tuple) -> Tensor:
 
 
 def _conjugated(x: Tensor) -> Tensor:
-    from .ops.casting import conj
-
     return apply(conj, (x,))
 
 
@@ -277,8 +275,6 @@ def _frequencies(numbers: np.ndarray, n: int, d: float, dtype: Any, requires_gra
         wanted = out.dtype
     values = numbers.astype(wanted.numpy) * np.asarray(1.0 / (n * d)).astype(wanted.numpy)
     if out is not None:
-        from .functional.registry import write_out
-
         write_out("fftfreq", out, wrap(values))
         return out
     result = wrap(values)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .autograd import views
-from .autograd.tape import apply
+from .autograd.tape import apply, wrap
 from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape, writing
 from .functional.operands import wrap_dim
 from .functional.registry import IN_PLACE, METHODS, load, on_load
@@ -242,8 +242,6 @@ def text(self: Tensor) -> str:
 def _batch_text(array: Any) -> str:
     """A tensor inside vmap: all examples, which lie along dim 0, or the value that all of them share."""
     from textwrap import indent
-
-    from .autograd.tape import wrap
 
     inside = text(array.array if isinstance(array.array, Tensor) else wrap(array.array))
     if not array.batched:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..notices import warn_user
-from ..tensor import Tensor
+from ..tensor import Tensor, anchor_of
 from . import roots
 from .grad_mode import enable_grad
 from .gradcheck_passes import (
@@ -331,8 +331,6 @@ def _recorded(value: Any, original: Any) -> Any:
         tangents = value._tangent
         value = value.detach().requires_grad_()
         if tangents is not None:
-            from ..tensor import anchor_of
-
             value._tangent = tangents
             anchor_of(value)._tangent = tangents
     return value

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
-from ..tensor import Anchor, Tensor, anchor_of, fields
+from ..tensor import Anchor, Tensor, anchor_of, fields, leaf_hooks
 from .mode import current_mode, set_mode
 from .node import Node as _Node
 from .node import RemovableHandle, add_hook
@@ -93,8 +93,6 @@ class AccumulateGrad:
         return add_hook(self._hooks().pre, fn)
 
     def _hooks(self) -> Any:
-        from ..tensor import leaf_hooks
-
         return leaf_hooks(self.anchor)
 
     def __repr__(self) -> str:

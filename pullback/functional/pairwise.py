@@ -30,7 +30,7 @@ from .checks import (
     pair_by_pair,
 )
 from .operands import NUMBERS, as_tensor, operand, promote, result_type
-from .registry import FUNCTIONS, METHODS, public, store
+from .registry import FUNCTIONS, METHODS, public, store, write_out
 
 
 def _of_tensors(
@@ -215,8 +215,6 @@ def _into(result: Tensor, out: Tensor | None, function: str) -> Tensor:
             f"Expected object of scalar type {result.dtype.type_name} but got scalar type {out.dtype.type_name} for "
             "argument 'out'"
         )
-    from .registry import write_out
-
     write_out(function, out, result.detach())
     return out
 

@@ -18,7 +18,7 @@ from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .operands import as_operand, as_tensor, need_bool, wrap_dim, wrap_dims
 from .reductions import SortResult, TopkResult
-from .registry import public, store
+from .registry import public, store, write_out
 
 # --- order ---
 
@@ -138,8 +138,6 @@ def nonzero(input: Any, *, out: Tensor | None = None, as_tuple: bool = False) ->
     result = apply(counting.nonzero_rows, (x,))
     if out is None:
         return result
-    from .registry import write_out
-
     write_out("nonzero", out, result)
     return out
 

@@ -17,8 +17,8 @@ from ..dtypes import int64
 from ..ops import scatter as ops
 from ..tensor import Tensor
 from .index_parsing import largest_unsigned
-from .operands import common_shape, wrap_dim
-from .registry import public
+from .operands import common_shape, number_tensor, wrap_dim
+from .registry import FUNCTIONS, public
 from .shape import expand, ravel, reshape
 
 
@@ -177,7 +177,6 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Any, fill: Any) -> Tensor:
     """`x[indices]` with `fill` where the mask is false; indices there may be out of bounds."""
     from .indexing import getitem
-    from .operands import number_tensor
 
     picked = getitem(input, _clamped(input, indices))
     return _where(mask, picked, number_tensor(fill, input))
@@ -186,7 +185,6 @@ def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Any, fill: Any) -
 @public(method=False)
 def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Any, values: Tensor) -> Tensor:
     """`values` added at `indices` where the mask is true; indices elsewhere may be out of bounds."""
-    from .operands import number_tensor
     from .scatter import index_put
 
     return index_put(input, _clamped(input, indices), _where(mask, values, number_tensor(0, values)), True)
@@ -201,6 +199,4 @@ def _clamped(input: Tensor, indices: Any) -> tuple:
 
 
 def _where(mask: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    from .registry import FUNCTIONS
-
     return FUNCTIONS["where"](mask, a, b)

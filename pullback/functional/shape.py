@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import views
-from ..autograd.tape import apply
+from ..autograd.tape import apply, wrap
 from ..autograd.view_making import view_of, views_of
 from ..dtypes import as_dtype
 from ..dtypes import dtype as dtype_type
@@ -113,8 +113,6 @@ def _reshaped(input: Tensor, shape: tuple) -> Tensor | None:
 
 def view_dtype(x: Tensor, dtype: dtype_type) -> Tensor:
     """The bytes of a tensor read as another dtype; the last dim grows or shrinks with the size of an element."""
-    from ..autograd.tape import wrap
-
     array, wanted = x.memory(), as_dtype(dtype).numpy
     have, want = array.dtype.itemsize, wanted.itemsize
     if have != want:

@@ -17,9 +17,9 @@ from ..ops import sorting
 from ..ops import statistics as ops
 from ..tensor import Tensor
 from .checks import broadcasting, certainly, not_implemented_for
-from .operands import as_tensor, need_bool, wrap_dim, wrap_dims
+from .operands import as_tensor, need_bool, promote, wrap_dim, wrap_dims
 from .reductions import KthvalueResult, MedianResult, ModeResult, NanmedianResult, in_dtype
-from .registry import FUNCTIONS, public
+from .registry import FUNCTIONS, public, store
 
 # --- variance ---
 
@@ -185,8 +185,6 @@ def norm(
 ) -> Tensor:
     """Norm of a tensor as one vector, or over dims; p is a number, "fro" or "nuc"."""
     if out is not None:
-        from .registry import store
-
         return store("norm", lambda x: norm(x, p, dim, keepdim, dtype), (input,), {}, out)
     x = in_dtype(input, dtype)
     if x._array.dtype.kind in "biu":
@@ -226,8 +224,6 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 @public()
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of `input - other`."""
-    from .operands import promote
-
     a, b = promote(as_tensor(input), as_tensor(other))
     if a._array.dtype.kind in "biu":
         raise RuntimeError(

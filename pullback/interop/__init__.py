@@ -38,8 +38,6 @@ def from_numpy(array: np.ndarray) -> Tensor:
             "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory."
         )
     if not array.flags.writeable:
-        import warnings
-
         warn_user(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
             "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import bfloat16, float16, float32, float64
+from ..dtypes import as_dtype, bfloat16, float16, float32, float64
 from ..tensor import Tensor, disabled_torch_function, fields, plain
 
 
@@ -94,8 +94,6 @@ class UninitializedTensorMixin:
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give the tensor a shape, and turn it into an ordinary one."""
-        from ..dtypes import as_dtype
-
         wanted = self._array.dtype if dtype is None else as_dtype(dtype).numpy
         self._array = np.empty(shape, wanted)
         self.__class__ = self.cls_to_become

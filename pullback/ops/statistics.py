@@ -161,8 +161,6 @@ product_axes: Op = op("ProdBackward1", _product, x=_product_pullback)
 
 def _nansum(x: Any, axis: tuple, keepdims: Any) -> Any:
     kept = np.where(np.isnan(x), x.dtype.type(0), x)
-    from .reductions import sum_axes
-
     return sum_axes.forward(kept, axis, keepdims)
 
 

@@ -111,8 +111,6 @@ def load(
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if weights_only and pickle_load_args:
-        import warnings
-
         warn_user("pickle_load_args only works if `weights_only=False`.")
     if not isinstance(f, (str, os.PathLike)):
         if mmap:

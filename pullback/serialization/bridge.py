@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import dtype_name
+from .dtypes import dtype_name, numpy_dtype
 
 
 class TensorParts:
@@ -221,8 +221,6 @@ def _address(array: np.ndarray) -> int:
 def dtype_from_name(name: str) -> Any:
     """The dtype object called `name`."""
     from pullback.dtypes import as_dtype
-
-    from .dtypes import numpy_dtype
 
     return as_dtype(numpy_dtype(name))
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from . import bridge
-from .dtypes import numpy_dtype
+from .dtypes import numpy_dtype, to_native_order
 from .errors import CheckpointError, TruncatedCheckpointError
 from .source import Source
 
@@ -157,8 +157,6 @@ def _load(source: Source, device: Any) -> dict[str, Any]:
         if sums is not None and f"{zlib.crc32(data.data):08x}" != sums[name]:
             raise CheckpointError(f"The file is damaged: tensor {name!r:.100} does not match its CRC-32 checksum.")
         if sys.byteorder == "big":
-            from .dtypes import to_native_order
-
             array = to_native_order(data, dtype)
         else:
             array = data.view(dtype)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..functional.registry import FUNCTIONS
 from ..layout import layout as layout_type
-from ..layout import sparse_coo
+from ..layout import sparse_coo, sparse_csr
 from ..printing import dtype_suffix, parts_text
 from ..size import Size
 from ..tensor import Tensor
@@ -160,8 +160,6 @@ class SparseTensor(Tensor):
         return self
 
     def to_sparse_csr(self, *args: Any, **kwargs: Any) -> SparseTensor:
-        from ..layout import sparse_csr
-
         ordered = self.coalesce()
         return make(ordered._places, ordered._entries, self.shape, True, sparse_csr)
 

@@ -352,8 +352,6 @@ def _triplet(
 ) -> Tensor:
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
-        from ...functional.registry import FUNCTIONS
-
         far = FUNCTIONS["minimum"](far, distance(positive, negative))
     return reduced(_positive(margin + near - far), reduction)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from .autograd import views
 from .autograd.tape import apply, wrap
+from .dtypes import ALL_DTYPES, default_dtype, get_default_dtype
 from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape, writing
 from .functional.operands import wrap_dim
 from .functional.registry import IN_PLACE, METHODS, load, on_load
@@ -221,7 +222,6 @@ def contains(self: Tensor, element: Any) -> bool:
 
 
 def text(self: Tensor) -> str:
-    from .dtypes import get_default_dtype
     from .printing import tensor_text
 
     node = self.grad_fn
@@ -358,7 +358,6 @@ def hermitian(self: Tensor) -> Tensor:
 
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     """The legacy name of the tensor's type, or the tensor in another type."""
-    from .dtypes import ALL_DTYPES, default_dtype
     from .dtypes import dtype as dtype_type
 
     if dtype is None:

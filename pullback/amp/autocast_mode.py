@@ -10,6 +10,7 @@ from ..autograd.mode import current_mode, set_mode
 from ..device import device
 from ..dtypes import bfloat16, dtype, float16
 from ..notices import warn_user
+from ..tensor import Tensor
 
 _dtypes: dict[str, dtype] = {"cpu": bfloat16, "cuda": float16}
 _cache = True
@@ -180,8 +181,6 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
 
 
 def _cast(value: Any, wanted: dtype) -> Any:
-    from ..tensor import Tensor
-
     if isinstance(value, Tensor):
         return value.to(wanted) if value.dtype.is_floating_point and value.dtype.itemsize <= 4 else value
     if isinstance(value, dict):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.tape import wrap
 from ..notices import warn_user
 from .batched import Batched, DynamicShape, NotBatchable, level_of, params_level, raw
 
@@ -106,8 +107,6 @@ def uniform(values: list[Any]) -> list[Any]:
     """If one of the values is a Tensor, all arrays become Tensors: the outer tape is the layer they meet in."""
     if not any(is_tensor(value) for value in values):
         return values
-    from ..autograd.tape import wrap
-
     return [wrap(value) if isinstance(value, (np.ndarray, np.generic, Batched)) else value for value in values]
 
 

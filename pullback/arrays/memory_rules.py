@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.views import _replay
 from .batched import Batched, raw
 from .batching_rules import Rule, example_by_example, is_tensor, lined_up, with_batch_axis
 
@@ -19,7 +20,6 @@ _ALL = slice(None)
 def replayed(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Steps of views, each by its own rule; strided ones speak of memory that these values need not have."""
     from ..autograd.batched_grad import batch_level
-    from ..autograd.views import _replay
     from ..ops.indexing import pick
     from ..ops.striding import as_strided
 
@@ -39,7 +39,6 @@ def replayed(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any
 
 def edited(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """A copy with other values (or zeros) where steps of views lead to."""
-    from ..autograd.views import _replay
     from ..ops.indexing import put, zero_at
 
     x = with_batch_axis(values[0], flags[0], size)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.tape import wrap
 from .batched import CONTROL_FLOW, Batched, NotBatchable, elementwise, level_of, raw
 from .batching_rules import apply_batched, is_tensor, lined_up, plain_payload, uniform, with_batch_axis
 
@@ -372,8 +373,6 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if source_batched:
         value = lined_up(value, True, len(dst.shape))
     if is_tensor(target):
-        from ..autograd.tape import wrap
-
         target.copy_(value if is_tensor(value) else wrap(value))
         return
     if is_tensor(value) and (value.requires_grad or value._tangent is not None):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.op import conjugate
 from .batched import multiply, raw
 from .batching_rules import (
     Rule,
@@ -201,8 +202,6 @@ def transposed_times(op: Any, values: list[Any], flags: list[Any], params: dict[
 
 
 def vdot(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    from ..autograd.op import conjugate
-
     return product(conjugate(values[0]), flags[0], values[1], flags[1])
 
 

@@ -17,6 +17,7 @@ from .cotangents import metadata_of
 from .general import payload_of
 from .mode import current_mode, set_mode
 from .passes import backward_to_inputs
+from .roots import grad, root_of
 from .tape import wrap
 
 
@@ -43,8 +44,6 @@ def batched_gradients(
     outputs: tuple[Any, ...], weights: tuple[Any, ...], keys: list[Any], retain: bool, record: bool
 ) -> list[Tensor | None]:
     """Gradients with the batch axis of the weights in front."""
-    from .roots import root_of
-
     roots, sizes = [], []
     for position, (output, weight) in enumerate(zip(outputs, weights, strict=True)):
         if weight is None:
@@ -79,8 +78,6 @@ def gradient_rows(
     retain_graph: bool | None = None,
 ) -> list[Tensor]:
     """`grad(..., is_grads_batched=True)` with rows of zeros for inputs that play no part: torch's are for one weight."""
-    from .roots import grad
-
     found = grad(outputs, inputs, weights, retain_graph, create_graph, is_grads_batched=True, allow_unused=True)
     rows = []
     for x, gradient in zip(inputs, found, strict=True):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..ops.shape import alias
 from ..ops.striding import extent_of, geometry_of, same_places, view_at
 from ..tensor import Tensor
 from . import tape
@@ -132,8 +133,6 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 def dual_at(tensor: Tensor, tangent: Tensor, level: int) -> Tensor:
     """`make_dual` at a given level."""
-    from ..ops.shape import alias
-
     for which, value in (("primal", tensor), ("tangent", tangent)):
         if value._array.dtype.kind not in "fcV":
             raise ValueError(f"Expected {which} to be floating point or complex, but got: {value.dtype}")

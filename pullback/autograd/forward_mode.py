@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.batched import Batched
 from ..ops.casting import cast, real
 from ..ops.shape import expand
 from ..ops.striding import geometry_of, same_places
@@ -24,6 +25,7 @@ from .fit import fit_tensor
 from .grad_mode import enable_grad
 from .mode import NO_GRAD, RECORD, Mode, current_mode, set_mode
 from .op import Op, _rule_names, conjugate
+from .roots import grad
 from .safe_mode import rules_running
 
 
@@ -348,8 +350,6 @@ def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: 
         return [
             None if cotangent is None else _zeros_like(out) for cotangent, out in zip(cotangents, outs, strict=True)
         ]
-    from .roots import grad
-
     record = recording or _watched((*primals, *tangents))
     found = iter(grad(roots, wanted, weights, create_graph=record, retain_graph=True, allow_unused=True))
     answers: list = []
@@ -377,8 +377,6 @@ def unknown(out: Tensor, level: int) -> Tensor:
     """A leaf like `out` that requires grad; if batches take part, on the tape inside the innermost."""
     array: Any = np.zeros(out._array.shape, out._array.dtype)
     if level:
-        from ..arrays.batched import Batched
-
         array = Batched(array, level, False)
     leaf = tape.wrap(array)
     leaf._requires_grad = True

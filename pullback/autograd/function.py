@@ -16,6 +16,7 @@ import numpy as np
 from ..notices import warn_user
 from ..tensor import Anchor, Tensor
 from . import views
+from .cotangents import metadata_of
 from .fit import dense
 from .function_outputs import connect_outputs
 from .grad_mode import no_grad
@@ -257,8 +258,6 @@ class CustomNode(Node, FunctionCtx):
         return gradients
 
     def check_shape(self, gradient: Tensor, position: int) -> None:
-        from .cotangents import metadata_of
-
         shape, _ = metadata_of(self.edges[position], self.slots[position] if self.slots else 0)
         try:
             fits = np.broadcast_shapes(shape, gradient._array.shape) == gradient._array.shape

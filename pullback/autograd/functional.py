@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..arrays.batched import NotBatchable
 from ..tensor import Tensor
 from . import roots
@@ -26,6 +28,7 @@ from .functional_checks import (
     zeros_for,
 )
 from .grad_mode import enable_grad
+from .tape import wrap
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -106,10 +109,6 @@ def _zeros_like(x: Tensor, requires_grad: bool) -> Tensor:
 
 def _construct_standard_basis_for(tensors: tuple[Tensor, ...], tensor_numels: tuple[int, ...]) -> tuple[Tensor, ...]:
     """The rows of one identity matrix over all elements, cut into the columns that belong to each tensor."""
-    import numpy as np
-
-    from .tape import wrap
-
     rows = np.eye(sum(tensor_numels))
     cuts = np.cumsum((0, *tensor_numels))
     return tuple(
@@ -180,10 +179,6 @@ def _row_by_row(output: Tensor, inputs: tuple, basis: Tensor, create_graph: bool
 
 
 def _zeros(x: Tensor, output: Tensor, requires_grad: bool) -> Tensor:
-    import numpy as np
-
-    from .tape import wrap
-
     zeros = wrap(np.zeros((*output._array.shape, *x._array.shape), x._array.dtype))
     return zeros.requires_grad_() if requires_grad else zeros
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..tensor import Tensor
 from .tape import wrap
 
@@ -99,8 +101,6 @@ def zeros_for(
     gradients: tuple[Any, ...], like: tuple[Any, ...], create_graph: bool, strict: bool, stage: str
 ) -> tuple[Any, ...]:
     """Zeros where there is no gradient; in strict mode that is an error."""
-    import numpy as np
-
     results = []
     for position, (gradient, value) in enumerate(zip(gradients, like, strict=True)):
         if gradient is None:

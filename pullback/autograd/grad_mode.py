@@ -13,6 +13,7 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from ..notices import warn_user
+from ..storage import storage_of
 from .mode import NO_GRAD, RECORD, current_mode, set_mode
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -256,8 +257,6 @@ def is_view_replay_enabled() -> bool:
 
 def set_versions(tensors: Any, versions: Any) -> None:
     """Set version counters; a tensor whose counter goes back counts as not written since."""
-    from ..storage import storage_of
-
     for tensor, version in zip(tensors, versions, strict=True):
         storage = storage_of(tensor)
         for _ in range(storage.version - version):

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..arrays.mostly_zeros import Rows
 from ..tensor import Tensor
+from .cotangents import metadata_of
 from .fit import dense
 from .node import Node, NodeHooks
 from .tape import wrap
@@ -130,8 +131,6 @@ def run_after(sweep: Any, node: Node, results: list[Any], cotangent: Any) -> lis
 
 
 def _metadata(node: Node, position: int) -> tuple:
-    from .cotangents import metadata_of
-
     return metadata_of(node.edges[position], node.slots[position] if node.slots else 0)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import tensor as _tensor  # type: ignore[no-redef]
 from ..arrays.batched import Batched, NotBatchable
+from ..dtypes import can_cast, from_numpy_dtype
 from ..storage import Storage, storage_of
 from ..tensor import Anchor, Tensor, anchor_of
 from .grad_mode import is_view_replay_enabled
@@ -474,8 +475,6 @@ def write_in_place(
 
 def check_result(tensor: Tensor, result: Tensor) -> None:
     """The result of an in-place operation must fit where it is to be written."""
-    from ..dtypes import can_cast, from_numpy_dtype
-
     target, value = tensor._array, result._array
     if value.shape != target.shape:
         raise RuntimeError(

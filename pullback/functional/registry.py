@@ -10,8 +10,14 @@ import importlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ..arrays.batched import NotBatchable
 from ..autograd.autocast import around_autocast
+from ..autograd.grad_mode import no_grad
+from ..autograd.mode import current_mode
+from ..autograd.views import bump, check_no_overlap, check_writable, storage_of
+from ..dtypes import can_cast
 from ..notices import warn_user
 from ..tensor import Tensor
 from . import names
@@ -150,9 +156,6 @@ def renamed(f: Callable[..., Any], kwargs: dict[Any, Any]) -> dict[Any, Any]:
 
 def store(name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any], out: Any) -> Any:
     """Compute without recording and write the result(s) into `out`."""
-    from ..autograd.grad_mode import no_grad
-    from ..autograd.mode import current_mode
-
     mode = current_mode()
     targets = out if isinstance(out, (tuple, list)) else (out,)
     involved = [value for value in (*_flat(args), *kwargs.values(), *targets) if isinstance(value, Tensor)]
@@ -196,10 +199,6 @@ def _other_dtype(wanted: Any, given: Any) -> RuntimeError:
 
 def write_out(name: str, target: Any, value: Tensor) -> None:
     """Write a result into the tensor passed as `out=`, with torch's checks."""
-    import numpy as np
-
-    from ..autograd.views import bump, check_no_overlap, check_writable, current_mode, storage_of
-
     if not isinstance(target, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
     _check_out_dtype(name, target, value)
@@ -221,8 +220,6 @@ def write_out(name: str, target: Any, value: Tensor) -> None:
 
 
 def _check_out_dtype(name: str, target: Tensor, value: Tensor) -> None:
-    from ..dtypes import can_cast
-
     if value.dtype is not target.dtype and name.rstrip("_") in SAME_DTYPE_OUT:
         if name.startswith("is"):
             raise RuntimeError(f"{name} does not support non-boolean outputs.")

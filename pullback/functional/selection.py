@@ -17,6 +17,7 @@ from ..dtypes import int64
 from ..ops import scatter as ops
 from ..tensor import Tensor
 from .index_parsing import largest_unsigned
+from .indexing import getitem
 from .operands import common_shape, number_tensor, wrap_dim
 from .registry import FUNCTIONS, public
 from .shape import expand, ravel, reshape
@@ -176,8 +177,6 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 @public(method=False)
 def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Any, fill: Any) -> Tensor:
     """`x[indices]` with `fill` where the mask is false; indices there may be out of bounds."""
-    from .indexing import getitem
-
     picked = getitem(input, _clamped(input, indices))
     return _where(mask, picked, number_tensor(fill, input))
 

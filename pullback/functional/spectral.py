@@ -10,6 +10,7 @@ import numpy as np
 from ..autograd.tape import apply, wrap
 from ..notices import warn_user
 from ..ops import fft as ops
+from ..ops.casting import view_as_real
 from ..ops.rearranging import concatenate
 from ..tensor import Tensor
 from .registry import public
@@ -120,8 +121,6 @@ def _spectrum(frames: Tensor, normalized: bool, onesided: bool) -> Tensor:
 
 
 def _as_pairs(x: Tensor) -> Tensor:
-    from ..ops.casting import view_as_real
-
     warn_user(
         "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors "
         "for all inputs, and return_complex=False will raise an error.",

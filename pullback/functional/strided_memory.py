@@ -12,6 +12,7 @@ import numpy as np
 
 from ..autograd.mode import is_inference_mode_enabled
 from ..autograd.tape import wrap
+from ..autograd.views import anchor_of, bump, check_writable, current_mode, storage_of
 from ..ops.striding import address, owner_of, plain_strides, view_at
 from ..tensor import Tensor
 from .operands import sizes_of
@@ -89,8 +90,6 @@ def _check_resize(self: Tensor) -> None:
 
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Give this tensor another size, on the memory it has if that is enough; new elements are uninitialised."""
-    from ..autograd.views import bump, storage_of
-
     _check_resize(self)
     wanted = sizes_of(sizes)
     if any(n < 0 for n in wanted):
@@ -128,8 +127,6 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
 
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = ()) -> Tensor:
     """Look at the memory of another tensor from now on (or at none)."""
-    from ..autograd.views import anchor_of, bump, check_writable, current_mode, storage_of
-
     mode = current_mode()
     check_writable(self, mode, mode.grad and self._requires_grad)
     if source is None:

@@ -20,6 +20,7 @@ from ..ops import striding
 from ..ops.casting import clone_contiguous
 from ..tensor import Tensor
 from . import parts, shape, splitting
+from .copying import fill_
 from .operands import sizes_of, wrap_dim
 from .registry import FUNCTIONS, METHODS, public, with_out
 
@@ -105,8 +106,6 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
         raise RuntimeError("dimensions must larger than 1")
     if ndim > 2 and len(set(sizes)) > 1:
         raise RuntimeError("all dimensions of input must be of equal length")
-    from .copying import fill_
-
     strides = tuple(step // self._array.itemsize for step in self.memory().strides)
     step = sum(strides)
     fill_(as_strided(self, (min(sizes),), (step,)), fill_value)

@@ -13,6 +13,8 @@ import numpy as np
 
 from ..autograd.mode import is_grad_enabled
 from ..autograd.tape import wrap
+from ..autograd.views import storage_of
+from ..device import require_cpu
 from ..dtypes import from_numpy_dtype
 from ..notices import warn_user
 from ..tensor import Tensor
@@ -53,8 +55,6 @@ def to_numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     if not force and self.requires_grad and is_grad_enabled():
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if self._storage is None:
-        from ..autograd.views import storage_of
-
         storage_of(self)
     array = self.memory()
     if not isinstance(array, np.ndarray) and hasattr(array, "value"):
@@ -98,8 +98,6 @@ def array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
 
 def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     """This tensor, which is on the only device there is."""
-    from ..device import require_cpu
-
     require_cpu(device)
     return self
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import wrap
+from ..device import require_cpu
+from ..dtypes import bfloat16
 from ..tensor import Tensor
 
 _UNSIGNED, _BFLOAT = 1, 4  # codes of DLPack for kinds of numbers
@@ -19,8 +21,6 @@ _CODE_AT = 20  # bytes from the start of a capsule's tensor: a pointer, a device
 def from_dlpack(ext_tensor: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor that shares the memory of any object that speaks DLPack, or a copy of it if asked for."""
     if device is not None:
-        from ..device import require_cpu
-
         require_cpu(device)
     if isinstance(ext_tensor, Tensor):
         _check_exported(ext_tensor)
@@ -50,8 +50,6 @@ def _from_capsule(capsule: Any, copy: bool | None) -> Tensor:
         }
         array = np.asarray(packed)
     if small:
-        from ..dtypes import bfloat16
-
         array = array.view(bfloat16.numpy)
     return wrap(array)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import wrap
+from ..dtypes import as_dtype
 from ..functional import registry
 from ..functional.checks import array_of
 from ..tensor import Tensor
@@ -404,8 +405,6 @@ def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Ten
 
 @implements(np.astype)
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
-    from ..dtypes import as_dtype
-
     return x.to(as_dtype(dtype))
 
 

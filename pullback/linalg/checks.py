@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..arrays.batched import all_values
+from ..dtypes import as_dtype
 from ..functional.operands import common_shape
 from ..functional.registry import with_out
 from ..ops.casting import cast
@@ -151,8 +152,6 @@ def converged(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any
 
 def in_dtype(x: Tensor, dtype: Any) -> Tensor:
     """The tensor cast to a requested dtype, if one was requested."""
-    from ..dtypes import as_dtype
-
     if dtype is None:
         return x
     wanted = as_dtype(dtype).numpy

@@ -11,6 +11,7 @@ import numpy as np
 from ..autograd.tape import apply, wrap
 from ..functional.contraction import cross_product
 from ..functional.operands import as_tensor, promote, wrap_dim
+from ..functional.registry import FUNCTIONS
 from ..ops import linalg as ops
 from ..ops.casting import copy_into
 from ..ops.rearranging import tril, triu
@@ -132,8 +133,6 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     count = x._array.shape[-1] if N is None else int(N)
     if count <= 1:
         raise RuntimeError(f"N must be greater than 1. Got {count}.")
-    from ..functional.registry import FUNCTIONS
-
     column = x.unsqueeze(-1)
     powers = column if count == 2 else FUNCTIONS["cumprod"](column.expand(*x._array.shape, count - 1), -1)
     return FUNCTIONS["cat"]((column.new_ones(column._array.shape), powers), -1)

@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.tape import wrap
+from ..dtypes import from_numpy_dtype
+from ..functional.registry import FUNCTIONS
 from .solvers import bargaining_step, project, worst_mixture
 
 
@@ -43,8 +46,6 @@ def _like(given: Any, result: np.ndarray) -> Any:
     """The result as a tensor if a tensor was given."""
     if not hasattr(given, "detach"):
         return result
-    from ..autograd.tape import wrap
-
     return wrap(result)
 
 
@@ -117,9 +118,6 @@ class Random(Weighting):
 
     @staticmethod
     def _draw(count: int, dtype: Any) -> np.ndarray:
-        from ..dtypes import from_numpy_dtype
-        from ..functional.registry import FUNCTIONS
-
         drawn = np.asarray(FUNCTIONS["randn"](count, dtype=from_numpy_dtype(dtype)).numpy(), dtype=np.float64)
         positive = np.exp(drawn - drawn.max())
         return positive / positive.sum()
@@ -197,8 +195,6 @@ class PCGrad(Weighting):
     """Each row loses its projections on the rows it is in conflict with, in random order; then all are added."""
 
     def weigh(self, gramian: np.ndarray) -> np.ndarray:
-        from ..functional.registry import FUNCTIONS
-
         count = len(gramian)
         total = np.zeros(count)
         for i in range(count):

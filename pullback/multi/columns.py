@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import from_numpy_dtype
+from ..functional.registry import FUNCTIONS
 from .aggregation import Aggregator, Weighting, preferences
 
 
@@ -33,9 +35,6 @@ class GradDrop(Aggregator):
         self.f, self.leak = f, leak
 
     def aggregate(self, rows: np.ndarray) -> np.ndarray:
-        from ..dtypes import from_numpy_dtype
-        from ..functional.registry import FUNCTIONS
-
         leak = preferences(self.leak, len(rows), 0.0)[:, None]
         with np.errstate(invalid="ignore"):
             purity = self.f(0.5 * (1 + rows.sum(0) / np.abs(rows).sum(0)))

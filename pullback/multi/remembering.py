@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..functional.registry import FUNCTIONS
 from .aggregation import Aggregator, Weighting, preferences
 from .solvers import multipliers, on_simplex
 
@@ -47,8 +48,6 @@ class GradVac(Weighting):
         self._usual = np.zeros((0, 0))
 
     def weigh(self, gramian: np.ndarray) -> np.ndarray:
-        from ..functional.registry import FUNCTIONS
-
         count = len(gramian)
         if len(self._usual) != count:
             self._usual = np.zeros((count, count))

@@ -15,6 +15,7 @@ import numpy as np
 from ..arrays.batched import Batched
 from ..autograd.engine import Sweep
 from ..autograd.fit import sum_to
+from ..autograd.saved import arrays_of
 from .rows import Outer, RowSweep, SampleRows, Treatment
 
 
@@ -196,8 +197,6 @@ def by_example(
     sweep: RowSweep, node: Any, g: Any, rows: tuple[Any, ...], listed: tuple[Any, ...], only: int | None = None
 ) -> list[Any] | None:
     """The rules on a batch of samples, each a batch of one; `rows` are the inputs with samples along axis 0."""
-    from ..autograd.saved import arrays_of
-
     count = _count(g)
 
     def sample(value: Any) -> Any:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import pullback
 from pullback.autograd.graph import increment_version
 from pullback.autograd.mode import current_mode
@@ -15,8 +17,6 @@ from pullback.storage import storage_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy as np
 
 
 def array_of(tensor: pullback.Tensor) -> np.ndarray:

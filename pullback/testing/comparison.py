@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.tape import wrap
 from ..dtypes import bfloat16, complex64, complex128, dtype, float16, float32, float64, promote_types
 from ..functional.operands import NUMBERS
 from ..tensor import Tensor
@@ -102,8 +103,6 @@ def _is_plain_sequence(value: Any) -> bool:
 
 
 def _as_tensor(value: Any) -> Tensor:
-    from ..autograd.tape import wrap
-
     return value if isinstance(value, Tensor) else wrap(np.asarray(value))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..device import require_cpu
 from ..tensor import Tensor
 
 
@@ -13,7 +14,6 @@ def make_tensor(
 ) -> Tensor:  # fmt: skip
     """A tensor with uniform elements in [low, high): integers -9..9 (bool 0..1, uint8 0..9), floats -9..9."""
     from .. import ones_like, repeat_interleave, where
-    from ..device import require_cpu
 
     require_cpu(device)
     sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else tuple(shape)

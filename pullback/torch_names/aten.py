@@ -19,6 +19,7 @@ import numpy as np
 from ..autograd.op import Op
 from ..autograd.running import running_sweep
 from ..autograd.tape import apply
+from ..dtypes import from_numpy_dtype
 from ..ops import convolution, matmul, shape
 from ..tensor import Tensor
 
@@ -140,8 +141,6 @@ def _with_factors(*inputs: Any, **factors: Any) -> Arguments:
 
 
 def _cast(x: Any, dtype: Any) -> Arguments:
-    from ..dtypes import from_numpy_dtype
-
     return [x], {"dtype": from_numpy_dtype(dtype)}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from .. import dtypes
 from ..creation import legacy_tensor
 from ..device import cpu, defaults, device, place_of
+from ..device import device as device_type
 from ..notices import warn_user
 from ..tensor import Tensor
 
@@ -111,8 +112,6 @@ def set_default_device(device: Any) -> None:
 def get_device_module(device: Any = None) -> Any:
     """The module of a device type, as in `torch.get_device_module("cuda")`."""
     import importlib
-
-    from ..device import device as device_type
 
     name = "cpu" if device is None else device_type(device).type
     return importlib.import_module(f"pullback.{name}")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..autograd.mode import current_mode, set_mode
+from ..tensor import Tensor
 
 __all__ = ["TorchDispatchMode"]
 
@@ -92,8 +93,6 @@ def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
     """Whether a tensor holds other tensors that it can be taken apart into."""
-    from ..tensor import Tensor
-
     return isinstance(t, Tensor) and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
 
 

@@ -14,7 +14,7 @@ from ...functional.matmul import linear
 from ...functional.reductions import log_softmax
 from ...ops import loss as ops
 from ...ops.ctc import ctc
-from ...ops.pointwise import relu
+from ...ops.pointwise import relu, where
 from ...ops.sorting import take_along
 from ...tensor import Tensor
 from ._common import constant, reduced, reduction_name
@@ -284,8 +284,6 @@ def ctc_loss(
     rows = _target_rows(targets._array, lengths, samples)
     losses = apply(ctc, (scores,), {"targets": rows, "inputs": inputs, "lengths": lengths, "blank": blank})[0]
     if zero_infinity:
-        from ...ops.pointwise import where
-
         zero = constant(np.asarray(0, losses._array.dtype))
         losses = where(losses == float("inf"), zero, losses)
     if name == "mean":

@@ -17,6 +17,7 @@ from ...notices import warn_user
 from ...ops import convolution as ops
 from ...tensor import Tensor
 from ._common import ints
+from .padding import pad
 
 Sizes = int | Sequence[int]
 
@@ -83,8 +84,6 @@ def _same_padding(x: Tensor, weight: Tensor, dilation: tuple) -> tuple[Tensor, t
     """Padding under which the result has the input's size; an odd element goes to the end, by padding the input."""
     total = [step * (size - 1) for step, size in zip(dilation, weight.shape[2:], strict=True)]
     if any(amount % 2 for amount in total):
-        from .padding import pad
-
         warn_user(
             "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input "
             "be created",

@@ -12,10 +12,12 @@ from ...autograd.grad_mode import no_grad
 from ...autograd.mode import current_mode
 from ...autograd.tape import apply
 from ...dtypes import bfloat16, float16
+from ...functional.registry import FUNCTIONS
 from ...functional.threefold import clamp_min
 from ...ops import normalization as ops
 from ...tensor import Tensor
 from ._common import float_tensor
+from .padding import pad
 
 
 def _normalized(input: Tensor, shape: Any, function: str, star: str) -> tuple[int, ...]:
@@ -222,7 +224,6 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         raise ValueError(f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
     if input.numel() == 0:
         return input
-    from .padding import pad
     from .pooling import avg_pool2d
 
     squares = (input * input).reshape((input.shape[0], 1, input.shape[1], -1))
@@ -237,7 +238,5 @@ def normalize(
     """Vectors along a dim divided by their p-norm, or by eps where that is smaller."""
     length = clamp_min(input.norm(p, dim, True), eps)
     if out is not None:
-        from ...functional.registry import FUNCTIONS
-
         return FUNCTIONS["div"](input, length.expand(tuple(input.shape)), out=out)
     return input / length.expand(input._array.shape)

@@ -166,7 +166,7 @@ def _after(node: Any, known: dict[Any, Slots], memo: dict) -> Slots:
     def coefficient(k: int, slot: int) -> np.ndarray:
         if k not in cache:
             cache[k] = steps(k)
-        return cache[k].get(slot, _zeros(*_outputs(node)[slot]))
+        return cache[k].get(slot, np.zeros(*_outputs(node)[slot]))
 
     answer = {
         slot: Series(functools.partial(coefficient, slot=slot))
@@ -213,10 +213,6 @@ def _series_of(value: Any, known: dict) -> Any:
 
 def _outputs(node: Any) -> tuple:
     return node.outputs or ((node.shape, node.dtype),)
-
-
-def _zeros(shape: tuple, dtype: Any) -> np.ndarray:
-    return np.zeros(shape, dtype)
 
 
 def _constant(value: Any) -> Any:
@@ -327,7 +323,7 @@ def _power_of_tensor(node: Any, inputs: Slots, values: dict) -> Steps | None:
 def _pulled_from_unknown(node: Any, values: list, inputs: Slots) -> tuple[dict[int, Tensor], dict[int, Tensor]]:
     """What the rules make of cotangents that are to be solved for, by input; and these cotangents, by output."""
     cotangents = [
-        wrap(_zeros(*metadata)).requires_grad_() if metadata[1].kind in "fc" else None for metadata in _outputs(node)
+        wrap(np.zeros(*metadata)).requires_grad_() if metadata[1].kind in "fc" else None for metadata in _outputs(node)
     ]
     pulled = _pulled(node, cotangents, values, inputs)
     return (
@@ -340,7 +336,7 @@ def _pulled(node: Any, cotangents: list, values: list, positions: Any) -> dict[i
     """What the node's rules make of tensors: for each position, in the shape of the input."""
     plan, params = node.plan, node.params or {}
     whole = [
-        wrap(_zeros(*metadata)) if g is None else g for g, metadata in zip(cotangents, _outputs(node), strict=True)
+        wrap(np.zeros(*metadata)) if g is None else g for g, metadata in zip(cotangents, _outputs(node), strict=True)
     ]
     given: Any = tuple(whole) if node.outputs is not None else whole[0]
     slots = node.slots or (0,) * len(node.edges)

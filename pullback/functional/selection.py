@@ -19,8 +19,9 @@ from ..tensor import Tensor
 from .index_parsing import largest_unsigned
 from .indexing import getitem
 from .operands import common_shape, number_tensor, wrap_dim
-from .registry import FUNCTIONS, public
+from .registry import public
 from .shape import expand, ravel, reshape
+from .threefold import where
 
 
 def check_index(index: Any, function: str, kinds: tuple[Any, ...] = ("int64", "int32")) -> None:
@@ -178,7 +179,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Any, fill: Any) -> Tensor:
     """`x[indices]` with `fill` where the mask is false; indices there may be out of bounds."""
     picked = getitem(input, _clamped(input, indices))
-    return _where(mask, picked, number_tensor(fill, input))
+    return where(mask, picked, number_tensor(fill, input))
 
 
 @public(method=False)
@@ -186,7 +187,7 @@ def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: An
     """`values` added at `indices` where the mask is true; indices elsewhere may be out of bounds."""
     from .scatter import index_put
 
-    return index_put(input, _clamped(input, indices), _where(mask, values, number_tensor(0, values)), True)
+    return index_put(input, _clamped(input, indices), where(mask, values, number_tensor(0, values)), True)
 
 
 def _clamped(input: Tensor, indices: Any) -> tuple:
@@ -195,7 +196,3 @@ def _clamped(input: Tensor, indices: Any) -> tuple:
         slice(None) if index is None else wrap(np.clip(index._array, -sizes[d], sizes[d] - 1))
         for d, index in enumerate(indices)
     )
-
-
-def _where(mask: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    return FUNCTIONS["where"](mask, a, b)

@@ -81,10 +81,6 @@ layer_norm: Op = fused(
 )
 
 
-def _rms_norm(x: Any, weight: Any, axes: int, eps: float | None) -> tuple:
-    return kernels.rms_norm(x, weight, axes=axes, eps=eps)
-
-
 def _rms_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, axes: int, eps: float | None) -> tuple:
     if plain(g, x, weight):
         kind = x.dtype
@@ -105,7 +101,7 @@ def _rms_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, a
 
 
 rms_norm: Op = fused(
-    "MulBackward0", in_single(_rms_norm), inputs=("x", "weight"), batch=normalized, joint=_rms_norm_pullback
+    "MulBackward0", in_single(kernels.rms_norm), inputs=("x", "weight"), batch=normalized, joint=_rms_norm_pullback
 )
 
 # --- batch norm: statistics of each channel (axis 1) over everything else ---

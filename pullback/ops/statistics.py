@@ -39,7 +39,7 @@ def _variance(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
 def _variance_pullback(g: Any, x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     count = count_of(x.shape, axis)
     divisor = count - correction
-    scale = 2 / divisor if divisor > 0 else math.nan if divisor == 0 else 2 / divisor
+    scale = 2 / divisor if divisor else math.nan
     deviation = x - sum_axes(x, axis=axis, keepdims=True) / max(count, 1)
     return unkeep(g, axis, keepdims) * scale * deviation
 

@@ -44,7 +44,7 @@ def arange(
             f"upper bound and lower bound inconsistent with step sign: start={start}, end={end}, step={step}"
         )
     if dtype is None and out is None and all(isinstance(v, int) for v in (start, end, step)):
-        return into(out, finish(np.arange(start, end, step, dtype=np.int64), requires_grad, device), True)
+        return finish(np.arange(start, end, step, dtype=np.int64), requires_grad, device)
     kind = numpy_dtype(dtype_for(dtype, out))
     if kind.kind == "b":
         raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")

@@ -183,9 +183,7 @@ class AffineTransform(Transform):
     def domain(self) -> Any:
         return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
 
-    @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:
-        return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
+    codomain: Any = domain
 
     def with_cache(self, cache_size: int = 1) -> Any:
         """The same transform with another cache size."""

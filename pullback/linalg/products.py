@@ -104,9 +104,7 @@ def matrix_exp(A: Tensor) -> Tensor:
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Inner products along a dim; the first is conjugated."""
     x, y = promote(as_tensor(x), as_tensor(y))
-    if x._array.dtype.kind not in "fcV":
-        return (x * y).sum(dim)
-    return (x.conj() * y).sum(dim) if x._array.dtype.kind == "c" else (x * y).sum(dim)
+    return ((x.conj() if x._array.dtype.kind == "c" else x) * y).sum(dim)
 
 
 @linalg_function

@@ -204,20 +204,8 @@ def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[Any, Any]) 
 
 _function: Any
 for _function in (
-    np.sum,
-    np.mean,
-    np.prod,
-    np.max,
-    np.min,
-    np.amax,
-    np.amin,
-    np.any,
-    np.all,
-    np.nansum,
-    np.nanmean,
-    np.std,
-    np.var,
-):
+    np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.any, np.all, np.nansum, np.nanmean, np.std, np.var,
+):  # fmt: skip
     FUNCTIONS[_function] = (
         lambda function: (
             lambda a, axis=None, *args, **kwargs: (

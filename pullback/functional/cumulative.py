@@ -14,19 +14,11 @@ from ..ops.sorting import cummax as cummax_op
 from ..ops.sorting import cummin as cummin_op
 from ..tensor import Tensor
 from .checks import not_implemented_for
+from .joining import cat
 from .operands import NUMBERS, as_tensor, wrap_dim
 from .reductions import CummaxResult, CumminResult, sum_operand
-from .registry import FUNCTIONS, public
-
-
-def cat(pieces: list[Any], dim: int) -> Tensor:
-    """`torch.cat`, looked up when called."""
-    return FUNCTIONS["cat"](pieces, dim)
-
-
-def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """`torch.narrow`, looked up when called."""
-    return FUNCTIONS["narrow"](x, dim, start, length)
+from .registry import public
+from .subviews import narrow
 
 
 @public(in_place=True, out=True)
@@ -111,8 +103,8 @@ def _trapezoids(y: Tensor, x: Any, dx: Any, dim: int, function: str) -> tuple[An
     first, second = _neighbours(y, axis)
     if x is not None:
         return (first + second) * _widths(as_tensor(x), y, axis, function) / 2.0, axis
-    if isinstance(dx, bool) or isinstance(dx, complex) and function == "":
-        raise RuntimeError(f"{function}: Currently, we do not support bool dx")
+    if isinstance(dx, (bool, complex)):
+        raise RuntimeError(f"{function}: Currently, we only support dx as a real number.")
     return (first + second) * ((1.0 if dx is None else dx) / 2.0), axis
 
 

@@ -62,7 +62,7 @@ def scatter(
     op, others, params = _scatter_plan(input, dim, index, value if src is None else src, reduce)
     if op is None:
         return _scatter_with(input, params["axis"], index, others[0], reduce)
-    return apply(op, (input, *others), params) if index._array.size else _copy(input)
+    return apply(op, (input, *others), params) if index._array.size else input.clone()
 
 
 def scatter_(
@@ -93,10 +93,6 @@ def _scatter_plan(input: Tensor, dim: int, index: Tensor, source: Any, reduce: s
     return ops.scatter_value, (index,), {"axis": axis, "value": number_in(source, input._array.dtype)}
 
 
-def _copy(input: Tensor) -> Tensor:
-    return input.clone()
-
-
 def _scatter_with(input: Tensor, axis: int, index: Tensor, source: Any, reduce: Any) -> Tensor:
     names = {"add": "sum", "multiply": "prod"}
     if reduce not in names:
@@ -118,7 +114,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     _same_dtype(input, src, "scatter_add")
     _check_source(index, src, axis)
     if not index._array.size:
-        return _copy(input)
+        return input.clone()
     return apply(ops.scatter_add, (input, index, src), {"axis": axis})
 
 
@@ -134,7 +130,7 @@ def scatter_reduce(
     _same_dtype(input, src, "scatter")
     _check_source(index, src, axis)
     if not index._array.size:
-        return _copy(input)
+        return input.clone()
     params = {"axis": axis, "reduce": reduce, "include_self": bool(include_self)}
     return apply(reductions.scatter_reduce, (input, index, src), params)
 
@@ -259,7 +255,7 @@ def index_reduce(
     axis = _slices(input, dim, index, source, "index_reduce")
     in_bounds(index, input._array.shape[axis] if input._array.ndim else 1, axis, IndexError)
     if not index._array.size:
-        return _copy(input)
+        return input.clone()
     shape = (1,) * axis + (index._array.size,) + (1,) * (source._array.ndim - axis - 1)
     places = np.reshape(index._array, shape if source._array.ndim else ())
     each = wrap(np.broadcast_to(places, source._array.shape))

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor
+from .joining import stack
+from .reductions import amax, amin, prod
 from .registry import FUNCTIONS, public
+from .threefold import where
 
 _NEUTRAL = {"sum": 0.0, "mean": float("nan"), "prod": 1.0, "max": -float("inf"), "min": float("inf")}
 
@@ -40,8 +43,8 @@ def segment_reduce(
     rows = []
     for place in itertools.product(*(range(n) for n in data._array.shape[:axis])):
         row, ends = data[place] if place else data, bounds[place]
-        rows.append(FUNCTIONS["stack"]([_reduced(row[a:b], reduce, initial) for a, b in itertools.pairwise(ends)]))
-    result = FUNCTIONS["stack"](rows) if axis else rows[0]
+        rows.append(stack([_reduced(row[a:b], reduce, initial) for a, b in itertools.pairwise(ends)]))
+    result = stack(rows) if axis else rows[0]
     return result.reshape((*data._array.shape[:axis], bounds.shape[-1] - 1, *data._array.shape[axis + 1 :]))
 
 
@@ -66,12 +69,12 @@ def _reduced(piece: Tensor, reduce: str, initial: Any) -> Tensor:
     if piece._array.shape[0] == 0:
         return piece.sum(0) + (_NEUTRAL[reduce] if initial is None else initial)
     if reduce in ("max", "min"):
-        found = FUNCTIONS["amax" if reduce == "max" else "amin"](piece, 0)
+        found = (amax if reduce == "max" else amin)(piece, 0)
         if initial is None:
             return found
         beaten = found < initial if reduce == "max" else found > initial
-        return FUNCTIONS["where"](beaten, initial, found)  # NaN is beaten by nothing
+        return where(beaten, initial, found)  # NaN is beaten by nothing
     if reduce == "prod":
-        return FUNCTIONS["prod"](piece, 0) * (1 if initial is None else initial)
+        return prod(piece, 0) * (1 if initial is None else initial)
     total = piece.sum(0) + (0 if initial is None else initial)
     return total / piece._array.shape[0] if reduce == "mean" else total

@@ -20,6 +20,7 @@ from .checks import broadcasting, certainly, not_implemented_for
 from .operands import as_tensor, need_bool, promote, wrap_dim, wrap_dims
 from .reductions import KthvalueResult, MedianResult, ModeResult, NanmedianResult, in_dtype
 from .registry import FUNCTIONS, public, store
+from .threefold import lerp, where
 
 # --- variance ---
 
@@ -246,7 +247,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = tuple(i for i in range(ndim) if i != axis)
     norms = vector_norm(input, p, others, True)
     too_long = wrap(norms._array > maxnorm)
-    return (input * FUNCTIONS["where"](too_long, maxnorm / (norms + 1e-7), 1.0)).contiguous()
+    return (input * where(too_long, maxnorm / (norms + 1e-7), 1.0)).contiguous()
 
 
 # --- medians, quantiles, mode ---
@@ -353,7 +354,7 @@ def _ranks(x: Any, levels: Tensor, skip_nan: bool) -> Tensor:
     incomplete = np.any(missing, axis=-1, keepdims=True)
     if isinstance(incomplete, np.ndarray) and not incomplete.any():
         return ranks
-    return FUNCTIONS["where"](wrap(incomplete), float(last), ranks)
+    return where(wrap(incomplete), float(last), ranks)
 
 
 def _interpolated(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
@@ -364,7 +365,7 @@ def _interpolated(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
         return _taken(ordered, rounding[interpolation](positions), axis)
     below = np.floor(positions)
     weight = ranks - wrap(below) if interpolation == "linear" else wrap(positions * 0 + 0.5)
-    return FUNCTIONS["lerp"](_taken(ordered, below, axis), _taken(ordered, np.ceil(positions), axis), weight)
+    return lerp(_taken(ordered, below, axis), _taken(ordered, np.ceil(positions), axis), weight)
 
 
 def _taken(ordered: Tensor, positions: Any, axis: int) -> Tensor:

@@ -91,11 +91,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     """A copy in which the diagonal is `src`."""
     params = _diagonal_params(input, offset, dim1, dim2)
     wanted = ops.diagonal.forward(input._array, **params).shape
-    if src._array.shape != wanted:
-        raise RuntimeError(
-            "expected src to have a size equal to the slice of self. "
-            f"src size = {list(src._array.shape)}, slice size = {list(wanted)}"
-        )
+    _check_part(src, wanted)
     return apply(ops.replace_diagonal, (input, _like(src, input)), params)
 
 
@@ -151,12 +147,11 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy in which one slice of a dim is `src`."""
     place = _select_index(input, dim, index)
-    _check_part(input, src, place)
+    _check_part(src, input._array[(*place, ...)].shape)
     return apply(ops.replace_selected, (input, _like(src, input)), {"index": place})
 
 
-def _check_part(input: Tensor, src: Tensor, index: tuple) -> None:
-    wanted = input._array[(*index, ...)].shape
+def _check_part(src: Tensor, wanted: tuple[int, ...]) -> None:
     if src._array.shape != wanted:
         raise RuntimeError(
             "expected src to have a size equal to the slice of self. "
@@ -172,7 +167,7 @@ def slice_scatter(
     place = (*(slice(None),) * wrap_dim(dim, input._array.ndim), slice(start, end, step))
     if step <= 0:
         raise RuntimeError("slice step must be positive")
-    _check_part(input, src, place)
+    _check_part(src, input._array[(*place, ...)].shape)
     return apply(ops.replace_slice, (input, _like(src, input)), {"index": place})
 
 
@@ -265,11 +260,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A copy in which what `as_strided` would look at is `src`."""
     params = _strided_params(input, size, stride, storage_offset)
-    if src._array.shape != params["size"]:
-        raise RuntimeError(
-            "expected src to have a size equal to the slice of self. "
-            f"src size = {list(src._array.shape)}, slice size = {list(params['size'])}"
-        )
+    _check_part(src, params["size"])
     return apply(striding.replace_strided, (input, _like(src, input)), params)
 
 

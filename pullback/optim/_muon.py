@@ -68,7 +68,8 @@ class Muon(ArrayOptimizer):
         return super()._row(param, grad, *rest)
 
     def _plan(self, group: dict[str, Any], rows: list[Any]) -> list[tuple[Any, ...]]:
-        lr = float(scalar_of(group["lr"]))
+        lr = scalar_of(group["lr"])  # of a tensor in its precision, in which torch scales and decays
+        float(lr)  # what is no number is refused before anything is written
         return [(arrays, group, lr) for arrays, *_ in rows]
 
     def _run(self, plans: list[list[tuple[Any, ...]]], written: list[Tensor]) -> None:
@@ -86,7 +87,7 @@ def _check_iteration(group: dict[str, Any]) -> None:
         raise ValueError("Coefficients must be a tuple of exactly 3 values")
 
 
-def _update(values: np.ndarray, grad: np.ndarray, buffer: np.ndarray, group: dict[str, Any], lr: float) -> None:
+def _update(values: np.ndarray, grad: np.ndarray, buffer: np.ndarray, group: dict[str, Any], lr: Any) -> None:
     momentum = group["momentum"]
     _updates.lerp(buffer, grad, *_updates.lerp_weight(1 - momentum))
     move = buffer

@@ -176,6 +176,16 @@ def test_muon_follows_torch(options):
         np.testing.assert_allclose(a, b, atol=0.05 * 2**-7, rtol=0)
 
 
+def test_muon_decays_in_the_precision_of_a_rate_that_is_a_tensor():
+    results = []
+    for library in (pullback, torch):
+        param = library.ones((2, 3), dtype=library.float64, requires_grad=True)
+        param.grad = library.zeros_like(param)
+        library.optim.Muon([param], lr=library.tensor(0.1), weight_decay=0.3).step()
+        results.append(param.detach().numpy())
+    np.testing.assert_array_equal(*results)
+
+
 def rosenbrock(params):
     x, y = params[0], params[1]
     return ((1 - x) ** 2 + 100 * (y - x**2) ** 2).sum()

@@ -406,10 +406,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | int | None
         return apply(norms.euclidean_distances, (a, b))
     if not x[-1]:
         return wrap(np.zeros((*batch, x[-2], y[-2]), a._array.dtype))
-    difference = a.unsqueeze(-2) - b.unsqueeze(-3)
-    return apply(
-        norms.vector_norm, (difference,), {"order": p, "axis": (difference._array.ndim - 1,), "keepdims": False}
-    )
+    return apply(norms.distances_of, (a, b), {"order": p})
 
 
 @public()

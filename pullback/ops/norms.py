@@ -100,3 +100,46 @@ euclidean_distances: Op = op(
     a=_euclidean_left,
     b=lambda g, a, b, out: _euclidean_left(adjoint(g), b, a, adjoint(out)),
 )
+
+
+# --- the same from differences: exact, and of any order ---
+
+
+def _differences(a: Any, b: Any) -> Any:
+    return a[..., :, None, :] - b[..., None, :, :]
+
+
+def _by_coordinates(a: Any, b: Any, order: float) -> bool:
+    """Whether these are two large sets of points for which there is a kernel."""
+    plain = type(a) is np.ndarray and type(b) is np.ndarray and a.ndim == b.ndim == 2
+    return plain and order in (1, 2) and len(a) * len(b) >= _MANY_PAIRS and a.dtype.kind == "f" and a.dtype.itemsize > 2
+
+
+_MANY_PAIRS = 4096
+
+
+def _distances(a: Any, b: Any, order: float) -> Any:
+    if _by_coordinates(a, b, order):
+        from ..kernels.distances import distances
+
+        return distances(a, b, order)
+    difference = _differences(a, b)
+    return _vector_norm(difference, order, (difference.ndim - 1,), False)
+
+
+def _distances_left(g: Any, a: Any, b: Any, out: Any, order: float) -> Any:
+    if type(g) is np.ndarray and _by_coordinates(a, b, order):
+        from ..kernels.distances import distances_backward
+
+        return distances_backward(g, a, b, out, order)
+    difference = _differences(a, b)
+    last = len(difference.shape) - 1
+    return np.sum(norm_pullback(g, difference, out, order, (last,), False), axis=last - 1)
+
+
+distances_of: Op = op(
+    "CdistBackward0",
+    _distances,
+    a=_distances_left,
+    b=lambda g, a, b, out, order: _distances_left(np.swapaxes(g, -1, -2), b, a, np.swapaxes(out, -1, -2), order),
+)

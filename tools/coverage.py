@@ -22,7 +22,7 @@ NAMESPACES = (
 
 # Families that are out of scope, by the shape of the name.
 OUT_OF_SCOPE = {
-    "sparse tensors": (
+    "sparse layouts other than COO and CSR": (
         "sparse", "coalesce", "crow_indices", "col_indices", "ccol_indices", "row_indices", "csr", "csc", "bsr", "bsc",
     ),
     "quantization": (

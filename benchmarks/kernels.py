@@ -377,6 +377,76 @@ def random_numbers() -> Iterator[Row]:
     yield "exponential, 1M", lambda: streams.exponential(stream, count, single), lambda: target.exponential_()
 
 
+def below(bound: int, *shape: int) -> np.ndarray:
+    return GENERATOR.integers(0, bound, shape)
+
+
+def operator_cases() -> Iterator[tuple]:
+    """(name, function of a library and tensors, arrays): operators that go another way about many elements."""
+    square, other, rows = normal(1000, 1000), normal(1000, 1000), normal(10_000, 64)
+    table, lines, line = normal(1000, 64), below(1000, 10_000), below(1000, 1000)
+    images, grid = normal(8, 16, 64, 64), GENERATOR.uniform(-1, 1, (8, 64, 64, 2)).astype(np.float32)
+    for name in ("elu", "softshrink", "threshold"):
+        options = (0.1, 20) if name == "threshold" else ()
+        yield name, lambda t, x, n=name, o=options: getattr(t.nn.functional, n)(x, *o), square
+    yield "prelu", lambda t, x, w: t.prelu(x, w), normal(16, 64, 56, 56), normal(64)
+    yield "where", lambda t, x, y: t.where(x > 0, x, y), square, other
+    yield "huber_loss", lambda t, x, y: t.nn.functional.huber_loss(x, y), square, other
+    yield "smooth_l1_loss", lambda t, x, y: t.nn.functional.smooth_l1_loss(x, y), square, other
+    yield "soft_margin_loss", lambda t, x: t.nn.functional.soft_margin_loss(x, x.detach()), square
+    for name in ("logaddexp", "fmod", "remainder"):
+        yield name, lambda t, x, y, n=name: getattr(t, n)(x, y), square, other
+    for mode in ("bilinear", "nearest", "bicubic"):
+        yield (
+            f"grid_sample {mode}",
+            lambda t, x, g, m=mode: t.nn.functional.grid_sample(x, g, m, align_corners=False),
+            images,
+            grid,
+        )
+    yield "index_add", lambda t, x, i, s: x.index_add(0, i, s), table, lines, rows
+    yield "columns by index", lambda t, x, i: x[:, i], square, line
+    yield "gather", lambda t, x, i: x.gather(1, i), square, below(1000, 1000, 1000)
+    yield "scatter_add", lambda t, x, i, s: x.scatter_add(0, i, s), table, below(1000, 10_000, 64), rows
+    for name in ("mean", "amax", "prod"):
+        yield (
+            f"scatter_reduce {name} of rows",
+            lambda t, x, i, s, n=name: x.scatter_reduce(0, i[:, None].expand(-1, 64), s, n),
+            table,
+            lines,
+            rows,
+        )
+    yield "embedding_bag", lambda t, i, w: t.nn.functional.embedding_bag(i, w), below(10_000, 512, 50), rows
+    yield "one_hot", lambda t, i: t.nn.functional.one_hot(i, 100), below(100, 10_000)
+    yield "topk", lambda t, x: x.topk(10)[0], square
+    yield "cummax", lambda t, x: x.cummax(1)[0], square
+    yield "cumsum", lambda t, x: x.cumsum(1), square
+    yield "prod", lambda t, x: x.prod(1), 1 + 0.01 * square
+    yield "norm", lambda t, x: x.norm(dim=1), square
+    yield "pdist", lambda t, x: t.pdist(x), normal(400, 32)
+    yield "cdist of order 1", lambda t, x, y: t.cdist(x, y, 1), normal(300, 32), normal(300, 32)
+    yield "fft2 of real input", lambda t, x: t.fft.fft2(x).abs(), normal(16, 128, 128)
+    yield "reflection padding", lambda t, x: t.nn.functional.pad(x, (1, 1, 1, 1), "reflect"), normal(16, 64, 56, 56)
+
+
+def operators() -> Iterator[Row]:
+    """Through the whole library, forward + backward where there is a gradient."""
+    import pullback
+
+    def prepared(library: object, call: Callable, arrays: tuple) -> Callable[[], object] | None:
+        if library is None:
+            return None
+        tensors = [library.from_numpy(array.copy()) for array in arrays]  # type: ignore[attr-defined]
+        leaves = [tensor.requires_grad_() for tensor in tensors if tensor.is_floating_point()]
+        if not leaves:
+            return lambda: call(library, *tensors)
+        slope = library.ones_like(call(library, *tensors).detach())  # type: ignore[attr-defined]
+        return lambda: library.autograd.grad(call(library, *tensors), leaves, slope)  # type: ignore[attr-defined]
+
+    for name, call, *arrays in operator_cases():
+        shapes = ", ".join(str(array.shape) for array in arrays)
+        yield f"{name} {shapes}", prepared(pullback, call, arrays), prepared(torch, call, arrays)  # type: ignore[misc]
+
+
 def fastest(functions: list[Callable[[], object]], repeats: int) -> list[float]:
     """Microseconds of each function's fastest run, in short bursts that take turns.
 
@@ -415,6 +485,7 @@ def main() -> None:
         single_products,
         rectifiers,
         random_numbers,
+        operators,
     ):
         for name, ours, theirs in group():
             if options.only not in name:

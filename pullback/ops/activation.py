@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd.op import Op, elementwise, op
 from ..kernels import activations as kernels
 from ..kernels import special as special_kernels
-from .fusing import LARGE, choose, drop, in_blocks, in_single, keep, single
+from .fusing import LARGE, choose, drop, in_blocks, in_single, keep, single, zero_of
 from .pointwise import sigmoid, straight
 from .special import erf
 
@@ -101,8 +101,14 @@ def _elu(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
 
 
 def _elu_block(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    below = np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale)
-    return choose(x > 0, x * scale if scale != 1 else x, below)
+    """One of the two terms is zero."""
+    zero = zero_of(x)
+    below, above = np.expm1(_times(np.minimum(x, zero), input_scale)), np.maximum(x, zero)
+    return _times(below, alpha * scale) + _times(above, scale)
+
+
+def _times(x: Any, factor: float) -> Any:
+    return x if factor == 1 else x * factor
 
 
 def _elu_pullback(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
@@ -111,6 +117,8 @@ def _elu_pullback(g: Any, x: Any, alpha: float, scale: float, input_scale: float
 
 
 def _elu_slope_times(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    if type(g) is np.ndarray and type(x) is np.ndarray and alpha * input_scale == 1:  # no kink: both slopes are 1 at 0
+        return g * _times(np.exp(_times(np.fmin(x, zero_of(x)), input_scale)), scale)
     low = x <= 0
     below = np.exp(keep(low, x) * input_scale) * (alpha * scale * input_scale)
     return choose(low, g * below, g * scale)

@@ -34,6 +34,7 @@ _NAMES = {
     "LinalgSvd": "_linalg_svd", "LogSigmoid": "log_sigmoid_forward", "LogSoftmax": "_log_softmax",
     "LogSoftmaxBackwardData": "_log_softmax_backward_data", "NllLoss": "nll_loss_forward",
     "NllLoss2D": "nll_loss2d_forward", "PreluKernel": "_prelu_kernel", "Softmax": "_softmax",
+    "PreluKernelBackward": "_prelu_kernel_backward",
     "SoftmaxBackwardData": "_softmax_backward_data", "StandardGamma": "_standard_gamma", "ToCopy": "_to_copy",
     "ScaledDotProductFlashAttentionForCpu": "_scaled_dot_product_flash_attention_for_cpu",
     "ThnnFusedCell": "_thnn_fused_lstm_cell", "UnsafeView": "_unsafe_view", "Unique2": "_unique2",
@@ -140,6 +141,10 @@ def _with_factors(*inputs: Any, **factors: Any) -> Arguments:
     return list(inputs), {name: factor for name, factor in factors.items() if factor != 1}
 
 
+def _in_order(*inputs: Any, **params: Any) -> Arguments:
+    return [*inputs, *params.values()], {}
+
+
 def _cast(x: Any, dtype: Any) -> Arguments:
     return [x], {"dtype": from_numpy_dtype(dtype)}
 
@@ -197,6 +202,11 @@ _ARGUMENTS: dict[str, Callable[..., Arguments]] = {
     "cat": _joined, "stack": _joined, "_to_copy": _cast,
     "clamp": lambda x, *limits, minimum=None, maximum=None: ([x, *(limits or (minimum, maximum))], {}),
     "gelu": lambda x, approximate="none": ([x], {} if approximate == "none" else {"approximate": approximate}),
+    "leaky_relu": lambda x, slope: ([x] if slope == 0.01 else [x, slope], {}), "hardtanh": _in_order, "threshold": _in_order,
+    "softshrink": lambda x, lambd: ([x] if lambd == 0.5 else [x, lambd], {}), "softshrink_backward": _in_order,
+    "hardshrink": lambda x, lambd: ([x] if lambd == 0.5 else [x, lambd], {}), "hardshrink_backward": _in_order,
+    "leaky_relu_backward": lambda g, x, slope: ([g, x, slope, False], {}), "hardtanh_backward": _in_order,
+    "threshold_backward": lambda g, x, limit=0: ([g, x, limit], {}),
     "embedding": lambda weight, indices, **_: ([weight, indices], {}),
     "_scaled_dot_product_flash_attention_for_cpu": _attended,
 }  # fmt: skip

@@ -108,6 +108,39 @@ def test_modes_see_backward_passes(name: str) -> None:
             assert any(each.split(".")[1] == operator for each in ours)
 
 
+STRAIGHT = {
+    "relu": lambda F, x: F.relu(x),
+    "leaky_relu": lambda F, x: F.leaky_relu(x),
+    "leaky_relu with a slope": lambda F, x: F.leaky_relu(x, 0.2),
+    "hardtanh": lambda F, x: F.hardtanh(x, -0.5, 0.5),
+    "threshold": lambda F, x: F.threshold(x, 0.1, 0.2),
+    "softshrink": lambda F, x: F.softshrink(x),
+    "hardshrink": lambda F, x: F.hardshrink(x, 0.3),
+}
+
+
+@pytest.mark.parametrize("name", STRAIGHT)
+def test_pullbacks_of_activations_are_operators_with_torchs_arguments(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    from torch.utils._python_dispatch import TorchDispatchMode as TheirMode
+
+    logs = []
+    for lib, mode_class in ((torch, TheirMode), (pullback, TorchDispatchMode)):
+        calls: list[tuple[Any, ...]] = []
+
+        class Log(mode_class):  # type: ignore[misc]
+            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                if func.__name__.split(".")[0] not in ("detach", "ones_like"):
+                    calls.append((str(func), [value for value in args if not hasattr(value, "shape")], kwargs))  # noqa: B023
+                return func(*args, **(kwargs or {}))
+
+        x = tensors(lib)[0]
+        with Log():
+            STRAIGHT[name](lib.nn.functional, x).sum().backward()
+        logs.append(calls)
+    assert logs[0] == logs[1]
+
+
 class Passing(TorchDispatchMode):
     """Runs everything as it is, and remembers what it saw."""
 

@@ -9,7 +9,7 @@ import builtins
 import math
 from collections.abc import Callable, Iterable
 from enum import Enum
-from types import SimpleNamespace, UnionType
+from types import UnionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .naming import Namespace, qualified_name, type_name
@@ -38,25 +38,28 @@ class PythonCode(NamedTuple):
     globals: dict[str, Any]
 
 
-class _TorchNames(SimpleNamespace):
-    """What `torch` means in generated code: the objects written by dotted names, then whatever the library has."""
+class _TorchNames:
+    """What `torch` means in generated code: the objects written by dotted names, then whatever the library has there."""
+
+    def __init__(self, home: Any) -> None:
+        self._home = home
 
     def __getattr__(self, name: str) -> Any:
-        import pullback
-
-        return getattr(pullback, name)
+        return getattr(self._home, name)
 
 
 class _Globals:
     """Collects the objects that source mentions, and names them."""
 
     def __init__(self, namespace: Namespace) -> None:
+        import pullback
+
         from ..device import device
         from ..utils import _pytree
         from . import trees
 
         self.namespace = namespace
-        self.torch = _TorchNames()
+        self.torch = _TorchNames(pullback)
         self.named: dict[str, Any] = {
             "inf": math.inf, "nan": math.nan, "NoneType": type(None), "torch": self.torch, "device": device,
             "pytree": _pytree, "fx_pytree": trees,
@@ -69,9 +72,7 @@ class _Globals:
             place: Any = self.torch
             *path, last = hint.split(".")[1:]
             for part in path:
-                if part not in vars(place):
-                    vars(place)[part] = SimpleNamespace()
-                place = vars(place)[part]
+                place = vars(place).setdefault(part, _TorchNames(getattr(place, part, None)))
             vars(place)[last] = obj
             return hint
         if getattr(builtins, hint, None) is obj:

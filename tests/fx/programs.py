@@ -355,6 +355,14 @@ def wrapped_functions(x):
 
 
 @case((4, 6))
+def wrapped_and_known(x, known=None):
+    return left_alone(x, 4) if known is None else x
+
+
+CONCRETE["wrapped_and_known"] = {"known": None}
+
+
+@case((4, 6))
 class Linear(nn.Module):
     def __init__(self):
         super().__init__()

@@ -184,9 +184,9 @@ def test_ctc(reduction, zero_infinity):
     same(joined, 1e-8)
 
 
-@pytest.mark.parametrize("batched,weights,mask,padding", itertools.product(
+@pytest.mark.parametrize("batched,weights,mask,padding", [*itertools.product(
     (True, False), (True, False), (None, "bool", "float", "3d"), (False, True)
-))  # fmt: skip
+)])  # fmt: skip
 @pytest.mark.parametrize("extra", [{}, {"zero": True}, {"bias": True}, {"separate": True}, {"drop": 0.3}])
 def test_multi_head_attention(batched, weights, mask, padding, extra):
     def run(module, F):

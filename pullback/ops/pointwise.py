@@ -296,7 +296,8 @@ def straight(node_name: str, pullback: Any, **others: Any) -> Any:
         return pullback(g, *values) if type(g) is np.ndarray else again(g, *values)
 
     again.names = rule.names = names  # type: ignore[attr-defined]
-    pulled: Op = op(node_name, pullback, kind="elementwise_pull", g=again, **{names[0]: flat}, **others)
+    rules: dict[str, Any] = {"g": again, names[0]: flat, **others}
+    pulled: Op = op(node_name, pullback, kind="elementwise_pull", **rules)
     return rule
 
 

@@ -48,8 +48,8 @@ def get_model_state_dict(
         if id(value) in left_out:
             del state[name]
     result = state if submodules is None else type(state)()
-    for name, module in model.named_modules() if submodules else ():
-        if module in submodules:
+    for name, module in model.named_modules():
+        if submodules and module in submodules:
             prefix = f"{name}." if name else ""
             start = 0 if options.keep_submodule_prefixes else len(prefix)
             result.update((key[start:], state[key]) for key in state if key.startswith(prefix))

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.tape import wrap
 from ..tensor import Tensor
-from .joining import stack
-from .reductions import amax, amin, prod
 from .registry import FUNCTIONS, public
-from .threefold import where
 
 _NEUTRAL = {"sum": 0.0, "mean": float("nan"), "prod": 1.0, "max": -float("inf"), "min": float("inf")}
 
@@ -40,11 +38,10 @@ def segment_reduce(
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
     axis = axis % data._array.ndim
     bounds = _bounds(data, lengths, offsets, axis, unsafe)
-    rows = []
-    for place in itertools.product(*(range(n) for n in data._array.shape[:axis])):
-        row, ends = data[place] if place else data, bounds[place]
-        rows.append(stack([_reduced(row[a:b], reduce, initial) for a, b in itertools.pairwise(ends)]))
-    result = stack(rows) if axis else rows[0]
+    if not axis:
+        return _reduced(data, bounds, reduce, initial)
+    places = itertools.product(*(range(n) for n in data._array.shape[:axis]))
+    result = FUNCTIONS["stack"]([_reduced(data[place], bounds[place], reduce, initial) for place in places])
     return result.reshape((*data._array.shape[:axis], bounds.shape[-1] - 1, *data._array.shape[axis + 1 :]))
 
 
@@ -65,16 +62,28 @@ def _bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: 
     return np.concatenate((np.zeros((*sizes.shape[:-1], 1), np.int64), np.cumsum(sizes, -1)), -1)
 
 
-def _reduced(piece: Tensor, reduce: str, initial: Any) -> Tensor:
-    if piece._array.shape[0] == 0:
-        return piece.sum(0) + (_NEUTRAL[reduce] if initial is None else initial)
-    if reduce in ("max", "min"):
-        found = (amax if reduce == "max" else amin)(piece, 0)
-        if initial is None:
-            return found
-        beaten = found < initial if reduce == "max" else found > initial
-        return where(beaten, initial, found)  # NaN is beaten by nothing
+def _reduced(rows: Tensor, bounds: np.ndarray, reduce: str, initial: Any) -> Tensor:
+    """The segments between bounds along the first axis, each row with the number of its segment."""
+    lengths = np.maximum(np.diff(bounds), 0)
+    numbers = np.repeat(np.arange(len(lengths)), lengths)
+    places = np.arange(len(numbers)) + np.repeat(bounds[:-1] - np.cumsum(lengths) + lengths, lengths)
+    if len(places) != len(rows._array) or np.any(places != np.arange(len(places))):
+        rows = rows[wrap(places)]
+    start = 0.0 if reduce == "mean" else _NEUTRAL[reduce]
+    out = wrap(np.full((len(lengths), *rows._array.shape[1:]), start, rows._array.dtype))
+    if reduce in ("sum", "mean"):
+        out = out.index_add(0, wrap(numbers), rows)
+        out = out if initial is None else out + initial
+        if reduce == "sum":
+            return out
+        counts = lengths.reshape(-1, *(1,) * (rows._array.ndim - 1))
+        divisors = np.where(counts == 0, np.nan if initial is None else 1, counts)
+        return out / wrap(divisors.astype(rows._array.dtype))
+    name = {"max": "amax", "min": "amin"}.get(reduce, reduce)
+    out = FUNCTIONS["index_reduce"](out, 0, wrap(numbers), rows, name, include_self=False)
+    if initial is None:
+        return out
     if reduce == "prod":
-        return prod(piece, 0) * (1 if initial is None else initial)
-    total = piece.sum(0) + (0 if initial is None else initial)
-    return total / piece._array.shape[0] if reduce == "mean" else total
+        return out * initial
+    beaten = out < initial if reduce == "max" else out > initial
+    return FUNCTIONS["where"](beaten, initial, out)  # NaN is beaten by nothing

@@ -8,6 +8,7 @@ finished by a reduction of its own.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def accumulate(
     if plain and (after < NARROW or values.size <= FEW):
         _reduce_elements(ufunc, out, index, values, axis, after)
     elif index.size < 16:
-        lead = (slice(None),) * axis
+        lead: Any = (slice(None),) * axis
         for number, place in enumerate(index.tolist()):
             out[(*lead, place)] = ufunc(out[(*lead, place)], values[(*lead, number)])
     else:
@@ -61,7 +62,7 @@ def _reduce_elements(
 def _reduce_slices(
     ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, values: np.ndarray, axis: int, fresh: bool
 ) -> None:
-    lead = (slice(None),) * axis
+    lead: Any = (slice(None),) * axis
     order = stable_order(index, out.shape[axis])
     ordered = index[order]
     starts = np.concatenate(([0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1))

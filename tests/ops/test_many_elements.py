@@ -216,3 +216,21 @@ FOUND = {
 def test_found_in_fewer_steps(name):
     call, *arrays = FOUND[name]
     compare(call, *arrays, names=False, order=1 if "dist" in name else 2)  # torch has no second derivative of distances
+
+
+@pytest.mark.parametrize("initial", [None, 0.75])
+@pytest.mark.parametrize("reduce", ["sum", "mean", "max", "min", "prod"])
+def test_segments(reduce, initial):
+    lengths = np.array([3, 0, 5, 1, 11])
+
+    def of_lengths(t, x, n):
+        return t.segment_reduce(x, reduce, lengths=n, initial=initial)
+
+    def of_offsets(t, x, n):
+        return t.segment_reduce(x, reduce, offsets=t.nn.functional.pad(n.cumsum(0), (1, 0)), initial=initial)
+
+    def of_rows(t, x, n):
+        return t.segment_reduce(x, reduce, lengths=n.expand(2, -1).contiguous(), axis=1, initial=initial)
+
+    for call, shape in ((of_lengths, (20,)), (of_lengths, (20, 3)), (of_offsets, (20, 3)), (of_rows, (2, 20, 3))):
+        compare(call, normal(*shape), lengths, order=1, names=False)

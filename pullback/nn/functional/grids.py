@@ -153,7 +153,8 @@ def _linear(place: Tensor, size: int, padding_mode: str, align_corners: bool) ->
 def _cubic(place: Tensor, size: int, padding_mode: str, align_corners: bool) -> tuple[Tensor, Tensor]:
     low = floor(place.detach())
     rows = _inside(stack([low + step for step in (-1, 0, 1, 2)], 1), size, padding_mode, align_corners)
-    return _in_frame(floor(rows), size), stack(cubic_weights(place - low), 1)
+    weights: Any = cubic_weights(place - low)  # type: ignore[arg-type]
+    return _in_frame(floor(rows), size), stack(weights, 1)
 
 
 _TAPS: dict[str, Callable[..., tuple[Tensor, Tensor]]] = {"bilinear": _linear, "nearest": _nearest, "bicubic": _cubic}

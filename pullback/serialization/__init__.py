@@ -69,12 +69,13 @@ def save(
 
     At a path, the old file is replaced in one step once the new one is complete and on disk. The archive is of the zip
     kind, which every torch since 1.6 reads, or of the kind before (which has no checksums); its pickle is of protocol 2.
+    With a `pickle_module` such as dill or cloudpickle, that module's pickler writes it, for Pullback alone to read.
     """
+    pickled = None
     if pickle_module is not None and getattr(pickle_module, "__name__", "") not in ("pickle", "_pickle"):
-        raise ValueError(
-            f"save() has its own pickler and cannot use {pickle_module!r}. Leave pickle_module out, or dump the parts "
-            "that need it to bytes first and save those."
-        )
+        from .other_picklers import pickler_of
+
+        pickled = pickler_of(pickle_module, pickle_protocol)
     if _use_new_zipfile_serialization:
         from .writer import write_checkpoint as write
     else:
@@ -82,9 +83,9 @@ def save(
     if isinstance(f, (str, os.PathLike)):
         from .atomic import replace_file
 
-        replace_file(f, lambda file: write(obj, file.write))
+        replace_file(f, lambda file: write(obj, file.write, pickled))
     elif hasattr(f, "write"):
-        write(obj, f.write)
+        write(obj, f.write, pickled)
         if hasattr(f, "flush"):
             f.flush()  # the file may be read by its name before it is closed
     else:

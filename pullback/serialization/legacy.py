@@ -14,12 +14,14 @@ MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001
 
 
-def write_legacy_checkpoint(value: Any, write: Callable[[Any], Any]) -> None:
+def write_legacy_checkpoint(
+    value: Any, write: Callable[[Any], Any], pickle: Callable[[Any, Any], Any] | None = None
+) -> None:
     """Write a number to know the format by, its version, facts about the machine, `value`, and all storages."""
     from .writer import Pickler, Storages
 
     storages = Storages(is_legacy=True)
-    pickled = Pickler(storages).dump(value)
+    pickled = pickle(value, storages) if pickle else Pickler(storages).dump(value)
     machine = {
         "protocol_version": PROTOCOL,
         "little_endian": sys.byteorder == "little",

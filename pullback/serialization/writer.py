@@ -360,10 +360,12 @@ def _imported(module: str) -> Any:
     return sys.modules.get(module)
 
 
-def write_checkpoint(value: Any, write: Callable[[Any], Any]) -> None:
-    """Write `value` as a checkpoint archive."""
+def write_checkpoint(
+    value: Any, write: Callable[[Any], Any], pickle: Callable[[Any, Storages], Any] | None = None
+) -> None:
+    """Write `value` as a checkpoint archive, by our pickler or another."""
     storages = Storages()
-    pickled = Pickler(storages).dump(value)
+    pickled = pickle(value, storages) if pickle else Pickler(storages).dump(value)
     archive = ArchiveWriter(write)
     archive.add("data.pkl", pickled)
     archive.add("byteorder", sys.byteorder.encode())

@@ -364,7 +364,7 @@ ERRORS = [
     (lambda path: load_tensor("cuda"), RuntimeError, "Attempting to deserialize object on a"),
     (lambda path: load_tensor("foo"), RuntimeError, "don't know how to restore data loc"),
     (lambda path: load_tensor(5), TypeError, "not callable"),
-    (lambda path: save(1, io.BytesIO(), pickle_module=io), ValueError, "own pickler"),
+    (lambda path: save(1, io.BytesIO(), pickle_module=io), ValueError, "has no Pickler"),
 ]  # fmt: skip
 
 

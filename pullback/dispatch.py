@@ -16,6 +16,7 @@ from typing import Any
 from .autograd import tape
 from .autograd.mode import Mode, current_mode, set_mode
 from .autograd.op import Op
+from .quiet import quiet
 from .storage import storage_of
 from .tensor import Anchor, Tensor
 from .torch_names import operators
@@ -146,6 +147,7 @@ def _at(args: Any, place: tuple[int, ...]) -> Any:
     return args
 
 
+@quiet
 def _run_plainly(op: Op, inputs: list[Any], params: dict[Any, Any]) -> Any:
     """Run an operation on the arrays inside tensors; a view shares its version counter with what it looks at."""
     out = op.forward(*[value._array if isinstance(value, Tensor) else value for value in inputs], **params)

@@ -11,6 +11,7 @@ from ..autograd.tape import wrap
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import from_numpy_dtype, result_dtype
 from ..ops.fusing import zero_of
+from ..quiet import quiet
 from ..tensor import Tensor
 from .checks import answered, need_first_tensor, need_one_tensor, need_tensor, pair_by_pair
 from .operands import _strength, as_operand, as_tensor, broadcast_error
@@ -166,6 +167,7 @@ isneginf: Callable[..., Any] = _test(
 )
 
 
+@quiet
 def _close(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     a, b = need_tensor(input, "isclose"), need_tensor(other, "isclose", "other", 2)
     if a._array.dtype != b._array.dtype:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import warnings
 from typing import Any
 
 import pytest
@@ -188,6 +189,14 @@ def test_arguments_are_torchs() -> None:
     assert found["aten.select.int"][0][1:] == (0, 1)
     assert found["aten.transpose.int"][0][1:] == (0, 1)
     assert found["aten.convolution.default"][0][2:] == (None, [2, 2], [0, 0], [1, 1], False, [0, 0], 1)
+
+
+def test_modes_warn_of_invalid_values_no_more_than_operations_do() -> None:
+    with Passing(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = pullback.tensor([-1.0, 0.0], requires_grad=True)
+        (x.sqrt() + x.log() + x / x).sum().backward()
+    assert x.grad is not None and x.grad.isnan().any()
 
 
 def test_an_answer_becomes_the_result_and_is_recorded() -> None:

@@ -69,6 +69,8 @@ NAMESPACES = {
     "autograd.graph": "The graph as an object: hooks, edges and what it keeps.",
     "autograd.forward_ad": "Forward mode with dual tensors.",
     "func": "Transforms of functions: derivatives and batches.",
+    "fx": "Programs as graphs that can be looked at, changed, and written back as Python.",
+    "fx.passes.shape_prop": "Shapes and dtypes of the values in a graph.",
     "multi": "Several losses at once: their Jacobian, and one gradient made of it.",
     "multi.scalarization": "Several losses at once: one loss made of their values.",
     "implicit": "Differentiating through solutions of equations.",

@@ -8,6 +8,7 @@ import io
 import math
 import operator
 import re
+from functools import cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -34,6 +35,7 @@ PROGRAMS = {library: load(library) for library in (torch, pullback)}
 NAMES = [name for name, *_ in PROGRAMS[torch]["CASES"]]
 
 
+@cache
 def traced(library: Any, name: str) -> tuple[Any, Any, tuple[Any, ...]]:
     subject, make = next(row[1:] for row in PROGRAMS[library]["CASES"] if row[0] == name)
     return subject, library.fx.symbolic_trace(subject, PROGRAMS[library]["CONCRETE"].get(name)), make()

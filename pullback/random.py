@@ -28,7 +28,7 @@ class Generator(_engine.Generator):
     """A stream of random numbers of its own: seed it, pass it to samplers, save and restore its state."""
 
     def __init__(self, device: Any = "cpu") -> None:
-        super().__init__(device)
+        super().__init__("cpu" if device is None else device)
         self.device: Any = cpu
 
     def __repr__(self) -> str:

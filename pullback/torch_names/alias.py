@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from pullback import version
 from pullback.torch_version import TorchVersion
 
-from .class_names import claim_classes, restore_classes
+from .class_names import claim_class, claim_classes, restore_classes
 from .lookup import ELSEWHERE, explain_missing, missing_attribute, passed_on
 from .placeholders import PlaceholderLoader, advice_for, mentioned
 
@@ -70,6 +70,7 @@ def _fallback(
             else:
                 if isinstance(value, ModuleType):
                     _adopt(value)
+                claim_class(name, value, "pullback" + parent.removeprefix("torch"), parent)
                 if keep is not None:
                     keep(name, value)
                 return value

@@ -17,11 +17,16 @@ def claim_classes(module: ModuleType, torch_name: str) -> None:
     if torch_name.rpartition(".")[2].startswith("_"):
         return
     for name, value in list(vars(module).items()):
-        if isinstance(value, type) and not name.startswith("_") and _lives(value.__module__, module.__name__):
-            home = _before[value] = value.__module__
-            if home != module.__name__:
-                _look_up_hints(value, home)
-            _move(value, torch_name)
+        claim_class(name, value, module.__name__, torch_name)
+
+
+def claim_class(name: str, value: object, place: str, torch_name: str) -> None:
+    """The same for one name of a module, as one that is loaded when it is asked for; what is no class stays as it is."""
+    if isinstance(value, type) and not name.startswith("_") and _lives(value.__module__, place):
+        home = _before[value] = value.__module__
+        if home != place:
+            _look_up_hints(value, home)
+        _move(value, torch_name)
 
 
 def _move(kind: type, module: str) -> None:

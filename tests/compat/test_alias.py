@@ -253,19 +253,20 @@ import torch
 from torch.distributions import ExpTransform
 from torch.optim.lr_scheduler import StepLR
 layer = torch.nn.Linear(2, 2)
-basic = torch.Tensor, torch.Size, torch.dtype, torch.device
+basic = torch.Tensor, torch.Size, torch.dtype, torch.device, torch.Generator
 for kind in (*basic, type(layer), torch.nn.Parameter, torch.optim.SGD, StepLR, ExpTransform):
     print(kind.__module__, kind.__qualname__)
     assert pickle.loads(pickle.dumps(kind)) is kind
 assert torch.equal(pickle.loads(pickle.dumps(layer)).weight, layer.weight)
 uninstall_as_torch()
-assert type(layer).__module__ == "pullback.nn.modules.linear" and StepLR.__module__ == "pullback.optim._schedules"
+assert type(layer).__module__ == "pullback.nn.modules.linear" and torch.Generator.__module__ == "pullback.random"
+assert StepLR.__module__ == "pullback.optim._schedules"
 """
     result = fake_package.python("-c", program, path=ROOT)
     assert result.stdout.split("\n") == [
-        "torch Tensor", "torch Size", "torch dtype", "torch device", "torch.nn.modules.linear Linear",
-        "torch.nn.parameter Parameter", "torch.optim.sgd SGD", "torch.optim.lr_scheduler StepLR",
-        "torch.distributions.transforms ExpTransform", "",
+        "torch Tensor", "torch Size", "torch dtype", "torch device", "torch Generator",
+        "torch.nn.modules.linear Linear", "torch.nn.parameter Parameter", "torch.optim.sgd SGD",
+        "torch.optim.lr_scheduler StepLR", "torch.distributions.transforms ExpTransform", "",
     ], result.stderr  # fmt: skip
 
 

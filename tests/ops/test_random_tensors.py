@@ -84,6 +84,7 @@ OTHERS = [
     lambda t: t.normal(t.zeros(4, 5), t.arange(5.0)),
     lambda t: t.binomial(t.full((16,), 30.0), t.arange(16) / 16),
     lambda t: t.rand(3, generator=t.Generator().manual_seed(7)),
+    lambda t: t.rand(3, generator=t.Generator(device=None).manual_seed(7)),
     lambda t: t.zeros(9, dtype=t.bool).random_(),
     lambda t: t.zeros(9, dtype=t.uint8).random_(),
     lambda t: t.zeros(9, dtype=t.int64).geometric_(0.3),

@@ -239,7 +239,7 @@ def needs_weights(output: Any, shape: tuple[Any, ...]) -> RuntimeError:
     named = f" named {output._name!r}" if isinstance(output, Tensor) and output._name else ""
     error.add_note(
         f"This tensor{named} has shape {shape}{made_by}. Weight its elements with backward(gradient=<tensor of shape "
-        f"{shape}>), or reduce it first: .sum(), .mean()."
+        f"{shape}>) (grad_outputs= in autograd.grad), or reduce it first: .sum(), .mean()."
     )
     return error
 

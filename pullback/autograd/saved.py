@@ -20,7 +20,7 @@ SECOND_TIME: str = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
     "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
     "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
-    "after calling backward."
+    "after calling backward. In a loop, compute the loss anew in each step, and detach() what one step hands to the next."
 )
 
 

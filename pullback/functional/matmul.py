@@ -112,9 +112,14 @@ def _multiply_others(a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
 
 
 def _mismatch(a: tuple, b: tuple) -> RuntimeError:
-    return RuntimeError(
+    error = RuntimeError(
         f"mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, a[-2:]))} and {'x'.join(map(str, b[-2:]))})"
     )
+    error.add_note(
+        f"The rows of the first have {a[-1]} numbers, the columns of the second {b[-2]}: in a linear layer, the features "
+        "of the input and in_features. Change one of them, or transpose: .T"
+    )
+    return error
 
 
 def reverse_multiply(a: Tensor, b: Any) -> Any:

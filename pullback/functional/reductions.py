@@ -20,7 +20,7 @@ from ..ops.sorting import max_index, min_index
 from ..return_types import another, returned_by
 from ..tensor import Tensor
 from .checks import invalid_combination, need_first_tensor, not_implemented_for
-from .operands import as_tensor, float_operand, sizes_of, wrap_dim, wrap_dims
+from .operands import as_tensor, float_operand, need_bool, sizes_of, wrap_dim, wrap_dims
 from .registry import public
 
 
@@ -50,8 +50,8 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type
             return sum(x, dim, keepdim) != 0
     if dim is None and not keepdim:
         return apply_unary(ops.sum_all, x)
-    if type(keepdim) is not bool:  # sum(0, 1) means something in NumPy only
-        raise TypeError(f"sum(): argument 'keepdim' (position 2) must be bool, not {type(keepdim).__name__}")
+    if type(keepdim) is not bool:
+        need_bool(keepdim, "sum")
     return apply_unary(ops.sum_axes, x, {"axis": wrap_dims(dim, x._array.ndim), "keepdims": keepdim})
 
 
@@ -69,6 +69,8 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_typ
         )
     if dim is None and not keepdim:
         return apply_unary(ops.mean_all, x)
+    if type(keepdim) is not bool:
+        need_bool(keepdim, "mean")
     return apply_unary(ops.mean_axes, x, {"axis": wrap_dims(dim, x._array.ndim), "keepdims": keepdim})
 
 
@@ -139,7 +141,9 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_typ
     ndim = x._array.ndim
     if dim is None:
         return apply_unary(statistics.product_all, x, {"axis": tuple(range(ndim)), "keepdims": keepdim})
-    return apply_unary(statistics.product_axes, x, {"axis": wrap_dims(dim, ndim), "keepdims": keepdim})
+    return apply_unary(
+        statistics.product_axes, x, {"axis": wrap_dims(dim, ndim), "keepdims": need_bool(keepdim, "prod")}
+    )
 
 
 @public(out=True)
@@ -151,7 +155,9 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_t
         raise RuntimeError("nansum on CPU does not support complex inputs")
     if x._array.dtype.kind in "biu":
         return sum(given if given._array.dtype.kind in "biu" else _without_nan(given), dim, keepdim, dtype=dtype)
-    return apply_unary(statistics.nansum, x, {"axis": wrap_dims(dim, x._array.ndim), "keepdims": keepdim})
+    return apply_unary(
+        statistics.nansum, x, {"axis": wrap_dims(dim, x._array.ndim), "keepdims": need_bool(keepdim, "nansum")}
+    )
 
 
 @public(out=True)
@@ -183,7 +189,9 @@ def _without_nan(x: Tensor) -> Tensor:
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Tensor:
     """log(sum(exp(x))) over dims, computed without overflow."""
     x = float_operand(input, "input", "logsumexp")
-    return apply_unary(statistics.logsumexp, x, {"axis": wrap_dims(dim, x._array.ndim), "keepdims": keepdim})
+    return apply_unary(
+        statistics.logsumexp, x, {"axis": wrap_dims(dim, x._array.ndim), "keepdims": need_bool(keepdim, "logsumexp")}
+    )
 
 
 @public(function=False)
@@ -227,7 +235,7 @@ def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tens
     if dim == () or dim is None or dim == []:
         _need_dim_if_empty(input, name)
     _check_not_empty(input, axis, name)
-    return apply_unary(op, input, {"axis": axis, "keepdims": keepdim})
+    return apply_unary(op, input, {"axis": axis, "keepdims": need_bool(keepdim, name)})
 
 
 @public(out=True)
@@ -298,7 +306,7 @@ def _by_arguments(
     if input._array.ndim == 0:
         return result_type(input.clone(), wrap(np.zeros((), np.int64)))
     _check_not_empty(input, (axis,), name)
-    return result_type(*apply(along, (input,), {"axis": axis, "keepdims": bool(keepdim)}))
+    return result_type(*apply(along, (input,), {"axis": axis, "keepdims": need_bool(keepdim, name)}))
 
 
 @public(wrap=True, out=True)
@@ -325,7 +333,7 @@ def min(input: Any, *args: Any, dim: Any = None, keepdim: bool = False, other: A
 def _logical_reduction(op: Any, input: Any, dim: Any, keepdim: bool) -> Tensor:
     x = as_tensor(input)
     axis = () if type(dim) in (tuple, list) and not dim else wrap_dims(dim, x._array.ndim)
-    return apply(op, (x,), {"axis": axis, "keepdims": keepdim})
+    return apply(op, (x,), {"axis": axis, "keepdims": need_bool(keepdim, op.name.lower())})
 
 
 @public(out=True)
@@ -361,7 +369,7 @@ def _arg(op: Any, input: Any, dim: int | None, keepdim: bool, name: str) -> Tens
     if ndim == 0:
         return wrap(np.zeros((), np.int64))
     _check_not_empty(x, (axis,), name)
-    return apply(op, (x,), {"axis": axis, "keepdims": keepdim})
+    return apply(op, (x,), {"axis": axis, "keepdims": need_bool(keepdim, name)})
 
 
 @public(out=True)

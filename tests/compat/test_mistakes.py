@@ -84,6 +84,9 @@ SECOND_DIMS = [
     "norm(2, 0, 1)",
     "sort(0, 1)",
 ]
+SECOND_DIMS += [
+    f"{name}(0, 1)" for name in "sum mean prod nansum nanmean logsumexp amax amin max min argmax argmin any all".split()
+]
 SECOND_DIMS += ["topk(1, 0, 1)", "quantile(0.5, 0, 1)", "unique(0)"]
 
 

@@ -115,7 +115,6 @@ NAMESPACES = {
     "random": "Generators and their states.",
     "serialization": "Checkpoints: saving, and loading without running code.",
     "serialization.safetensors": "Files of named tensors in the safetensors format.",
-    "fx": "Programs as graphs, which other programs read and change.",
     "library": "Operators of your own.",
     "overrides": "Objects that take operations over, and modes that see them all.",
     "testing": "Comparing tensors, and making them, in tests.",

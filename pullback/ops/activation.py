@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd.op import Op, elementwise, op
 from ..kernels import activations as kernels
 from ..kernels import special as special_kernels
-from .fusing import LARGE, choose, drop, in_blocks, in_single, keep, single, zero_of
+from .fusing import LARGE, choose, drop, in_blocks, in_single, keep, limited, single, zero_of
 from .pointwise import sigmoid, straight
 from .special import erf
 
@@ -181,12 +181,8 @@ prelu: Op = op(
 )
 
 
-def _between(x: Any, low: float, high: float) -> Any:
-    return np.minimum(np.maximum(x, low), high)
-
-
 def _hardtanh(x: Any, low: float, high: float) -> Any:
-    out = _between(x, low, high) if x.size < LARGE else in_blocks(_between, x, low=low, high=high)
+    out = limited(x, low, high) if x.size < LARGE else in_blocks(limited, x, low=low, high=high)
     return out if out.dtype is x.dtype else out.astype(x.dtype)
 
 
@@ -213,7 +209,7 @@ hardtanh: Op = op(
 )
 hardsigmoid: Op = op(
     "HardsigmoidBackward0",
-    in_single(lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6),
+    in_single(lambda x: limited(x + 3, 0, 6) / 6),
     kind="elementwise_pull",
     inputs=("x",),
     x=straight("HardsigmoidBackwardBackward0", lambda g, x: keep((x > -3) & (x < 3), g / 6)),
@@ -227,7 +223,7 @@ def _hardswish_pullback(g: Any, x: Any) -> Any:
 
 hardswish: Op = op(
     "HardswishBackward0",
-    in_single(lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6),
+    in_single(lambda x: x * limited(x + 3, 0, 6) / 6),
     kind="elementwise_pull",
     inputs=("x",),
     x=_hardswish_pullback,
@@ -240,7 +236,7 @@ hardshrink: Op = op(
 )
 softshrink: Op = op(
     "SoftshrinkBackward0",
-    in_single(lambda x, lambd: in_blocks(lambda x: x - _between(x, -lambd, lambd), x)),
+    in_single(lambda x, lambd: in_blocks(lambda x: x - limited(x, -lambd, lambd), x)),
     kind="elementwise_pull",
     inputs=("x",),
     x=straight("SoftshrinkBackwardBackward0", _dropped_within),

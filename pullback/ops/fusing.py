@@ -132,6 +132,13 @@ def choose(mask: Any, a: Any, b: Any) -> Any:
     return np.where(mask, a, b)
 
 
+def limited(x: Any, low: Any, high: Any) -> Any:
+    """Not below `low` and not above `high`: in one pass where there are many elements."""
+    if type(x) is np.ndarray and x.size >= MANY and x.dtype.kind == "f":
+        return np.clip(x, low, high)
+    return np.minimum(np.maximum(x, low), high)
+
+
 def _words_of(value: Any, kind: Any, words: Any, shape: tuple) -> Any:
     """The bits of an array of this type and shape, or of a number that does not change the type; None for others."""
     if type(value) is np.ndarray or isinstance(value, np.generic):

@@ -20,7 +20,7 @@ from ..kernels import softmax as kernels
 from ..kernels.large import zeros
 from ..quiet import quiet
 from .batching import class_loss, elementwise_loss, placed_classes
-from .fusing import fused, in_blocks, in_single, is_half, number_for, plain
+from .fusing import fused, in_blocks, in_single, is_half, limited, number_for, plain
 from .pairs import log_add_exp
 from .pointwise import sigmoid
 from .reductions import log_softmax, sum_all
@@ -270,7 +270,7 @@ def _huber_losses(x: Any, y: Any, delta: float) -> Any:
 def _huber_slope_times(x: Any, y: Any, g: Any, delta: float) -> Any:
     difference = x - y
     if type(difference) is np.ndarray:
-        return g * np.minimum(np.maximum(difference, number_for(-delta, difference)), number_for(delta, difference))
+        return g * limited(difference, number_for(-delta, difference), number_for(delta, difference))
     return g * np.where(np.abs(difference) >= delta, delta * np.sign(difference), difference)
 
 

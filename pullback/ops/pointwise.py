@@ -16,7 +16,7 @@ from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import finfo, from_numpy_dtype, number_in
 from ..kernels import rectifier
 from ..quiet import restore, silence, warning_settings
-from .fusing import LARGE, MANY, choose, drop, fused, in_blocks, keep, number_for, zero_of
+from .fusing import LARGE, MANY, choose, drop, fused, in_blocks, keep, limited, number_for, zero_of
 
 _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
 
@@ -474,9 +474,10 @@ def _clamp(x: Any, minimum: Any, maximum: Any) -> Any:
 
 def _clamp_block(x: Any, minimum: Any, maximum: Any) -> Any:
     low, high = number_for(minimum, x), number_for(maximum, x)
-    out = x if low is None else np.maximum(x, low)
-    if high is not None:
-        out = np.minimum(out, high)
+    if low is None:
+        out = x if high is None else np.minimum(x, high)
+    else:
+        out = np.maximum(x, low) if high is None else limited(x, low, high)
     return out if x.dtype.kind != "V" else out.astype(x.dtype, copy=False)
 
 

@@ -19,6 +19,7 @@ from ..tensor import Tensor
 from .grad_mode import ModeSwitch
 from .mode import current_mode, set_mode
 from .node import Node
+from .tape import wrap
 
 
 class Anomaly:
@@ -207,14 +208,25 @@ def _all_finite(cotangent: Any) -> bool:
 
 
 def fingerprints(node: Node) -> dict[int, int]:
-    """Checksums of saved inputs, to find writes through NumPy."""
+    """Checksums of saved inputs and outputs, to find writes through NumPy."""
     import zlib
 
     marks = {}
     for position, value in enumerate(node.saved):
-        if isinstance(value, Tensor) and isinstance(value._array, np.ndarray):
-            marks[position] = zlib.crc32(np.ascontiguousarray(value._array).view(np.uint8).reshape(-1).data)
+        array = value._array if isinstance(value, Tensor) else value
+        if isinstance(array, np.ndarray):
+            marks[position] = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data)
     return marks
+
+
+def _was_written(node: Node, position: int) -> bool:
+    """Whether a version counter has seen a write to a saved value, which is then another's complaint."""
+    value, code = node.saved[position], node.plan.saves[position]
+    if isinstance(value, Tensor):
+        storage = value._storage
+    else:
+        storage = None if node.output_storages is None or type(code) is not int else node.output_storages.get(-1 - code)
+    return storage is not None and storage.written >= node.order
 
 
 def check_fingerprints(node: Node) -> None:
@@ -224,8 +236,9 @@ def check_fingerprints(node: Node) -> None:
         return
     now = fingerprints(node)
     for position, mark in notes["fingerprints"].items():
-        value = node.saved[position]
-        if now.get(position) != mark and (value._storage is None or value._storage.written < node.order):
+        if now.get(position) != mark and not _was_written(node, position):
+            value = node.saved[position]
+            value = value if isinstance(value, Tensor) else wrap(value)
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation: "
                 f"[torch.{value.dtype.type_name}Tensor {list(value.shape)}] was changed through memory it shares with "

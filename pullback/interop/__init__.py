@@ -45,7 +45,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
             "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
             "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
         )
-    return wrap(array)
+    return wrap(array if type(array) is np.ndarray else array.view(np.ndarray))  # a matrix would multiply as one
 
 
 def to_numpy(self: Tensor, *, force: bool = False) -> np.ndarray:

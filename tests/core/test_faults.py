@@ -326,6 +326,43 @@ def test_diagonals_far_outside_are_empty(offset):
     assert x.grad.tolist() == [[0.0] * 4] * 3
 
 
+def test_anomaly_mode_finds_writes_to_results_through_numpy():
+    with pullback.autograd.set_detect_anomaly(True):
+        x = pullback.ones(3, requires_grad=True)
+        y = x.exp()
+        loss = y.sum()
+        y.detach().numpy()[0] = 7
+        with pytest.warns(UserWarning, match="Error detected in ExpBackward0"):
+            with pytest.raises(RuntimeError, match="shares with NumPy"):
+                loss.backward()
+        y = x.exp()
+        loss = y.sum()
+        with pullback.no_grad():
+            y[0] = 7  # which the version counter sees
+        with pytest.warns(UserWarning, match="Error detected in ExpBackward0"):
+            with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+                loss.backward()
+    assert x.grad is None
+
+
+class Special(np.ndarray):
+    pass
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+@pytest.mark.parametrize(
+    "special", [np.asmatrix, lambda array: np.ma.array(array, mask=array > 2), lambda array: array.view(Special)]
+)
+def test_arrays_of_special_classes_are_ordinary_inside_tensors(special):
+    array = special(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    for x in pullback.from_numpy(array), pullback.as_tensor(array), pullback.tensor(array):
+        plain = np.array(array)
+        np.testing.assert_array_equal((x * x).numpy(), plain * plain)
+        assert x[0].shape == x.sum(0).shape == (2,) and type(x.numpy()) is np.ndarray
+    pullback.from_numpy(array)[0, 0] = 7.0
+    assert np.asarray(array)[0, 0] == 7.0
+
+
 def test_anomaly_mode_finds_writes_through_numpy():
     memory = np.ones(3, np.float32)
     with pullback.autograd.set_detect_anomaly(True):

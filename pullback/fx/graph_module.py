@@ -53,7 +53,6 @@ def _assign_attr(from_obj: Any, to_module: Module, target: str) -> None:
 class GraphModule(Module):
     """A module made of a graph, and of the submodules, parameters and buffers (of a module, or in a dict) it mentions."""
 
-    _class_name: str
     _code: str
     _graph: Graph
 
@@ -156,7 +155,7 @@ class GraphModule(Module):
     # -- copies --------------------------------------------------------------------------------------------------
 
     def __copy__(self) -> GraphModule:
-        return _revived(type(self).__mro__[1], "GraphModule", dict(self.__dict__), self._graph)
+        return GraphModule(self, self._graph)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         from copy import deepcopy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..nn.modules.module import Module
@@ -87,10 +87,7 @@ def _matches(graph: Graph, pattern: Graph, ignore_literals: bool) -> list[dict[N
     anchors = [node for node in output.all_input_nodes if node.op != "placeholder"] or output.all_input_nodes
     taken: set[Node] = set()
     matches = []
-    for places in _candidates(graph, anchors):
-        match: dict[Node, Any] = {}
-        if not all(_fits(want, node, match, ignore_literals) for want, node in zip(anchors, places)):
-            continue
+    for match in _extended({}, graph, anchors, ignore_literals):
         inner = {node for want, node in match.items() if want.op != "placeholder"}
         if not taken.isdisjoint(inner) or not _is_closed(match, inner, output):
             continue
@@ -99,14 +96,17 @@ def _matches(graph: Graph, pattern: Graph, ignore_literals: bool) -> list[dict[N
     return matches
 
 
-def _candidates(graph: Graph, anchors: list[Node]) -> Any:
-    """Nodes that may be the pattern's results, one for each of them."""
-    from itertools import product
-
-    same = [
-        [node for node in graph.nodes if node.op == anchor.op and node.target == anchor.target] for anchor in anchors
-    ]
-    return product(*same)
+def _extended(
+    match: dict[Node, Any], graph: Graph, anchors: list[Node], ignore_literals: bool
+) -> Iterator[dict[Node, Any]]:
+    """A match of some of the pattern's results, extended by the others in every way there is."""
+    if not anchors:
+        yield match
+        return
+    for node in graph.nodes:
+        attempt = dict(match)
+        if _fits(anchors[0], node, attempt, ignore_literals):
+            yield from _extended(attempt, graph, anchors[1:], ignore_literals)
 
 
 def _fits(want: Any, have: Any, match: dict[Node, Any], ignore_literals: bool) -> bool:

@@ -514,6 +514,18 @@ def patterns_inside(torch):
 
 
 @snippet
+def patterns_with_two_results(torch):
+    def program(x, y):
+        a, b = torch.exp(x), torch.neg(x)
+        c, d = torch.exp(y), torch.neg(y)
+        return a + b, c * d
+
+    gm = torch.fx.symbolic_trace(program)
+    found = torch.fx.replace_pattern(gm, lambda v: (torch.exp(v), torch.neg(v)), lambda v: (v.sin(), v.cos()))
+    return len(found), gm.code
+
+
+@snippet
 def patterns_of_modules(torch):
     class Replacement(torch.nn.Module):
         def __init__(self):

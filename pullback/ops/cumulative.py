@@ -21,9 +21,13 @@ def _slices(axis: int) -> tuple:
     return (*lead, slice(None, -1)), (*lead, slice(1, None))
 
 
+_WIDER = {("f", 2): np.float32, ("V", 2): np.float32, ("f", 4): np.float64, ("c", 8): np.complex128}
+
+
 def wide(x: Any) -> Any:
-    """Half precision accumulates in float32, as in torch."""
-    return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind in "fV" else x
+    """The array in the dtype that torch accumulates it in: half precision in single, single in double."""
+    dtype = _WIDER.get((x.dtype.kind, x.dtype.itemsize))
+    return x if dtype is None else x.astype(dtype)
 
 
 # --- sums ---

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from against_torch import compare
 
+import pullback
+
 GENERATOR = np.random.default_rng(0)
 MANY = 6000
 
@@ -234,3 +236,12 @@ def test_segments(reduce, initial):
 
     for call, shape in ((of_lengths, (20,)), (of_lengths, (20, 3)), (of_offsets, (20, 3)), (of_rows, (2, 20, 3))):
         compare(call, normal(*shape), lengths, order=1, names=False)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64"])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_scans_keep_their_running_total_in_a_wider_dtype(name, dtype):
+    torch = pytest.importorskip("torch")
+    numbers = GENERATOR.random(3000) * 0.02 + 0.99
+    ours, theirs = (getattr(t.tensor(numbers).to(getattr(t, dtype)), name)(0) for t in (pullback, torch))
+    assert ours.tolist() == theirs.tolist()

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import pullback
-from pullback.ops.indexing import add_rows
+from pullback.kernels.groups import accumulate
+from pullback.ops.indexing import add_slices
 
 SIZES = [
     (20, 100, 8),
@@ -28,10 +29,27 @@ def test_rows_are_added_up(count, size, width, kind):
     values = random.integers(-4, 5, (count, width)).astype(kind)
     for start in (np.zeros((size, width), kind), np.ones((width, size), kind).T):
         out, expected = start.copy("K"), start.copy()
-        add_rows(out, rows, values, fresh=not start.any())
+        add_slices(out, rows, values, fresh=not start.any())
         for row, value in zip(rows.tolist(), values):
             expected[row] += value
         np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum])
+@pytest.mark.parametrize(("count", "size", "width"), SIZES)
+def test_slices_are_combined_along_any_axis(count, size, width, ufunc, axis):
+    random = np.random.default_rng(count)
+    index = random.integers(0, size, count)
+    shapes = [[3, width // 2], [3, width // 2]]
+    for shape, length in zip(shapes, (size, count)):
+        shape.insert(axis, length)
+    out, values = (random.choice([-2.0, -1.0, 1.0, 2.0, 0.5], shape) for shape in shapes)
+    expected = np.moveaxis(out.copy(), axis, 0)
+    accumulate(ufunc, out, index, values, axis)
+    for place, value in zip(index.tolist(), np.moveaxis(values, axis, 0)):
+        expected[place] = ufunc(expected[place], value)
+    np.testing.assert_allclose(np.moveaxis(out, axis, 0), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("count", "size", "width"), SIZES)

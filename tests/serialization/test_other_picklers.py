@@ -26,7 +26,8 @@ def test_tensors_come_back(name, is_zip):
     value = {
         "layer": layer, "same": layer.weight, "base": base, "view": base.view(2, 3).t(), "size": base.shape,
         "dtype": pullback.int8, "device": base.device, "kept": layer.weight, "bits": pullback.ones(2, dtype=pullback.bool),
-        "storage": pullback.arange(3, dtype=pullback.uint8).untyped_storage(), "empty": pullback.empty(0, 3), "plain": [1, "a", 2.5, None],
+        "storage": pullback.arange(3, dtype=pullback.uint8).untyped_storage(), "empty": pullback.empty(0, 3),
+        "plain": [1, "a", 2.5, None],
     }  # fmt: skip
     file = io.BytesIO()
     save(value, file, pickle_module=MODULES[name](), _use_new_zipfile_serialization=is_zip)

@@ -253,9 +253,14 @@ class Optimizer:
             saved["params"] = group["params"]
             if "param_names" in group:
                 saved.setdefault("param_names", group["param_names"])
-        self.__setstate__({"state": state, "param_groups": saved_groups})
-        for hook in self._optimizer_load_state_dict_post_hooks.values():
-            hook(self)
+        before = self.state, self.param_groups
+        try:
+            self.__setstate__({"state": state, "param_groups": saved_groups})
+            for hook in self._optimizer_load_state_dict_post_hooks.values():
+                hook(self)
+        except BaseException:
+            self.state, self.param_groups = before
+            raise
 
     @staticmethod
     def _process_value_according_to_param_policy(

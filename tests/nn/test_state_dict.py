@@ -209,6 +209,15 @@ def test_a_failed_load_changes_nothing(damage, assign):
     assert all(now is then for now, then in zip(net.parameters(), parameters))
 
 
+def test_a_parameter_that_cannot_be_written_leaves_the_others():
+    model = pullback.nn.Sequential(pullback.nn.Linear(2, 2), pullback.nn.Linear(2, 2), pullback.nn.Linear(2, 2))
+    before = {key: value.tolist() for key, value in model.state_dict().items()}
+    model[1].weight._array.flags.writeable = False
+    with pytest.raises(RuntimeError, match='While copying the parameter named "1.weight"'):
+        model.load_state_dict({key: value + 1 for key, value in model.state_dict().items()})
+    assert before == {key: value.tolist() for key, value in model.state_dict().items()}
+
+
 def test_a_failed_load_restores_extra_state():
     class Extra(pullback.nn.Module):
         note = "old"

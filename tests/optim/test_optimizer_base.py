@@ -247,6 +247,24 @@ def test_a_failed_step_changes_nothing(name, fault):
             assert np.array_equal(value.numpy(), after[index][key].numpy()), (index, key)
 
 
+@pytest.mark.parametrize("damage", ["state", "step", "hook"])
+def test_a_failed_load_changes_nothing(damage):
+    params = [leaf(), leaf(shape=(2, 2))]
+    optimizer = pullback.optim.Adam(params)
+    for param in params:
+        param.grad = pullback.full_like(param, 0.5)
+    optimizer.step()
+    before, damaged = copy.deepcopy(optimizer.state_dict()), copy.deepcopy(optimizer.state_dict())
+    damaged["param_groups"][0]["lr"] = 17.0
+    if damage == "hook":
+        optimizer.register_load_state_dict_post_hook(lambda optimizer: optimizer.no_such_thing)
+    else:
+        damaged["state"][1] = 5 if damage == "state" else {"step": object()}
+    with pytest.raises((TypeError, AttributeError)):
+        optimizer.load_state_dict(damaged)
+    assert str(optimizer.state_dict()) == str(before)
+
+
 def test_expanded_parameters_are_refused():
     param = pullback.ones(1).expand(3).requires_grad_()
     optimizer = pullback.optim.SGD([param], lr=0.1)

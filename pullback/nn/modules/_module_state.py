@@ -48,7 +48,8 @@ class Undo:
 
     def will_overwrite(self, tensor: Any) -> None:
         old = tensor.detach().clone()
-        self._actions.append(lambda: tensor.detach().copy_(old))
+        if tensor.detach()._array.flags.writeable:  # else nothing will be
+            self._actions.append(lambda: tensor.detach().copy_(old))
 
     def will_replace(self, registry: dict[Any, Any], name: str) -> None:
         old = registry[name]

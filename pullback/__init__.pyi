@@ -750,6 +750,7 @@ def save(obj: object, f: Any, pickle_module: Any = ..., pickle_protocol: _int = 
 
     At a path, the old file is replaced in one step once the new one is complete and on disk. The archive is of the zip
     kind, which every torch since 1.6 reads, or of the kind before (which has no checksums); its pickle is of protocol 2.
+    With a `pickle_module` such as dill or cloudpickle, that module's pickler writes it, for Pullback alone to read.
     """
 def scalar_tensor(s: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool = ..., **_: Any) -> Tensor: """A 0-d tensor of the default dtype."""
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: str | None = ...) -> Tensor:

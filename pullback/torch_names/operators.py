@@ -141,6 +141,26 @@ _WRITTEN_OUT: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+# Losses whose operators give the mean where torch's functions of the same name give all: the place of `reduction`.
+_MEANS = {
+    "binary_cross_entropy_with_logits": 4, "cosine_embedding_loss": 4, "ctc_loss": 5, "hinge_embedding_loss": 3,
+    "kl_div": 2, "margin_ranking_loss": 4, "triplet_margin_loss": 7,
+}  # fmt: skip
+
+
+def _mean_of(name: str, place: int) -> Callable[..., Any]:
+    """The operator of a loss."""
+    import pullback
+
+    function = getattr(pullback, name)
+
+    def loss(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **({"reduction": 1, **kwargs} if len(args) <= place else kwargs))
+
+    loss.__name__ = name
+    return loss
+
+
 def _mentioned(name: str) -> Callable[..., Any]:
     """Stands for a private operator of torch's core: programs have them as keys of tables, and rarely call them."""
 
@@ -161,6 +181,8 @@ def find_function(name: str) -> Callable[..., Any] | None:
     name = _RENAMED.get(name, name)
     if name in _WRITTEN_OUT:
         return _WRITTEN_OUT[name]
+    if name in _MEANS:
+        return _mean_of(name, _MEANS[name])
     for prefix, family in _FAMILIES.items():
         if name.startswith(prefix):
             return getattr(importlib.import_module(f"pullback.{family}"), name.removeprefix(prefix), None)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pullback
+from pullback.torch_names import operators
 
 torch = pytest.importorskip("torch")
 RNG = np.random.default_rng(0)
@@ -40,6 +41,34 @@ def test_native_functions(expression: str) -> None:
     for theirs, ours in zip(*answers, strict=True):
         assert str(ours.dtype) == str(theirs.dtype)
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-4, atol=1e-5)
+
+
+LOSSES = """
+kl_div(x, y)
+binary_cross_entropy_with_logits(x, y)
+hinge_embedding_loss(x, signs)
+margin_ranking_loss(x[0, 0], y[0, 0], signs[0, 0])
+cosine_embedding_loss(x[0], y[0], signs[0, :, 0])
+triplet_margin_loss(x[0], y[0], x[1])
+ctc_loss(x.log_softmax(2), t.tensor([[1, 2], [3, 1], [1, 1], [4, 2]]), t.tensor([2] * 4), t.tensor([2, 2, 1, 2]))
+poisson_nll_loss(x, y, True, False, 1e-8, 0)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_losses_at_the_top_give_all_and_operators_the_mean(loss: str) -> None:
+    calls = [f"t.{loss}", *(f"t.{loss[:-1]}, reduction={number})" for number in range(3) if "poisson" not in loss)]
+    if not loss.startswith(("ctc", "poisson")):
+        calls += [f"aten.{loss}", f"aten.{loss[:-1]}, reduction=2)"]
+    for call in calls:
+        answers = []
+        for t in (torch, pullback):
+            x = t.tensor(X)
+            y = x.flip(1).sigmoid()
+            aten = torch.ops.aten if t is torch else operators.aten
+            answers.append(eval(call, {"t": t, "aten": aten, "x": x, "y": y, "signs": x.sign()}).numpy())
+        assert answers[0].shape == answers[1].shape, call
+        np.testing.assert_allclose(answers[1], answers[0], rtol=1e-4, atol=1e-5, err_msg=call)
 
 
 def test_gradients_of_convolutions_have_gradients() -> None:

@@ -343,10 +343,30 @@ def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Te
     return _F["amax"](a, axes, _keep(keepdims)) - _F["amin"](a, axes, _keep(keepdims))
 
 
+def _observations(m: Any, y: Any, rowvar: bool) -> Tensor:
+    """The variables of `np.cov`, one in each row: those of `m`, and then those of `y`."""
+    m = _tensor(m)
+    rows = m.mT if m.ndim == 2 and not rowvar else m
+    if y is None:
+        return rows
+    others = _F["atleast_2d"](_tensor(y))
+    return _F["cat"]([_F["atleast_2d"](rows), others if rowvar or others.shape[0] == 1 else others.mT])
+
+
 @implements(np.cov)
-def _cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, **_: Any) -> Tensor:
-    m = m if rowvar or m.ndim < 2 else m.mT
-    return _F["cov"](m, correction=(0 if bias else 1) if ddof is None else ddof)
+def _cov(
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None,
+    fweights: Any = None, aweights: Any = None, *, dtype: Any = None,
+) -> Tensor:  # fmt: skip
+    correction = (0 if bias else 1) if ddof is None else ddof
+    weights = {"fweights": fweights, "aweights": aweights}
+    given = {name: _tensor(np.asarray(each)) for name, each in weights.items() if each is not None}
+    return _F["cov"](_observations(m, y, rowvar), correction=correction, **given)
+
+
+@implements(np.corrcoef)
+def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, bias: Any = None, ddof: Any = None, **_: Any) -> Tensor:
+    return _F["corrcoef"](_observations(x, y, rowvar))
 
 
 @implements(np.round, np.around)
@@ -364,8 +384,7 @@ FUNCTIONS |= {
     np.median: lambda a, axis=None, out=None, overwrite_input=False, keepdims=False: _F["quantile"](
         _tensor(a), 0.5, axis, _keep(keepdims)
     ),
-    np.corrcoef: lambda x, y=None, rowvar=True, **_: _F["corrcoef"](x if rowvar or x.ndim < 2 else x.mT),
-    np.count_nonzero: lambda a, axis=None, *, keepdims=False: _F["count_nonzero"](a, axis),
+    np.count_nonzero: lambda a, axis=None, *, keepdims=False: (_tensor(a) != 0).sum(axis, keepdim=keepdims),
     np.nan_to_num: lambda x, copy=True, nan=0.0, posinf=None, neginf=None: _F["nan_to_num"](x, nan, posinf, neginf),
     np.sinc: lambda x: _F["sinc"](x),
     np.i0: lambda x: _F["i0"](x),

@@ -21,29 +21,38 @@ def _slices(axis: int) -> tuple:
     return (*lead, slice(None, -1)), (*lead, slice(1, None))
 
 
+# What torch accumulates in: half precision in single, single in double.
 _WIDER = {("f", 2): np.float32, ("V", 2): np.float32, ("f", 4): np.float64, ("c", 8): np.complex128}
+_BLOCK = 16384  # elements: what is computed in the wider dtype stays in the cache
 
 
-def wide(x: Any) -> Any:
-    """The array in the dtype that torch accumulates it in: half precision in single, single in double."""
-    dtype = _WIDER.get((x.dtype.kind, x.dtype.itemsize))
-    return x if dtype is None else x.astype(dtype)
+def _accumulate(ufunc: Any, x: Any, axis: int, reverse: bool = False) -> Any:
+    """`ufunc.accumulate` with torch's running totals; from the end if `reverse`."""
+    x, wider = in_order(x), _WIDER.get((x.dtype.kind, x.dtype.itemsize))
+    if not reverse and (wider is None or x.size <= _BLOCK):
+        return ufunc.accumulate(x if wider is None else x.astype(wider), axis).astype(x.dtype, copy=False)
+    out = np.empty(x.shape, x.dtype)
+    source, target = (np.flip(x, axis), np.flip(out, axis)) if reverse else (x, out)
+    if wider is None:
+        ufunc.accumulate(source, axis, out=target)
+        return out
+    total: Any = None
+    count = max(1, _BLOCK * len(x) // max(1, x.size))
+    for start in range(0, len(x), count):
+        part = source[start : start + count].astype(wider)
+        if axis == 0 and start:
+            part[0] = ufunc(total, part[0])
+        part = ufunc.accumulate(part, axis)
+        target[start : start + count], total = part, part[-1]
+    return out
 
 
 # --- sums ---
 
-
-def _cumsum(x: Any, axis: int, reverse: bool) -> Any:
-    values = wide(in_order(x))
-    if reverse:
-        out = np.empty(values.shape, values.dtype)
-        np.add.accumulate(np.flip(values, axis), axis, out=np.flip(out, axis))
-    else:
-        out = np.add.accumulate(values, axis)
-    return out if out.dtype is x.dtype else out.astype(x.dtype)
-
-
-cumsum: Op = linear("CumsumBackward0", _cumsum, x=lambda g, axis, reverse: cumsum(g, axis=axis, reverse=not reverse))
+cumsum: Op = linear(
+    "CumsumBackward0", lambda x, axis, reverse: _accumulate(np.add, x, axis, reverse),
+    x=lambda g, axis, reverse: cumsum(g, axis=axis, reverse=not reverse),
+)  # fmt: skip
 
 # --- the recurrence ---
 
@@ -125,7 +134,7 @@ def _cumprod_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:
 
 cumprod: Op = op(
     "CumprodBackward0",
-    lambda x, axis: np.multiply.accumulate(wide(in_order(x)), axis=axis).astype(x.dtype, copy=False),
+    lambda x, axis: _accumulate(np.multiply, x, axis),
     x=_cumprod_pullback,
 )
 
@@ -134,7 +143,7 @@ cumprod: Op = op(
 
 def _logcumsumexp(x: Any, axis: int) -> Any:
     if x.dtype.kind != "c":
-        return np.logaddexp.accumulate(wide(in_order(x)), axis=axis).astype(x.dtype, copy=False)
+        return _accumulate(np.logaddexp, x, axis)
     rows = np.moveaxis(x, axis, 0)
     out = np.array(rows)
     for i in range(1, len(out)):  # one after the other: the imaginary part adds up, it is not an angle

@@ -54,7 +54,8 @@ def _eigh_pullback(g: Any, outs: Any) -> list:
         return [(vectors * to_values[..., None, :]) @ turned]
     inner = turned @ to_vectors
     _check_phase(diagonal_of(inner), "linalg_eigh_backward", "eigenvectors")
-    inner = set_diagonal(inner, value=0) / _gaps(values)
+    # Vectors of length 1 can only turn: what is left of a cotangent is its skew part, and the result is Hermitian.
+    inner = set_diagonal((inner - adjoint(inner)) * 0.5, value=0) / _gaps(values)
     if to_values is not None:
         inner = inner + diagonal_matrix(to_values)
     return [vectors @ inner @ turned]

@@ -21,6 +21,11 @@ def spd(T, x):
     return x @ x.mH + 3 * T.eye(x.shape[-1], dtype=x.dtype)
 
 
+def first_projection(vectors):
+    """What does not depend on the signs of eigenvectors."""
+    return vectors[..., :1] @ vectors[..., :1].mH
+
+
 def shifted(T, x):
     """A well-conditioned matrix from any."""
     return x + 4 * T.eye(x.shape[-2], x.shape[-1], dtype=x.dtype)
@@ -130,6 +135,7 @@ ROWS = [
     ("svd", lambda T, a: (lambda u, s, v: (u @ v, s))(*T.linalg.svd(a, full_matrices=False)), [(4, 3)], "dz"),
     ("svd wide", lambda T, a: (lambda u, s, v: (u.abs(), s, v.abs()))(*T.linalg.svd(a, False)), [(2, 3, 4)], "dz"),
     ("svdvals", lambda T, a: T.linalg.svdvals(a), [(2, 4, 3)], "dz"),
+    ("eigh of any matrix", lambda T, a: first_projection(T.linalg.eigh(shifted(T, a))[1]), [(2, 4, 4)], "dz"),
     ("eigh", lambda T, a: (lambda w, v: (w, v.abs()))(*T.linalg.eigh(symmetric(a))), [(2, 3, 3)], "dz"),
     ("eigvalsh", lambda T, a: T.linalg.eigvalsh(symmetric(a)), [(3, 3)], "dz"),
     ("eig", lambda T, a: (lambda w, v: (w, v.abs()))(*T.linalg.eig(spread(T, a))), [(3, 3)], "dz"),

@@ -141,7 +141,10 @@ def _leaky_relu_block(x: Any, slope: float) -> Any:
 
 
 def _leaky_relu_pullback(g: Any, x: Any, slope: float) -> Any:
-    return in_blocks(_leaky_relu_slope_times, *single(g, x), slope=slope)
+    g, x = single(g, x)
+    if type(g) is np.ndarray and g.size >= LARGE:
+        return in_blocks(_leaky_relu_slope_times, g, x, slope=slope)
+    return _leaky_relu_slope_times(g, x, slope)
 
 
 def _leaky_relu_slope_times(g: Any, x: Any, slope: float) -> Any:

@@ -36,8 +36,9 @@ def add_at_index(out: Any, index: tuple[Any, ...], values: Any, fresh: bool = Fa
         out[index] += values
     elif len(arrays) == 1:
         axis, places = arrays[0]
-        part = out[(*index[:axis], slice(None), *index[axis + 1 :])]
-        values = np.broadcast_to(values, (*part.shape[:axis], *places.shape, *part.shape[axis + 1 :]))
+        part = out if len(index) == 1 else out[(*index[:axis], slice(None), *index[axis + 1 :])]
+        wanted = (*part.shape[:axis], *places.shape, *part.shape[axis + 1 :])
+        values = values if values.shape == wanted else np.broadcast_to(values, wanted)
         add_slices(part, places.reshape(-1), values, axis, fresh)
     elif len(arrays) == out.ndim and out.flags.c_contiguous:
         flat = np.zeros((), np.intp)

@@ -492,12 +492,13 @@ def _kept_inside(g: Any, x: Any, minimum: Any, maximum: Any) -> Any:
     return keep(_inside(x, minimum, maximum), g)
 
 
-clamp_scalar: Op = op(
-    "ClampBackward1",
-    _clamp,
-    kind="elementwise_pull",
-    x=lambda g, x, minimum, maximum: in_blocks(_kept_inside, g, x, minimum=minimum, maximum=maximum),
-)
+def _clamp_pullback(g: Any, x: Any, minimum: Any, maximum: Any) -> Any:
+    if type(g) is np.ndarray and g.size >= LARGE:
+        return in_blocks(_kept_inside, g, x, minimum=minimum, maximum=maximum)
+    return keep(_inside(x, minimum, maximum), g)
+
+
+clamp_scalar: Op = op("ClampBackward1", _clamp, kind="elementwise_pull", x=_clamp_pullback)
 clamp_min_scalar: Op = op("ClampMinBackward0", _clamp, kind="elementwise_pull", x=clamp_scalar.rules["x"])
 clamp_max_scalar: Op = op("ClampMaxBackward0", _clamp, kind="elementwise_pull", x=clamp_scalar.rules["x"])
 clamp_min: Op = op(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,12 @@ triu: Any = _triangle("triu", ops.triu, "on and above")
 # --- copies ---
 
 
+def _check_room(size: float, counts: Any) -> None:
+    """Refuse what no machine has memory for: NumPy counts wrong there, and writes where it must not."""
+    if size >= 1 << 60:
+        raise RuntimeError(f"numel: integer multiplication overflow. No machine has memory for {counts} copies.")
+
+
 @public(function=False, wrap=False)
 def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
     """Copies of the tensor side by side, so many along each dim: `x.repeat(2, 1)` puts a matrix below itself."""
@@ -107,6 +114,7 @@ def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(n < 0 for n in counts):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(counts)}: {list(counts)}")
+    _check_room(input._array.size * prod(counts), list(counts))
     return apply(ops.repeat, (input,), {"repeats": counts})
 
 
@@ -128,6 +136,7 @@ def repeat_interleave(
             raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
         if counts.size and counts.min() < 0:
             raise RuntimeError("repeats can not be negative")
+        _check_room(counts.sum(dtype=np.float64), "so many")
         return wrap(np.repeat(np.arange(counts.size), counts))
     if dim is None:
         input, dim = shape.ravel(input), 0
@@ -150,7 +159,9 @@ def repeat_interleave(
         counts = np.asarray(repeats)
     if counts.size and counts.min() < 0:
         raise RuntimeError("Repeats must be non-negative")
-    index = np.repeat(np.arange(size), np.broadcast_to(counts, (size,)))
+    counts = np.broadcast_to(counts, (size,))
+    _check_room(counts.sum(dtype=np.float64), "so many")
+    index = np.repeat(np.arange(size), counts)
     if output_size is not None and output_size != index.size:
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {index.size} but got {output_size}")
     return apply(scatter.index_select, (input, wrap(index)), {"axis": axis})

@@ -306,6 +306,10 @@ def test_ctrl_c_at_any_moment_leaves_no_switch_thrown_and_no_grad_half_written(w
         lambda: pullback.ones(3).transpose(0, 5),
         lambda: pullback.ones(3).sum(-4),
         lambda: pullback.arange(0, 2**62),
+        lambda: pullback.ones(2, 3).repeat(2**62, 4),
+        lambda: pullback.ones(24).repeat_interleave(2**62),
+        lambda: pullback.ones(4).repeat_interleave(pullback.tensor([2**62] * 4)),
+        lambda: pullback.repeat_interleave(pullback.tensor([2**62] * 4)),
     ],
 )
 def test_absurd_shapes_and_indices_are_python_errors(mistake):

@@ -46,6 +46,7 @@ def test_the_package_does_what_it_does_under_torch(package):
 # The tests that packages ship in their wheels; left out is what needs a GPU, several processes or the network.
 SUITES = {
     "einops": ("tests.", "test_ops test_packing test_layers test_other test_examples test_parsing test_einsum", ""),
+    "opt_einsum": ("tests.", "test_backends test_sharing", "torch"),
     "entmax": ("", "test_losses test_mask test_root_finding test_topk", ""),
     "skorch": (
         "tests.",

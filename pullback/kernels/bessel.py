@@ -7,9 +7,11 @@ the square root are taken apart and the rest is smooth in 1 / x. Tables interpol
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from pullback.kernels.blocks import Coefficients, by_region, horner, rational, run
+from pullback.kernels.blocks import Coefficients, Kernel, by_region, horner, rational, run
 
 # I0(x) and I1(x) / x for |x| <= 8, in x^2.
 _I0_NEAR = (
@@ -159,41 +161,19 @@ def _k1e(x: np.ndarray) -> np.ndarray:
     return by_region(x, (2.0,), (lambda x: _k1_near(x) * np.exp(x), _k1e_far))
 
 
-def i0(x: np.ndarray) -> np.ndarray:
-    """Modified Bessel function of the first kind, order 0."""
-    return run(_i0, x)
-
-
-def i0e(x: np.ndarray) -> np.ndarray:
-    """``exp(-abs(x)) * i0(x)``."""
-    return run(_i0e, x)
-
-
-def i1(x: np.ndarray) -> np.ndarray:
-    """Modified Bessel function of the first kind, order 1."""
-    return run(_i1, x)
-
-
-def i1e(x: np.ndarray) -> np.ndarray:
-    """``exp(-abs(x)) * i1(x)``."""
-    return run(_i1e, x)
-
-
-def k0(x: np.ndarray) -> np.ndarray:
-    """Modified Bessel function of the second kind, order 0; nan for negative arguments."""
-    return run(_k0, x)
-
-
-def k1(x: np.ndarray) -> np.ndarray:
-    """Modified Bessel function of the second kind, order 1; nan for negative arguments."""
-    return run(_k1, x)
-
-
-def k0e(x: np.ndarray) -> np.ndarray:
-    """``exp(x) * k0(x)``."""
-    return run(_k0e, x)
-
-
-def k1e(x: np.ndarray) -> np.ndarray:
-    """``exp(x) * k1(x)``."""
-    return run(_k1e, x)
+i0: Kernel = partial(run, _i0)
+"""Modified Bessel function of the first kind, order 0."""
+i0e: Kernel = partial(run, _i0e)
+"""``exp(-abs(x)) * i0(x)``."""
+i1: Kernel = partial(run, _i1)
+"""Modified Bessel function of the first kind, order 1."""
+i1e: Kernel = partial(run, _i1e)
+"""``exp(-abs(x)) * i1(x)``."""
+k0: Kernel = partial(run, _k0)
+"""Modified Bessel function of the second kind, order 0; nan for negative arguments."""
+k1: Kernel = partial(run, _k1)
+"""Modified Bessel function of the second kind, order 1; nan for negative arguments."""
+k0e: Kernel = partial(run, _k0e)
+"""``exp(x) * k0(x)``."""
+k1e: Kernel = partial(run, _k1e)
+"""``exp(x) * k1(x)``."""

@@ -15,6 +15,7 @@ import numpy as np
 from pullback.kernels.threads import parallel_tasks
 from pullback.quiet import quiet
 
+Kernel = Callable[..., np.ndarray]
 Coefficients = tuple[float, ...]
 Table = tuple[Coefficients, Coefficients]
 

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from pullback.kernels.blocks import Table, by_region, horner, rational, run
+from pullback.kernels.blocks import Kernel, Table, by_region, horner, rational, run
 
 # -log(erfc(x)) / x on [0, 6]; beyond 6, erf is 1 in double precision.
 _ERF_NUMERATOR = (
@@ -220,36 +220,17 @@ def _ndtri(p: np.ndarray) -> np.ndarray:
     return by_region(p, (0.25, 0.75), (low, middle, high))
 
 
-def erf(x: np.ndarray) -> np.ndarray:
-    """Error function."""
-    return run(_erf, x, single=True, scalar=math.erf)
-
-
-def erfc(x: np.ndarray) -> np.ndarray:
-    """Complementary error function ``1 - erf(x)``, with full relative accuracy in the tail."""
-    return run(_erfc, x, scalar=math.erfc)
-
-
-def erfcx(x: np.ndarray) -> np.ndarray:
-    """Scaled complementary error function ``exp(x**2) * erfc(x)``."""
-    return run(_erfcx, x)
-
-
-def erfinv(x: np.ndarray) -> np.ndarray:
-    """Inverse of the error function; infinite at -1 and 1, nan outside."""
-    return run(_erfinv, x)
-
-
-def ndtr(x: np.ndarray) -> np.ndarray:
-    """Distribution function of the standard normal distribution."""
-    return run(_ndtr, x)
-
-
-def log_ndtr(x: np.ndarray) -> np.ndarray:
-    """Logarithm of the standard normal distribution function, finite far into the left tail."""
-    return run(_log_ndtr, x)
-
-
-def ndtri(p: np.ndarray) -> np.ndarray:
-    """Inverse of ``ndtr``: the standard normal quantile."""
-    return run(_ndtri, p)
+erf: Kernel = partial(run, _erf, single=True, scalar=math.erf)
+"""Error function."""
+erfc: Kernel = partial(run, _erfc, scalar=math.erfc)
+"""Complementary error function ``1 - erf(x)``, with full relative accuracy in the tail."""
+erfcx: Kernel = partial(run, _erfcx)
+"""Scaled complementary error function ``exp(x**2) * erfc(x)``."""
+erfinv: Kernel = partial(run, _erfinv)
+"""Inverse of the error function; infinite at -1 and 1, nan outside."""
+ndtr: Kernel = partial(run, _ndtr)
+"""Distribution function of the standard normal distribution."""
+log_ndtr: Kernel = partial(run, _log_ndtr)
+"""Logarithm of the standard normal distribution function, finite far into the left tail."""
+ndtri: Kernel = partial(run, _ndtri)
+"""Inverse of ``ndtr``: the standard normal quantile."""

@@ -9,10 +9,11 @@ arithmetic. Negative arguments go through the reflection formulas. The regularis
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
-from pullback.kernels.blocks import Coefficients, by_region, horner, rational, run
+from pullback.kernels.blocks import Coefficients, Kernel, by_region, horner, rational, run
 
 # lgamma(x) / (x - 1) on [1/2, 3/2], in x - 1/2.
 _LGAMMA_ONE = (
@@ -282,24 +283,14 @@ def _zeta(s: np.ndarray, q: np.ndarray) -> np.ndarray:
     return result
 
 
-def lgamma(x: np.ndarray) -> np.ndarray:
-    """Logarithm of the absolute value of the gamma function; infinite at its poles."""
-    return run(_lgamma, x, scalar=_lgamma_of_float)
-
-
-def digamma(x: np.ndarray) -> np.ndarray:
-    """Logarithmic derivative of the gamma function; nan at negative integers, signed infinity at signed zero."""
-    return run(_digamma, x)
-
-
-def trigamma(x: np.ndarray) -> np.ndarray:
-    """Derivative of digamma; infinite at its poles."""
-    return run(_trigamma, x)
-
-
-def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Hurwitz zeta function, the sum of ``(q + k) ** -x`` over k >= 0."""
-    return run(_zeta, x, q)
+lgamma: Kernel = partial(run, _lgamma, scalar=_lgamma_of_float)
+"""Logarithm of the absolute value of the gamma function; infinite at its poles."""
+digamma: Kernel = partial(run, _digamma)
+"""Logarithmic derivative of the gamma function; nan at negative integers, signed infinity at signed zero."""
+trigamma: Kernel = partial(run, _trigamma)
+"""Derivative of digamma; infinite at its poles."""
+zeta: Kernel = partial(run, _zeta)
+"""Hurwitz zeta function, the sum of ``(q + k) ** -x`` over k >= 0."""
 
 
 def polygamma(n: int, x: np.ndarray) -> np.ndarray:

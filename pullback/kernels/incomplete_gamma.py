@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
-from pullback.kernels.blocks import by_region, horner, rational, run
+from pullback.kernels.blocks import Kernel, by_region, horner, rational, run
 from pullback.kernels.error import erfcx_positive
 from pullback.kernels.gamma import STIRLING, lgamma_positive
 
@@ -201,11 +201,7 @@ def _gammaincc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return _with_edges(a, x, lambda a, x: by_region(_regions(a, x), _EDGES, functions, a, x), 1.0)
 
 
-def gammainc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Regularised lower incomplete gamma function P(a, x)."""
-    return run(_gammainc, a, x)
-
-
-def gammaincc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x)."""
-    return run(_gammaincc, a, x)
+gammainc: Kernel = partial(run, _gammainc)
+"""Regularised lower incomplete gamma function P(a, x)."""
+gammaincc: Kernel = partial(run, _gammaincc)
+"""Regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x)."""

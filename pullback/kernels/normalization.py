@@ -160,17 +160,16 @@ def _backward(
     count, columns = rows.shape
     dtype = rows.dtype
     scales = deviation.reshape(count)
+    centres = None if mean is None else mean.reshape(count)
     want_x, want_weight, want_bias = wanted
     factors: Any = np.ones(columns, dtype) if weight is None else _flat(weight, dtype)
     gradient_x: Any = empty(x.shape, dtype) if want_x else None
     out: Any = gradient_x.reshape(rows.shape) if want_x else None
-    sums: dict[int, tuple] = {}
     # What multiplies rows of the cotangent in the sums over rows: ones for the bias, scaled means for the weight.
     across = np.ones((2, count), dtype)
-    centres = None
-    if mean is not None:
-        centres = mean.reshape(count)
+    if centres is not None:
         np.multiply(scales, centres, across[1])
+    sums: dict[int, tuple] = {}
     scratch = Scratch(columns, dtype)
     shares, cubes = scales / columns, scales * scales * scales / -columns
 
@@ -181,25 +180,9 @@ def _backward(
         totals = across[:, start:stop].dot(upstream) if want_bias or centres is not None else None
         buffer = np.multiply(upstream, part, scratch.rows(stop - start))
         sums[start] = totals, scale.dot(buffer) if want_weight else None
-        if not want_x:
-            return
-        projection = buffer.dot(factors)
-        offset = None
-        if centres is not None:
-            centre, total = centres[start:stop], upstream.dot(factors)
-            np.subtract(projection, np.multiply(centre, total), projection)
-            np.multiply(projection, cubes[start:stop], projection)
-            offset = np.multiply(total, shares[start:stop], total)
-            np.add(offset, np.multiply(projection, centre), offset)
-        else:
-            np.multiply(projection, cubes[start:stop], projection)
-        result = out[start:stop]
-        np.multiply(upstream, scale[:, None], result)
-        if weight is not None:
-            np.multiply(result, factors, result)
-        np.add(result, np.multiply(part, projection[:, None], buffer), result)
-        if offset is not None:
-            np.subtract(result, offset[:, None], result)
+        if want_x:
+            of_rows = (scale, shares[start:stop], cubes[start:stop], None if centres is None else centres[start:stop])
+            _pull_rows(out[start:stop], part, upstream, buffer, factors, weight is not None, *of_rows)
 
     if rows.size:
         width = columns * dtype.itemsize * 6
@@ -218,6 +201,26 @@ def _backward(
         for_weight.reshape(shape).astype(gradient.dtype, copy=False) if want_weight else None,
         for_bias.reshape(shape).astype(gradient.dtype, copy=False) if want_bias else None,
     )
+
+
+def _pull_rows(
+    result: np.ndarray, part: np.ndarray, upstream: np.ndarray, buffer: np.ndarray, factors: np.ndarray, weighted: bool,
+    scale: np.ndarray, share: np.ndarray, cube: np.ndarray, centre: np.ndarray | None,
+) -> None:  # fmt: skip
+    """Write what some rows of the input get; `buffer` has `upstream * part`, and serves as work space from then on."""
+    projection, total = buffer.dot(factors), None
+    if centre is not None:
+        total = upstream.dot(factors)
+        np.subtract(projection, np.multiply(centre, total), projection)
+    np.multiply(projection, cube, projection)
+    np.multiply(upstream, scale[:, None], result)
+    if weighted:
+        np.multiply(result, factors, result)
+    np.add(result, np.multiply(part, projection[:, None], buffer), result)
+    if total is not None:
+        offset = np.multiply(total, share, total)
+        np.add(offset, np.multiply(projection, centre), offset)
+        np.subtract(result, offset[:, None], result)
 
 
 def layer_norm_backward(

@@ -9,10 +9,11 @@ nodes in 50-digit arithmetic.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
-from pullback.kernels.blocks import Table, by_region, horner, rational, run
+from pullback.kernels.blocks import Kernel, Table, by_region, horner, rational, run
 
 # The first two zeros of J0 and J1, each as a sum of two doubles.
 _J0_ZEROS = ((2.404825557695773, -1.176691651530894e-16), (5.520078110286311, 8.088597146146722e-17))
@@ -259,26 +260,13 @@ def _airy_ai(x: np.ndarray) -> np.ndarray:
     )
 
 
-def bessel_j0(x: np.ndarray) -> np.ndarray:
-    """Bessel function of the first kind, order 0."""
-    return run(_j0, x)
-
-
-def bessel_j1(x: np.ndarray) -> np.ndarray:
-    """Bessel function of the first kind, order 1."""
-    return run(_j1, x)
-
-
-def bessel_y0(x: np.ndarray) -> np.ndarray:
-    """Bessel function of the second kind, order 0; nan for negative arguments."""
-    return run(_y0, x)
-
-
-def bessel_y1(x: np.ndarray) -> np.ndarray:
-    """Bessel function of the second kind, order 1; nan for negative arguments."""
-    return run(_y1, x)
-
-
-def airy_ai(x: np.ndarray) -> np.ndarray:
-    """Airy function Ai."""
-    return run(_airy_ai, x)
+bessel_j0: Kernel = partial(run, _j0)
+"""Bessel function of the first kind, order 0."""
+bessel_j1: Kernel = partial(run, _j1)
+"""Bessel function of the first kind, order 1."""
+bessel_y0: Kernel = partial(run, _y0)
+"""Bessel function of the second kind, order 0; nan for negative arguments."""
+bessel_y1: Kernel = partial(run, _y1)
+"""Bessel function of the second kind, order 1; nan for negative arguments."""
+airy_ai: Kernel = partial(run, _airy_ai)
+"""Airy function Ai."""

@@ -9,10 +9,11 @@ stay finite, multiply the steps of their recurrence together.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from pullback.kernels.blocks import by_region, run
+from pullback.kernels.blocks import Kernel, by_region, run
 
 Step = Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -167,61 +168,31 @@ def _run(core: Callable[..., np.ndarray], x: np.ndarray, n: np.ndarray | int) ->
     return run(core, x, order if isinstance(n, np.ndarray) else order[()], single=True)
 
 
-def chebyshev_polynomial_t(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
-    """Chebyshev polynomial of the first kind."""
-    return _run(_chebyshev_t, x, n)
+def _shifted(core: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    return lambda x, n: core(x + x - 1, n)
 
 
-def chebyshev_polynomial_u(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
-    """Chebyshev polynomial of the second kind."""
-    return _run(_chebyshev_u, x, n)
-
-
-def chebyshev_polynomial_v(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
-    """Chebyshev polynomial of the third kind."""
-    return _run(_chebyshev_v, x, n)
-
-
-def chebyshev_polynomial_w(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
-    """Chebyshev polynomial of the fourth kind."""
-    return _run(_chebyshev_w, x, n)
-
-
-def shifted_chebyshev_polynomial_t(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
-    """Chebyshev polynomial of the first kind on [0, 1]."""
-    return _run(lambda x, n: _chebyshev_t(x + x - 1, n), x, n)
-
-
-def shifted_chebyshev_polynomial_u(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
-    """Chebyshev polynomial of the second kind on [0, 1]."""
-    return _run(lambda x, n: _chebyshev_u(x + x - 1, n), x, n)
-
-
-def shifted_chebyshev_polynomial_v(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
-    """Chebyshev polynomial of the third kind on [0, 1]."""
-    return _run(lambda x, n: _chebyshev_v(x + x - 1, n), x, n)
-
-
-def shifted_chebyshev_polynomial_w(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
-    """Chebyshev polynomial of the fourth kind on [0, 1]."""
-    return _run(lambda x, n: _chebyshev_w(x + x - 1, n), x, n)
-
-
-def hermite_polynomial_h(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
-    """Physicist's Hermite polynomial."""
-    return _run(_hermite_h, x, n)
-
-
-def hermite_polynomial_he(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
-    """Probabilist's Hermite polynomial."""
-    return _run(_hermite_he, x, n)
-
-
-def laguerre_polynomial_l(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
-    """Laguerre polynomial."""
-    return _run(_laguerre_l, x, n)
-
-
-def legendre_polynomial_p(x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
-    """Legendre polynomial."""
-    return _run(_legendre_p, x, n)
+chebyshev_polynomial_t: Kernel = partial(_run, _chebyshev_t)
+"""Chebyshev polynomial of the first kind."""
+chebyshev_polynomial_u: Kernel = partial(_run, _chebyshev_u)
+"""Chebyshev polynomial of the second kind."""
+chebyshev_polynomial_v: Kernel = partial(_run, _chebyshev_v)
+"""Chebyshev polynomial of the third kind."""
+chebyshev_polynomial_w: Kernel = partial(_run, _chebyshev_w)
+"""Chebyshev polynomial of the fourth kind."""
+shifted_chebyshev_polynomial_t: Kernel = partial(_run, _shifted(_chebyshev_t))
+"""Chebyshev polynomial of the first kind on [0, 1]."""
+shifted_chebyshev_polynomial_u: Kernel = partial(_run, _shifted(_chebyshev_u))
+"""Chebyshev polynomial of the second kind on [0, 1]."""
+shifted_chebyshev_polynomial_v: Kernel = partial(_run, _shifted(_chebyshev_v))
+"""Chebyshev polynomial of the third kind on [0, 1]."""
+shifted_chebyshev_polynomial_w: Kernel = partial(_run, _shifted(_chebyshev_w))
+"""Chebyshev polynomial of the fourth kind on [0, 1]."""
+hermite_polynomial_h: Kernel = partial(_run, _hermite_h)
+"""Physicist's Hermite polynomial."""
+hermite_polynomial_he: Kernel = partial(_run, _hermite_he)
+"""Probabilist's Hermite polynomial."""
+laguerre_polynomial_l: Kernel = partial(_run, _laguerre_l)
+"""Laguerre polynomial."""
+legendre_polynomial_p: Kernel = partial(_run, _legendre_p)
+"""Legendre polynomial."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -161,13 +162,13 @@ def _linear(size: int, count: int, scale: float | None, align_corners: bool, rea
     return places, np.stack((1 - share, share), axis=1).astype(real)
 
 
-def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
-    """Weights of the four neighbours for an offset t in [0, 1) from the second."""
+def cubic_weights(t: Any, a: float = -0.75) -> list[Any]:
+    """Weights of the four neighbours for an offset t in [0, 1) from the second; arrays and tensors alike."""
 
-    def near(x: np.ndarray) -> np.ndarray:
+    def near(x: Any) -> Any:
         return ((a + 2) * x - (a + 3)) * x * x + 1
 
-    def far(x: np.ndarray) -> np.ndarray:
+    def far(x: Any) -> Any:
         return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]

@@ -9,11 +9,12 @@ needs no SciPy, and lets no NumPy warning out.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
 from pullback.kernels.bessel import i0, i0e, i1, i1e, k0, k0e, k1, k1e
-from pullback.kernels.blocks import run
+from pullback.kernels.blocks import Kernel, run
 from pullback.kernels.error import erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri
 from pullback.kernels.gamma import digamma, lgamma, multigammaln, polygamma, trigamma, zeta
 from pullback.kernels.incomplete_gamma import gammainc, gammaincc
@@ -34,55 +35,14 @@ from pullback.kernels.polynomials import (
 )
 
 __all__ = [
-    "airy_ai",
-    "bessel_j0",
-    "bessel_j1",
-    "bessel_y0",
-    "bessel_y1",
-    "chebyshev_polynomial_t",
-    "chebyshev_polynomial_u",
-    "chebyshev_polynomial_v",
-    "chebyshev_polynomial_w",
-    "digamma",
-    "entr",
-    "erf",
-    "erfc",
-    "erfcx",
-    "erfinv",
-    "gammainc",
-    "gammaincc",
-    "hermite_polynomial_h",
-    "hermite_polynomial_he",
-    "i0",
-    "i0e",
-    "i1",
-    "i1e",
-    "k0",
-    "k0e",
-    "k1",
-    "k1e",
-    "laguerre_polynomial_l",
-    "legendre_polynomial_p",
-    "lgamma",
-    "log_ndtr",
-    "log_sigmoid",
-    "logit",
-    "multigammaln",
-    "ndtr",
-    "ndtri",
-    "polygamma",
-    "shifted_chebyshev_polynomial_t",
-    "shifted_chebyshev_polynomial_u",
-    "shifted_chebyshev_polynomial_v",
-    "shifted_chebyshev_polynomial_w",
-    "sinc",
-    "softplus",
-    "spherical_bessel_j0",
-    "trigamma",
-    "xlog1py",
-    "xlogy",
-    "zeta",
-]
+    "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "chebyshev_polynomial_t", "chebyshev_polynomial_u",
+    "chebyshev_polynomial_v", "chebyshev_polynomial_w", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "gammainc",
+    "gammaincc", "hermite_polynomial_h", "hermite_polynomial_he", "i0", "i0e", "i1", "i1e", "k0", "k0e", "k1", "k1e",
+    "laguerre_polynomial_l", "legendre_polynomial_p", "lgamma", "log_ndtr", "log_sigmoid", "logit", "multigammaln",
+    "ndtr", "ndtri", "polygamma", "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u",
+    "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w", "sinc", "softplus", "spherical_bessel_j0",
+    "trigamma", "xlog1py", "xlogy", "zeta",
+]  # fmt: skip
 
 
 def _log_sigmoid(x: np.ndarray) -> np.ndarray:
@@ -131,9 +91,8 @@ def _entr(x: np.ndarray) -> np.ndarray:
     return result
 
 
-def log_sigmoid(x: np.ndarray) -> np.ndarray:
-    """Logarithm of the sigmoid, without overflow on either side."""
-    return run(_log_sigmoid, x, single=True)
+log_sigmoid: Kernel = partial(run, _log_sigmoid, single=True)
+"""Logarithm of the sigmoid, without overflow on either side."""
 
 
 def softplus(x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.ndarray:
@@ -163,19 +122,12 @@ def logit(x: np.ndarray, eps: float | None = None) -> np.ndarray:
     return run(core, x, single=True)
 
 
-def entr(x: np.ndarray) -> np.ndarray:
-    """Entropy ``-x * log(x)``: zero at zero, minus infinity below."""
-    return run(_entr, x, single=True)
-
-
-def xlogy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """``x * log(y)``, zero where x is zero and y is not nan."""
-    return run(_xlogy, x, y, single=True)
-
-
-def xlog1py(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """``x * log1p(y)``, zero where x is zero and y is not nan."""
-    return run(_xlog1py, x, y, single=True)
+entr: Kernel = partial(run, _entr, single=True)
+"""Entropy ``-x * log(x)``: zero at zero, minus infinity below."""
+xlogy: Kernel = partial(run, _xlogy, single=True)
+"""``x * log(y)``, zero where x is zero and y is not nan."""
+xlog1py: Kernel = partial(run, _xlog1py, single=True)
+"""``x * log1p(y)``, zero where x is zero and y is not nan."""
 
 
 def sinc(x: np.ndarray) -> np.ndarray:
@@ -186,6 +138,5 @@ def sinc(x: np.ndarray) -> np.ndarray:
     return run(_sinc, x, single=True)
 
 
-def spherical_bessel_j0(x: np.ndarray) -> np.ndarray:
-    """Spherical Bessel function of order 0, ``sin(x) / x``: one at zero, zero at infinity."""
-    return run(_spherical_bessel_j0, x, single=True)
+spherical_bessel_j0: Kernel = partial(run, _spherical_bessel_j0, single=True)
+"""Spherical Bessel function of order 0, ``sin(x) / x``: one at zero, zero at infinity."""

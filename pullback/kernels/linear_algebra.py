@@ -134,25 +134,26 @@ def _substitute(u: Any, b: Any) -> Any:
 
 def inverse(x: Any) -> tuple[Any, Any]:
     """The inverses, and for each matrix 0 or the number of the first zero pivot."""
-    info = np.zeros(x.shape[:-2], np.int32)
     try:
-        return np.linalg.inv(x), info
+        return np.linalg.inv(x), np.zeros(x.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        info = lu_factor(x)[2]
-        safe = np.where((info != 0)[..., None, None], np.eye(x.shape[-1], dtype=x.dtype), x)
-        return np.where((info != 0)[..., None, None], x.dtype.type(math.inf), np.linalg.inv(safe)), info
+        return _solve_by_factors(x, np.eye(x.shape[-1], dtype=x.dtype), math.inf)
 
 
 def solve(a: Any, b: Any) -> tuple[Any, Any]:
     """X with a X = b, and for each matrix 0 or the number of the first zero pivot."""
-    info = np.zeros(a.shape[:-2], np.int32)
     try:
-        return np.linalg.solve(a, b), info
+        return np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        info = lu_factor(a)[2]
-        singular = (info != 0)[..., None, None]
-        safe = np.where(singular, np.eye(a.shape[-1], dtype=a.dtype), a)
-        return np.where(singular, a.dtype.type(math.nan), np.linalg.solve(safe, b)), info
+        return _solve_by_factors(a, b, math.nan)
+
+
+def _solve_by_factors(a: Any, b: Any, failed: float) -> tuple[Any, Any]:
+    """The same where a matrix is singular, and gets `failed`: in what rounding leaves of others, pivots decide, not NumPy."""
+    factors, pivots, info = lu_factor(a)
+    moved = np.swapaxes(permutation_matrix(pivots, a.shape[-1], a.dtype), -1, -2) @ b
+    result = solve_triangular(factors, solve_triangular(factors, moved, True, False, True), True, True, False)
+    return np.where((info != 0)[..., None, None], a.dtype.type(failed), result), info
 
 
 def cholesky(x: Any) -> tuple[Any, Any]:

@@ -429,3 +429,15 @@ def test_norms_of_empty_matrices(shape, order):
     if order in (1, 2, float("inf")):
         pullback.linalg.matrix_norm(x, order).sum().backward()
         assert x.grad.shape == shape
+
+
+def test_a_matrix_that_numpy_calls_singular_is_judged_by_its_pivots():
+    # An eigenvalue was taken off the diagonal: rounding decides whether the last pivot is zero, and NumPy's may be.
+    matrix = [
+        [2.0806463656752836, 0.2, -3.1999999999999997],
+        [0.2, 7.080646365675284, -1.9],
+        [-3.1999999999999997, -1.9, 5.280646365675284],
+    ]
+    pair = pullback.tensor([matrix, [[2.0, 0, 0], [0, 2, 0], [0, 0, 0]]], dtype=pullback.float64)
+    for solved, info in (pullback.linalg.solve_ex(pair, pullback.ones_like(pair)), pullback.linalg.inv_ex(pair)):
+        assert info[1] == 3 and solved[0].isfinite().all() == (info[0] == 0)

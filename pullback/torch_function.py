@@ -347,7 +347,7 @@ def _attribute(name: str, member: property) -> property:
     """A property that asks; the function it names is `Tensor.<name>.__get__` or `.__set__`, as in torch."""
 
     def access(kind: str, self: Any, *args: Any) -> Any:
-        takers = takers_among((self, *args)) if settings.subclasses else []
+        takers = takers_among((self,)) if settings.subclasses else []  # what it is set to has no say
         if not _asks(takers):
             return getattr(member, kind)(self, *args)
         function = getattr(vars(Tensor)[name], kind)

@@ -169,3 +169,19 @@ def test_modes_can_be_asked_for():
         print(before, inside, asked())
     """
     assert output(code).split() == ["False", "True", "False"]
+
+
+def test_what_an_attribute_is_set_to_has_no_say():
+    """Only the tensor itself is asked, as in torch: a sparse gradient stays sparse."""
+    code = """
+        import pullback as torch
+        class Points:
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return func.__name__
+        torch.repeat_interleave(Points(), 2, dim=0)  # from now on everything asks
+        table = torch.ones(3, 2, requires_grad=True)
+        table.grad = torch.sparse_coo_tensor(torch.tensor([[1]]), torch.ones(1, 2), (3, 2))
+        print(table.grad.is_sparse)
+    """
+    assert output(code) == "True\n"

@@ -217,7 +217,7 @@ def _pull_rows(
     if weighted:
         np.multiply(result, factors, result)
     np.add(result, np.multiply(part, projection[:, None], buffer), result)
-    if total is not None:
+    if total is not None and centre is not None:
         offset = np.multiply(total, share, total)
         np.add(offset, np.multiply(projection, centre), offset)
         np.subtract(result, offset[:, None], result)

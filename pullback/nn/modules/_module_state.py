@@ -48,7 +48,7 @@ class Undo:
 
     def will_overwrite(self, tensor: Any) -> None:
         old = tensor.detach().clone()
-        if tensor.detach()._array.flags.writeable:  # else nothing will be
+        if not tensor.is_meta and tensor.detach()._array.flags.writeable:  # else nothing will be
             self._actions.append(lambda: tensor.detach().copy_(old))
 
     def will_replace(self, registry: dict[Any, Any], name: str) -> None:

@@ -39,9 +39,7 @@ def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) ->
                 leaf._grad is None and anchor in owned and type(gradient) is ndarray and anchor._grad_dtype is False
                 and (gradient.ndim < 2 or gradient.strides == leaf._array.strides)
             ):  # fmt: skip
-                value = wrap(
-                    gradient
-                )  # laid out as its leaf (one axis has but one way to lie densely) and nobody else's
+                value = wrap(gradient)  # nobody else's, and laid out as its leaf (one axis lies densely in one way)
             else:
                 new = prepared(leaf, gradient, record, sums)
                 if new is None:

@@ -70,9 +70,7 @@ class Node(metaclass=NodeType):
 
     edges: tuple[Any, ...]  # for each input: a Node, the Anchor of a leaf, or None where no gradient is wanted
     saved: tuple[Any, ...]  # what the rules need: tensors, output arrays, shapes
-    arrays: (
-        tuple[Any, ...] | None
-    )  # the same as bare arrays, where recording had them at hand; None sends the engine to ask
+    arrays: tuple[Any, ...] | None  # the same as bare arrays, where recording had them; None sends the engine to ask
     plan: Any  # which rules to run with which saved values (see op.py)
     order: int  # larger than that of everything it was computed from
     shape: Any  # of the output, and so of the cotangent; None for operations with several

@@ -111,14 +111,10 @@ class Op:
 
     shown_constants: dict[str, Any] = {}  # what nodes show as saved under torch's name, where it is always the same
     extras_from: int = 1  # the output from which on rules know them as `extras`; those before are not saved
-    rebuild: Any = (
-        None  # what makes a node of this operation those that torch shows, when somebody looks where it leads
-    )
+    rebuild: Any = None  # what makes a node those that torch shows, when somebody looks where it leads
     engine_rules: dict[str, Callable[..., Any]] = {}  # for the engine alone: the same, but may answer with `Picked`
     takes_picked: bool = False  # whether the rule knows what to do with a cotangent that is `Picked`
-    first_only: bool = (
-        False  # of several outputs only the first carries a gradient: rules are given that one's cotangent
-    )
+    first_only: bool = False  # of several outputs the first alone has a gradient: rules are given its cotangent
 
     def __init__(
         self,
@@ -143,9 +139,7 @@ class Op:
         self.forward: Callable[..., Any] = forward
         self.inputs: tuple[str, ...] = inputs
         self.rules: dict[str, Callable[..., Any] | None] = rules
-        self.real_rules: Any = (
-            real_rules or rules
-        )  # the same, given the same, without complex conjugates: for real results
+        self.real_rules: Any = real_rules or rules  # the same without complex conjugates: for real results
         self.joint: Callable[..., Any] | None = joint
         self.kind: str = kind  # 'elementwise', 'linear', 'bilinear' or 'op': how forward mode and vmap treat it
         self.partials: dict[str, Callable[..., Any] | None] | None = partials

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 class Adafactor(ArrayOptimizer):
     """Adaptive steps from factored second moments, with a relative step size and clipped updates."""
 
-    _group_defaults: dict[Any, Any] = {"foreach": None}
-
     def __init__(
         self,
         params: ParamsT,

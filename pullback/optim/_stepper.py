@@ -23,6 +23,11 @@ from pullback.quiet import restore, silence, warning_settings
 if TYPE_CHECKING:
     from pullback import Tensor
 
+# Options that checkpoints of older optimizers may lack, and what these did.
+_ADDED_LATER = {
+    "amsgrad": False, "capturable": False, "centered": False, "decoupled_weight_decay": False, "differentiable": False,
+    "foreach": None, "fused": None, "maximize": False, "momentum": 0, "nesterov": False,
+}  # fmt: skip
 _CAPTURE_DEVICES = ["cuda", "xpu", "hpu", "privateuseone", "xla"]
 
 
@@ -32,8 +37,6 @@ class ArrayOptimizer(Optimizer):
     _kernel: Callable[..., None]
     _counts_steps: bool = True
     _accepts_sparse: bool = False
-    _group_defaults: dict[str, Any] = {}
-    """Options that older checkpoints may lack."""
     _state_names: tuple[str, ...]
     """State entries of the parameter's shape, in the order the kernel takes them."""
     _tensor_state: tuple[str, ...] = ("step",)
@@ -62,8 +65,8 @@ class ArrayOptimizer(Optimizer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
-            for name, value in self._group_defaults.items():
-                group.setdefault(name, value)
+            for name in _ADDED_LATER.keys() & self.defaults:
+                group.setdefault(name, _ADDED_LATER[name])
             for param in group["params"]:
                 held: Any = self.state.get(param)
                 for name in self._tensor_state if held else ():

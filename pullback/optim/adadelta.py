@@ -22,7 +22,6 @@ class Adadelta(ArrayOptimizer):
 
     _kernel = _updates.adadelta
     _state_names: tuple[str, ...] = ("square_avg", "acc_delta")
-    _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
         self,
@@ -70,8 +69,4 @@ def adadelta(
     has_complex: bool = False, *, lr: float | Tensor, rho: float, eps: float, weight_decay: float, maximize: bool
 ) -> None:  # fmt: skip
     """One step of Adadelta on lists of tensors, which are written to."""
-    buffers = {"square_avg": square_avgs, "acc_delta": acc_deltas, "step": state_steps}
-    options = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
-    functional_step(
-        Adadelta, params, grads, buffers, options, foreach=foreach, capturable=capturable, differentiable=differentiable
-    )
+    functional_step(Adadelta, **locals())

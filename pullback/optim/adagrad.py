@@ -24,7 +24,6 @@ class Adagrad(ArrayOptimizer):
     _kernel = _updates.adagrad
     _state_names: tuple[str, ...] = ("sum",)
     _accepts_sparse: bool = True
-    _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
 
     def __init__(
         self,
@@ -89,8 +88,4 @@ def adagrad(
     *, lr: float | Tensor, weight_decay: float, lr_decay: float, eps: float, maximize: bool
 ) -> None:  # fmt: skip
     """One step of Adagrad on lists of tensors, which are written to."""
-    options = {"lr": lr, "weight_decay": weight_decay, "lr_decay": lr_decay, "eps": eps, "maximize": maximize}
-    functional_step(
-        Adagrad, params, grads, {"sum": state_sums, "step": state_steps}, options, foreach=foreach, fused=fused,
-        differentiable=differentiable, grad_scale=grad_scale, found_inf=found_inf,
-    )  # fmt: skip
+    functional_step(Adagrad, **locals())

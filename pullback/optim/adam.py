@@ -27,10 +27,6 @@ class Adam(ArrayOptimizer):
     """
 
     _kernel = _updates.adam
-    _group_defaults: dict[Any, Any] = {
-        "amsgrad": False, "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
-        "decoupled_weight_decay": False, "fused": None,
-    }  # fmt: skip
 
     def __init__(
         self,
@@ -114,14 +110,4 @@ def adam(
     beta1: float | Tensor, beta2: float | Tensor, lr: float | Tensor, weight_decay: float, eps: float, maximize: bool
 ) -> None:  # fmt: skip
     """One step of Adam on lists of tensors, which are written to."""
-    buffers = {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "step": state_steps}
-    if amsgrad:
-        buffers["max_exp_avg_sq"] = max_exp_avg_sqs
-    options = {
-        "lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
-        "maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay,
-    }  # fmt: skip
-    functional_step(
-        Adam, params, grads, buffers, options, foreach=foreach, fused=fused, capturable=capturable,
-        differentiable=differentiable, grad_scale=grad_scale, found_inf=found_inf,
-    )  # fmt: skip
+    functional_step(Adam, **locals())

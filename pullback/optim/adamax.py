@@ -23,7 +23,6 @@ class Adamax(ArrayOptimizer):
 
     _kernel = _updates.adamax
     _state_names: tuple[str, ...] = ("exp_avg", "exp_inf")
-    _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
         self,
@@ -72,8 +71,4 @@ def adamax(
     weight_decay: float
 ) -> None:  # fmt: skip
     """One step of Adamax on lists of tensors, which are written to."""
-    buffers = {"exp_avg": exp_avgs, "exp_inf": exp_infs, "step": state_steps}
-    options = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
-    functional_step(
-        Adamax, params, grads, buffers, options, foreach=foreach, capturable=capturable, differentiable=differentiable
-    )
+    functional_step(Adamax, **locals())

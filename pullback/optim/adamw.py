@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pullback.optim.adam import Adam, adam
+from pullback.optim._functional import functional_step
+from pullback.optim.adam import Adam
 from pullback.optim.optimizer import ParamsT
 
 if TYPE_CHECKING:
@@ -52,8 +53,4 @@ def adamw(
     beta2: float | Tensor, lr: float | Tensor, weight_decay: float, eps: float, maximize: bool
 ) -> None:  # fmt: skip
     """One step of AdamW on lists of tensors, which are written to."""
-    adam(
-        params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, foreach, capturable, differentiable, fused,
-        grad_scale, found_inf, has_complex, decoupled_weight_decay=True, amsgrad=amsgrad, beta1=beta1, beta2=beta2, lr=lr,
-        weight_decay=weight_decay, eps=eps, maximize=maximize,
-    )  # fmt: skip
+    functional_step(AdamW, **locals(), decoupled_weight_decay=True)

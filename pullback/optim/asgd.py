@@ -24,7 +24,6 @@ class ASGD(ArrayOptimizer):
     _kernel = _updates.asgd
     _state_names: tuple[str, ...] = ("ax",)
     _tensor_state: tuple[Any, ...] = ("step", "eta", "mu")
-    _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
         self,
@@ -95,8 +94,4 @@ def asgd(
     lr: float | Tensor, t0: float, alpha: float, weight_decay: float
 ) -> None:  # fmt: skip
     """One step of ASGD on lists of tensors, which are written to."""
-    buffers = {"ax": axs, "mu": mus, "eta": etas, "step": state_steps}
-    options = {"lr": lr, "lambd": lambd, "t0": t0, "alpha": alpha, "weight_decay": weight_decay, "maximize": maximize}
-    functional_step(
-        ASGD, params, grads, buffers, options, foreach=foreach, capturable=capturable, differentiable=differentiable
-    )
+    functional_step(ASGD, **locals())

@@ -24,10 +24,6 @@ class NAdam(ArrayOptimizer):
     _kernel = _updates.nadam
     _state_names: tuple[str, ...] = ("exp_avg", "exp_avg_sq")
     _tensor_state: tuple[Any, ...] = ("step", "mu_product")
-    _group_defaults: dict[Any, Any] = {
-        "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
-        "decoupled_weight_decay": False,
-    }  # fmt: skip
 
     def __init__(
         self,
@@ -120,11 +116,4 @@ def nadam(
     momentum_decay: float, eps: float
 ) -> None:  # fmt: skip
     """One step of NAdam on lists of tensors, which are written to."""
-    buffers = {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "mu_product": mu_products, "step": state_steps}
-    options = {
-        "lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
-        "maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay,
-    }  # fmt: skip
-    functional_step(
-        NAdam, params, grads, buffers, options, foreach=foreach, capturable=capturable, differentiable=differentiable
-    )
+    functional_step(NAdam, **locals())

@@ -22,10 +22,6 @@ class RAdam(ArrayOptimizer):
 
     _kernel = _updates.radam
     _state_names: tuple[str, ...] = ("exp_avg", "exp_avg_sq")
-    _group_defaults: dict[Any, Any] = {
-        "foreach": None, "maximize": False, "differentiable": False, "decoupled_weight_decay": False,
-        "capturable": False,
-    }  # fmt: skip
 
     def __init__(
         self,
@@ -98,11 +94,4 @@ def radam(
     beta1: float, beta2: float, lr: float | Tensor, weight_decay: float, eps: float
 ) -> None:  # fmt: skip
     """One step of RAdam on lists of tensors, which are written to."""
-    buffers = {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "step": state_steps}
-    options = {
-        "lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-        "decoupled_weight_decay": decoupled_weight_decay,
-    }  # fmt: skip
-    functional_step(
-        RAdam, params, grads, buffers, options, foreach=foreach, capturable=capturable, differentiable=differentiable
-    )
+    functional_step(RAdam, **locals())

@@ -21,10 +21,6 @@ class RMSprop(ArrayOptimizer):
     """RMSprop, centered and with momentum where that is asked for."""
 
     _kernel = _updates.rmsprop
-    _group_defaults: dict[Any, Any] = {
-        "momentum": 0, "centered": False, "foreach": None, "maximize": False, "differentiable": False,
-        "capturable": False,
-    }  # fmt: skip
 
     def __init__(
         self,
@@ -88,15 +84,4 @@ def rmsprop(
     lr: float | Tensor, alpha: float, eps: float, weight_decay: float, momentum: float, centered: bool
 ) -> None:  # fmt: skip
     """One step of RMSprop on lists of tensors, which are written to."""
-    buffers = {"square_avg": square_avgs, "step": state_steps}
-    if centered:
-        buffers["grad_avg"] = grad_avgs
-    if momentum > 0:
-        buffers["momentum_buffer"] = momentum_buffer_list
-    options = {
-        "lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay, "momentum": momentum, "centered": centered,
-        "maximize": maximize,
-    }  # fmt: skip
-    functional_step(
-        RMSprop, params, grads, buffers, options, foreach=foreach, capturable=capturable, differentiable=differentiable
-    )
+    functional_step(RMSprop, **locals())

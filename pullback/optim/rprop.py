@@ -22,7 +22,6 @@ class Rprop(ArrayOptimizer):
 
     _kernel = _updates.rprop
     _state_names: tuple[str, ...] = ("prev", "step_size")
-    _group_defaults: dict[Any, Any] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
         self,
@@ -74,8 +73,4 @@ def rprop(
     etaminus: float, etaplus: float
 ) -> None:  # fmt: skip
     """One step of Rprop on lists of tensors, which are written to."""
-    buffers = {"prev": prevs, "step_size": step_sizes, "step": state_steps}
-    options = {"etas": (etaminus, etaplus), "step_sizes": (step_size_min, step_size_max), "maximize": maximize}
-    functional_step(
-        Rprop, params, grads, buffers, options, foreach=foreach, capturable=capturable, differentiable=differentiable
-    )
+    functional_step(Rprop, **locals())

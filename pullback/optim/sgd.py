@@ -29,9 +29,6 @@ class SGD(ArrayOptimizer):
     _counts_steps: bool = False
     _accepts_sparse: bool = True
     _tensor_state: tuple[Any, ...] = ()
-    _group_defaults: dict[Any, Any] = {
-        "nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False,
-    }  # fmt: skip
 
     def __init__(
         self,
@@ -49,7 +46,7 @@ class SGD(ArrayOptimizer):
     ) -> None:
         if isinstance(lr, pullback.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
-        if lr < 0.0:
+        if lr < 0.0:  # unlike the other optimizers, this one takes nan
             raise ValueError(f"Invalid learning rate: {lr}")
         if momentum < 0.0:
             raise ValueError(f"Invalid momentum value: {momentum}")
@@ -107,16 +104,10 @@ def sgd(
     nesterov: bool, maximize: bool
 ) -> None:  # fmt: skip
     """One step of SGD on lists of tensors, which are written to; a missing momentum buffer is made."""
+    given = dict(locals())
+    grads = given.pop("d_p_list")
     first = [momentum != 0 and buffer is None for buffer in momentum_buffer_list]
-    if momentum != 0:
-        for index, (param, missing) in enumerate(zip(params, first)):
-            if missing:
-                momentum_buffer_list[index] = zeros_like(param)
-    options = {
-        "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
-        "maximize": maximize,
-    }  # fmt: skip
-    functional_step(
-        SGD, params, d_p_list, {"momentum_buffer": momentum_buffer_list} if momentum != 0 else {}, options, foreach=foreach,
-        fused=fused, grad_scale=grad_scale, found_inf=found_inf, first=first,
-    )  # fmt: skip
+    for index, missing in enumerate(first):
+        if missing:
+            momentum_buffer_list[index] = zeros_like(params[index])
+    functional_step(SGD, grads=grads, first=first, **given)

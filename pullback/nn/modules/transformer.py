@@ -209,10 +209,16 @@ class TransformerDecoder(Module):
         return output if self.norm is None else self.norm(output)
 
 
-class TransformerEncoderLayer(Module):
-    """Self-attention, then two linear layers; each added to its input and normalised, before or after."""
+class _TransformerLayer(Module):
+    """What encoder and decoder layers share: attentions, then two linear layers, with a norm and a dropout for each."""
 
     __constants__: list[str] = ["norm_first"]
+    _attentions: tuple[str, ...]
+    self_attn: MultiheadAttention
+    norm1: LayerNorm
+    norm2: LayerNorm
+    dropout1: Dropout
+    dropout2: Dropout
 
     def __init__(
         self,
@@ -230,24 +236,36 @@ class TransformerEncoderLayer(Module):
     ) -> None:
         super().__init__()
         made = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn: MultiheadAttention = MultiheadAttention(
-            d_model, nhead, dropout=dropout, batch_first=batch_first, **made
-        )
+        for name in self._attentions:
+            attention = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
+            self.add_module(name, attention)
         self.linear1: Linear = Linear(d_model, dim_feedforward, **made)
         self.dropout: Dropout = Dropout(dropout)
         self.linear2: Linear = Linear(dim_feedforward, d_model, **made)
         self.norm_first: bool = norm_first
-        self.norm1: LayerNorm = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.norm2: LayerNorm = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.dropout1: Dropout = Dropout(dropout)
-        self.dropout2: Dropout = Dropout(dropout)
+        blocks = range(1, len(self._attentions) + 2)
+        for number in blocks:
+            self.add_module(f"norm{number}", LayerNorm(d_model, eps=layer_norm_eps, **made))
+        for number in blocks:
+            self.add_module(f"dropout{number}", Dropout(dropout))
         self.activation: Callable[..., Tensor] = _get_activation_fn(activation)
-        if self.activation is F.relu or isinstance(self.activation, ReLU):
-            self.activation_relu_or_gelu: int = 1
-        elif self.activation is F.gelu or isinstance(self.activation, GELU):
-            self.activation_relu_or_gelu = 2
-        else:
-            self.activation_relu_or_gelu = 0
+        is_relu = self.activation is F.relu or isinstance(self.activation, ReLU)
+        is_gelu = self.activation is F.gelu or isinstance(self.activation, GELU)
+        self.activation_relu_or_gelu: int = 1 if is_relu else 2 if is_gelu else 0
+
+    def _sa_block(
+        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        attended = self.self_attn(
+            x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False
+        )[0]
+        return self.dropout1(attended)
+
+
+class TransformerEncoderLayer(_TransformerLayer):
+    """Self-attention, then two linear layers; each added to its input and normalised, before or after."""
+
+    _attentions: tuple[str, ...] = ("self_attn",)
 
     def forward(
         self,
@@ -262,56 +280,17 @@ class TransformerEncoderLayer(Module):
         src = self.norm1(src + self._sa_block(src, src_mask, src_key_padding_mask, is_causal))
         return self.norm2(src + self._ff_block(src))
 
-    def _sa_block(
-        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
-    ) -> Tensor:
-        attended = self.self_attn(
-            x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False, is_causal=is_causal
-        )[0]
-        return self.dropout1(attended)
-
     def _ff_block(self, x: Tensor) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(_TransformerLayer):
     """Self-attention, attention to the encoder's output, then two linear layers."""
 
-    __constants__: list[str] = ["norm_first"]
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        made = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn: MultiheadAttention = MultiheadAttention(
-            d_model, nhead, dropout=dropout, batch_first=batch_first, **made
-        )
-        self.multihead_attn: MultiheadAttention = MultiheadAttention(
-            d_model, nhead, dropout=dropout, batch_first=batch_first, **made
-        )
-        self.linear1: Linear = Linear(d_model, dim_feedforward, **made)
-        self.dropout: Dropout = Dropout(dropout)
-        self.linear2: Linear = Linear(dim_feedforward, d_model, **made)
-        self.norm_first: bool = norm_first
-        self.norm1: LayerNorm = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.norm2: LayerNorm = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.norm3: LayerNorm = LayerNorm(d_model, eps=layer_norm_eps, **made)
-        self.dropout1: Dropout = Dropout(dropout)
-        self.dropout2: Dropout = Dropout(dropout)
-        self.dropout3: Dropout = Dropout(dropout)
-        self.activation: Callable[..., Tensor] = _get_activation_fn(activation)
+    _attentions: tuple[str, ...] = ("self_attn", "multihead_attn")
+    multihead_attn: MultiheadAttention
+    norm3: LayerNorm
+    dropout3: Dropout
 
     def forward(
         self,
@@ -333,14 +312,6 @@ class TransformerDecoderLayer(Module):
         tgt = self.norm1(tgt + self._sa_block(tgt, *to_self))
         tgt = self.norm2(tgt + self._mha_block(tgt, *to_memory))
         return self.norm3(tgt + self._ff_block(tgt))
-
-    def _sa_block(
-        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
-    ) -> Tensor:
-        attended = self.self_attn(
-            x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False
-        )[0]
-        return self.dropout1(attended)
 
     def _mha_block(
         self, x: Tensor, mem: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False

@@ -174,7 +174,9 @@ class RowSweep(Sweep):
 
     def wanted(self, node: Any, position: int) -> bool:
         target = node.edges[position]
-        return target is not None and (self.reach is None or target in self.reach)
+        if target is None or (self.reach is not None and target not in self.reach):
+            return False
+        return any(step[0] == position for step in node.plan.steps)  # of `x * x`, one input has the rule for both
 
     def pulled(self, node: Any, g: np.ndarray, position: int) -> Any:
         """What the rule for one input makes of the rows, taken as an ordinary cotangent."""

@@ -179,6 +179,7 @@ CASES = {
     "all sizes alike, turned round": (
         lambda: nn.Linear(5, 5), lambda: _data(5), lambda y: y.t().square().cumsum(0).sum(1), False,
     ),
+    "a factor twice": (_mlp, lambda: _data(4), lambda y: (y * y * y.exp()).sum(1), True),
     "samples last": (_mlp, lambda: _data(4), lambda y: y.t().square().sum(0), False),
     "samples meet": (_mlp, lambda: _data(4), lambda y: (y @ y.t()).sum(1), False),
     "samples compared": (_mlp, lambda: _data(4), lambda y: y.sum(1) - y.sum(), False),

@@ -1,0 +1,1 @@
+"""Tables that torch's build writes for its tests."""

@@ -5,13 +5,11 @@ One of the three is given; the Cholesky factor is kept as it came, the others ar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions.utils import lazy_property
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 def _precision_to_scale_tril(precision: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions._kl_same import infinite_where
@@ -27,10 +27,7 @@ from pullback.distributions.pareto import Pareto
 from pullback.distributions.poisson import Poisson
 from pullback.distributions.uniform import Uniform
 from pullback.distributions.utils import euler_constant
-
-if TYPE_CHECKING:
-    from pullback import Tensor
-
+from pullback.tensor import Tensor
 
 # -- moments of p
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions.kl import register_kl
@@ -12,9 +12,7 @@ from pullback.distributions.lowrank_multivariate_normal import (
     _batch_lowrank_mahalanobis,
 )
 from pullback.distributions.multivariate_normal import MultivariateNormal, _batch_mahalanobis, _half_log_det
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 def _square_sum(matrix: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions.bernoulli import Bernoulli
@@ -29,9 +29,7 @@ from pullback.distributions.transformed_distribution import TransformedDistribut
 from pullback.distributions.uniform import Uniform
 from pullback.distributions.utils import _sum_rightmost, euler_constant
 from pullback.nn.functional import softplus
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 def infinite_where(condition: Tensor, value: Tensor) -> Tensor:

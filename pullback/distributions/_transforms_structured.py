@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
@@ -12,9 +12,7 @@ from pullback.distributions._transform_base import Transform
 from pullback.distributions._transforms_elementwise import _Parameterless, clipped_sigmoid
 from pullback.distributions.utils import _sum_rightmost, lazy_property, tril_matrix_to_vec, vec_to_tril_matrix
 from pullback.nn.functional import logsigmoid, pad, softplus
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 def _need_dims(shape: Sequence[int], count: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
@@ -12,9 +12,7 @@ from pullback.distributions.distribution import EMPTY, enumerated
 from pullback.distributions.exp_family import ExponentialFamily
 from pullback.distributions.utils import broadcast_all
 from pullback.nn.functional import binary_cross_entropy_with_logits
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class Bernoulli(BinaryParameter, ExponentialFamily):

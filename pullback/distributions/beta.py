@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
@@ -11,9 +11,7 @@ from pullback.distributions.dirichlet import Dirichlet
 from pullback.distributions.distribution import EMPTY
 from pullback.distributions.exp_family import ExponentialFamily
 from pullback.distributions.utils import NUMBER, broadcast_all
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class Beta(ExponentialFamily):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
 from pullback.distributions.distribution import EMPTY, Distribution, check_probs_or_logits, enumerated
 from pullback.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class Categorical(Distribution):

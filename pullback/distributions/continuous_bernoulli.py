@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
@@ -13,9 +13,7 @@ from pullback.distributions.distribution import EMPTY
 from pullback.distributions.exp_family import ExponentialFamily
 from pullback.distributions.utils import all_hold, broadcast_all, clamp_probs, lazy_property, logits_to_probs
 from pullback.nn.functional import binary_cross_entropy_with_logits
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class ContinuousBernoulli(BinaryParameter, ExponentialFamily):

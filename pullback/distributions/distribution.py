@@ -7,16 +7,14 @@ that is all `expand` needs. What a subclass does not define raises NotImplemente
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
 from pullback.distributions.utils import NUMBER, all_hold, lazy_property
+from pullback.tensor import Tensor
 
 from ..notices import warn_user
-
-if TYPE_CHECKING:
-    from pullback import Tensor
 
 EMPTY: tuple[int, ...] = ()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
@@ -11,9 +11,7 @@ from pullback.distributions._families import BinaryParameter
 from pullback.distributions.distribution import EMPTY, Distribution
 from pullback.distributions.utils import all_hold, broadcast_all
 from pullback.nn.functional import binary_cross_entropy_with_logits
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class Geometric(BinaryParameter, Distribution):

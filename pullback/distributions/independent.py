@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pullback.distributions import constraints
 from pullback.distributions.distribution import EMPTY, Distribution
 from pullback.distributions.utils import _sum_rightmost
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class Independent(Distribution):

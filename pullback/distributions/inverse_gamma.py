@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
 from pullback.distributions.gamma import Gamma
 from pullback.distributions.transformed_distribution import TransformedDistribution
 from pullback.distributions.transforms import PowerTransform
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class InverseGamma(TransformedDistribution):

@@ -7,17 +7,15 @@ exponential families.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions.distribution import Distribution
 from pullback.distributions.exp_family import ExponentialFamily
 from pullback.distributions.utils import _sum_rightmost
+from pullback.tensor import Tensor
 
 from ..notices import warn_user
-
-if TYPE_CHECKING:
-    from pullback import Tensor
 
 __all__ = ["kl_divergence", "register_kl"]
 

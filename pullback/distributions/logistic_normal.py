@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pullback.distributions import constraints
 from pullback.distributions.normal import Normal
 from pullback.distributions.transformed_distribution import TransformedDistribution
 from pullback.distributions.transforms import StickBreakingTransform
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class LogisticNormal(TransformedDistribution):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
@@ -12,9 +12,7 @@ from pullback.distributions._families import Centered
 from pullback.distributions.distribution import EMPTY
 from pullback.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv, _half_log_det
 from pullback.distributions.utils import _standard_normal, lazy_property
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 def _identity_plus(matrix: Tensor) -> Tensor:

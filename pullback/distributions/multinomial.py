@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
@@ -12,9 +12,7 @@ from pullback.distributions._families import CategoricalInside
 from pullback.distributions.binomial import Binomial
 from pullback.distributions.distribution import EMPTY
 from pullback.distributions.utils import broadcast_all
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class Multinomial(CategoricalInside):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
@@ -16,9 +16,7 @@ from pullback.distributions._covariance import (
 from pullback.distributions._families import Centered
 from pullback.distributions.distribution import EMPTY
 from pullback.distributions.utils import _standard_normal
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 def _batch_mv(matrix: Tensor, vector: Tensor) -> Tensor:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions._families import LocationScale
 from pullback.distributions.distribution import EMPTY
 from pullback.distributions.exp_family import ExponentialFamily
 from pullback.distributions.utils import _standard_normal
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class Normal(LocationScale, ExponentialFamily):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
 from pullback.distributions._families import CategoricalInside
 from pullback.distributions.distribution import EMPTY
 from pullback.nn.functional import one_hot
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class OneHotCategorical(CategoricalInside):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
@@ -11,9 +11,7 @@ from pullback.distributions._families import BinaryParameter, Relaxed
 from pullback.distributions.distribution import EMPTY, Distribution
 from pullback.distributions.transforms import SigmoidTransform
 from pullback.distributions.utils import broadcast_all, clamp_probs
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class LogitRelaxedBernoulli(BinaryParameter, Distribution):

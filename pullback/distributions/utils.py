@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.arrays.batched import all_values
 from pullback.nn.functional import softmax
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 euler_constant: float = 0.57721566490153286060
 

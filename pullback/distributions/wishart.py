@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.distributions import constraints
@@ -14,11 +14,9 @@ from pullback.distributions.distribution import EMPTY
 from pullback.distributions.exp_family import ExponentialFamily
 from pullback.distributions.multivariate_normal import _half_log_det
 from pullback.distributions.utils import NUMBER
+from pullback.tensor import Tensor
 
 from ..notices import warn_user
-
-if TYPE_CHECKING:
-    from pullback import Tensor
 
 
 class Wishart(CovarianceParameter, ExponentialFamily):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from pullback.optim._arrays import array_of, scalar_of, touch
 from pullback.optim._checks import check_lr, check_nonnegative
 from pullback.optim._stepper import ArrayOptimizer, mismatch, step_counter, zeros_like
 from pullback.optim.optimizer import ParamsT
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class Adafactor(ArrayOptimizer):

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,6 @@ import pullback
 from pullback.autograd.graph import increment_version
 from pullback.autograd.mode import current_mode
 from pullback.storage import storage_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def array_of(tensor: pullback.Tensor) -> np.ndarray:

@@ -5,12 +5,10 @@ Kernels take it as constants (`added_decay`, `decay_factor`); on the tape `decay
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 def added_decay(group: dict[str, Any]) -> float | None:

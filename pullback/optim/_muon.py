@@ -7,7 +7,7 @@ bfloat16's eight bits after each operation.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,7 @@ from pullback.optim._arrays import scalar_of, touch
 from pullback.optim._checks import check_lr, check_nonnegative
 from pullback.optim._stepper import ArrayOptimizer
 from pullback.optim.optimizer import ParamsT
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class Muon(ArrayOptimizer):

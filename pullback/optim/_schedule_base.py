@@ -6,16 +6,14 @@ import types
 import weakref
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.optim._arrays import as_scalar_tensor
 from pullback.optim.optimizer import Optimizer
+from pullback.tensor import Tensor
 
 from ..notices import warn_user
-
-if TYPE_CHECKING:
-    from pullback import Tensor
 
 EPOCH_DEPRECATION_WARNING: str = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "

@@ -9,7 +9,7 @@ new values are computed beside the old ones, which a graph may still need, and c
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy import ndarray
 
@@ -19,9 +19,7 @@ from pullback.optim import _updates
 from pullback.optim._arrays import array_of, counter_dtype, touch
 from pullback.optim.optimizer import Optimizer
 from pullback.quiet import restore, silence, warning_settings
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 # Options that checkpoints of older optimizers may lack, and what these did.
 _ADDED_LATER = {

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pullback.optim._functional import functional_step
 from pullback.optim.adam import Adam
 from pullback.optim.optimizer import ParamsT
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class AdamW(Adam):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from pullback.optim._arrays import scalar_of
 from pullback.optim._checks import check_lr
 from pullback.optim._line_search import Point, _cubic_interpolate, _strong_wolfe, strong_wolfe  # noqa: F401
 from pullback.optim.optimizer import Optimizer, ParamsT
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 _LISTS = ("old_dirs", "old_stps", "ro", "al")
 

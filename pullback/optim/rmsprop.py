@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pullback.optim import _updates
 from pullback.optim._arrays import as_scalar_tensor, scalar_of
@@ -12,9 +12,7 @@ from pullback.optim._decay import added_decay, decayed
 from pullback.optim._functional import functional_step
 from pullback.optim._stepper import ArrayOptimizer
 from pullback.optim.optimizer import ParamsT
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class RMSprop(ArrayOptimizer):

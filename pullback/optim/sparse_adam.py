@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ import pullback
 from pullback.optim._arrays import array_of, scalar_of, touch
 from pullback.optim._checks import check_lr
 from pullback.optim.optimizer import Optimizer, ParamsT
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 class SparseAdam(Optimizer):

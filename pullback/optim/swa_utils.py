@@ -6,15 +6,13 @@ import math
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pullback
 from pullback.nn import Module
 from pullback.optim._schedule_base import LRScheduler, per_group
 from pullback.optim.optimizer import Optimizer
-
-if TYPE_CHECKING:
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 __all__ = [
     "AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",

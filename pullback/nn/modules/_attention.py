@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
+from pullback.tensor import Tensor
 
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
-
-if TYPE_CHECKING:
-    from pullback import Tensor
 
 
 class MultiheadAttention(Module):

@@ -7,14 +7,12 @@ the former to the latter. Imported only when a module with backward hooks is cal
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pullback
 
 from ...notices import warn_user
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class BackwardHookFunction(pullback.autograd.Function):

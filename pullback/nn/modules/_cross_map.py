@@ -6,14 +6,11 @@ so that the numbers agree: the first channel never leaves the window, and the gr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pullback
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 
 def cross_map_normalise(input: Tensor, size: int, alpha: float, beta: float, k: float) -> Tensor:

@@ -6,12 +6,10 @@ the per-module registration methods (`_module_hooks`) or what a backward hook do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...utils.hooks import HookDict, RemovableHandle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def home() -> Any:

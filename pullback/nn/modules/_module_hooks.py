@@ -7,15 +7,13 @@ here: `Module.__call__` goes straight to `forward`.
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pullback
 
 from ...notices import warn_user
 from ._hooks import HookDict, RemovableHandle, add_hook, home
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class HookMixin:

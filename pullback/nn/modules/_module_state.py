@@ -7,17 +7,14 @@ missing key, an exception in a hook, Ctrl-C) rolls the module back before the er
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import pullback
 
 from ...notices import warn_user
 from ..parameter import Parameter, is_lazy
 from ._hooks import HookDict  # annotations are looked up by programs that ask for type hints
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 EXTRA_STATE_KEY: str = "_extra_state"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
+from pullback.tensor import Tensor
 
 from ...notices import warn_user
 from .. import functional as F
@@ -12,9 +13,6 @@ from .. import init as initialise
 from ..parameter import Parameter
 from ._attention import MultiheadAttention
 from .module import Module
-
-if TYPE_CHECKING:
-    from pullback import Tensor
 
 __all__ = [
     "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid",

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pullback
+from pullback.tensor import Tensor
 
 from .. import functional as F
 from .container import ModuleList, Sequential
 from .linear import Linear
 from .module import Module
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pullback import Tensor
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pullback.tensor import Tensor
 
 from .. import functional as F
 from .module import Module
-
-if TYPE_CHECKING:
-    from pullback import Tensor
 
 __all__ = ["ChannelShuffle"]
 

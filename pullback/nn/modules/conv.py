@@ -6,7 +6,8 @@ All of them are one class, `_ConvNd`, with the number of spatial dimensions and 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pullback
 from pullback.tensor import Tensor
@@ -17,9 +18,6 @@ from ..parameter import Parameter
 from .lazy import LazyModuleMixin, register_uninitialized
 from .module import Module
 from .utils import _ntuple, _reverse_repeat_tuple, _unusual
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = [
     "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d",

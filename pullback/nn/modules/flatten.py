@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+
+from pullback.tensor import Tensor
 
 from .module import Module
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pullback import Tensor
 
 __all__ = ["Flatten", "Unflatten"]
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+
+from pullback.tensor import Tensor
 
 from .. import functional as F
 from .module import Module
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pullback import Tensor
 
 __all__ = ["Fold", "Unfold"]
 

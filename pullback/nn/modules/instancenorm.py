@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pullback.tensor import Tensor
 
 from ...notices import warn_user
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase
-
-if TYPE_CHECKING:
-    from pullback import Tensor
 
 __all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
            "LazyInstanceNorm3d"]  # fmt: skip

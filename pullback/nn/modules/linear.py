@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
+from pullback.tensor import Tensor
 
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .lazy import LazyModuleMixin, register_uninitialized
 from .module import Module
-
-if TYPE_CHECKING:
-    from pullback import Tensor
 
 __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 

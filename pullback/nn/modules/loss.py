@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
+
+from pullback.tensor import Tensor
 
 from ...notices import warn_user
 from .. import functional as F
@@ -11,11 +14,6 @@ from .._reduction import legacy_get_string
 from .distance import PairwiseDistance
 from .linear import Linear
 from .module import Module
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pullback import Tensor
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",

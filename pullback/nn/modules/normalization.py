@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pullback
+from pullback.tensor import Tensor
 
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pullback import Tensor
 
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 

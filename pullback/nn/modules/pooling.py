@@ -5,16 +5,14 @@ The classes of a family differ only in the functional they call, which also chec
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
+
+from pullback.tensor import Tensor
 
 from .. import functional as F
 from .module import Module
 from .utils import _ntuple, _single
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pullback import Tensor
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",

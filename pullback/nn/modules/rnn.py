@@ -6,11 +6,12 @@ The arithmetic lives in `functional/recurrence.py`, sequences of different lengt
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
 from pullback.autograd import autocast
 from pullback.functional.recurrence import run_cell, run_layers
+from pullback.tensor import Tensor
 
 from ...notices import warn_user
 from .. import init
@@ -18,9 +19,6 @@ from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from .module import Module
 from .utils import _unusual
-
-if TYPE_CHECKING:
-    from pullback import Tensor
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
 

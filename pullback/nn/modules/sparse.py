@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
+from pullback.tensor import Tensor
 
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
 from .utils import _unusual
-
-if TYPE_CHECKING:
-    from pullback import Tensor
 
 __all__ = ["Embedding", "EmbeddingBag"]
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..modules.module import Module
 from .distributed import DistributedDataParallel
 from .scatter_gather import gather, scatter, scatter_kwargs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather", "scatter", "scatter_kwargs"]
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import pullback
+from pullback.tensor import Tensor
 
 from ...notices import warn_user
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pullback import Tensor
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 

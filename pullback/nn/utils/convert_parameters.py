@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import pullback
+from pullback.tensor import Tensor
 
 from ..modules.module import _typename
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from pullback import Tensor
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
+from pullback.tensor import Tensor
 
 from ..parameter import Parameter
-
-if TYPE_CHECKING:
-    from pullback import Tensor
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 

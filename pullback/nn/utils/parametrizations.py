@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
+from pullback.tensor import Tensor
 
 from .. import functional as F
 from ..modules.module import Module
 from .parametrize import register_parametrization
 from .spectral_norm import as_matrix, output_dim
 from .weight_norm import norm_except_dim, scaled_to_norm
-
-if TYPE_CHECKING:
-    from pullback import Tensor
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 

@@ -7,17 +7,13 @@ call. `remove` makes the product the parameter again.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pullback
+from pullback.tensor import Tensor
 
 from .convert_parameters import parameters_to_vector
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pullback import Tensor
 
 __all__ = ["BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
            "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity",

@@ -5,15 +5,11 @@ A `PackedSequence` stores the steps one after the other, each with the sequences
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import pullback
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pullback import Tensor
+from pullback.tensor import Tensor
 
 __all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
            "pad_sequence", "unpack_sequence", "unpad_sequence"]  # fmt: skip

@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pullback
+from pullback.tensor import Tensor
 
 from ...notices import warn_user
 from ..parameter import Parameter, UninitializedParameter
-
-if TYPE_CHECKING:
-    from pullback import Tensor
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 

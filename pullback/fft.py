@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from .dtypes import as_dtype, default_dtype
 from .dtypes import dtype as dtype_type
 from .functional.operands import as_tensor, wrap_dim
 from .functional.registry import with_out, write_out
+from .on_demand import names_on_demand
 from .ops import fft as ops
 from .ops.casting import cast, conj
 from .tensor import Tensor
@@ -300,8 +301,4 @@ def rfftfreq(
 
 run_in_float32(globals(), (name for name in __all__ if not name.endswith(("freq", "shift"))))
 
-
-def __getattr__(name: str) -> NoReturn:
-    from .torch_names.lookup import missing_attribute
-
-    raise missing_attribute("torch.fft", name)
+__getattr__ = names_on_demand(__name__)

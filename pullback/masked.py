@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from .autograd.tape import wrap
 from .dtypes import as_dtype, float32
 from .functional.registry import FUNCTIONS as _torch
 from .functional.statistics import vector_norm as _vector_norm
+from .on_demand import names_on_demand
 from .tensor import Tensor
 
 __all__ = [
@@ -283,7 +284,4 @@ def logaddexp(
     return _torch["logaddexp"](a, b).to(input.dtype if dtype is None else dtype)
 
 
-def __getattr__(name: str) -> NoReturn:
-    from .torch_names.lookup import missing_attribute
-
-    raise missing_attribute("torch.masked", name)
+__getattr__ = names_on_demand(__name__)

@@ -46,6 +46,8 @@ from ._searching import (
     argmax, argmin, argsort, isin, nonzero, searchsorted, sort, take, take_along_axis, unique_all, unique_counts,
     unique_inverse, unique_values, where,
 )  # fmt: skip
+from collections.abc import Callable
+from ..on_demand import names_on_demand
 
 __array_api_version__ = "2024.12"
 
@@ -75,10 +77,4 @@ __all__ = [
     "unique_values", "unstack", "var", "vecdot", "where", "zeros", "zeros_like",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name == "special":
-        import importlib
-
-        return importlib.import_module(".special", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+__getattr__ = names_on_demand(__name__, modules=("special",), shown=__name__)

@@ -78,6 +78,10 @@ from pullback.distributions.wishart import Wishart
 
 # The divergences register themselves.
 from pullback.distributions import _kl_cross, _kl_multivariate, _kl_same  # isort: skip
+from collections.abc import Callable
+from typing import Any
+
+from ..on_demand import names_on_demand
 
 __all__ = [
     "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "CatTransform", "Categorical", "Cauchy",
@@ -94,8 +98,4 @@ __all__ = [
     "transform_to", "transforms",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> NoReturn:
-    from ..torch_names.lookup import missing_attribute
-
-    raise missing_attribute("torch.distributions", name)
+__getattr__ = names_on_demand(__name__)

@@ -7,8 +7,10 @@ functions of modules; `rearrange` (`patterns.py`) is about axes. Ours, and reach
 `functorch` had.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from ..on_demand import names_on_demand
 from .batching import chunk_vmap as chunk_vmap
 from .batching import vmap
 from .forward import hessian, jacfwd, jvp
@@ -17,17 +19,12 @@ from .modules import functional_call, replace_all_batch_norm_modules_, stack_mod
 from .reverse import grad, grad_and_value, jacrev, vjp
 from .wrapping import debug_unwrap, functionalize
 
+if TYPE_CHECKING:
+    from .patterns import rearrange as rearrange
+
 __all__ = [
     "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev",
     "jvp", "linearize", "rearrange", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name == "rearrange":  # few programs need it
-        from .patterns import rearrange
-
-        return rearrange
-    from ..torch_names.lookup import missing_attribute
-
-    raise missing_attribute("torch.func", name)
+__getattr__ = names_on_demand(__name__, names={"rearrange": ".patterns"})

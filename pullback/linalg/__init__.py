@@ -5,10 +5,12 @@ Everything is differentiable to any order where torch's is, with torch's convent
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from ..autograd.autocast import run_in_float32
 from ..functional.matmul import matmul
+from ..on_demand import names_on_demand
 from .checks import LinAlgError
 from .eigenvalues import eig, eigh, eigvals, eigvalsh, matrix_rank, pinv, qr, svd, svdvals
 from .factorizations import (
@@ -51,8 +53,4 @@ run_in_float32(
     matrix_rank pinv qr solve solve_ex svd svdvals tensorinv tensorsolve""".split(),
 )
 
-
-def __getattr__(name: str) -> NoReturn:
-    from ..torch_names.lookup import missing_attribute
-
-    raise missing_attribute("torch.linalg", name)
+__getattr__ = names_on_demand(__name__)

@@ -9,8 +9,10 @@ them. Aggregators are in `aggregation.py`, `columns.py` and `remembering.py`, th
 `accumulation.py` keeps rows in `.jac`; `scalarization.py` makes one loss of several instead.
 """
 
+from collections.abc import Callable
 from typing import Any
 
+from ..on_demand import names_on_demand
 from .accumulation import backward_to_jac, jac_to_grad, mtl_backward
 from .aggregation import (
     IMTLG,
@@ -50,10 +52,5 @@ __all__ = [
     "mtl_backward", "per_sample_gradients", "per_sample_norms",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name == "scalarization":  # needs `nn`, which few who need the rest need
-        from importlib import import_module
-
-        return import_module(".scalarization", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# It needs `nn`, which few who need the rest need.
+__getattr__ = names_on_demand(__name__, modules=("scalarization",), shown=__name__)

@@ -6,8 +6,10 @@ outside (clipping, packing sequences, parametrizations, pruning).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from ..on_demand import names_on_demand
 from . import attention, functional, init, modules, parallel, parameter, utils
 from .modules import *  # noqa: F403
 from .modules import __all__ as _module_names
@@ -36,11 +38,4 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     return result
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("common_types", "grad"):
-        from importlib import import_module
-
-        return import_module(f"{__name__}.{name}")
-    from ..torch_names.lookup import missing_attribute
-
-    raise missing_attribute("torch.nn", name)
+__getattr__ = names_on_demand(__name__, modules=("common_types", "grad"))

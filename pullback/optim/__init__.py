@@ -6,7 +6,8 @@ Each algorithm has a module of its own; `_updates` has their arithmetic on array
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from pullback.optim._adafactor import Adafactor
 from pullback.optim._muon import Muon
@@ -26,16 +27,16 @@ from pullback.optim.rprop import Rprop
 from pullback.optim.sgd import SGD
 from pullback.optim.sparse_adam import SparseAdam
 
+from ..on_demand import names_on_demand
+
+if TYPE_CHECKING:
+    from pullback.optim import lr_scheduler as lr_scheduler
+    from pullback.optim import swa_utils as swa_utils
+
 __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam", "Optimizer",
     "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam", "lr_scheduler", "swa_utils",
     "swap_in_optimizer_params_and_state",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name in ("lr_scheduler", "swa_utils"):
-        from importlib import import_module
-
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = names_on_demand(__name__, modules=("lr_scheduler", "swa_utils"))

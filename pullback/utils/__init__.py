@@ -5,21 +5,24 @@ Nothing is imported here beforehand; submodules load when they are imported or f
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..on_demand import names_on_demand
+
+if TYPE_CHECKING:
+    from . import _pytree as _pytree
+    from . import benchmark as benchmark
+    from . import checkpoint as checkpoint
+    from . import data as data
+    from . import dlpack as dlpack
+    from . import hooks as hooks
+    from . import tensorboard as tensorboard
+    from .swapping import swap_tensors as swap_tensors
 
 _submodules = (
     "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension", "data", "dlpack", "hooks", "model_zoo",
     "tensorboard",
 )  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name in _submodules:
-        from importlib import import_module
-
-        return import_module(f"{__name__}.{name}")
-    if name == "swap_tensors":
-        from .swapping import swap_tensors
-
-        return swap_tensors
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+__getattr__ = names_on_demand(__name__, modules=_submodules, names={"swap_tensors": ".swapping"})

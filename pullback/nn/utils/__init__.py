@@ -6,14 +6,31 @@ Most submodules are imported on first use: a program that only clips gradients d
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from ...on_demand import names_on_demand
 from . import rnn
 from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 
 # Not on first use: these two functions have the names of their modules, and whichever is bound last is seen.
 from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
+
+if TYPE_CHECKING:
+    from . import parametrizations as parametrizations
+    from . import parametrize as parametrize
+    from . import prune as prune
+    from . import stateless as stateless
+    from .convert_parameters import parameters_to_vector as parameters_to_vector
+    from .convert_parameters import vector_to_parameters as vector_to_parameters
+    from .fusion import fuse_conv_bn_eval as fuse_conv_bn_eval
+    from .fusion import fuse_conv_bn_weights as fuse_conv_bn_weights
+    from .fusion import fuse_linear_bn_eval as fuse_linear_bn_eval
+    from .fusion import fuse_linear_bn_weights as fuse_linear_bn_weights
+    from .init import skip_init as skip_init
+    from .memory_format import convert_conv2d_weight_memory_format as convert_conv2d_weight_memory_format
+    from .memory_format import convert_conv3d_weight_memory_format as convert_conv3d_weight_memory_format
 
 _HOMES = {
     "convert_parameters": ("parameters_to_vector", "vector_to_parameters"),
@@ -22,18 +39,9 @@ _HOMES = {
     "memory_format": ("convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"),
 }
 _MODULES = ("parametrizations", "parametrize", "prune", "stateless")
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: f".{home}" for home, names in _HOMES.items() for name in names}
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
            "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "weight_norm", *_HOME_OF, *_MODULES]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        value = getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
-    elif name in _MODULES or name in _HOMES:
-        value = importlib.import_module(f".{name}", __name__)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+__getattr__ = names_on_demand(__name__, modules=(*_MODULES, *_HOMES), names=_HOME_OF)

@@ -5,19 +5,15 @@ Each submodule says whether the library is there (`is_available()`) and keeps th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pullback.on_demand import names_on_demand
+
 _submodules = ("cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum")
 
-
-def __getattr__(name: str) -> Any:
-    if name in _submodules:
-        from importlib import import_module
-
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+__getattr__ = names_on_demand(__name__, modules=_submodules)
 
 
 @contextmanager

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+from pullback.on_demand import names_on_demand
 
 
 def is_available() -> bool:
@@ -30,9 +33,4 @@ def is_initialized() -> bool:
     return True
 
 
-def __getattr__(name: str) -> Any:
-    if name == "amp":
-        from importlib import import_module
-
-        return import_module(f"{__name__}.amp")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+__getattr__ = names_on_demand(__name__, modules=("amp",))

@@ -6,7 +6,8 @@ How samples become batches, and what runs in worker processes, is in `_utils`.
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from pullback.utils.data._utils.collate import default_collate, default_convert
 from pullback.utils.data._utils.worker import get_worker_info
@@ -31,6 +32,8 @@ from pullback.utils.data.sampler import (
     WeightedRandomSampler,
 )
 
+from ...on_demand import names_on_demand
+
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",
     "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler",
@@ -38,8 +41,4 @@ __all__ = [
     "random_split",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> NoReturn:
-    from ...torch_names.lookup import missing_attribute
-
-    raise missing_attribute("torch.utils.data", name)
+__getattr__ = names_on_demand(__name__)

@@ -10,6 +10,8 @@ from pullback.distributions import constraints
 from pullback.distributions.utils import _sum_rightmost, lazy_property
 from pullback.tensor import Tensor
 
+__all__ = ["ComposeTransform", "IndependentTransform", "Transform", "_InverseTransform", "identity_transform"]
+
 
 class Transform:
     """A differentiable map from `domain` to `codomain` with the logarithm of its volume change.

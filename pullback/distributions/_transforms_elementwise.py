@@ -13,6 +13,11 @@ from pullback.distributions.utils import NUMBER, broadcast_all, lazy_property
 from pullback.nn.functional import softplus
 from pullback.tensor import Tensor
 
+__all__ = [
+    "AbsTransform", "AffineTransform", "ExpTransform", "PowerTransform", "SigmoidTransform", "SoftplusTransform",
+    "TanhTransform",
+]  # fmt: skip
+
 
 class _Parameterless(Transform):
     """Transforms without parameters, equal to all others of their type."""

@@ -14,6 +14,11 @@ from pullback.distributions.utils import _sum_rightmost, lazy_property, tril_mat
 from pullback.nn.functional import logsigmoid, pad, softplus
 from pullback.tensor import Tensor
 
+__all__ = [
+    "CatTransform", "CorrCholeskyTransform", "CumulativeDistributionTransform", "LowerCholeskyTransform",
+    "PositiveDefiniteTransform", "ReshapeTransform", "SoftmaxTransform", "StackTransform", "StickBreakingTransform",
+]  # fmt: skip
+
 
 def _need_dims(shape: Sequence[int], count: int) -> None:
     if len(shape) < count:

@@ -1,40 +1,15 @@
 """Transforms under torch's names; they live in the `_transform*` modules next to this one."""
 
+# ruff: noqa: F403
+
 from __future__ import annotations
 
-from pullback.distributions._transform_base import (
-    ComposeTransform,
-    IndependentTransform,
-    Transform,
-    _InverseTransform,
-    identity_transform,
-)
-from pullback.distributions._transforms_elementwise import (
-    AbsTransform,
-    AffineTransform,
-    ExpTransform,
-    PowerTransform,
-    SigmoidTransform,
-    SoftplusTransform,
-    TanhTransform,
-)
+from pullback.distributions import _transform_base, _transforms_elementwise, _transforms_structured
+from pullback.distributions._transform_base import *
+from pullback.distributions._transforms_elementwise import *
 from pullback.distributions._transforms_elementwise import clipped_sigmoid as _clipped_sigmoid
-from pullback.distributions._transforms_structured import (
-    CatTransform,
-    CorrCholeskyTransform,
-    CumulativeDistributionTransform,
-    LowerCholeskyTransform,
-    PositiveDefiniteTransform,
-    ReshapeTransform,
-    SoftmaxTransform,
-    StackTransform,
-    StickBreakingTransform,
-)
+from pullback.distributions._transforms_structured import *
 
 __all__ = [
-    "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
-    "CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform",
-    "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
-    "SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform", "Transform",
-    "_InverseTransform", "_clipped_sigmoid", "identity_transform",
+    "_clipped_sigmoid", *_transform_base.__all__, *_transforms_elementwise.__all__, *_transforms_structured.__all__,
 ]  # fmt: skip

@@ -132,11 +132,9 @@ def _scale_inner(x: Any, axis: int, size: int, factor: float) -> Any:
     return out
 
 
-def _scale_inner_adjoint(g: Any, axis: int, size: int, factor: float) -> Any:
-    return scale_inner(g, axis=axis, size=size, factor=factor)
-
-
-scale_inner: Op = linear("FftC2RBackward0", _scale_inner, x=_scale_inner_adjoint)
+scale_inner: Op = linear(
+    "FftC2RBackward0", _scale_inner, x=lambda g, axis, size, factor: scale_inner(g, axis=axis, size=size, factor=factor)
+)
 
 
 def _resize(x: Any, axes: tuple, sizes: tuple) -> Any:
@@ -178,13 +176,9 @@ def _overlap_add(x: Any, length: int, step: int) -> Any:
     return out if out.shape[-1] == length else _resize(out, (out.ndim - 1,), (length,))
 
 
-def _frames_adjoint(g: Any, x_shape: tuple, step: int) -> Any:
-    return overlap_add(g, length=x_shape[-1], step=step)
-
-
-def _overlap_add_adjoint(g: Any, x_shape: tuple, step: int) -> Any:
-    return frames(g, size=x_shape[-1], step=step)
-
-
-frames: Op = linear("UnfoldBackward0", _frames, x=_frames_adjoint)
-overlap_add: Op = linear("UnfoldBackward1", _overlap_add, x=_overlap_add_adjoint)
+frames: Op = linear(
+    "UnfoldBackward0", _frames, x=lambda g, x_shape, step: overlap_add(g, length=x_shape[-1], step=step)
+)
+overlap_add: Op = linear(
+    "UnfoldBackward1", _overlap_add, x=lambda g, x_shape, step: frames(g, size=x_shape[-1], step=step)
+)

@@ -132,10 +132,6 @@ ldexp: Op = op(
 log_add_exp = _by_kernel("log_add_exp", np.logaddexp)
 
 
-def _logaddexp(a: Any, b: Any) -> Any:
-    return log_add_exp(a, b) if a.dtype.kind != "c" else complex_logaddexp(a, b)
-
-
 def complex_logaddexp(a: Any, b: Any) -> Any:
     """log(exp(a) + exp(b)) of complex numbers, on the branch of the one with the larger real part."""
     a_first = np.real(a) >= np.real(b)
@@ -146,7 +142,7 @@ def complex_logaddexp(a: Any, b: Any) -> Any:
 
 logaddexp: Op = op(
     "LogaddexpBackward0",
-    _logaddexp,
+    lambda a, b: log_add_exp(a, b) if a.dtype.kind != "c" else complex_logaddexp(a, b),
     kind="elementwise_pull",
     a=lambda g, a, b: g * conjugate(sigmoid(a - b)),
     b=lambda g, a, b: g * conjugate(sigmoid(b - a)),

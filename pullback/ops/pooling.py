@@ -143,14 +143,10 @@ adaptive_avg_pool: dict[int, Op] = {
 }
 
 
-def _spread_adaptive_rule(g: Any, x_shape: tuple, spatial: tuple) -> Any:
-    return adaptive_avg_pool[len(spatial)](g, output=_spatial(x_shape, len(spatial)))
-
-
 adaptive_avg_transpose: Op = linear(
     "AdaptiveAvgPool2DBackwardBackward0",
     in_single(averages.adaptive_avg_pool_transpose),
     inputs=("x",),
     batch=leading,
-    x=_spread_adaptive_rule,
+    x=lambda g, x_shape, spatial: adaptive_avg_pool[len(spatial)](g, output=_spatial(x_shape, len(spatial))),
 )

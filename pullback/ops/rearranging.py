@@ -178,10 +178,8 @@ def _repeat_transpose(g: Any, x_shape: tuple, repeats: tuple) -> Any:
     return sum_axes(np.reshape(g, split_shape), axis=tuple(range(0, 2 * len(repeats), 2)), keepdims=False)
 
 
-def _no_elements(x: Any, shape: tuple) -> Any:
-    return np.zeros(shape, x.dtype)
-
-
 # The transpose of an operation without any output elements: zeros, and back to nothing.
-empty_sum: Op = linear("RepeatBackward0", _no_elements, x=lambda g, x_shape: empty_sum(g, shape=x_shape))
+empty_sum: Op = linear(
+    "RepeatBackward0", lambda x, shape: np.zeros(shape, x.dtype), x=lambda g, x_shape: empty_sum(g, shape=x_shape)
+)
 repeat: Op = linear("RepeatBackward0", _repeat, x=_repeat_transpose)

@@ -133,10 +133,6 @@ def write_scatter_add(out: Any, index: Any, src: Any, axis: int) -> None:
             np.add.at(flat, places.reshape(-1), src[block].reshape(-1))
 
 
-def _gather_transpose(g: Any, x_shape: tuple, index: Any, axis: int) -> Any:
-    return spread(g, index, shape=x_shape, axis=axis)
-
-
 @in_single
 def _spread(x: Any, index: Any, shape: tuple, axis: int) -> Any:
     out = np.zeros(shape, x.dtype)
@@ -155,7 +151,9 @@ def _back(g: Any, src_shape: tuple, index: Any, axis: int) -> Any:
     return pad(picked, before=(0,) * len(after), after=after, value=0)
 
 
-gather: Op = linear("GatherBackward0", _gather, x=_gather_transpose, index=None)
+gather: Op = linear(
+    "GatherBackward0", _gather, x=lambda g, x_shape, index, axis: spread(g, index, shape=x_shape, axis=axis), index=None
+)
 spread: Op = linear("ScatterAddBackward0", _spread, x=lambda g, index, axis: gather(g, index, axis=axis), index=None)
 scatter_add: Op = linear("ScatterAddBackward0", _scatter_add, x=lambda g: g, index=None, src=_back)
 
@@ -212,10 +210,6 @@ def _slices(index: Any, axis: int) -> tuple:
     return (*(slice(None),) * axis, index)
 
 
-def _index_select(x: Any, index: Any, axis: int) -> Any:
-    return x.take(index, axis) if x.ndim else np.array(x)
-
-
 def _index_add(x: Any, index: Any, source: Any, axis: int, alpha: Any = 1) -> Any:
     out = np.array(x, order="C")
     write_index_add(out, index, source, axis, alpha)
@@ -242,7 +236,7 @@ def _place_slices(x: Any, index: Any, shape: tuple, axis: int) -> Any:
 
 index_select: Op = linear(
     "IndexSelectBackward0",
-    _index_select,
+    lambda x, index, axis: x.take(index, axis) if x.ndim else np.array(x),
     x=lambda g, x_shape, index, axis: place_slices(g, index, shape=x_shape, axis=axis),
     index=None,
 )
@@ -277,10 +271,6 @@ def _index_clear(x: Any, index: Any, axis: int) -> Any:
     return out
 
 
-def _index_copy_source(g: Any, index: Any, source_shape: tuple, axis: int) -> Any:
-    return np.reshape(index_select(g, index, axis=axis), source_shape)
-
-
 index_clear: Op = linear(
     "IndexFillBackward0", _index_clear, x=lambda g, index, axis: index_clear(g, index, axis=axis), index=None
 )
@@ -289,7 +279,7 @@ index_copy: Op = linear(
     _index_copy,
     x=lambda g, index, axis: index_clear(g, index, axis=axis),
     index=None,
-    source=_index_copy_source,
+    source=lambda g, index, source_shape, axis: np.reshape(index_select(g, index, axis=axis), source_shape),
 )
 
 

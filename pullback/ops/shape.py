@@ -115,11 +115,7 @@ def _replace(x: Any, source: Any, index: tuple) -> Any:
     return out
 
 
-def _clear(x: Any, index: tuple) -> Any:
-    return _replace(x, 0, index)
-
-
-clear: Op = linear("SliceBackward0", _clear, x=lambda g, index: clear(g, index=index))
+clear: Op = linear("SliceBackward0", lambda x, index: _replace(x, 0, index), x=lambda g, index: clear(g, index=index))
 replace_selected: Op
 replace_slice: Op
 replace_slice, replace_selected = (

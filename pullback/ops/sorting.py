@@ -203,11 +203,9 @@ def _at_rank(x: Any, rank: int, axis: int) -> Any:
     return np.argmax(equal & (np.cumsum(equal, axis=axis, dtype=np.int32) > before), axis=axis, keepdims=True)
 
 
-def _kthvalue(x: Any, k: int, axis: int, keepdims: Any) -> tuple:
-    return picked(x, _at_rank(x, k - 1, axis), axis, keepdims)
-
-
-kthvalue: Op = _selection("KthvalueBackward0", _kthvalue)
+kthvalue: Op = _selection(
+    "KthvalueBackward0", lambda x, k, axis, keepdims: picked(x, _at_rank(x, k - 1, axis), axis, keepdims)
+)
 
 
 def _median(x: Any, axis: int, keepdims: Any) -> tuple:
@@ -251,14 +249,6 @@ mode: Op = _selection("ModeBackward0", _mode)
 # --- extrema with indices ---
 
 
-def _max_index(x: Any, axis: int, keepdims: Any) -> tuple:
-    return _extremes(x, x.argmax(axis, keepdims=True), np.maximum, axis, keepdims)
-
-
-def _min_index(x: Any, axis: int, keepdims: Any) -> tuple:
-    return _extremes(x, x.argmin(axis, keepdims=True), np.minimum, axis, keepdims)
-
-
 def _extremes(x: Any, index: Any, ufunc: Any, axis: int, keepdims: Any) -> tuple:
     """(values, indices): of few elements, taking them is quicker than finding them again."""
     few = x.size <= FEW and x.flags.c_contiguous
@@ -266,8 +256,12 @@ def _extremes(x: Any, index: Any, ufunc: Any, axis: int, keepdims: Any) -> tuple
     return (values, index) if keepdims else (values.squeeze(axis), index.squeeze(axis))
 
 
-max_index: Op = _selection("MaxBackward0", _max_index)
-min_index: Op = _selection("MinBackward0", _min_index)
+max_index: Op = _selection(
+    "MaxBackward0", lambda x, axis, keepdims: _extremes(x, x.argmax(axis, keepdims=True), np.maximum, axis, keepdims)
+)
+min_index: Op = _selection(
+    "MinBackward0", lambda x, axis, keepdims: _extremes(x, x.argmin(axis, keepdims=True), np.minimum, axis, keepdims)
+)
 
 
 def _running(x: Any, axis: int, accumulate: Any) -> tuple:
@@ -286,16 +280,12 @@ def _running(x: Any, axis: int, accumulate: Any) -> tuple:
     return values, np.maximum.accumulate(np.where(reached, places, 0), axis=axis)
 
 
-def _cummax(x: Any, axis: int, keepdims: Any) -> tuple:
-    return _running(x, axis, np.maximum.accumulate)
-
-
-def _cummin(x: Any, axis: int, keepdims: Any) -> tuple:
-    return _running(x, axis, np.minimum.accumulate)
-
-
-cummax: Op = _selection("CummaxBackward0", _cummax, distinct=False)
-cummin: Op = _selection("CumminBackward0", _cummin, distinct=False)
+cummax: Op = _selection(
+    "CummaxBackward0", lambda x, axis, keepdims: _running(x, axis, np.maximum.accumulate), distinct=False
+)
+cummin: Op = _selection(
+    "CumminBackward0", lambda x, axis, keepdims: _running(x, axis, np.minimum.accumulate), distinct=False
+)
 
 
 # --- distinct elements: (elements, where each element of the input is among them, how often each occurs) ---

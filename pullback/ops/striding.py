@@ -234,13 +234,9 @@ def _replace_strided(x: Any, source: Any, size: tuple, stride: tuple, offset: in
     return memory[own]
 
 
-def _clear_strided(x: Any, size: tuple, stride: tuple, offset: int, geometry: Geometry) -> Any:
-    return _replace_strided(x, 0, size, stride, offset, geometry)
-
-
 clear_strided: Op = linear(
     "AsStridedScatterBackward0",
-    _clear_strided,
+    lambda x, size, stride, offset, geometry: _replace_strided(x, 0, size, stride, offset, geometry),
     x=lambda g, size, stride, offset, geometry: clear_strided(
         g, size=size, stride=stride, offset=offset, geometry=geometry
     ),

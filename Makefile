@@ -80,6 +80,7 @@ lint: $(DEV_STAMP)
 types: $(DEV_STAMP)
 	$(BIN)/python -m tools.stubs --check
 	$(BIN)/mypy
+	$(BIN)/pyright tests/user_programs
 	$(BIN)/python -m tools.type_completeness
 
 bench: $(ORACLE_STAMP)

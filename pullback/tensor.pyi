@@ -7,12 +7,25 @@ from builtins import float as _float
 from builtins import int as _int
 from builtins import type as _type
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal, Self, overload
+
+from numpy.typing import NDArray as _NDArray
 
 from .device import device as _device
 from .dtypes import dtype as _dtype
 from .size import ElementCount as ElementCount
 from .size import Size as Size
+from .functional.reductions import AminmaxResult as _AminmaxResult
+from .explaining import Explanation as _Explanation
+from .functional.elementary import FrexpResult as _FrexpResult
+from .random import Generator as _Generator
+from .functional.searching import HistogramResult as _HistogramResult
+from .functional.searching import HistogramddResult as _HistogramddResult
+from .explaining import MemoryReport as _MemoryReport
+from .utils.hooks import RemovableHandle as _RemovableHandle
+from .functional.reductions import ValuesIndices as _ValuesIndices
+from .layout import layout as _layout
+from .layout import memory_format as _memory_format
 
 class Tensor:
     _array: Any
@@ -40,20 +53,20 @@ class Tensor:
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: Any) -> Tensor: ...
     def __and__(self, other: Any) -> Tensor: ...
-    def __array__(self, dtype: Any = ..., copy: _bool | None = ...) -> Any: ...
+    def __array__(self, dtype: Any = ..., copy: _bool | None = ...) -> _NDArray[Any]: ...
     def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any: ...
     def __array_namespace__(self, *, api_version: str | None = ...) -> Any: ...
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
     def __bool__(self) -> _bool: ...
-    def __complex__(self) -> Any: ...
+    def __complex__(self) -> _complex: ...
     def __contains__(self, element: Any) -> _bool: ...
     def __copy__(self) -> Any: ...
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor: ...
     def __delitem__(self, index: Any) -> None: ...
     def __dlpack__(self, *, stream: Any = ..., max_version: Any = ..., dl_device: Any = ..., copy: _bool | None = ...) -> Any: ...
     def __dlpack_device__(self) -> tuple[_int, _int]: ...
-    def __eq__(self, other: object) -> Any: ...
-    def __float__(self) -> Any: ...
+    def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
+    def __float__(self) -> _float: ...
     def __floordiv__(self, other: Any) -> Tensor: ...
     def __format__(self, specification: str) -> str: ...
     def __ge__(self, other: Any) -> Tensor: ...
@@ -67,7 +80,7 @@ class Tensor:
     def __imod__(self, other: Any) -> Tensor: ...
     def __imul__(self, other: Any) -> Tensor: ...
     def __index__(self) -> _int: ...
-    def __int__(self) -> Any: ...
+    def __int__(self) -> _int: ...
     def __invert__(self) -> Tensor: ...
     def __ior__(self, other: Any) -> Tensor: ...
     def __ipow__(self, other: Any) -> Tensor: ...
@@ -83,9 +96,9 @@ class Tensor:
     def __matmul__(self, other: Any) -> Tensor: ...
     def __mod__(self, other: Any) -> Tensor: ...
     def __mul__(self, other: Any) -> Tensor: ...
-    def __ne__(self, other: object) -> Any: ...
+    def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
     def __neg__(self) -> Tensor: ...
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any: ...
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     def __or__(self, other: Any) -> Tensor: ...
     def __pos__(self) -> Tensor: ...
     def __pow__(self, other: Any) -> Tensor: ...
@@ -161,7 +174,7 @@ class Tensor:
     def allclose(self, other: Any, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool: """Whether two tensors agree everywhere to within atol + rtol * |other|."""
     def amax(self, dim: Any = ..., keepdim: _bool = ...) -> Tensor: """Largest element over dims; the gradient is shared among ties."""
     def amin(self, dim: Any = ..., keepdim: _bool = ...) -> Tensor: """Smallest element over dims; the gradient is shared among ties."""
-    def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ..., out: Any = ...) -> Any: """Smallest and largest elements, of the whole tensor or along a dim."""
+    def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ..., out: Any = ...) -> _AminmaxResult: """Smallest and largest elements, of the whole tensor or along a dim."""
     def angle(self, *, out: Tensor | None = ...) -> Tensor: """The angle of each number, in radians; pi for negative reals."""
     def any(self, dim: Any = ..., keepdim: _bool = ...) -> Tensor: """Whether any element (along dims) is non-zero."""
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor: """Replace every element by `callable(element)`. Slow: for small tensors."""
@@ -191,7 +204,7 @@ class Tensor:
     def asin_(self, *, out: Tensor | None = ...) -> Tensor: """`asin`, written over this tensor."""
     def asinh(self, *, out: Tensor | None = ...) -> Tensor: """The inverse hyperbolic sine of each element."""
     def asinh_(self, *, out: Tensor | None = ...) -> Tensor: """`asinh`, written over this tensor."""
-    def astype(self, dtype: Any, copy: _bool = ...) -> Any: """The elements as an array of a NumPy dtype: programs ask it of what NumPy's functions return, here a tensor."""
+    def astype(self, dtype: Any, copy: _bool = ...) -> _NDArray[Any]: """The elements as an array of a NumPy dtype: programs ask it of what NumPy's functions return, here a tensor."""
     def atan(self, *, out: Tensor | None = ...) -> Tensor: """The angle, in radians, whose tangent each element is."""
     def atan2(self, other: Any) -> Tensor: """The angle of the point (other, input), from -pi to pi."""
     def atan2_(self, other: Any) -> Tensor: """`atan2`, written over this tensor."""
@@ -254,7 +267,7 @@ class Tensor:
     def conj(self) -> Tensor: """The complex conjugate; real tensors are returned as they are."""
     def conj_physical(self) -> Tensor: """The complex conjugate in memory of its own; real tensors are returned as they are."""
     def conj_physical_(self) -> Tensor: """`conj_physical`, written over this tensor."""
-    def const_data_ptr(self) -> Any: """The address of the first element, 0 if there is none."""
+    def const_data_ptr(self) -> _int: """The address of the first element, 0 if there is none."""
     def contiguous(self, memory_format: Any = ...) -> Tensor: """Itself if its elements lie in order in memory, else a copy that does."""
     def copy_(self, src: Any, non_blocking: _bool = ...) -> Tensor: """Write the elements of `src` (broadcast, cast) over this tensor."""
     def copysign(self, other: Any) -> Tensor: """The size of `input` with the sign of `other`."""
@@ -266,12 +279,12 @@ class Tensor:
     def cosh_(self, *, out: Tensor | None = ...) -> Tensor: """`cosh`, written over this tensor."""
     def count_nonzero(self, dim: Any = ...) -> Tensor: """How many elements (along dims) are not zero."""
     def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor: """Covariance matrix of variables in rows, observations in columns, optionally weighted."""
-    def cpu(self, memory_format: Any = ...) -> Any: """The tensor itself."""
+    def cpu(self, memory_format: Any = ...) -> Tensor: """The tensor itself."""
     def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor: """Cross product along a dim of size 3 (the first such dim if none is given)."""
     def crow_indices(self) -> Any: """Where each row of a CSR matrix begins among `col_indices`. Only sparse tensors have it."""
     def cuda(self, device: Any = ..., non_blocking: _bool = ..., memory_format: Any = ...) -> Any: """There is no GPU: raises what torch's CPU build raises."""
-    def cummax(self, dim: _int) -> Any: """Running maxima along a dim and their indices."""
-    def cummin(self, dim: _int) -> Any: """Running minima along a dim and their indices."""
+    def cummax(self, dim: _int) -> _ValuesIndices: """Running maxima along a dim and their indices."""
+    def cummin(self, dim: _int) -> _ValuesIndices: """Running minima along a dim and their indices."""
     def cumprod(self, dim: _int, *, dtype: _dtype | None = ...) -> Tensor: """Running products along a dim; integers are multiplied in int64."""
     def cumprod_(self, dim: _int, *, dtype: _dtype | None = ...) -> Tensor: """`cumprod`, written over this tensor."""
     def cumsum(self, dim: _int, *, dtype: _dtype | None = ...) -> Tensor: """Running sums along a dim; integers are summed in int64."""
@@ -280,10 +293,10 @@ class Tensor:
     def data(self) -> Tensor: """The same memory without history and with a version counter of its own (writes to it are not noticed)."""
     @data.setter
     def data(self, value: Any) -> None: ...
-    def data_ptr(self) -> Any: """The address of the first element, 0 if there is none."""
+    def data_ptr(self) -> _int: """The address of the first element, 0 if there is none."""
     def deg2rad(self, *, out: Tensor | None = ...) -> Tensor: """Angles in degrees, as radians."""
     def deg2rad_(self, *, out: Tensor | None = ...) -> Tensor: """`deg2rad`, written over this tensor."""
-    def dense_dim(self) -> Any: """The number of dims, all of which are dense."""
+    def dense_dim(self) -> _int: """The number of dims, all of which are dense."""
     def det(self) -> Tensor: """Determinants."""
     def detach(self) -> Tensor: """The same memory without the history. Writes to it count as writes to this tensor."""
     def detach_(self) -> Tensor: """Forget this tensor's history."""
@@ -297,7 +310,7 @@ class Tensor:
     def diff(self, n: _int = ..., dim: _int = ..., prepend: Any = ..., append: Any = ...) -> Tensor: """The n-th differences of neighbours along a dim."""
     def digamma(self) -> Tensor: """The derivative of `lgamma`."""
     def digamma_(self) -> Tensor: """`digamma`, written over this tensor."""
-    def dim(self) -> Any: """The number of dims."""
+    def dim(self) -> _int: """The number of dims."""
     def dim_order(self) -> tuple[_int, ...]: """The dims from the outermost to the innermost, as they lie in memory."""
     def dist(self, other: Tensor, p: _float = ...) -> Tensor: """The p-norm of `input - other`."""
     def div(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor: """`input / other`, optionally rounded towards zero ("trunc") or down ("floor")."""
@@ -306,10 +319,10 @@ class Tensor:
     def divide_(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor: """`div`, written over this tensor."""
     def dot(self, tensor: Tensor) -> Tensor: """Sum of the products of two vectors' elements (no conjugation)."""
     def double(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.float64."""
-    def dsplit(self, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> Any: """`tensor_split` along dim 2."""
+    def dsplit(self, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]: """`tensor_split` along dim 2."""
     @property
     def dtype(self) -> _dtype: """The type of the elements."""
-    def element_size(self) -> Any: """The size of one element, in bytes."""
+    def element_size(self) -> _int: """The size of one element, in bytes."""
     def eq(self, other: Any) -> Tensor: """Whether each element is equal to that of `other`."""
     def eq_(self, other: Any) -> Tensor: """`eq`, written over this tensor."""
     def equal(self, other: Tensor) -> _bool: """Whether two tensors have the same shape and elements."""
@@ -325,7 +338,7 @@ class Tensor:
     def exp_(self, *, out: Tensor | None = ...) -> Tensor: """`exp`, written over this tensor."""
     def expand(self, *sizes: Any, implicit: _bool = ..., size: Any = ...) -> Tensor: """A view in which dims of size 1 are repeated without a copy; -1 keeps a size, new dims come first."""
     def expand_as(self, other: Tensor) -> Tensor: """Expanded to the shape of another tensor."""
-    def explain(self, gradient: Any = ..., **options: Any) -> Any: """What `backward(gradient)` would do from here, step by step; see `pullback.explain`."""
+    def explain(self, gradient: Any = ..., **options: Any) -> _Explanation: """What `backward(gradient)` would do from here, step by step; see `pullback.explain`."""
     def expm1(self, *, out: Tensor | None = ...) -> Tensor: """`exp(x) - 1` of each element, exact near 0."""
     def expm1_(self, *, out: Tensor | None = ...) -> Tensor: """`expm1`, written over this tensor."""
     def exponential_(self, lambd: _float = ..., *, generator: Any = ...) -> Tensor: """Fill with exponential numbers of rate `lambd`."""
@@ -351,7 +364,7 @@ class Tensor:
     def fmod_(self, other: Any) -> Tensor: """`fmod`, written over this tensor."""
     def frac(self) -> Tensor: """The fractional part, with the sign of the number."""
     def frac_(self) -> Tensor: """`frac`, written over this tensor."""
-    def frexp(self) -> Any: """Mantissas in [0.5, 1) and integer exponents with `input = mantissa * 2**exponent`."""
+    def frexp(self) -> _FrexpResult: """Mantissas in [0.5, 1) and integer exponents with `input = mantissa * 2**exponent`."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ...) -> Tensor:
         """The elements at `index` along a dim, one for each index.
 
@@ -365,7 +378,7 @@ class Tensor:
     def geometric_(self, p: _float, *, generator: Any = ...) -> Tensor: """Fill with numbers of trials up to the first success, of probability p."""
     def geqrf(self) -> Any: """QR in LAPACK's compact form."""
     def ger(self, vec2: Tensor) -> Tensor: """All products of the elements of two vectors."""
-    def get_device(self) -> Any: """-1: main memory has no number."""
+    def get_device(self) -> _int: """-1: main memory has no number."""
     @property
     def grad(self) -> Tensor | None: """The gradient that backward passes have added up so far, None before the first."""
     @grad.setter
@@ -388,8 +401,8 @@ class Tensor:
     def heaviside(self, values: Any) -> Tensor: """0 below zero, 1 above, `values` at zero. Both tensors have one dtype."""
     def heaviside_(self, values: Any) -> Tensor: """`heaviside`, written over this tensor."""
     def histc(self, bins: _int = ..., min: Any = ..., max: Any = ...) -> Tensor: """Counts in `bins` equal bins between min and max (of the data, if equal)."""
-    def histogram(self, bins: Any = ..., *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ...) -> Any: """Counts in bins, given by number or by edges, and the edges."""
-    def hsplit(self, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> Any: """`tensor_split` along dim 1."""
+    def histogram(self, bins: Any = ..., *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ...) -> _HistogramResult: """Counts in bins, given by number or by edges, and the edges."""
+    def hsplit(self, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]: """`tensor_split` along dim 1."""
     def hypot(self, other: Any) -> Tensor: """The length of the hypotenuse: `sqrt(input**2 + other**2)`."""
     def hypot_(self, other: Any) -> Tensor: """`hypot`, written over this tensor."""
     def i0(self) -> Tensor: """The modified Bessel function of the first kind, of order 0."""
@@ -421,51 +434,51 @@ class Tensor:
     def int(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.int32."""
     def inverse(self) -> Tensor: """Inverses of square matrices."""
     def is_coalesced(self) -> _bool: """Whether no place of a sparse tensor occurs twice; False for a dense one."""
-    def is_complex(self) -> Any: """Whether the elements are complex numbers."""
-    def is_conj(self) -> Any: """False: conjugation is done at once."""
+    def is_complex(self) -> _bool: """Whether the elements are complex numbers."""
+    def is_conj(self) -> _bool: """False: conjugation is done at once."""
     def is_contiguous(self, memory_format: Any = ...) -> _bool: """Whether the elements lie in memory in order."""
     @property
-    def is_cpu(self) -> Any: """True: every tensor lives in main memory."""
+    def is_cpu(self) -> _bool: """True: every tensor lives in main memory."""
     @property
-    def is_cuda(self) -> Any: """False: every tensor lives in main memory."""
+    def is_cuda(self) -> _bool: """False: every tensor lives in main memory."""
     def is_distributed(self) -> _bool: """False: a tensor is in one process."""
-    def is_floating_point(self) -> Any: """Whether the elements are floats."""
+    def is_floating_point(self) -> _bool: """Whether the elements are floats."""
     def is_inference(self) -> _bool: """Whether this tensor was made under `inference_mode`."""
     @property
-    def is_ipu(self) -> Any: """False: every tensor lives in main memory."""
+    def is_ipu(self) -> _bool: """False: every tensor lives in main memory."""
     @property
     def is_leaf(self) -> _bool: """Whether no recorded operation made this tensor: gradients end here, in `.grad`."""
     @property
-    def is_maia(self) -> Any: """False: every tensor lives in main memory."""
+    def is_maia(self) -> _bool: """False: every tensor lives in main memory."""
     @property
-    def is_meta(self) -> Any: """False: every tensor lives in main memory."""
+    def is_meta(self) -> _bool: """False: every tensor lives in main memory."""
     @property
-    def is_mkldnn(self) -> Any: """False: every tensor lives in main memory."""
+    def is_mkldnn(self) -> _bool: """False: every tensor lives in main memory."""
     @property
-    def is_mps(self) -> Any: """False: every tensor lives in main memory."""
+    def is_mps(self) -> _bool: """False: every tensor lives in main memory."""
     @property
-    def is_mtia(self) -> Any: """False: every tensor lives in main memory."""
-    def is_neg(self) -> Any: """False: negation is done at once."""
+    def is_mtia(self) -> _bool: """False: every tensor lives in main memory."""
+    def is_neg(self) -> _bool: """False: negation is done at once."""
     @property
-    def is_nested(self) -> Any: """False: every tensor is a plain dense one."""
+    def is_nested(self) -> _bool: """False: every tensor is a plain dense one."""
     def is_nonzero(self) -> _bool: """Whether the one element differs from zero."""
-    def is_pinned(self, device: Any = ...) -> Any: """False: there is no pinned memory."""
+    def is_pinned(self, device: Any = ...) -> _bool: """False: there is no pinned memory."""
     @property
-    def is_quantized(self) -> Any: """False: every tensor is a plain dense one."""
+    def is_quantized(self) -> _bool: """False: every tensor is a plain dense one."""
     def is_same_size(self, other: Tensor) -> _bool: """Whether the shapes are equal."""
     def is_set_to(self, tensor: Tensor) -> _bool: """Whether both look at the same memory in the same way."""
     def is_shared(self) -> _bool: """Whether the elements lie in memory that forked processes share."""
-    def is_signed(self) -> Any: """Whether the dtype has negative numbers."""
+    def is_signed(self) -> _bool: """Whether the dtype has negative numbers."""
     @property
-    def is_sparse(self) -> Any: """False: every tensor is a plain dense one."""
+    def is_sparse(self) -> _bool: """False: every tensor is a plain dense one."""
     @property
-    def is_sparse_csr(self) -> Any: """False: every tensor is a plain dense one."""
+    def is_sparse_csr(self) -> _bool: """False: every tensor is a plain dense one."""
     @property
-    def is_vulkan(self) -> Any: """False: every tensor lives in main memory."""
+    def is_vulkan(self) -> _bool: """False: every tensor lives in main memory."""
     @property
-    def is_xla(self) -> Any: """False: every tensor lives in main memory."""
+    def is_xla(self) -> _bool: """False: every tensor lives in main memory."""
     @property
-    def is_xpu(self) -> Any: """False: every tensor lives in main memory."""
+    def is_xpu(self) -> _bool: """False: every tensor lives in main memory."""
     def isclose(self, other: Any, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor: """Where two tensors agree to within atol + rtol * |other|."""
     def isfinite(self) -> Tensor: """Whether each element is neither infinite nor NaN."""
     def isinf(self) -> Tensor: """Whether each element is infinite."""
@@ -476,9 +489,9 @@ class Tensor:
     def istft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor: """The signal whose `stft` is closest to the input: windows transformed back, added up, divided by their weights."""
     def item(self) -> Any: """The one element as a Python number."""
     @property
-    def itemsize(self) -> Any: """The size of one element, in bytes."""
+    def itemsize(self) -> _int: """The size of one element, in bytes."""
     def kron(self, other: Tensor) -> Tensor: """Kronecker product: every element of the first times all of the second."""
-    def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ...) -> Any: """The k-th smallest element (from 1) along a dim and its index."""
+    def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ...) -> _ValuesIndices: """The k-th smallest element (from 1) along a dim and its index."""
     @property
     def layout(self) -> Any: """`torch.strided`, always."""
     def lcm(self, other: Any) -> Tensor: """The least common multiple of two integers."""
@@ -538,15 +551,28 @@ class Tensor:
     def matmul(self, other: Tensor) -> Tensor: """Matrix product; 1-d tensors are vectors, leading dims are batches."""
     def matrix_exp(self) -> Tensor: """The exponential of square matrices."""
     def matrix_power(self, n: _int) -> Tensor: """A matrix multiplied by itself n times."""
-    def max(self, *args: Any, dim: Any = ..., keepdim: _bool = ..., other: Any = ...) -> Any: """The largest element; with a dim, (values, indices) along it; with another tensor, the larger of the two."""
+    @overload
+    def max(self, *, out: Any = ...) -> Tensor: ...
+    @overload
+    def max(self, other: Tensor, *, out: Any = ...) -> Tensor: ...
+    @overload
+    def max(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> _ValuesIndices: """The largest element; with a dim, (values, indices) along it; with another tensor, the larger of the two."""
     def maximum(self, other: Any) -> Tensor: """The larger of two elements; NaN if either is NaN."""
     def mean(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ...) -> Tensor: """Mean of all elements, or over the dims given. Needs a floating point dtype."""
-    def median(self, dim: Any = ..., keepdim: _bool = ...) -> Any: """The lower median, of everything or along a dim; NaN if there is one."""
+    @overload
+    def median(self) -> Tensor: ...
+    @overload
+    def median(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> _ValuesIndices: """The lower median, of everything or along a dim; NaN if there is one."""
     def memory(self) -> Any: """The array as real memory that views can look at and operations can write to."""
-    def min(self, *args: Any, dim: Any = ..., keepdim: _bool = ..., other: Any = ...) -> Any: """The smallest element; with a dim, (values, indices) along it; with another tensor, the smaller of the two."""
+    @overload
+    def min(self, *, out: Any = ...) -> Tensor: ...
+    @overload
+    def min(self, other: Tensor, *, out: Any = ...) -> Tensor: ...
+    @overload
+    def min(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> _ValuesIndices: """The smallest element; with a dim, (values, indices) along it; with another tensor, the smaller of the two."""
     def minimum(self, other: Any) -> Tensor: """The smaller of two elements; NaN if either is NaN."""
     def mm(self, mat2: Tensor) -> Tensor: """Product of two matrices."""
-    def mode(self, dim: _int = ..., keepdim: _bool = ...) -> Any: """The most frequent value along a dim (the smallest of several) and the index of one occurrence."""
+    def mode(self, dim: _int = ..., keepdim: _bool = ...) -> _ValuesIndices: """The most frequent value along a dim (the smallest of several) and the index of one occurrence."""
     def moveaxis(self, source: Any, destination: Any) -> Tensor: """Dims moved to other places, the rest in order."""
     def movedim(self, source: Any, destination: Any) -> Tensor: """Dims moved to other places, the rest in order."""
     def msort(self) -> Tensor: """The elements in order along the first dim."""
@@ -565,16 +591,19 @@ class Tensor:
     def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor: """NaN and infinities replaced: by 0 and the largest finite numbers unless given."""
     def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor: """`nan_to_num`, written over this tensor."""
     def nanmean(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ...) -> Tensor: """Mean of the elements that are not NaN."""
-    def nanmedian(self, dim: Any = ..., keepdim: _bool = ...) -> Any: """The lower median of what is not NaN."""
+    @overload
+    def nanmedian(self) -> Tensor: ...
+    @overload
+    def nanmedian(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> _ValuesIndices: """The lower median of what is not NaN."""
     def nanquantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor: """Quantiles of what is not NaN."""
     def nansum(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ...) -> Tensor: """Sum of the elements that are not NaN."""
     def narrow(self, dim: _int, start: Any, length: _int) -> Tensor: """A view of `length` slices of a dim from `start`."""
     def narrow_copy(self, *args: Any, **kwargs: Any) -> Any: """A copy of what `narrow` gives."""
     @property
-    def nbytes(self) -> Any: """The size of all elements, in bytes."""
+    def nbytes(self) -> _int: """The size of all elements, in bytes."""
     @property
     def ndim(self) -> _int: """The number of dims."""
-    def ndimension(self) -> Any: """The number of dims."""
+    def ndimension(self) -> _int: """The number of dims."""
     def ne(self, other: Any) -> Tensor: """Whether each element is not equal to that of `other`."""
     def ne_(self, other: Any) -> Tensor: """`ne`, written over this tensor."""
     def neg(self) -> Tensor: """`-input`."""
@@ -591,21 +620,24 @@ class Tensor:
     def new_zeros(self, *args: Any, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **kwargs: Any) -> Tensor: """`zeros` in the dtype of this tensor unless told otherwise."""
     def nextafter(self, other: Any) -> Tensor: """The next float after each element on the way to `other`."""
     def nextafter_(self, other: Any) -> Tensor: """`nextafter`, written over this tensor."""
-    def nonzero(self, *, out: Tensor | None = ..., as_tuple: _bool = ...) -> Any: """Where elements are not zero: a matrix of indices, or one index tensor for each dim."""
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+    @overload
+    def nonzero(self, *, out: Tensor | None = ..., as_tuple: Literal[False] = ...) -> Tensor: """Where elements are not zero: a matrix of indices, or one index tensor for each dim."""
     def nonzero_static(self, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor: """The first `size` rows of `nonzero`, filled up with `fill_value`."""
     def norm(self, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., dtype: _dtype | None = ..., out: Any = ...) -> Tensor: """Norm of a tensor as one vector, or over dims; p is a number, "fro" or "nuc"."""
     def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Any = ...) -> Tensor: """Fill with normal numbers."""
     def not_equal(self, other: Any) -> Tensor: """Whether each element is not equal to that of `other`."""
     def not_equal_(self, other: Any) -> Tensor: """`not_equal`, written over this tensor."""
     def numel(self) -> _int: """The number of elements."""
-    def numpy(self, *, force: _bool = ...) -> Any: """An ndarray that shares this tensor's memory."""
+    def numpy(self, *, force: _bool = ...) -> _NDArray[Any]: """An ndarray that shares this tensor's memory."""
     def orgqr(self, tau: Tensor) -> Tensor: """The first columns of a product of Householder reflections."""
     def ormqr(self, tau: Tensor, other: Tensor, left: _bool = ..., transpose: _bool = ...) -> Tensor: """A product of Householder reflections times `other`."""
     def outer(self, vec2: Tensor) -> Tensor: """All products of the elements of two vectors."""
     @property
     def output_nr(self) -> _int: """Which of the outputs of `grad_fn` this tensor is."""
     def permute(self, *dims: Any, **named: Any) -> Tensor: """Dims in another order: `x.permute(2, 0, 1)` has the last one first. A view."""
-    def pin_memory(self, device: Any = ...) -> Any: """The tensor itself."""
+    def pin_memory(self, device: Any = ...) -> Tensor: """The tensor itself."""
     def pinverse(self, rcond: _float = ...) -> Tensor: """The pseudo-inverse."""
     def polygamma(self, n: _int) -> Tensor: """The n-th derivative of digamma at this tensor."""
     def polygamma_(self, n: _int) -> Tensor: """`polygamma`, written over this tensor."""
@@ -629,8 +661,8 @@ class Tensor:
     def reciprocal(self, *, out: Tensor | None = ...) -> Tensor: """One over each element."""
     def reciprocal_(self, *, out: Tensor | None = ...) -> Tensor: """`reciprocal`, written over this tensor."""
     def record_stream(self, stream: Any) -> None: """Nothing: there are no streams."""
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any: """Call `hook(grad)` whenever the gradient of this tensor is computed; what it returns replaces the gradient."""
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Any: """Call `hook(tensor)` right after a backward pass has updated `.grad` of this leaf."""
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> _RemovableHandle: """Call `hook(grad)` whenever the gradient of this tensor is computed; what it returns replaces the gradient."""
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> _RemovableHandle: """Call `hook(tensor)` right after a backward pass has updated `.grad` of this leaf."""
     def relu(self, *, out: Tensor | None = ...) -> Tensor: """Each element, or 0 where that is larger."""
     def relu_(self, *, out: Tensor | None = ...) -> Tensor: """`relu`, written over this tensor."""
     def remainder(self, other: Any) -> Tensor: """The remainder of floor division: it has the sign of the divisor."""
@@ -701,8 +733,8 @@ class Tensor:
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor: """A copy in which a slice of a dim is `src`."""
     def slogdet(self) -> tuple[Tensor, Tensor]: """Signs and logarithms of the absolute values of determinants."""
     def softmax(self, dim: _int, dtype: _dtype | None = ...) -> Tensor: """exp(x) / sum(exp(x)) along a dim."""
-    def sort(self, *args: Any, dim: _int = ..., descending: _bool = ..., stable: _bool = ...) -> Any: """The elements in order along a dim, and where they came from. Always stable."""
-    def sparse_dim(self) -> Any: """0: no dim is sparse."""
+    def sort(self, *args: Any, dim: _int = ..., descending: _bool = ..., stable: _bool = ...) -> _ValuesIndices: """The elements in order along a dim, and where they came from. Always stable."""
+    def sparse_dim(self) -> _int: """0: no dim is sparse."""
     def sparse_mask(self, mask: Any) -> Any: """The elements of this tensor at the places of a sparse one; twice at a place that it has twice."""
     def split(self, split_size_or_sections: Any = ..., dim: _int = ..., *, split_size: Any = ..., tensor: Any = ...) -> tuple[Tensor, ...]:
         """Views of consecutive pieces: of one size (the last may be smaller), or of the sizes given.
@@ -750,7 +782,7 @@ class Tensor:
     def to_sparse_coo(self, sparse_dim: _int | None = ..., **options: Any) -> Any: """A sparse tensor of the elements that are not zero; the last dims stay dense if `sparse_dim` says so."""
     def to_sparse_csr(self, dense_dim: _int | None = ...) -> Any: """A sparse matrix by rows."""
     def tolist(self) -> Any: """Nested lists of Python numbers."""
-    def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ...) -> Any: """The k largest (or smallest) elements along a dim, in order, and their indices."""
+    def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ...) -> _ValuesIndices: """The k largest (or smallest) elements along a dim, in order, and their indices."""
     def trace(self) -> Tensor: """Sum of the diagonal of a matrix."""
     def transpose(self, dim0: Any = ..., dim1: Any = ..., axis0: Any = ..., axis1: Any = ...) -> Tensor: """Two dims exchanged (or, as in NumPy, all dims in the order of one tuple)."""
     def transpose_(self, dim0: _int, dim1: _int) -> Tensor: """Exchange two dims of this tensor."""
@@ -769,7 +801,13 @@ class Tensor:
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor: """Split one dim into several: (4, 6) becomes (4, 2, 3) for dim 1 and sizes (2, 3). One size may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor: """A view of all windows of `size` elements along a dim, `step` apart, in a new last dim."""
     def uniform_(self, *args: Any, generator: Any = ..., **bounds: Any) -> Tensor: """Fill with uniform numbers in [from, to)."""
+    @overload
+    def unique(self, sorted: _bool = ..., return_inverse: Literal[False] = ..., return_counts: Literal[False] = ..., dim: _int | None = ...) -> Tensor: ...
+    @overload
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: """The distinct elements (or slices along a dim) in order, optionally with inverse indices and counts."""
+    @overload
+    def unique_consecutive(self, return_inverse: Literal[False] = ..., return_counts: Literal[False] = ..., dim: _int | None = ...) -> Tensor: ...
+    @overload
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: """The elements (or slices along a dim) with repeats that follow each other removed."""
     def unsafe_chunk(self, *args: Any, **kwargs: Any) -> Any: """A copy of what `unsafe_chunk` gives."""
     def unsafe_split(self, *args: Any, **kwargs: Any) -> Any: """A copy of what `unsafe_split` gives."""
@@ -782,7 +820,7 @@ class Tensor:
     def vdot(self, other: Tensor) -> Tensor: """Inner product of two vectors: the first is conjugated."""
     def view(self, *shape: Any, **named: Any) -> Tensor: """The same memory in another shape (or, given a dtype, the same bytes in another type)."""
     def view_as(self, other: Tensor) -> Tensor: """The same memory in the shape of another tensor."""
-    def vsplit(self, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> Any: """`tensor_split` along dim 0."""
+    def vsplit(self, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]: """`tensor_split` along dim 0."""
     def where(self, condition: Tensor, other: Any) -> Tensor: """This tensor where the condition holds, `other` elsewhere."""
     def xlogy(self, other: Any) -> Tensor: """`input * log(other)`, and 0 where input is 0."""
     def xlogy_(self, other: Any) -> Tensor: """`xlogy`, written over this tensor."""

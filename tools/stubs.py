@@ -25,6 +25,14 @@ _ALIASES = {
     "bool": "_bool", "int": "_int", "float": "_float", "complex": "_complex", "type": "_type", "dtype": "_dtype",
     "device": "_device", "dtype_type": "_dtype", "device_type": "_device",
 }  # fmt: skip
+# Classes of the package that annotations name, and where they are.
+_CLASSES = {
+    "AminmaxResult": "functional.reductions", "Explanation": "explaining", "FrexpResult": "functional.elementary",
+    "Generator": "random", "HistogramResult": "functional.searching", "HistogramddResult": "functional.searching",
+    "MemoryReport": "explaining", "RemovableHandle": "utils.hooks", "ValuesIndices": "functional.reductions",
+    "layout": "layout", "memory_format": "layout",
+}  # fmt: skip
+_ALIASES |= {name: f"_{name}" for name in _CLASSES}
 _BARE = {
     "tuple": "tuple[Any, ...]", "list": "list[Any]", "dict": "dict[Any, Any]", "set": "set[Any]", "_type": "_type[Any]",
     "Callable": "Callable[..., Any]", "Sequence": "Sequence[Any]", "Iterable": "Iterable[Any]", "Iterator": "Iterator[Any]",
@@ -39,13 +47,49 @@ from builtins import float as _float
 from builtins import int as _int
 from builtins import type as _type
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal, Self, overload
+
+from numpy.typing import NDArray as _NDArray
 
 from .device import device as _device
 from .dtypes import dtype as _dtype
 from .size import ElementCount as ElementCount
 from .size import Size as Size
-'''
+''' + "".join(f"from .{home} import {name} as _{name}\n" for name, home in _CLASSES.items())
+
+# What a function returns may depend on its arguments. Methods are written with `self` in place of the first one.
+_ALONG_DIM = "(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> _ValuesIndices"
+_LARGEST = (
+    "(input: Tensor, *, out: Any = ...) -> Tensor",
+    "(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor",
+    _ALONG_DIM,
+)
+_MIDDLE = ("(input: Tensor) -> Tensor", _ALONG_DIM)
+_AT_LEAST = ("(tensor: Tensor, /) -> Tensor", "(*tensors: Any) -> Any")
+_WITHOUT = (
+    "return_inverse: Literal[False] = ..., return_counts: Literal[False] = ..., dim: _int | None = ...) -> Tensor"
+)
+_WITH = "return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any"
+OVERLOADS = {
+    "max": _LARGEST, "min": _LARGEST, "median": _MIDDLE, "nanmedian": _MIDDLE,
+    "atleast_1d": _AT_LEAST, "atleast_2d": _AT_LEAST, "atleast_3d": _AT_LEAST,
+    "nonzero": (
+        "(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]",
+        "(input: Tensor, *, out: Tensor | None = ..., as_tuple: Literal[False] = ...) -> Tensor",
+    ),
+    "unique": (f"(input: Tensor, sorted: _bool = ..., {_WITHOUT}", f"(input: Tensor, sorted: _bool = ..., {_WITH}"),
+    "unique_consecutive": (f"(input: Tensor, {_WITHOUT}", f"(input: Tensor, {_WITH}"),
+    "where": (
+        "(condition: Tensor) -> tuple[Tensor, ...]",
+        "(condition: Tensor, input: Any, other: Any, *, out: Tensor | None = ...) -> Tensor",
+    ),
+}  # fmt: skip
+# Of functions so short that they have no annotations.
+_RETURNS = {
+    **dict.fromkeys("const_data_ptr data_ptr dense_dim dim element_size get_device itemsize nbytes ndimension".split(), "_int"),
+    **dict.fromkeys("numel sparse_dim __int__".split(), "_int"), **dict.fromkeys("cpu pin_memory".split(), "Tensor"),
+    "__float__": "_float", "__complex__": "_complex",
+}  # fmt: skip
 
 
 class _Spelled(ast.NodeTransformer):
@@ -67,6 +111,8 @@ def annotation(value: Any) -> str:
     if value is inspect.Signature.empty:
         return "Any"
     text = value if isinstance(value, str) else getattr(value, "__name__", "Any")
+    if text == "np.ndarray":
+        return "_NDArray[Any]"
     try:
         tree = ast.parse(text, mode="eval")
     except SyntaxError:
@@ -77,7 +123,7 @@ def annotation(value: Any) -> str:
     return ast.unparse(_Spelled().visit(tree))
 
 
-def signature(function: Any, first: str | None = None) -> str:
+def signature(name: str, function: Any, first: str | None = None) -> str:
     """`(input: Tensor, dim: int = ...) -> Tensor`, with the first parameter named `self` for methods."""
     try:
         found = inspect.signature(function)
@@ -86,6 +132,9 @@ def signature(function: Any, first: str | None = None) -> str:
     parts: list[str] = []
     star = slash = False
     parameters = list(found.parameters.values())
+    if first is None and _takes_out(function) and "out" not in found.parameters:
+        out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Any")
+        parameters.insert(len(parameters) - (parameters[-1].kind is inspect.Parameter.VAR_KEYWORD), out)
     for number, p in enumerate(parameters):
         if slash and p.kind is not p.POSITIONAL_ONLY:
             parts.append("/")
@@ -103,7 +152,29 @@ def signature(function: Any, first: str | None = None) -> str:
         parts.append(f"{mark}{p.name}: {annotation(p.annotation)}{default}")
     if slash:
         parts.append("/")
-    return f"({', '.join(parts)}) -> {annotation(found.return_annotation)}"
+    return f"({', '.join(parts)}) -> {result(name, found.return_annotation)}"
+
+
+def result(name: str, declared: Any) -> str:
+    """What a function returns: as declared, or as its name says."""
+    text = annotation(declared)
+    return text if text != "Any" else _RETURNS.get(name, "_bool" if name.startswith("is_") else "Any")
+
+
+def _takes_out(function: Any) -> bool:
+    """Whether the registry lets the function take `out=`, which its signature does not show."""
+    code = getattr(function, "__code__", None)
+    cells = dict(zip(code.co_freevars, function.__closure__ or ())) if code else {}
+    return "takes_out" in cells and cells["takes_out"].cell_contents
+
+
+def overloads(name: str, value: Any, method: bool = False) -> list[str]:
+    """The forms of a function whose type depends on its arguments; the docstring stands in the last."""
+    indent = "    " if method else ""
+    forms = [form.replace("input: Tensor", "self", 1) if method else form for form in OVERLOADS[name]]
+    lines = [line for form in forms for line in (f"{indent}@overload", f"{indent}def {name}{form}: ...")]
+    lines[-1] = lines[-1].removesuffix(": ...") + body(value, name, indent)
+    return lines
 
 
 def body(value: Any, name: str, indent: str = "") -> str:
@@ -176,25 +247,25 @@ def tensor_stub() -> str:
         ):
             continue
         if isinstance(value, property):
-            lines += [
-                "    @property",
-                f"    def {name}(self) -> {annotation(_returns(value.fget))}{body(value, name, '    ')}",
-            ]
+            returned = result(name, getattr(value.fget, "__annotations__", {}).get("return", inspect.Signature.empty))
+            lines += ["    @property", f"    def {name}(self) -> {returned}{body(value, name, '    ')}"]
             if value.fset is not None:
                 lines += [f"    @{name}.setter", f"    def {name}(self, value: Any) -> None: ..."]
         elif name == "__new__":
-            lines.append("    def __new__(cls, *args: Any, **kwargs: Any) -> Any: ...")
+            lines.append("    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...")
         elif name == "__reduce_ex__":
             lines.append("    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]: ...")
         elif name in IN_PLACE:
-            arguments = signature(IN_PLACE[name], "self").rsplit(" -> ", 1)[0]
+            arguments = signature(name, IN_PLACE[name], "self").rsplit(" -> ", 1)[0]
             lines.append(f"    def {name}{arguments} -> Tensor{body(value, name, '    ')}")
         elif name in ("__eq__", "__ne__"):
-            lines.append(f"    def {name}(self, other: object) -> Any: ...")
+            lines.append(f"    def {name}(self, other: object) -> Tensor: ...  # type: ignore[override]")
         elif name in _OPERATORS:
             lines.append(f"    def {name}(self{', other: Any' if name not in _UNARY else ''}) -> Tensor: ...")
+        elif name in OVERLOADS and name != "where":
+            lines += overloads(name, value, method=True)
         elif callable(value):
-            lines.append(f"    def {name}{signature(value, 'self')}{body(value, name, '    ')}")
+            lines.append(f"    def {name}{signature(name, value, 'self')}{body(value, name, '    ')}")
     lines += [
         "", "class Anchor(Tensor):", "    _owner: Any", "    _hooks: Any", "    def owner(self) -> Tensor | None: ...",
         "    def owner_or_self(self) -> Tensor: ...", "", "def anchor_of(leaf: Tensor) -> Anchor: ...",
@@ -206,10 +277,6 @@ def tensor_stub() -> str:
         "", "class TensorBase: ...", "", "def fields(tensor: Any) -> dict[str, Any]: ...",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
-
-
-def _returns(function: Any) -> Any:
-    return getattr(function, "__annotations__", {}).get("return", inspect.Signature.empty)
 
 
 def _home(module: str) -> str:
@@ -243,8 +310,10 @@ def package_stub() -> str:
             ours = value.__module__.startswith("pullback.")
             line = f"from {_home(value.__module__)} import {value.__name__} as {name}" if ours else f"{name}: Any"
             lines.append(line)
+        elif name in OVERLOADS:
+            lines += overloads(name, value)
         elif callable(value) and not isinstance(value, dtype):
-            lines.append(f"def {name}{signature(value)}{body(value, name)}")
+            lines.append(f"def {name}{signature(name, value)}{body(value, name)}")
         else:
             lines.append(f"{name}: {annotation(type(value).__name__)}")
     lines.append("def __getattr__(name: str) -> Any: ...")

@@ -15,6 +15,10 @@ from .mode import is_grad_enabled, is_inference_mode_enabled
 from .roots import backward, grad
 
 if TYPE_CHECKING:
+    from . import forward_ad as forward_ad
+    from . import functional as functional
+    from . import graph as graph
+    from . import profiler as profiler
     from .function import Function as Function
     from .gradcheck import gradcheck as gradcheck
     from .gradcheck import gradgradcheck as gradgradcheck

@@ -16,7 +16,7 @@ from ..tensor import Tensor
 from .checks import not_implemented_for
 from .joining import cat
 from .operands import NUMBERS, as_tensor, wrap_dim
-from .reductions import CummaxResult, CumminResult, sum_operand
+from .reductions import CummaxResult, CumminResult, ValuesIndices, sum_operand
 from .registry import public
 from .subviews import narrow
 
@@ -58,13 +58,13 @@ def _running(op: Any, result_type: Any, input: Tensor, dim: int) -> Any:
 
 
 @public(out=True)
-def cummax(input: Tensor, dim: int) -> Any:
+def cummax(input: Tensor, dim: int) -> ValuesIndices:
     """Running maxima along a dim and their indices."""
     return _running(cummax_op, CummaxResult, input, dim)
 
 
 @public(out=True)
-def cummin(input: Tensor, dim: int) -> Any:
+def cummin(input: Tensor, dim: int) -> ValuesIndices:
     """Running minima along a dim and their indices."""
     return _running(cummin_op, CumminResult, input, dim)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..tensor import Tensor
 from .registry import public
 
+if TYPE_CHECKING:
+    from ..explaining import Explanation
+
 
 @public(function=False, wrap=False)
-def explain(input: Tensor, gradient: Any = None, **options: Any) -> Any:
+def explain(input: Tensor, gradient: Any = None, **options: Any) -> Explanation:
     """What `backward(gradient)` would do from here, step by step; see `pullback.explain`."""
     from ..explaining import explain as explain_pass
 

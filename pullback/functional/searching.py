@@ -17,7 +17,7 @@ from ..return_types import returned_by
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .operands import as_operand, as_tensor, need_bool, wrap_dim, wrap_dims
-from .reductions import SortResult, TopkResult
+from .reductions import SortResult, TopkResult, ValuesIndices
 from .registry import public, store, write_out
 
 # --- order ---
@@ -29,7 +29,7 @@ def _need_order(x: Tensor) -> None:
 
 
 @public(out=True)
-def sort(input: Tensor, *args: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+def sort(input: Tensor, *args: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> ValuesIndices:
     """The elements in order along a dim, and where they came from. Always stable."""
     if args and not isinstance(args[0], bool):
         dim, args = args[0], args[1:]
@@ -59,7 +59,7 @@ def msort(input: Tensor) -> Tensor:
 
 
 @public(out=True)
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
     """The k largest (or smallest) elements along a dim, in order, and their indices."""
     if input._array.dtype.kind == "c":
         raise not_implemented_for("topk", input)
@@ -304,7 +304,7 @@ def histogram(
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,
     density: bool = False,
-) -> Any:
+) -> HistogramResult:
     """Counts in bins, given by number or by edges, and the edges."""
     points = input.reshape(-1, 1)
     flat = None if weight is None or weight._array.shape != input._array.shape else weight.reshape(-1)
@@ -321,7 +321,7 @@ def histogramdd(
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,
     density: bool = False,
-) -> Any:
+) -> HistogramddResult:
     """Counts of points (rows of coordinates) in a grid of bins, and the edges along each axis."""
     dims = input._array.shape[-1]
     bins = [bins] * dims if isinstance(bins, int) else list(bins)

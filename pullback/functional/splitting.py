@@ -131,7 +131,9 @@ def _slice(input: Tensor, axis: int, start: int, stop: int) -> Tensor:
 
 
 def _split_along(name: str, least: int, axis: int) -> None:
-    def function(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
+    def function(
+        input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None
+    ) -> tuple[Tensor, ...]:
         where = next((v for v in (indices_or_sections, indices, sections) if v is not None), None)
         shape = input._array.shape
         if len(shape) < least:

@@ -18,7 +18,7 @@ from ..ops import statistics as ops
 from ..tensor import Tensor
 from .checks import broadcasting, certainly, not_implemented_for
 from .operands import as_tensor, need_bool, promote, wrap_dim, wrap_dims
-from .reductions import KthvalueResult, MedianResult, ModeResult, NanmedianResult, in_dtype
+from .reductions import KthvalueResult, MedianResult, ModeResult, NanmedianResult, ValuesIndices, in_dtype
 from .registry import FUNCTIONS, public, store
 from .threefold import lerp, where
 
@@ -283,13 +283,13 @@ def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 @public(out=True)
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
     """The most frequent value along a dim (the smallest of several) and the index of one occurrence."""
     return _selected(sorting.mode, ModeResult, "mode", input, wrap_dim(dim, input._array.ndim), keepdim)
 
 
 @public(out=True)
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
     """The k-th smallest element (from 1) along a dim and its index."""
     axis = wrap_dim(dim, input._array.ndim)
     size = input._array.shape[axis] if input._array.ndim else 1

@@ -1,9 +1,11 @@
 """Programs ask classes for their type hints (`typing.get_type_hints`): every name in an annotation can be looked up."""
 
 import inspect
+import runpy
 import subprocess
 import sys
 import typing
+from pathlib import Path
 
 import pytest
 
@@ -51,3 +53,11 @@ def test_type_hints_and_source_can_be_had_under_the_alias():
     command = [sys.executable, "-m", "pullback", "run", "-c", UNDER_THE_ALIAS]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.stdout == "done\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    "program", sorted((Path(__file__).parents[1] / "user_programs").glob("*.py")), ids=lambda p: p.stem
+)
+def test_annotated_programs_run(program):
+    """`make types` checks that mypy and pyright find nothing in them; this, that the types tell the truth."""
+    runpy.run_path(str(program))

@@ -57,6 +57,11 @@ _global_module_registration_hooks = HookDict()
 _global_is_full_backward_hook: bool | None = None
 
 
+def _forward_unimplemented(self: Module, *input: Any) -> None:
+    """What the module computes; every subclass defines it."""
+    raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+
 class Registered:
     """What a class has under a name that its modules register: it looks in their registries.
 
@@ -122,9 +127,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
 
     # -- calling ---------------------------------------------------------------------------------------------
 
-    def forward(self, *input: Any) -> Any:
-        """What the module computes; every subclass defines it."""
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+    forward: Callable[..., Any] = _forward_unimplemented  # declared so that a subclass may take any arguments
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if (

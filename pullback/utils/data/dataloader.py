@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pullback.utils.data._utils.collate import default_collate, default_convert
 from pullback.utils.data._utils.worker import get_worker_info, make_fetcher
-from pullback.utils.data.dataset import IterableDataset
+from pullback.utils.data.dataset import Dataset, IterableDataset
 from pullback.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
 from ...notices import warn_user
@@ -23,6 +23,17 @@ _collate_fn_t = Callable[[list[Any]], Any]  # what a function that joins samples
 _worker_init_fn_t = Callable[[int], None]
 
 T_co = TypeVar("T_co", covariant=True)
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class _Samples(Protocol[T_co]):
+        """A dataset of another kind: a list, an array, a class of your own."""
+
+        def __len__(self) -> int: ...
+
+        def __getitem__(self, index: int, /) -> T_co: ...
+
 
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
@@ -55,7 +66,7 @@ class DataLoader(Generic[T_co]):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[T_co] | _Samples[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Sampler[Any] | Iterable[Any] | None = None,
@@ -95,9 +106,9 @@ class DataLoader(Generic[T_co]):
             if is_stream:
                 sampler = _InfiniteConstantSampler()
             elif shuffle:
-                sampler = RandomSampler(dataset, generator=generator)
+                sampler = RandomSampler(dataset, generator=generator)  # type: ignore[arg-type]
             else:
-                sampler = SequentialSampler(dataset)
+                sampler = SequentialSampler(dataset)  # type: ignore[arg-type]
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size: int | None = batch_size

@@ -91,13 +91,12 @@ def user_line() -> str | None:
     return None
 
 
-def note_forward(node: Node, results: tuple[Any, ...], anomaly: Anomaly) -> None:
-    """Remember where an operation was called; complain about NaN and Inf that it made out of finite inputs."""
-    notes = node.metadata
-    assert node.notes is not None
+def note_forward(node: Node) -> None:
+    """Remember where an operation was called, what its saved values were, and the node whose rule called it."""
+    if node.notes is None:
+        node.notes = {}
     node.notes["stack"] = user_stack()
     node.notes["fingerprints"] = fingerprints(node)
-    del notes
     if running_node() is not None:
         node.notes["parent"] = running_node()
 

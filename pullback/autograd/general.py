@@ -148,7 +148,7 @@ def _record(op: Op, inputs: tuple, params: dict | None, mask: int, results: tupl
     if mode.anomaly is not None:
         from .anomaly_mode import note_forward
 
-        note_forward(node, results, mode.anomaly)
+        note_forward(node)
     if mode.saved_hooks and node.saved:
         from .saved import pack_saved
 

@@ -1,15 +1,13 @@
-"""What the modules of this package share: operand checks, in-place variants, `reduction` names, random numbers."""
+"""What the modules of this package share: operand checks, `reduction` names, random numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ... import random
 from ...autograd.tape import wrap
-from ...autograd.views import in_place
 from ...functional.checks import need_tensor
 from ...notices import warn_user
 from ...tensor import Tensor
@@ -27,22 +25,6 @@ def float_tensor(value: Any, function: str, kernel: str, complex_ok: bool = Fals
             f"\"{kernel}\" not implemented for '{x.dtype.type_name}'. Convert it first: x.float()."
         )
     return x
-
-
-def maybe_in_place(input: Tensor, wanted: bool, function: Callable[..., Any], *args: Any) -> Tensor:
-    """`function(input, ...)`, written over the input if wanted."""
-    return in_place(input, function, *args) if wanted else function(input, *args)
-
-
-def in_place_variant(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The function called `name` that overwrites its first argument."""
-
-    def variant(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return in_place(input, function, *args, **kwargs)
-
-    variant.__name__ = variant.__qualname__ = name
-    variant.__doc__ = f"`{name[:-1]}`, written over the input."
-    return variant
 
 
 def reduction_name(reduction: Any, size_average: bool | None = None, reduce: bool | None = None) -> str:

@@ -9,7 +9,9 @@ import numpy as np
 
 from ...arrays.randomness import drawn, drawn_from
 from ...autograd import autocast
+from ...autograd.op import Op
 from ...autograd.tape import apply, apply_unary
+from ...autograd.views import in_place
 from ...functional import elementary, reductions
 from ...functional.checks import need_tensor
 from ...functional.operands import wrap_dim
@@ -18,7 +20,7 @@ from ...kernels.random.streams import exponential
 from ...notices import warn_user
 from ...ops import activation as ops
 from ...tensor import Tensor
-from ._common import constant, float_tensor, generator, in_place_variant, maybe_in_place
+from ._common import constant, float_tensor, generator
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
@@ -27,49 +29,40 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0)."""
     if inplace:
-        return relu_(input)
+        return in_place(input, elementary.relu)
     return elementary.relu(need_tensor(input, "relu"))
+
+
+def _activated(op: Op, x: Tensor, inplace: bool, params: dict[str, Any] | None = None) -> Tensor:
+    """An operation on a tensor, written over it if wanted."""
+    return in_place(x, lambda x: apply_unary(op, x, params)) if inplace else apply_unary(op, x, params)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where positive, negative_slope * x elsewhere."""
     x = float_tensor(input, "leaky_relu", "leaky_relu_cpu")
-    if inplace:
-        return maybe_in_place(x, True, _leaky_relu, negative_slope)
-    return apply_unary(ops.leaky_relu, x, {"slope": float(negative_slope)})
-
-
-def _leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
-    return apply_unary(ops.leaky_relu, x, {"slope": float(negative_slope)})
-
-
-def _elu(x: Tensor, alpha: float = 1.0) -> Tensor:
-    return apply_unary(ops.elu, x, {"alpha": float(alpha), "scale": 1.0, "input_scale": 1.0})
+    params = {"slope": float(negative_slope)}
+    return _activated(ops.leaky_relu, x, True, params) if inplace else apply_unary(ops.leaky_relu, x, params)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where positive, alpha * (exp(x) - 1) elsewhere."""
-    return maybe_in_place(float_tensor(input, "elu", "elu_cpu"), inplace, _elu, alpha)
-
-
-def _selu(x: Tensor) -> Tensor:
-    return apply_unary(ops.elu, x, {"alpha": _SELU_ALPHA, "scale": _SELU_SCALE, "input_scale": 1.0})
+    x = float_tensor(input, "elu", "elu_cpu")
+    return _activated(ops.elu, x, inplace, {"alpha": float(alpha), "scale": 1.0, "input_scale": 1.0})
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """elu with the constants that keep mean 0 and variance 1."""
-    return maybe_in_place(float_tensor(input, "selu", "elu_cpu"), inplace, _selu)
-
-
-def _celu(x: Tensor, alpha: float = 1.0) -> Tensor:
-    if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return apply_unary(ops.celu, x, {"alpha": float(alpha), "scale": 1.0, "input_scale": 1.0 / alpha})
+    x = float_tensor(input, "selu", "elu_cpu")
+    return _activated(ops.elu, x, inplace, {"alpha": _SELU_ALPHA, "scale": _SELU_SCALE, "input_scale": 1.0})
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where positive, alpha * (exp(x / alpha) - 1) elsewhere."""
-    return maybe_in_place(float_tensor(input, "celu", "elu_cpu"), inplace, _celu, alpha)
+    x = float_tensor(input, "celu", "elu_cpu")
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _activated(ops.celu, x, inplace, {"alpha": float(alpha), "scale": 1.0, "input_scale": 1.0 / alpha})
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -80,23 +73,15 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     return apply_unary(ops.gelu, x, {"approximate": approximate})
 
 
-def _silu(x: Tensor) -> Tensor:
-    return apply_unary(ops.silu, x)
-
-
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
     x = float_tensor(input, "silu", "silu_cpu", complex_ok=True)
-    return maybe_in_place(x, True, _silu) if inplace else apply_unary(ops.silu, x)
-
-
-def _mish(x: Tensor) -> Tensor:
-    return apply_unary(ops.mish, x)
+    return _activated(ops.silu, x, True) if inplace else apply_unary(ops.silu, x)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * tanh(softplus(x))."""
-    return maybe_in_place(float_tensor(input, "mish", "mish_cpu"), inplace, _mish)
+    return _activated(ops.mish, float_tensor(input, "mish", "mish_cpu"), inplace)
 
 
 _USUAL: dict[str, Any] = {"beta": 1.0, "threshold": 20.0}  # nobody writes to parameters: one dict serves all
@@ -118,22 +103,17 @@ def logsigmoid(input: Tensor) -> Tensor:
     return apply_unary(ops.log_sigmoid, float_tensor(input, "log_sigmoid", "log_sigmoid_cpu"))
 
 
-def _hardtanh(x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    kind = x._array.dtype.kind
-    if kind in "bu" and min_val < 0:
-        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    if min_val > max_val:
-        raise ValueError("min_val cannot be greater than max_val")
-    limits = (int(min_val), int(max_val)) if kind in "iu" else (float(min_val), float(max_val))
-    return apply_unary(ops.hardtanh, x, {"low": limits[0], "high": limits[1]})
-
-
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """x cut to [min_val, max_val]; no gradient flows at or beyond the limits."""
     x = need_tensor(input, "hardtanh")
     if x._array.dtype.kind == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh")
-    return maybe_in_place(x, inplace, _hardtanh, min_val, max_val)
+    if x._array.dtype.kind == "u" and min_val < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    number = int if x._array.dtype.kind in "iu" else float
+    return _activated(ops.hardtanh, x, inplace, {"low": number(min_val), "high": number(max_val)})
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -141,22 +121,14 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-def _hardsigmoid(x: Tensor) -> Tensor:
-    return apply_unary(ops.hardsigmoid, x)
-
-
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """x / 6 + 1/2 cut to [0, 1]."""
-    return maybe_in_place(float_tensor(input, "hardsigmoid", "hardsigmoid_cpu"), inplace, _hardsigmoid)
-
-
-def _hardswish(x: Tensor) -> Tensor:
-    return apply_unary(ops.hardswish, x)
+    return _activated(ops.hardsigmoid, float_tensor(input, "hardsigmoid", "hardsigmoid_cpu"), inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * hardsigmoid(x)."""
-    return maybe_in_place(float_tensor(input, "hardswish", "hardswish_cpu"), inplace, _hardswish)
+    return _activated(ops.hardswish, float_tensor(input, "hardswish", "hardswish_cpu"), inplace)
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -172,17 +144,13 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return apply_unary(ops.softshrink, x, {"lambd": float(lambd)})
 
 
-def _threshold(x: Tensor, threshold: float, value: float) -> Tensor:
-    params = {"limit": _number(threshold, "threshold", 2), "value": _number(value, "value", 3)}
-    return apply_unary(ops.threshold, x, params)
-
-
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where it exceeds the threshold, `value` elsewhere."""
     x = need_tensor(input, "threshold")
     if x._array.dtype.kind == "b":
         raise NotImplementedError("\"threshold_cpu\" not implemented for 'Bool'")
-    return maybe_in_place(x, inplace, _threshold, threshold, value)
+    params = {"limit": _number(threshold, "threshold", 2), "value": _number(value, "value", 3)}
+    return _activated(ops.threshold, x, inplace, params)
 
 
 def _number(value: Any, name: str, position: int) -> Any:
@@ -220,18 +188,15 @@ def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """leaky_relu whose slopes are drawn from [lower, upper] in training, and their mean otherwise."""
-    return maybe_in_place(
-        float_tensor(input, "rrelu", "rrelu_with_noise_out_cpu"), inplace, _rrelu, lower, upper, training
-    )
-
-
-def _rrelu(x: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    x = float_tensor(input, "rrelu", "rrelu_with_noise_out_cpu")
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, but got {lower} > {upper}.")
     if not training:
-        return apply_unary(ops.rrelu, x, {"slope": (float(lower) + float(upper)) / 2})
-    noise = drawn_from(lambda values: rrelu_noise(generator(), values, lower, upper), x._array)
-    return apply(ops.rrelu_with_noise, (x, constant(noise)))
+        return _activated(ops.rrelu, x, inplace, {"slope": (float(lower) + float(upper)) / 2})
+    noise = constant(drawn_from(lambda values: rrelu_noise(generator(), values, lower, upper), x._array))
+    if inplace:
+        return in_place(x, lambda x: apply(ops.rrelu_with_noise, (x, noise)))
+    return apply(ops.rrelu_with_noise, (x, noise))
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
@@ -316,11 +281,22 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return constant(one_hot) - soft.detach() + soft
 
 
-relu_: Callable[..., Any] = in_place_variant(elementary.relu, "relu_")
-leaky_relu_: Callable[..., Any] = in_place_variant(_leaky_relu, "leaky_relu_")
-elu_: Callable[..., Any] = in_place_variant(_elu, "elu_")
-selu_: Callable[..., Any] = in_place_variant(_selu, "selu_")
-celu_: Callable[..., Any] = in_place_variant(_celu, "celu_")
-hardtanh_: Callable[..., Any] = in_place_variant(_hardtanh, "hardtanh_")
-threshold_: Callable[..., Any] = in_place_variant(_threshold, "threshold_")
-rrelu_: Callable[..., Any] = in_place_variant(_rrelu, "rrelu_")
+def _in_place_variant(function: Callable) -> Callable[..., Any]:
+    """The function with an underscore after its name, which overwrites its first argument."""
+
+    def variant(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return function(input, *args, inplace=True, **kwargs)
+
+    variant.__name__ = variant.__qualname__ = f"{function.__name__}_"
+    variant.__doc__ = f"`{function.__name__}`, written over the input."
+    return variant
+
+
+relu_: Callable[..., Any] = _in_place_variant(relu)
+leaky_relu_: Callable[..., Any] = _in_place_variant(leaky_relu)
+elu_: Callable[..., Any] = _in_place_variant(elu)
+selu_: Callable[..., Any] = _in_place_variant(selu)
+celu_: Callable[..., Any] = _in_place_variant(celu)
+hardtanh_: Callable[..., Any] = _in_place_variant(hardtanh)
+threshold_: Callable[..., Any] = _in_place_variant(threshold)
+rrelu_: Callable[..., Any] = _in_place_variant(rrelu)

@@ -56,8 +56,9 @@ for _ndim in (1, 2, 3):
 def tensor_list(tensors: Any, function: str) -> list[Tensor]:
     """The tensors to join, in one dtype; complaints in torch's words."""
     if isinstance(tensors, Tensor) or not isinstance(tensors, (list, tuple)):
+        help = f". Put them into a list: torch.{function}([a, b])." if isinstance(tensors, Tensor) else ""
         raise TypeError(
-            f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+            f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}{help}"
         )
     if not tensors:
         if function == "cat":

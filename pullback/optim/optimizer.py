@@ -69,7 +69,7 @@ class Optimizer:
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                 f"{_typename(params)}. Put a single tensor into a list: [tensor]."
             )
-        if not hasattr(params, "__iter__") and hasattr(params, "parameters"):
+        if not hasattr(params, "__iter__") and callable(params):  # the module, or its method
             raise TypeError(
                 f"{type(params).__name__!r} object is not iterable. Give its parameters: model.parameters()."
             )

@@ -67,6 +67,25 @@ REMEDIES = [
         't.func.vmap(lambda x: x * x.item(), fallback="loop")(x[0])',
     ),
     ("t.zeroes(2)", "torch.zeros", "t.zeros(2)"),
+    ("t.optim.SGD(layer.parameters, lr=0.1)", "model.parameters()", "t.optim.SGD(layer.parameters(), lr=0.1)"),
+    ("t.cat(x, x)", "torch.cat([a, b])", "t.cat([x, x])"),
+    (
+        "F.binary_cross_entropy_with_logits(w, w[:, None])",
+        "target.view_as(input)",
+        "F.binary_cross_entropy_with_logits(w, w[:, None].view_as(w))",
+    ),
+    ("layer.load_state_dict(layer)", "state_dict()", "layer.load_state_dict(layer.state_dict())"),
+    ("layer.load_state_dict('model.pt')", "torch.load(path)", ""),
+    (
+        "layer.load_state_dict(nn.Sequential(layer).state_dict())",
+        '{name.removeprefix("0."): value for name, value in state_dict.items()}',
+        "s = nn.Sequential(layer).state_dict(); layer.load_state_dict({n.removeprefix('0.'): v for n, v in s.items()})",
+    ),
+    (
+        "list(t.utils.data.DataLoader([t.ones(2), t.ones(3)], batch_size=2))",
+        "collate_fn=list",
+        "list(t.utils.data.DataLoader([t.ones(2), t.ones(3)], batch_size=2, collate_fn=list))",
+    ),
 ]
 
 

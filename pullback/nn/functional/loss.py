@@ -176,7 +176,8 @@ def binary_cross_entropy_with_logits(
     name = reduction_name(reduction, size_average, reduce)
     shape = input._array.shape
     if target._array.shape != shape:
-        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+        help = ". Give it that shape: target.view_as(input)." if target.numel() == input.numel() else ""
+        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()}){help}")
     _refuse_integers(input, "binary_cross_entropy_with_logits")
     if target._array.dtype.kind in "biu":
         raise RuntimeError(

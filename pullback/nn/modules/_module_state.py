@@ -6,6 +6,7 @@ missing key, an exception in a hook, Ctrl-C) rolls the module back before the er
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -146,7 +147,10 @@ class StateDictMixin:
         When anything is wrong a RuntimeError lists all of it and the module is left as it was.
         """
         if not isinstance(state_dict, Mapping):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+            help = " Give its state_dict()." if hasattr(state_dict, "state_dict") else ""
+            if isinstance(state_dict, (str, os.PathLike)):
+                help = " A file has to be read first: torch.load(path)."
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.{help}")
         metadata = getattr(state_dict, "_metadata", None)
         own: Any = OrderedDict(state_dict)  # hooks may change it
         if metadata is not None:
@@ -159,9 +163,11 @@ class StateDictMixin:
             if strict:
                 errors[:0] = _key_errors(keys)
             if errors:
-                raise RuntimeError(
+                error = RuntimeError(
                     f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors)
                 )
+                _note_wrapper(error, keys)
+                raise error
         except BaseException:
             undo.roll_back()
             raise
@@ -257,6 +263,16 @@ class StateDictMixin:
                 value.requires_grad_(tensor.requires_grad)
         undo.will_replace(self._parameters if name in self._parameters else self._buffers, name)
         setattr(self, name, value)
+
+
+def _note_wrapper(error: RuntimeError, keys: _IncompatibleKeys) -> None:
+    """Say so if all names would fit without the name of a wrapper in front, such as that of DataParallel."""
+    prefix = keys.unexpected_keys[0].partition(".")[0] + "." if keys.unexpected_keys else ""
+    if {name.removeprefix(prefix) for name in keys.unexpected_keys} == set(keys.missing_keys) != set():
+        error.add_note(
+            f'The state is that of a module around this one. Take "{prefix}" off its names: '
+            f'{{name.removeprefix("{prefix}"): value for name, value in state_dict.items()}}.'
+        )
 
 
 def _key_errors(keys: _IncompatibleKeys) -> list[str]:

@@ -84,7 +84,14 @@ def _same_sequence(model: Any, parts: list[Any]) -> Any:
 
 def collate_tensor_fn(batch: Sequence[Any], *, collate_fn_map: dict[Any, Collate] | None = None) -> Any:
     """Stack tensors along a new first axis."""
-    return pullback.stack(list(batch), 0)
+    try:
+        return pullback.stack(list(batch), 0)
+    except RuntimeError as error:
+        error.add_note(
+            "To make one batch of samples of different sizes, give the loader a collate_fn that pads them "
+            "(nn.utils.rnn.pad_sequence) or keeps them in a list (collate_fn=list)."
+        )
+        raise
 
 
 def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: dict[Any, Collate] | None = None) -> Any:

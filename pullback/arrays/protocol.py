@@ -18,7 +18,7 @@ from .batching_rules import apply_batched, is_tensor, lined_up, plain_payload, u
 ndarray = np.ndarray
 
 
-def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
+def _array_ufunc(self: Batched, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     if method == "__call__" and not kwargs and ufunc.signature is None and ufunc.nout == 1:
         if len(inputs) == 1 and type(inputs[0].array) is ndarray:
             batch = inputs[0]
@@ -185,15 +185,7 @@ def implements(*functions: Any) -> Callable[..., Any]:
     return register
 
 
-def _array_ufunc(self: Batched, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    return call_ufunc(ufunc, method, inputs, kwargs)
-
-
 def _array_function(self: Batched, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-    return call_function(function, args, kwargs)
-
-
-def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
     if any([is_tensor(value) for value in args]):
         return NotImplemented
     implementation = FUNCTIONS.get(function)
@@ -202,23 +194,26 @@ def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[Any, Any]) 
     return loop(function, args, kwargs)
 
 
+def _reducing(function: Callable) -> Callable:
+    """Functions of an array and axes, None for all of them, that drop these axes."""
+
+    def implementation(a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+        return loop(function, (a, axis, *args), kwargs) if args else _reduce(function, a, axis, **kwargs)
+
+    return implementation
+
+
 _function: Any
 for _function in (
     np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.any, np.all, np.nansum, np.nanmean, np.std, np.var,
 ):  # fmt: skip
-    FUNCTIONS[_function] = (
-        lambda function: (
-            lambda a, axis=None, *args, **kwargs: (
-                loop(function, (a, axis, *args), kwargs) if args else _reduce(function, a, axis, **kwargs)
-            )
-        )
-    )(_function)
+    FUNCTIONS[_function] = _reducing(_function)
 
 
-def _one_axis(function: Callable) -> Callable:
+def _one_axis(function: Callable, usual: int | None = None) -> Callable:
     """Functions of an array and one axis that keep the array's shape, or drop that axis."""
 
-    def implementation(a: Any, axis: Any = -1, *args: Any, **kwargs: Any) -> Any:
+    def implementation(a: Any, axis: Any = usual, *args: Any, **kwargs: Any) -> Any:
         if type(a) is not Batched or axis is None or not a.shape or args:
             return loop(function, (a, axis, *args), kwargs)
         return a.same(plain_payload(function(a.array, axis=_axes(a, axis), **kwargs)))
@@ -226,14 +221,10 @@ def _one_axis(function: Callable) -> Callable:
     return implementation
 
 
-for _function in (np.sort, np.argsort, np.cumsum, np.cumprod, np.flip, np.argmax, np.argmin):
-    FUNCTIONS[_function] = (
-        _one_axis(_function)
-        if _function in (np.sort, np.argsort)
-        else (lambda function: lambda a, axis=None, *args, **kwargs: _one_axis(function)(a, axis, *args, **kwargs))(
-            _function
-        )
-    )
+for _function in (np.cumsum, np.cumprod, np.flip, np.argmax, np.argmin):
+    FUNCTIONS[_function] = _one_axis(_function)
+for _function in (np.sort, np.argsort):
+    FUNCTIONS[_function] = _one_axis(_function, usual=-1)
 
 
 def _of_matrices(function: Callable) -> Callable:

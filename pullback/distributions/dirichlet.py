@@ -7,9 +7,9 @@ from typing import Any
 
 import pullback
 from pullback.distributions import constraints
-from pullback.distributions._dirichlet_slope import dirichlet_slope
 from pullback.distributions.distribution import EMPTY
 from pullback.distributions.exp_family import ExponentialFamily
+from pullback.kernels.draw_slopes import dirichlet_slope
 from pullback.nn.functional import one_hot
 from pullback.tensor import Tensor
 

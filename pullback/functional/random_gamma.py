@@ -7,31 +7,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..arrays.randomness import drawn_from
 from ..autograd.op import op
 from ..autograd.tape import apply, wrap
+from ..kernels import draw_slopes
 from ..kernels.random import gammas
-from ..kernels.special import gammainc, lgamma
 from ..tensor import Tensor
 from .checks import not_implemented_for
 from .random_sampling import _from
 from .registry import FUNCTIONS
 
-
-def _gamma_slope(alpha: Any, sample: Any) -> Any:
-    """dx/da of gamma samples, from differences of order eight in log(a)."""
-    a, x = np.asarray(alpha, np.float64), np.asarray(sample, np.float64)
-    step = 0.02 / np.sqrt(1 + 0.1 * a)  # shorter for large concentrations, whose distributions are narrow
-    change = np.zeros(np.broadcast_shapes(a.shape, x.shape))
-    for offset, weight in ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280)):
-        change = change + weight * (gammainc(a * np.exp(offset * step), x) - gammainc(a * np.exp(-offset * step), x))
-    density = np.exp((a - 1) * np.log(x) - x - lgamma(a))
-    return (-change / (step * a * density)).astype(sample.dtype)
-
-
-gamma_slope: Any = op("StandardGammaBackward0", _gamma_slope, kind="elementwise_pull", alpha=None, sample=None)
+gamma_slope: Any = op(
+    "StandardGammaBackward0",
+    lambda alpha, sample: draw_slopes.gamma_slope(alpha, sample),
+    kind="elementwise_pull",
+    alpha=None,
+    sample=None,
+)
 _gamma = op(
     "StandardGammaBackward0",
     lambda alpha, values: values,

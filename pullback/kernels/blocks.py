@@ -87,6 +87,7 @@ def run(
     *operands: np.ndarray,
     single: bool = False,
     scalar: Callable[..., float] | None = None,
+    block: int = BLOCK,
 ) -> np.ndarray:
     """Evaluate ``core`` on the broadcast operands, block by block.
 
@@ -105,7 +106,7 @@ def run(
     work = _SINGLE if single and dtype.itemsize <= 4 else _DOUBLE
     if scalar is not None and size <= FEW:
         result = np.fromiter(map(scalar, *[array.tolist() for array in flat]), _DOUBLE, size)
-    elif size <= BLOCK:
+    elif size <= block:
         result = _quietly(core, flat, work)
     else:
         result = np.empty(size, dtype)
@@ -113,7 +114,7 @@ def run(
         def fill(start: int, stop: int) -> None:
             result[start:stop] = core(*[array[start:stop].astype(work, copy=False) for array in flat])
 
-        parallel_tasks(fill, [(start, start + BLOCK) for start in range(0, size, BLOCK)])
+        parallel_tasks(fill, [(start, start + block) for start in range(0, size, block)])
     if result.dtype != dtype:
         with np.errstate(over="ignore"):
             result = result.astype(dtype)

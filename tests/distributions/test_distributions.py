@@ -246,15 +246,24 @@ def test_a_distribution_may_be_a_module():
     assert list(Prior().named_modules()) and not list(Prior().parameters())
 
 
-def test_the_slope_of_dirichlet_draws_settles_instead_of_going_round(monkeypatch):
-    from pullback.distributions import _dirichlet_slope
+def test_slopes_of_draws_match_differences_of_their_distribution_functions():
+    special = pytest.importorskip("scipy.special")
+    from pullback.kernels import draw_slopes
 
-    steps, away = [], _dirichlet_slope._away_from_zero
-    monkeypatch.setattr(_dirichlet_slope, "_away_from_zero", lambda *values: steps.append(1) or away(*values))
-    pullback.manual_seed(0)
-    concentration = pullback.full((2000,), 2.0, requires_grad=True)
-    pullback.distributions.Beta(concentration, 3.0).rsample().sum().backward()
-    assert 10 < len(steps) < 400
+    generator = np.random.default_rng(0)
+    a, b = (10.0 ** generator.uniform(-1, 2, 9000) for _ in range(2))
+    gammas, shares = generator.gamma(a).clip(1e-10), generator.beta(a, b).clip(1e-10, 1 - 1e-10)
+    step = 1e-4 * a
+    change = special.gammainc(a + step, gammas) - special.gammainc(a - step, gammas)
+    density = np.exp((a - 1) * np.log(gammas) - gammas - special.gammaln(a))
+    likely = density * gammas > 1e-4  # elsewhere differences have no digits left
+    got = draw_slopes.gamma_slope(a, gammas)
+    np.testing.assert_allclose(got[likely], (-change / (2 * step) / density)[likely], rtol=1e-4)
+    change = special.betainc(a + step, b, shares) - special.betainc(a - step, b, shares)
+    density = np.exp((a - 1) * np.log(shares) + b * np.log1p(-shares) - special.betaln(a, b))
+    likely = density * shares > 1e-4
+    got = draw_slopes.dirichlet_slope(shares, a, a + b)
+    np.testing.assert_allclose(got[likely], (-change / (2 * step) / density)[likely], rtol=1e-4)
 
 
 def test_singular_wishart_draws_are_drawn_again():

@@ -104,10 +104,9 @@ def draw(
     layout = arrange(sizes, [(link.source, link.target) for link in view.links], light)
     width, height = layout.width + 2 * MARGIN, layout.height + 2 * MARGIN
     # Labels may stick out where a picture is narrow.
-    arriving = Counter(link.target for link in view.links)
-    labels = [_label(link, layout, arriving[link.target] > 1) for link in view.links] if detailed and values else []
-    right = max((x + LETTER * len(text) for x, _, text in filter(None, labels)), default=0.0)
-    left = min((x for x, _, _ in filter(None, labels)), default=0.0)
+    labels = _labels(view.links, layout) if detailed and values else []
+    right = max((x + LETTER * len(text) for x, _, text in labels), default=0.0)
+    left = min((x for x, _, _ in labels), default=0.0)
     left, width = min(0.0, left) - MARGIN, max(width, right + 2 * MARGIN) - min(0.0, left)
     parts = [
         f'<svg class="pb-svg" xmlns="http://www.w3.org/2000/svg" viewBox="{left:.0f} {-MARGIN:g} {width:.0f} '
@@ -125,10 +124,7 @@ def draw(
         ends = (stands_for.get(link.source, link.source), stands_for.get(link.target, link.target))
         parts.append(_draw_link(link, layout, ends if interactive else None))
     parts += [_draw_box(box, lines[box.key], layout, interactive) for box in view.boxes]
-    for label in labels:
-        if label is not None:
-            x, y, text = label
-            parts.append(f'<text class="pb-label" x="{x:.1f}" y="{y:.1f}">{clean(text)}</text>')
+    parts += [f'<text class="pb-label" x="{x:.1f}" y="{y:.1f}">{clean(text)}</text>' for x, y, text in labels]
     parts.append("</svg>")
     return "\n".join(parts)
 
@@ -255,21 +251,44 @@ def _condition(flows: list[Flow | None]) -> str:
     return " pb-zero" if all(flow.all_zero for flow in present) else ""
 
 
-def _label(link: Link, layout: Layout, shared: bool) -> tuple[float, float, str] | None:
-    """Text beside a line: the cotangent that flows along it, near the end that is not shared with other lines."""
-    points = layout.paths[link.source, link.target]
-    text = flow_text(link.flows)
-    if not text:
-        return None
-    if shared:
-        (x, y), (other, _) = points[0], points[1]
-        y += 14
-    else:
-        (x, y), (other, _) = points[-1], points[-2]
-        y -= 12
-    if other > x + 10:  # the line comes or goes to the right, so the text stands on the left
-        return x - 8 - LETTER * len(text), y, text
-    return x + 8, y, text
+def _labels(links: list[Link], layout: Layout) -> list[tuple[float, float, str]]:
+    """Texts beside lines, each where it covers neither another text nor another line near its end, if there is such a place."""
+    arriving = Counter(link.target for link in links)
+    placed: list[tuple[float, float, str]] = []
+    for link in links:
+        key = (link.source, link.target)
+        text = flow_text(link.flows)
+        width = LETTER * len(text)
+        ends = [(points[0], points[-1]) for other, points in layout.paths.items() if other != key]
+        places = _places(layout.paths[key], arriving[link.target] > 1, width)
+        clear = [place for place in places if not any(_meet(*place, width, x, y, words) for x, y, words in placed)]
+        best = [place for place in clear if not _on_line(*place, width, ends)]
+        placed.append((*(best or clear or places)[0], text))
+    return placed
+
+
+def _places(points: list[tuple[float, float]], shared: bool, width: float) -> list[tuple[float, float]]:
+    """Where the text of a line may stand, best first: beside the end that is not shared with other lines, or the other."""
+    places = []
+    for (x, y), (other, _), step in ((points[0], points[1], 13), (points[-1], points[-2], -13)):
+        sides = [x + 8, x - 8 - width]
+        if other > x + 10:  # the line comes or goes to the right, so the text stands on the left
+            sides.reverse()
+        y += 14 if step > 0 else -12
+        places.append([(side, height) for height in (y, y + step) for side in sides])
+    leaving, arriving = places
+    return leaving + arriving if shared else arriving + leaving
+
+
+def _meet(x: float, y: float, width: float, other_x: float, other_y: float, words: str) -> bool:
+    """Whether two texts overlap."""
+    return abs(other_y - y) < 12 and x < other_x + LETTER * len(words) + 4 and other_x < x + width + 4
+
+
+def _on_line(x: float, y: float, width: float, ends: list[tuple[tuple[float, float], tuple[float, float]]]) -> bool:
+    """Whether a text lies on one of these lines, which leave and arrive upright."""
+    beside = [px for (px, py), _ in ends if -4 < y - py < 30] + [px for _, (px, py) in ends if -4 < py - y < 30]
+    return any(x - 4 < px < x + width + 4 for px in beside)
 
 
 def flow_text(flows: list[Flow | None]) -> str:

@@ -14,7 +14,7 @@ from explain.programs import random_program, transformer_loss
 import pullback
 from pullback.explaining.grouping import READABLE, longest_repeat, views
 from pullback.explaining.layout import GAP_X, arrange
-from pullback.explaining.svg import clean
+from pullback.explaining.svg import LETTER, clean
 
 HOSTILE = [
     "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "</script><script>x", "a & b < c",
@@ -65,6 +65,19 @@ def read(html: str) -> Reader:
     reader = Reader()
     reader.feed(html)
     return reader
+
+
+def test_labels_do_not_cover_each_other():
+    a, b, c, d = (pullback.tensor([number, 2.5], requires_grad=True) for number in (0.0, 1.0, 2.0, 3.0))
+    scale = pullback.tensor(1.5, requires_grad=True)
+    crowded = pullback.addcmul(a, b, c) + pullback.lerp(a, d, b) + pullback.where(a > 0, c, d)
+    for loss in (crowded, pullback.stack([(a * scale).sum(), (a - scale).square().sum(), a.prod().exp()])):
+        texts = re.findall(
+            r'class="pb-label" x="([-.0-9]+)" y="([-.0-9]+)">([^<]*)<', loss.explain(pullback.ones_like(loss)).to_svg()
+        )
+        spans = [(float(x), float(x) + LETTER * len(text), float(y)) for x, y, text in texts]
+        for number, (left, right, y) in enumerate(spans):
+            assert not any(left < r and l < right and abs(y - other) < 11 for l, r, other in spans[:number])
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))

@@ -207,10 +207,11 @@ def redirect_functions() -> None:
     _Progress.functions = True
     for function in _Progress.redirected:  # not for the first time
         _send_round(function)
-    for torch_name, function in [*everything, *_members()]:
-        name = torch_name.rpartition(".")[2]
-        if isinstance(function, FunctionType) and function.__name__ not in vars(Tensor):
-            function.__name__ = name  # programs look at it: a lambda is no answer
+    listed = [*everything, *_members()]
+    names = {torch_name.rpartition(".")[2] for torch_name, _ in listed}
+    for torch_name, function in listed:
+        if isinstance(function, FunctionType) and function.__name__ not in names:
+            function.__name__ = torch_name.rpartition(".")[2]  # programs look at it: a lambda is no answer
     for torch_name, function in everything:
         name = torch_name.rpartition(".")[2]
         if isinstance(function, FunctionType) and _NEVER.isdisjoint((name, torch_name)):

@@ -63,7 +63,13 @@ def in_float32(function: Callable[..., Any], cast: bool = True) -> Callable[...,
     def full(*args: Any, **kwargs: Any) -> Any:
         mode = current_mode()
         if mode.autocast is None:
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except AttributeError as error:
+                from ..functional.refusals import blame_argument
+
+                blame_argument(error)
+                raise
         set_mode(mode.replace(autocast=None))
         try:
             if cast:

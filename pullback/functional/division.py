@@ -24,7 +24,8 @@ def _divided(operation: Op, a: Any, b: Any) -> Any:
         return NotImplemented
     first, second = promote(first, second)
     if isinstance(first, Tensor) and first._array.dtype.kind in "cb":
-        raise not_implemented_for(operation.name.lower(), first)
+        kernel = "div_floor" if operation is ops.floor_divide else operation.name.lower()
+        raise not_implemented_for(f"{kernel}_cpu", first)
     _check_zero(first, second)
     kind = (first if isinstance(first, Tensor) else second)._array.dtype
     if not isinstance(first, Tensor):

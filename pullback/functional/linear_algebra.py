@@ -34,8 +34,9 @@ def det(input: Tensor) -> Tensor:
 def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
     """Signs and logarithms of the absolute values of determinants."""
     from ..linalg import slogdet
+    from ..linalg.older_results import SignedLogDet
 
-    return slogdet(input)
+    return SignedLogDet(*slogdet(input))
 
 
 @public()

@@ -59,16 +59,21 @@ def _of_tensors(
 def _refuse(name: str, kinds: str, a: Tensor, b: Tensor) -> None:
     common = result_type(a, b)
     if common.kind in kinds:
-        if common.is_complex:
+        if common.is_complex and name in ("maximum", "minimum", "fmax", "fmin"):
             raise RuntimeError(f"{name} not implemented for complex tensors: complex numbers have no order")
         raise not_implemented_for(f"{name}_cpu", a)
 
 
 atan2: Callable[..., Any] = _of_tensors(
-    "atan2", pairs.atan2, "arctan2", floating=True, doc="The angle of the point (other, input), from -pi to pi."
+    "atan2",
+    pairs.atan2,
+    "arctan2",
+    floating=True,
+    refused="c",
+    doc="The angle of the point (other, input), from -pi to pi.",
 )
 hypot: Callable[..., Any] = _of_tensors(
-    "hypot", pairs.hypot, refused="biu", doc="The length of the hypotenuse: `sqrt(input**2 + other**2)`."
+    "hypot", pairs.hypot, refused="biuc", doc="The length of the hypotenuse: `sqrt(input**2 + other**2)`."
 )
 nextafter: Callable[..., Any] = _of_tensors(
     "nextafter", pairs.nextafter, refused="biuc", doc="The next float after each element on the way to `other`."

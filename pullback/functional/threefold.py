@@ -42,7 +42,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
     if x._array.dtype.kind == "f" and type(min) in _BOUNDS and type(max) in _BOUNDS:
         return apply_unary(pointwise.clamp_scalar, x, {"minimum": min, "maximum": max})
     if x._array.dtype.kind == "c":
-        raise RuntimeError("clamp is not supported for complex types: complex numbers have no order")
+        raise NotImplementedError("clamp is not supported for complex types: complex numbers have no order")
     bounds = [operand(bound) for bound in (min, max) if bound is not None]
     if x._array.dtype.kind in "iu":
         for bound in bounds:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..return_types import returned_by
+from ..return_types import another, returned_by
 from ..tensor import Tensor
+from .solvers import SignedLogDet as _SignedLogDet
+
+SignedLogDet = another("slogdet", _SignedLogDet)
 
 
 @returned_by("svd")

@@ -17,6 +17,8 @@ def _order(x: Any) -> Any:
 def _cast(x: Any, dtype: Any) -> Any:
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = x.real
+    if dtype.name == "float8_e4m3fn":  # has no infinity: torch's numbers stop at the largest
+        x = np.clip(x.astype(np.float32), -448, 448)
     return x.astype(dtype, order=_order(x)) if x.ndim else x.astype(dtype)
 
 

@@ -67,7 +67,7 @@ class Optimizer:
         if isinstance(params, pullback.Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                f"{_typename(params)}. Put a single tensor into a list: [tensor]."
+                f"{pullback.typename(params)}. Put a single tensor into a list: [tensor]."
             )
         if not hasattr(params, "__iter__") and callable(params):  # the module, or its method
             raise TypeError(
@@ -189,7 +189,7 @@ class Optimizer:
 
     def _check_param(self, param: Any) -> None:
         if not isinstance(param, pullback.Tensor):
-            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {_typename(param)}")
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {pullback.typename(param)}")
         if not self.defaults.get("differentiable", None) and not (param.is_leaf or param.retains_grad):
             raise ValueError(
                 "can't optimize a non-leaf Tensor. It is the result of an operation, so a step would not reach the "
@@ -313,13 +313,6 @@ class Optimizer:
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer)` after a state dict was loaded."""
         return self._register("_optimizer_load_state_dict_post_hooks", hook, prepend)
-
-
-def _typename(value: Any) -> str:
-    if isinstance(value, pullback.Tensor):
-        return value.type()
-    kind = type(value)
-    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _normalise_params(param_group: dict[str, Any]) -> None:

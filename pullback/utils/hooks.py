@@ -7,26 +7,14 @@ used as a context manager. Tensors, modules and optimizers all hand out this one
 from __future__ import annotations
 
 import weakref
+from collections import OrderedDict
 from itertools import count
 from typing import Any
 
 _next_id = count().__next__
 
 
-class HookDict(dict[int, Any]):
-    """A dictionary that can be referenced weakly, in insertion order except for `to_front`."""
-
-    __slots__ = ("__weakref__",)
-
-    def to_front(self, key: int) -> None:
-        rest = [(other, value) for other, value in self.items() if other != key]
-        value = self[key]
-        self.clear()
-        self[key] = value
-        self.update(rest)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return HookDict, (dict(self),)
+HookDict = OrderedDict  # can be referenced weakly, and put a hook before the others
 
 
 class RemovableHandle:
@@ -53,8 +41,6 @@ class RemovableHandle:
         return (self.hooks_dict_ref(), self.id, tuple(ref() for ref in self.extra_dict_ref))
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        from collections import OrderedDict
-
         # A dead dictionary is replaced by an empty one, so that `remove` stays harmless after unpickling.
         self.hooks_dict_ref = weakref.ref(OrderedDict() if state[0] is None else state[0])
         self.id = state[1]

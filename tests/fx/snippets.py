@@ -72,6 +72,14 @@ def nodes(torch):
 
 
 @snippet
+def names_of_functions(torch):
+    def program(a, b):
+        return torch.cat([a, b]) + torch.concat([a, b]).clamp(0).abs() + torch.clamp(torch.abs(a).sum(), 0, 1)
+
+    return [getattr(node.target, "__name__", node.target) for node in torch.fx.symbolic_trace(program).graph.nodes][:3]
+
+
+@snippet
 def module_of_a_graph(torch):
     gm = torch.fx.GraphModule({"w": torch.ones(2)}, affine(torch), "Affine")
     return str(gm), gm.code, gm.state_dict(), gm(torch.zeros(3, 2)), gm.graph.owning_module is gm, type(gm).__name__

@@ -151,6 +151,7 @@ say(net.first(x)); say(log)
 h1.remove(); log.clear(); say(net.first(input=x)); say(log)
 with h2: pass
 log.clear(); say(net.first(x)); say(log, len(net.first._forward_hooks))
+say(str(net._forward_hooks), str(net._backward_hooks), type(net.first._forward_hooks).__name__)
 h4 = net.first.register_forward_pre_hook(lambda m, a, k: (a, {"input": k["input"] * 3}), with_kwargs=True)
 say(net.first(input=x))
 h4.remove()

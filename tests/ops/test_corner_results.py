@@ -147,6 +147,20 @@ t.abs(t.tensor([3 + 4j]), out=t.empty(1, dtype=t.complex64))
 t.abs(t.tensor([-1.0]), out=t.empty(1, dtype=t.float64))
 t.trunc(t.tensor([1j]))  ## trunc is not supported for complex inputs
 t.signbit(t.tensor([1j]))  ## signbit is not implemented for complex tensors
+t.tensor([1j]) // 2  ## "div_floor_cpu" not implemented for 'ComplexFloat'
+t.tensor([True]) // t.tensor([True])  ## "div_floor_cpu" not implemented for 'Bool'
+t.tensor([1j]) % 2  ## "remainder_cpu" not implemented for 'ComplexFloat'
+t.atan2(t.tensor([1j]), t.tensor([1j]))  ## "atan2_cpu" not implemented for 'ComplexFloat'
+t.hypot(t.tensor([1j]), t.tensor([1j]))  ## "hypot_cpu" not implemented for 'ComplexFloat'
+t.tensor([1j]).clamp(0, 1)  ## clamp is not supported for complex types
+t.nn.functional.relu6(t.tensor([1j]))  ## clamp is not supported for complex types
+t.tensor([448.0, 463, 465, 500, 1e9, -1e9, float("inf"), n]).to(t.float8_e4m3fn).float()
+t.tensor([464.5, 3.3], dtype=t.bfloat16).to(t.float8_e4m3fn).float()
+t.tensor([61439.0, 61440, -1e9]).to(t.float8_e5m2).float()
+str(t.slogdet(t.eye(2)))
+type(t.slogdet(t.eye(2))) is t.return_types.slogdet
+t.nn.functional.one_hot(None)  ## argument 'input' (position 1) must be Tensor, not NoneType
+t.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=t.ones(2, 2), is_causal=True)  ## Explicit attn_mask should not be set when is_causal=True
 t.empty(3, 1, 2).permute(2, 0, 1).dim_order()
 t.arange(5.0).histogram().hist.shape
 t.div(x, "a", rounding_mode="floor")  ## received an invalid combination of arguments

@@ -110,6 +110,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if x._array.dtype.kind == "u" and min_val < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    if x._array.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types: complex numbers have no order")
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     number = int if x._array.dtype.kind in "iu" else float

@@ -80,6 +80,8 @@ def scaled_dot_product_attention(
         factor = 1 / math.sqrt(query._array.shape[-1]) if scale is None else float(scale)
         return apply(attention, (query, key, value, None, None), {"scale": factor, "causal": bool(is_causal)})[0]
     _check_attention(query, key, value, attn_mask, dropout_p)
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa:
         key, value = _repeated_heads(query, key, value)
     lead = _lead(query, key, value)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...autograd.tape import apply
-from ...functional.checks import certainly
+from ...functional.checks import certainly, need_tensor
 from ...functional.contraction import einsum
 from ...functional.index_parsing import largest_unsigned
 from ...functional.matmul import linear
@@ -96,7 +96,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """A new last dim with 1 at the position each class number names, 0 elsewhere."""
-    array: Any = tensor._array
+    array: Any = need_tensor(tensor, "one_hot")._array
     if array.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if array.size == 0:

@@ -32,7 +32,7 @@ def add_hook(
     for flag in flags:
         flag[handle.id] = True
     if prepend:
-        registry.to_front(handle.id)
+        registry.move_to_end(handle.id, last=False)
     return handle
 
 

@@ -28,7 +28,7 @@ from ._hooks import (
     register_module_parameter_registration_hook,
     run_registration_hooks,
 )
-from ._module_hooks import HOOK_REGISTRIES, HookDict, HookMixin
+from ._module_hooks import HookDict, HookMixin
 from ._module_state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX
 from ._module_state import StateDictMixin, _IncompatibleKeys
 from ._module_tree import TreeMixin
@@ -313,9 +313,6 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
             self._new_hook_registries(), _non_persistent_buffers_set=set(), _is_full_backward_hook=None
         )
         self.__dict__.update(state)
-        for name in HOOK_REGISTRIES:  # of torch's own kind in a module that torch saved
-            if type(hooks := self.__dict__[name]) is not HookDict:
-                self.__dict__[name] = HookDict(hooks)
 
     # -- mode and gradients ----------------------------------------------------------------------------------
 
@@ -494,12 +491,5 @@ def _no_module(value: Any) -> TypeError:
 
 
 def _typename(value: Any) -> str:
-    """How torch's messages name a value's type: `int`, `numpy.ndarray`, `torch.FloatTensor`."""
-    if isinstance(value, pullback.Tensor):
-        return value.type()
-    kind = type(value)
-    return (
-        kind.__qualname__
-        if kind.__module__ in ("builtins", "__main__", None)
-        else f"{kind.__module__}.{kind.__qualname__}"
-    )
+    """How torch's messages name a value's type: `int`, `numpy.ndarray`, `torch.FloatTensor`, `__main__.Net`."""
+    return pullback.typename(value)

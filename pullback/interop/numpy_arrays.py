@@ -16,7 +16,7 @@ from ..functional import registry
 from ..functional.checks import array_of
 from ..tensor import Tensor
 from .numpy_algebra import _same
-from .numpy_functions import FUNCTIONS, _tensor, implements, tracked
+from .numpy_functions import FUNCTIONS, _tensor, implements, in_dtype, tracked
 
 _F = registry.FUNCTIONS
 
@@ -280,8 +280,8 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
 
 
 FUNCTIONS |= {
-    np.cumsum: lambda a, axis=None, dtype=None, out=None: _F["cumsum"](*_flat_if_none(a, axis)),
-    np.cumprod: lambda a, axis=None, dtype=None, out=None: _F["cumprod"](*_flat_if_none(a, axis)),
+    np.cumsum: lambda a, axis=None, dtype=None, out=None: _F["cumsum"](*_flat_if_none(in_dtype(a, dtype), axis)),
+    np.cumprod: lambda a, axis=None, dtype=None, out=None: _F["cumprod"](*_flat_if_none(in_dtype(a, dtype), axis)),
 }
 
 
@@ -294,7 +294,11 @@ def _spread(name: str) -> Any:
         where: Any = None, mean: Any = None, correction: Any = None,
     ) -> Tensor:  # fmt: skip
         given = ddof if correction is None or correction is np._NoValue else correction
-        return _F[name](_tensor(a), axis, correction=given, keepdim=_keep(keepdims))
+        if where is not None and where is not np._NoValue:
+            raise TypeError(
+                f"np.{name}(where=...) of a tensor is not supported: select the elements first, as in x[where]"
+            )
+        return _F[name](in_dtype(a, dtype), axis, correction=given, keepdim=_keep(keepdims))
 
     return summarize
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import wrap
+from ..dtypes import as_dtype
 from ..functional import registry
 from ..functional.operands import NUMBERS, as_operand, promote
 from ..tensor import Tensor
@@ -35,8 +36,10 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
-    if method == "reduce" and ufunc in _REDUCTIONS:
-        return _REDUCTIONS[ufunc](*inputs, **kwargs)
+    if method == "reduce" and ufunc in _REDUCTIONS and kwargs.keys().isdisjoint(("where", "initial")):
+        out = kwargs.pop("out", None)
+        result = _REDUCTIONS[ufunc](*inputs, **kwargs)
+        return result if out is None else _write(out[0], result)
     if method == "accumulate" and ufunc.__name__ in _ACCUMULATIONS:
         return _ACCUMULATIONS[ufunc.__name__](inputs[0], *inputs[1:2] or (kwargs.get("axis", 0),))
     if method == "outer" and not kwargs:
@@ -162,7 +165,9 @@ def call_function(function: Any, types: Any, args: tuple[Any, ...], kwargs: dict
     if implementation is None:
         return _without_gradient(function, f"np.{function.__name__}", args, kwargs)
     kwargs.pop("like", None)
-    return implementation(*args, **kwargs)
+    out = kwargs.pop("out", None)
+    result = implementation(*args, **kwargs)
+    return result if out is None else _write(out, result)
 
 
 def _load_more(function: Any) -> Callable | None:
@@ -189,10 +194,20 @@ def _tensor(value: Any) -> Any:
 # --- reductions ---
 
 
-def _reduction(name: str) -> Callable:
-    def reduce(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **_: Any) -> Any:
+def in_dtype(value: Any, dtype: Any) -> Any:
+    """An operand as a tensor, of NumPy's dtype if one is asked for."""
+    return _tensor(value) if dtype is None else _tensor(value).to(as_dtype(np.dtype(dtype)))
+
+
+def _reduction(function: Callable, name: str) -> Callable:
+    def reduce(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **rest: Any) -> Any:
         keep = bool(keepdims) if keepdims is not np._NoValue else False
-        return _F[name](_tensor(a), axis, keep)
+        if not rest:
+            return _F[name](in_dtype(a, dtype), axis, keep)
+        shown = f"np.{function.__name__} with {' and '.join(rest)}"  # `where` and `initial`
+        if dtype is not None:
+            rest["dtype"] = dtype
+        return _as_result(_without_gradient(function, shown, (a, axis), {"keepdims": keep, **rest}))
 
     return reduce
 
@@ -201,19 +216,13 @@ for _numpy, _name in (
     (np.sum, "sum"), (np.mean, "mean"), (np.prod, "prod"), (np.max, "amax"), (np.min, "amin"), (np.all, "all"),
     (np.any, "any"), (np.amax, "amax"), (np.amin, "amin"), (np.nansum, "nansum"), (np.nanmean, "nanmean"),
 ):  # fmt: skip
-    FUNCTIONS[_numpy] = _reduction(_name)
+    FUNCTIONS[_numpy] = _reduction(_numpy, _name)
 
 _REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
-    np.add: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: _F["sum"](a, axis, keepdims),
-    np.multiply: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: FUNCTIONS[np.prod](
-        a, axis, keepdims=keepdims
-    ),
-    np.maximum: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: _F["amax"](
-        a, () if axis is None else axis, keepdims
-    ),
-    np.minimum: lambda a, axis=0, dtype=None, out=None, keepdims=False, **_: _F["amin"](
-        a, () if axis is None else axis, keepdims
-    ),
+    np.add: lambda a, axis=0, dtype=None, keepdims=False: _F["sum"](in_dtype(a, dtype), axis, keepdims),
+    np.multiply: lambda a, axis=0, dtype=None, keepdims=False: _F["prod"](in_dtype(a, dtype), axis, keepdims),
+    np.maximum: lambda a, axis=0, dtype=None, keepdims=False: _F["amax"](a, () if axis is None else axis, keepdims),
+    np.minimum: lambda a, axis=0, dtype=None, keepdims=False: _F["amin"](a, () if axis is None else axis, keepdims),
 }
 
 _ACCUMULATIONS: dict[str, Callable[..., Any]] = {

@@ -148,6 +148,38 @@ def test_what_has_no_derivative_is_refused_only_while_a_gradient_is_at_stake(fun
         function(x.requires_grad_(), *more)
 
 
+OPTIONS = [
+    lambda x: np.sum(x, dtype=np.float64), lambda x: np.mean(x, dtype="float32"), lambda x: np.cumsum(x, dtype=float),
+    lambda x: np.sum(x, where=x % 2 == 0), lambda x: np.max(x, axis=0, where=x % 2 == 0, initial=-1),
+    lambda x: np.add.reduce(x, dtype=np.float64), lambda x: np.std(x, dtype=np.float64),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", OPTIONS, ids=range(len(OPTIONS)))
+def test_options_are_not_ignored(call):
+    numbers = np.arange(6).reshape(2, 3)
+    result, expected = np.asarray(call(torch.tensor(numbers))), call(numbers)
+    assert result.dtype == expected.dtype
+    np.testing.assert_array_equal(result, expected)
+
+
+WITH_OUT = [
+    lambda x, out: np.sum(x, axis=0, out=out), lambda x, out: np.dot(x[0], x, out=out),
+    lambda x, out: np.clip(x[0], 0, 1, out=out), lambda x, out: np.concatenate([x[0, :1], x[0, 1:]], out=out),
+    lambda x, out: np.maximum.reduce(x, axis=0, out=out), lambda x, out: np.median(x, axis=0, out=out),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", WITH_OUT, ids=range(len(WITH_OUT)))
+def test_out_is_written(call):
+    expected = call(A, np.zeros(3))
+    for out in (np.zeros(3), torch.zeros(3, dtype=torch.float64)):
+        assert call(torch.tensor(A), out) is out
+        np.testing.assert_allclose(np.asarray(out), expected, rtol=1e-12)
+    with pytest.raises(RuntimeError, match="gradient would be lost"):
+        call(torch.tensor(A, requires_grad=True), np.zeros(3))
+
+
 def test_conversion_of_a_tensor_that_requires_grad_is_refused():
     x = torch.tensor(V, requires_grad=True)
     for convert in (np.asarray, np.array, lambda t: np.ones(4).dot(np.asarray(t))):

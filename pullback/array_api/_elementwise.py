@@ -143,10 +143,10 @@ def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Array:
     """Each element, or the nearer limit if it lies outside. The limits become numbers of x's dtype."""
     if min is None and max is None:
         return positive(x) if x.dtype.kind != "b" else run(np.copy, x)
-    return run(np.clip, x, _limit(min, x, -1), _limit(max, x, 1))
+    return run(np.clip, x, _limit(min, x), _limit(max, x))
 
 
-def _limit(value: Any, x: Tensor, side: int) -> Any:
+def _limit(value: Any, x: Tensor) -> Any:
     """A limit in the dtype of x; beyond the range of its integers, the end of the range."""
     kind = x._array.dtype
     if isinstance(value, Tensor):

@@ -49,8 +49,7 @@ def batched_gradients(
         if weight is None:
             raise RuntimeError("grad_outputs must be given, one batch for each output, when is_grads_batched=True")
         target, slot = root_of(output, position, None)
-        shape, dtype = metadata_of(target, slot)
-        _check_weight(weight, shape, dtype, position)
+        _check_weight(weight, metadata_of(target, slot)[0], position)
         sizes.append(weight._array.shape[0])
         roots.append((target, slot))
     if sizes.count(sizes[0]) != len(sizes):
@@ -88,7 +87,7 @@ def gradient_rows(
     return rows
 
 
-def _check_weight(weight: Any, shape: tuple, dtype: Any, position: int) -> None:
+def _check_weight(weight: Any, shape: tuple, position: int) -> None:
     if not isinstance(weight, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
     given = weight._array.shape

@@ -161,7 +161,7 @@ def _check_beside(shape: tuple[int, ...], other: tuple[int, ...], axis: int) -> 
             )
 
 
-def _spacings(input: Tensor, spacing: Any, dims: list[int]) -> list:
+def _spacings(spacing: Any, dims: list[int]) -> list:
     if spacing is None:
         return [1.0] * len(dims)
     if isinstance(spacing, NUMBERS):
@@ -230,5 +230,5 @@ def gradient(
     dims = [wrap_dim(one, ndim) for one in dims]
     if len(set(dims)) != len(dims):
         raise RuntimeError(f"dim {dims[0]} appears multiple times in the list of dims")
-    spacings = _spacings(input, spacing, dims)
+    spacings = _spacings(spacing, dims)
     return tuple(_gradient_along(input, step, one, edge_order) for step, one in zip(spacings, dims, strict=True))

@@ -139,7 +139,7 @@ def istft(
     call = f"istft(n_fft={n_fft}, hop_length={hop}, win_length={width})"
     _check_istft(input, n_fft, hop, width, call)
     half = not return_complex and input._array.shape[-2] != n_fft if onesided is None else onesided
-    _check_frequencies(input, n_fft, half, onesided, return_complex, window, call)
+    _check_frequencies(input, n_fft, half, return_complex, window, call)
     if window is None:
         warn_user(
             "A window was not provided. A rectangular window will be applied. Please provide the same window used by stft "
@@ -183,7 +183,7 @@ def _check_istft(x: Tensor, n_fft: int, hop: int, width: int, call: str) -> None
 
 
 def _check_frequencies(
-    x: Tensor, n_fft: int, half: bool, onesided: bool | None, return_complex: bool, window: Tensor | None, call: str
+    x: Tensor, n_fft: int, half: bool, return_complex: bool, window: Tensor | None, call: str
 ) -> None:
     have = x._array.shape[-2]
     wanted = n_fft // 2 + 1 if half else n_fft

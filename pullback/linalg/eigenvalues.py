@@ -47,7 +47,7 @@ def _apply(op: Any, x: Tensor, params: dict, function: str) -> Any:
     return converged(function, apply, op, (x,), params)
 
 
-def _lower(uplo: str, function: str) -> bool:
+def _lower(uplo: str) -> bool:
     if uplo.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
     return uplo.upper() == "L"
@@ -57,14 +57,14 @@ def _lower(uplo: str, function: str) -> bool:
 def eigh(A: Tensor, UPLO: str = "L") -> Eigenpairs:
     """Eigenvalues (ascending) and eigenvectors of Hermitian matrices; one triangle is read."""
     float_square(A, "linalg.eigh")
-    return EighPairs(*_apply(ops.eigh, A, {"lower": _lower(UPLO, "linalg.eigh")}, "linalg.eigh"))
+    return EighPairs(*_apply(ops.eigh, A, {"lower": _lower(UPLO)}, "linalg.eigh"))
 
 
 @linalg_function
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """Eigenvalues of Hermitian matrices, ascending."""
     float_square(A, "linalg.eigvalsh")
-    lower = _lower(UPLO, "linalg.eigvalsh")
+    lower = _lower(UPLO)
     if unrecorded(A):
         return wrap(converged("linalg.eigvalsh", np.linalg.eigvalsh, A._array, "L" if lower else "U"))
     return _apply(ops.eigh, A, {"lower": lower}, "linalg.eigvalsh")[0]

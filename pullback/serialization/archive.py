@@ -86,7 +86,7 @@ class ArchiveReader:
         self.has_checksums: bool = any(record.crc for record in self.records.values())
         self.is_ours: bool = f"{self.prefix}/{MARKER}" in self.records
         if self.is_ours:
-            self._check_layout(start)
+            self._check_layout()
 
     def __contains__(self, name: str) -> bool:
         return f"{self.prefix}/{name}" in self.records
@@ -131,7 +131,7 @@ class ArchiveReader:
                 "checksum. Restore it from a copy."
             )
 
-    def _check_layout(self, directory_start: int) -> None:
+    def _check_layout(self) -> None:
         """Compare every byte outside the records with what the writer would have written there."""
         position = 0
         for record in self.records.values():

@@ -48,9 +48,7 @@ def _no_such_form(function: str, name: str, value: Any) -> TypeError:
     )
 
 
-def _check_operands(
-    x: Tensor, weight: Tensor, bias: Tensor | None, outputs: int, function: str, transposed: bool
-) -> None:
+def _check_operands(x: Tensor, weight: Tensor, bias: Tensor | None, outputs: int, transposed: bool) -> None:
     if not autocast.is_active():
         kind = x._array.dtype
         if bias is not None and bias._array.dtype != kind and not (transposed and weight._array.dtype != kind):
@@ -124,7 +122,7 @@ def _convolve(
             f"{list(weight.shape)} instead"
         )
     check_convolution(x._array.shape, sizes, stride, padding, dilation, groups)
-    _check_operands(x, weight, bias, sizes[0], function, False)
+    _check_operands(x, weight, bias, sizes[0], False)
     params = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     if current_mode() is RECORD and weight.requires_grad and _worth_keeping(x, weight, params):
         out = apply(ops.convolution_keeping, (x, weight, bias), params)[0]
@@ -173,7 +171,7 @@ def _convolve_transposed(
     names = (("stride", stride), ("padding", padding), ("output_padding", output_padding), ("dilation", dilation))
     stride, padding, extra, dilation = (_numbers(value, axes, name, function) for name, value in names)
     _check_transposed(x, weight, stride, padding, extra, dilation, groups)
-    _check_operands(x, weight, bias, weight.shape[1] * groups, function, True)
+    _check_operands(x, weight, bias, weight.shape[1] * groups, True)
     spatial = transposed_shape(x._array.shape[2:], weight._array.shape[2:], stride, padding, extra, dilation)
     if any(size < 1 for size in spatial):
         raise RuntimeError(

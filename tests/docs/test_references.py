@@ -32,3 +32,23 @@ def test_mentioned_files_exist():
             if not any((place / mentioned).exists() for place in places) and mentioned not in names | ELSEWHERE:
                 missing.append((path.relative_to(ROOT).as_posix(), mentioned))
     assert missing == []
+
+
+def test_the_architecture_page_says_how_large_things_are():
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    table = page.split("## How large it is")[1].split("##")[0]
+    counted, wrong = set(), []
+    for row in re.findall(r"^\| (.*`.*) \| ([\d,]+) \|", table, re.MULTILINE):
+        files = {
+            file
+            for name in re.findall(r"`([^`]+)`", row[0])
+            for place in (ROOT / "pullback").glob(name)
+            for file in (place.rglob("*.py") if place.is_dir() else [place])
+        }
+        said = int(row[1].replace(",", ""))
+        found = sum(len(file.read_text("utf-8").splitlines()) for file in files - counted)
+        if abs(said - found) > max(600, said / 10):
+            wrong.append((row[0], said, found))
+        counted |= files
+    assert wrong == []
+    assert counted == set((ROOT / "pullback").rglob("*.py"))

@@ -160,7 +160,7 @@ t.tensor([61439.0, 61440, -1e9]).to(t.float8_e5m2).float()
 str(t.slogdet(t.eye(2)))
 type(t.slogdet(t.eye(2))) is t.return_types.slogdet
 t.nn.functional.one_hot(None)  ## argument 'input' (position 1) must be Tensor, not NoneType
-t.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=t.ones(2, 2), is_causal=True)  ## Explicit attn_mask should not be set when is_causal=True
+t.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=t.ones(2, 2), is_causal=True)  ## Explicit attn_mask should not
 t.empty(3, 1, 2).permute(2, 0, 1).dim_order()
 t.arange(5.0).histogram().hist.shape
 t.div(x, "a", rounding_mode="floor")  ## received an invalid combination of arguments

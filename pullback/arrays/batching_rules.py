@@ -60,7 +60,7 @@ def apply_batched(
     if "level" in params and params["level"] != level:
         # It puts examples of another level together, or takes them apart.
         if size:
-            values = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+            values = with_batch_axes(values, flags, size)
         return wrapped(apply_batched(op, values, params, params["level"]), level, size > 0)
     if not size and True not in flags and not getattr(op, "decides_batch", False):
         return wrapped(op(*values, **params), level, False)
@@ -199,6 +199,11 @@ def with_batch_axis(value: Any, flag: bool, size: int) -> Any:
     if flag:
         return value
     return np.broadcast_to(value, (size, *(value.shape if type(value) is ndarray else np.shape(raw(value)))))
+
+
+def with_batch_axes(values: list[Any], flags: list[Any], size: int) -> list[Any]:
+    """All values with the batch axis in front, whether examples differ in them or not."""
+    return [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
 
 
 _POSITIONAL = frozenset("shape index geometry steps before size bounds sizes shapes repeats axes strides".split())

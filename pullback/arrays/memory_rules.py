@@ -12,7 +12,7 @@ import numpy as np
 
 from ..autograd.views import _replay
 from .batched import Batched, raw
-from .batching_rules import Rule, example_by_example, is_tensor, lined_up, with_batch_axis
+from .batching_rules import Rule, example_by_example, is_tensor, lined_up, with_batch_axes, with_batch_axis
 
 _ALL = slice(None)
 
@@ -70,7 +70,7 @@ def _plainly(rule: Rule) -> Rule:
     def checked(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
         if any(is_tensor(value) or type(value) is Batched for value in values):
             return example_by_example(op, values, flags, params, size)
-        full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+        full = with_batch_axes(values, flags, size)
         return rule(op, full, flags, params, size)
 
     return checked

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .batched import raw
-from .batching_rules import example_by_example, lined_up, ndim_of, with_batch_axis
+from .batching_rules import example_by_example, lined_up, ndim_of, with_batch_axes, with_batch_axis
 
 
 def along_with_indices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
@@ -20,7 +20,7 @@ def along_with_indices(op: Any, values: list[Any], flags: list[Any], params: dic
     ndim = len(params["shape"]) if "shape" in params else ndim_of(values[0], flags[0])
     if not ndim or any(ndim_of(value, flag) != ndim for value, flag in zip(values, flags, strict=True)):
         return example_by_example(op, values, flags, params, size)
-    full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+    full = with_batch_axes(values, flags, size)
     changed = {**params, "axis": params["axis"] + 1}
     if "shape" in params:
         changed["shape"] = (size, *params["shape"])
@@ -135,7 +135,7 @@ def searched(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any
     """Where values belong in sorted rows: one row for all values, or one for each of their rows."""
     rows, wanted = values
     if ndim_of(rows, flags[0]) > 1:
-        return op(*[with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)], **params)
+        return op(*with_batch_axes(values, flags, size), **params)
     if not flags[0]:
         return op(rows, wanted, **params)
     shape = raw(wanted).shape[int(flags[1]) :]

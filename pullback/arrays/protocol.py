@@ -13,7 +13,7 @@ import numpy as np
 
 from ..autograd.tape import wrap
 from .batched import CONTROL_FLOW, Batched, NotBatchable, elementwise, level_of, raw
-from .batching_rules import apply_batched, is_tensor, lined_up, plain_payload, uniform, with_batch_axis
+from .batching_rules import apply_batched, is_tensor, lined_up, plain_payload, uniform, with_batch_axes
 
 ndarray = np.ndarray
 
@@ -322,7 +322,7 @@ def _together(function: Callable, arrays: Any, axis: int, ndim: int) -> Any:
     if not any(flags):
         return Batched(function(values, axis=axis), level, False)
     size = next(raw(value).shape[0] for value, flag in zip(values, flags, strict=True) if flag)
-    full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+    full = with_batch_axes(values, flags, size)
     return Batched(plain_payload(function(full, axis=axis % ndim + 1)), level)
 
 

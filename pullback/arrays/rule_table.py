@@ -17,6 +17,7 @@ from .batching_rules import (
     lined_up,
     ndim_of,
     pointwise,
+    with_batch_axes,
     with_batch_axis,
 )
 from .index_rules import picked, picked_by_batch
@@ -76,7 +77,7 @@ def repeat(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any],
 
 def joined(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Several arrays side by side: all need the batch axis."""
-    full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+    full = with_batch_axes(values, flags, size)
     return op(*full, **{**params, "axis": params["axis"] + 1})
 
 
@@ -92,7 +93,7 @@ def blocks(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any],
     """Matrices along the diagonal of one: each with zeros beside it, one below the other."""
     from ..ops.rearranging import pad
 
-    full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+    full = with_batch_axes(values, flags, size)
     widths = [raw(value).shape[2] for value in full]
     rows = [
         pad(value, before=(0, 0, sum(widths[:number])), after=(0, 0, sum(widths[number + 1 :])), value=0)
@@ -113,7 +114,7 @@ def median(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any],
 
 
 def diagonal_replaced(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+    full = with_batch_axes(values, flags, size)
     changed = {**params, "axis1": params["axis1"] + 1, "axis2": params["axis2"] + 1}
     return op(*full, **changed)
 
@@ -126,7 +127,7 @@ def trailing_matrix(op: Any, values: list[Any], flags: list[Any], params: dict[A
 def matrices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """The same for two operands, whose axes before the last two broadcast."""
     ndim = max(ndim_of(value, flag) for value, flag in zip(values, flags, strict=True))
-    full = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+    full = with_batch_axes(values, flags, size)
     return op(*[lined_up(value, True, ndim) for value in full], **params)
 
 
@@ -134,7 +135,7 @@ def matrix_and_vector(op: Any, values: list[Any], flags: list[Any], params: dict
     """The same for a matrix and a vector, which has one axis less."""
     if ndim_of(values[0], flags[0]) != ndim_of(values[1], flags[1]) + 1:
         return example_by_example(op, values, flags, params, size)
-    return op(*[with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)], **params)
+    return op(*with_batch_axes(values, flags, size), **params)
 
 
 def filled_with(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
@@ -220,7 +221,7 @@ def product_added(op: Any, values: list[Any], flags: list[Any], params: dict[Any
 
 def batch_added(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """beta * x + alpha * (the sum of the products a[i] @ b[i], or of the outer product of two vectors)."""
-    x, a, b = (with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True))
+    x, a, b = with_batch_axes(values, flags, size)
     if raw(a).dtype.kind == "b":
         return example_by_example(op, values, flags, params, size)
     result = np.sum(np.matmul(a, b), axis=1) if ndim_of(a, True) == 3 else a[:, :, None] * b[:, None, :]

@@ -36,9 +36,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
-    if method == "reduce" and ufunc in _REDUCTIONS and kwargs.keys().isdisjoint(("where", "initial")):
-        out = kwargs.pop("out", None)
-        result = _REDUCTIONS[ufunc](*inputs, **kwargs)
+    if method == "reduce" and ufunc in _REDUCTIONS and "where" not in kwargs:
+        out, initial = kwargs.pop("out", None), kwargs.pop("initial", None)
+        result = _with_initial(ufunc, _REDUCTIONS[ufunc](*inputs, **kwargs), initial)
         return result if out is None else _write(out[0], result)
     if method == "accumulate" and ufunc.__name__ in _ACCUMULATIONS:
         return _ACCUMULATIONS[ufunc.__name__](inputs[0], *inputs[1:2] or (kwargs.get("axis", 0),))
@@ -199,15 +199,29 @@ def in_dtype(value: Any, dtype: Any) -> Any:
     return _tensor(value) if dtype is None else _tensor(value).to(as_dtype(np.dtype(dtype)))
 
 
+# What a reduction may start from without a difference.
+_NEUTRAL: dict[np.ufunc, float] = {np.add: 0, np.multiply: 1, np.maximum: -np.inf, np.minimum: np.inf}
+_STEPS = {"sum": np.add, "nansum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+def _with_initial(step: np.ufunc, result: Any, initial: Any) -> Any:
+    """A reduction that started from a number, too."""
+    return result if initial is None or initial is np._NoValue or initial == _NEUTRAL[step] else step(result, initial)
+
+
 def _reduction(function: Callable, name: str) -> Callable:
-    def reduce(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **rest: Any) -> Any:
+    def reduce(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
+        where: Any = None,
+    ) -> Any:  # fmt: skip
         keep = bool(keepdims) if keepdims is not np._NoValue else False
-        if not rest:
-            return _F[name](in_dtype(a, dtype), axis, keep)
-        shown = f"np.{function.__name__} with {' and '.join(rest)}"  # `where` and `initial`
-        if dtype is not None:
-            rest["dtype"] = dtype
-        return _as_result(_without_gradient(function, shown, (a, axis), {"keepdims": keep, **rest}))
+        if where is None or where is np._NoValue:
+            result = _F[name](in_dtype(a, dtype), axis, keep)
+            return result if initial is None else _with_initial(_STEPS[name], result, initial)
+        options = {"dtype": dtype, "initial": initial}
+        given = {key: value for key, value in options.items() if value is not None}
+        shown = f"np.{function.__name__} with where"
+        return _as_result(_without_gradient(function, shown, (a, axis), {"keepdims": keep, "where": where, **given}))
 
     return reduce
 

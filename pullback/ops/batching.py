@@ -40,6 +40,10 @@ def _full(value: Any, flag: bool, size: int) -> Any:
     return value if value is None else with_batch_axis(value, flag, size)
 
 
+def _all_full(values: list, flags: list, size: int) -> list:
+    return [_full(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+
+
 def _fold(value: Any) -> Any:
     """(batch, n, ...) as (batch * n, ...)."""
     return np.reshape(value, (value.shape[0] * value.shape[1], *value.shape[2:]))
@@ -51,13 +55,13 @@ def _unfold(value: Any, size: int) -> Any:
 
 def leading(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Operations that leave all leading axes alone: the batch is one more of them."""
-    return op(*[_full(value, flag, size) for value, flag in zip(values, flags, strict=True)], **params)
+    return op(*_all_full(values, flags, size), **params)
 
 
 @folding
 def samples(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Operations on arrays of samples: more examples are more samples."""
-    return _unfold(op(*[_fold(_full(v, flag, size)) for v, flag in zip(values, flags, strict=True)], **params), size)
+    return _unfold(op(*map(_fold, _all_full(values, flags, size)), **params), size)
 
 
 def resampled(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
@@ -114,7 +118,7 @@ def _plus_bias(out: Any, values: list, flags: list) -> Any:
 @folding
 def convolved_weight(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Gradients of weights, one for each example: groups of channels again."""
-    g, x = (_full(value, flag, size) for value, flag in zip(values, flags, strict=True))
+    g, x = _all_full(values, flags, size)
     out = op(_into_channels(g), _into_channels(x), **{**params, "groups": params["groups"] * size})
     return _unfold(out, size)
 
@@ -125,7 +129,7 @@ def convolved_weight(op: Any, values: list[Any], flags: list[Any], params: dict[
 @folding
 def channels_normalized(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Batch norm: the channels of all examples side by side."""
-    x, *parameters = (_full(value, flag, size) for value, flag in zip(values, flags, strict=True))
+    x, *parameters = _all_full(values, flags, size)
     folded = [None if value is None else _fold(value) for value in parameters]
     results = op(_into_channels(x), *folded, **params)
     if not isinstance(results, tuple):
@@ -156,7 +160,7 @@ def normalized(op: Any, values: list[Any], flags: list[Any], params: dict[Any, A
 
 def elementwise_loss(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Each example's losses reduced on their own."""
-    full = [_full(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+    full = _all_full(values, flags, size)
     losses = op(*full, **{**params, "reduction": "none"})
     return _reduced(losses, params["reduction"])
 

@@ -152,6 +152,7 @@ OPTIONS = [
     lambda x: np.sum(x, dtype=np.float64), lambda x: np.mean(x, dtype="float32"), lambda x: np.cumsum(x, dtype=float),
     lambda x: np.sum(x, where=x % 2 == 0), lambda x: np.max(x, axis=0, where=x % 2 == 0, initial=-1),
     lambda x: np.add.reduce(x, dtype=np.float64), lambda x: np.std(x, dtype=np.float64),
+    lambda x: np.max(x, axis=1, initial=4), lambda x: np.sum(x, initial=10), lambda x: np.minimum.reduce(x, initial=2),
 ]  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The form of a graph: what has to be the same for a written-out backward pass to be the right one (see repeats.py).
 
-A graph that was walked is told as a list of steps. Where most of them are turns of a part that repeats, as the cells of a
-recurrent network are, the turns are folded into one.
+A graph that was walked is told as a list of steps, with the shapes and dtypes in it as long as they stay the same. Where
+most of them are turns of a part that repeats, as the cells of a recurrent network are, the turns are folded into one.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from numpy import ndarray
+
+from ..constants import FLOAT32, FLOAT64
 from .node import Node
 from .op import LONG, Plan
 
@@ -16,11 +19,21 @@ MOST_STEPS = 1024  # of a form: longer code does not stay in the cache
 MOST_WALKED = 1 << 16  # nodes of a graph that is looked at
 
 
+class Known(NamedTuple):
+    """What a program relies on of an array of real numbers."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+
 class Step(NamedTuple):
     """A node of a graph, as a program knows it."""
 
     plan: Plan
     edges: tuple[int | None, ...]  # to step n, to leaf -1 - n, or nowhere
+    result: Known | None = None  # of the operation, and so its cotangent
+    follows: bool = False  # from what is known of the inputs, where it is known of all
+    saved: tuple[Known | None, ...] = ()  # those of its saved values that are plain arrays; of a leaf, still its own
 
 
 class Form(NamedTuple):
@@ -33,6 +46,11 @@ class Form(NamedTuple):
     steps: tuple[Step, ...]
     start: int = 0  # the first step of the loop
     period: int = 0  # steps of the loop, 0 if there is none
+    leaves: tuple[Known, ...] | None = None  # None: a program for arrays of any shape and dtype
+
+    def loosened(self) -> Form:
+        """The same without what is known of arrays."""
+        return self._replace(steps=tuple([Step(step.plan, step.edges) for step in self.steps]), leaves=None)
 
 
 def form_of(executed: list[Node]) -> Form | None:
@@ -56,14 +74,39 @@ def form_of(executed: list[Node]) -> Form | None:
                 edges.append(numbers[target])
             else:
                 return None
-        steps.append(Step(plan, tuple(edges)))
-    form = folded(steps) if len(steps) > LONG else None
-    form = form or Form(tuple(steps))
+        result = Known(node.shape, node.dtype) if node.dtype is FLOAT32 or node.dtype is FLOAT64 else None
+        kind = plan.op.kind
+        follows = None not in edges and (kind.startswith("elementwise") or kind != "op" and node.params is None)
+        steps.append(Step(plan, tuple(edges), result, follows, saved_by(node)))
+    facts = [known(leaf._array) if leaf._array.flags.c_contiguous else None for leaf in leaves]
+    form = Form(tuple(steps), leaves=tuple([fact for fact in facts if fact is not None]))
+    if len(facts) != len(form.leaves or ()):
+        form = form.loosened()
+    if len(steps) > LONG:
+        form = folded(form) or folded(form.loosened()) or form
     return form if len(form.steps) <= MOST_STEPS else None
 
 
-def folded(steps: list[Step]) -> Form | None:
+def known(value: Any) -> Known | None:
+    """What is known of an array; None if it is something else, or no array of real numbers."""
+    if type(value) is not ndarray or value.dtype is not FLOAT32 and value.dtype is not FLOAT64:
+        return None
+    return Known(value.shape, value.dtype)
+
+
+def saved_by(node: Node) -> tuple[Known | None, ...]:
+    """What is known of the saved values of a node."""
+    facts = []
+    for code, value in zip(node.plan.saves, node.arrays or (), strict=False):
+        target = node.edges[code] if type(code) is int and code >= 0 else None
+        others = target is not None and not target.order and target._array is not value
+        facts.append(None if others else known(value))
+    return tuple(facts)
+
+
+def folded(form: Form) -> Form | None:
     """The form of steps most of which are turns of a part that repeats; None if they are not."""
+    steps = form.steps
     count = len(steps)
     middle = count // 2
     for period in range(1, count // 8):
@@ -94,18 +137,19 @@ def folded(steps: list[Step]) -> Form | None:
         )
         for step in (*steps[:following], *steps[end:])
     ]
-    return Form(tuple(kept), start, period)
+    return Form(tuple(kept), start, period, form.leaves)
 
 
-def are_alike(steps: list[Step], one: int, other: int) -> bool:
+def are_alike(steps: Sequence[Step], one: int, other: int) -> bool:
     """Whether two steps are the same, a turn apart: edges lead equally far or to the same place."""
     first, second = steps[one], steps[other]
-    if first.plan is not second.plan:
+    if first.plan is not second.plan or first.result != second.result or first.saved != second.saved:
         return False
     for edge, match in zip(first.edges, second.edges, strict=True):
         if edge != match and (
             edge is None or match is None or edge < 0 or match < 0
             or edge - one != match - other or steps[edge].plan is not steps[match].plan
+            or steps[edge].result != steps[match].result
         ):  # fmt: skip
             return False
     return True

@@ -113,6 +113,8 @@ class Op:
     extras_from: int = 1  # the output from which on rules know them as `extras`; those before are not saved
     rebuild: Any = None  # what makes a node those that torch shows, when somebody looks where it leads
     engine_rules: dict[str, Callable[..., Any]] = {}  # for the engine alone: the same, but may answer with `Picked`
+    written: dict[str, str] = {}  # rules as text for small real arrays, to stand in written-out passes (inlining.py)
+    written_for_axes: int | None = None  # the axes of a cotangent, where the text holds for no other number
     takes_picked: bool = False  # whether the rule knows what to do with a cotangent that is `Picked`
     first_only: bool = False  # of several outputs the first alone has a gradient: rules are given its cotangent
 

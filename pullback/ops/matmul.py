@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..autograd.op import Op, conjugate, linear, op
+from ..autograd.op import Op, conjugate, linear, op, passed_on
 from ..kernels.products import FEW, batched_product, product
 from .fusing import in_single, is_half
 from .shape import diagonal, expand, place_diagonal
@@ -79,6 +79,7 @@ mm.real_rules = {
         else transposed_times(a, g)
     ),
 }
+mm.written = {"a": "{g}.dot({b}.T)", "b": "{a}.T.dot({g})"}
 times_transposed: Op = op(
     "MmBackward0",
     lambda first, second: _matmul(first, second.T),
@@ -123,6 +124,7 @@ mv.real_rules = {
         g.dot(a) if type(a) is ndarray is type(g) and a.ndim == 2 and g.itemsize > 2 else _mv_vector(g, a)
     ),
 }
+mv.written, mv.written_for_axes = {"a": "{g}[:, None] * {b}", "b": "{g}.dot({a})"}, 1
 vm: Op = op(
     "SqueezeBackward4",  # a vector times a matrix: to torch, a product of matrices with a dim put in and taken out
     _matmul,
@@ -257,7 +259,7 @@ def _layer_weight(g: Any, x: Any, weight_shape: tuple) -> Any:
     return np.sum(column(g) * conjugate(x), axis=tuple(range(len(x.shape) - 1)))
 
 
-linear_layer: Op = op("AddmmBackward0", _linear_layer, x=_layer_input, weight=_layer_weight, bias=lambda g: g)
+linear_layer: Op = op("AddmmBackward0", _linear_layer, x=_layer_input, weight=_layer_weight, bias=passed_on)
 linear_map: Op = op("MmBackward0", _weigh, kind="bilinear", x=_layer_input, weight=_layer_weight)
 
 
@@ -269,6 +271,8 @@ def _as_torch_shows_it(node: Any) -> None:
 
 linear_layer.rebuild = linear_map.rebuild = _as_torch_shows_it
 linear_layer.side_by_side = linear_map.side_by_side = True
+linear_layer.written = linear_map.written = {"x": "{g}.dot({weight})", "weight": "{g}.T.dot({x})"}
+linear_layer.written_for_axes = linear_map.written_for_axes = 2
 
 # --- contraction of two arrays over labelled axes ---
 

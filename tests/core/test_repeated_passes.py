@@ -233,12 +233,12 @@ def test_a_pass_runs_once_unless_the_graph_is_retained():
 
 def test_a_pass_that_fails_changes_nothing(monkeypatch):
     x, y = leaf(3), leaf(3, seed=1)
-    function = lambda x, y: ((x * y).exp() * y).sum()  # noqa: E731
+    function = lambda x, y: ((x * y).sin().tanh() * y).sum()  # noqa: E731
     plan = prepared(function, x, y)
     before = gradients(function(x, y), (x, y))
     program = plan.programs[0]
-    rules = [name for name in program.__globals__ if re.fullmatch(r"r\d+", name)]
-    assert len(rules) == 2
+    rules = [name for name in program.__globals__ if re.fullmatch(r"r\d+|multiply", name)]
+    assert len(rules) == 3
     for name in rules:
 
         def fails(*_):
@@ -480,4 +480,63 @@ def test_the_code_can_be_read():
     x = leaf(3)
     root = x.exp().sum()
     text, _ = repeats.source(forms.form_of([root._node, root._node.edges[0]]))
-    assert "g1 = r1(g0, v0)" in text and "l0 = r2(g1, v0)" in text
+    assert "g1 = (t := empty((3,), float64)).fill(g0) or t" in text and "l0 = g1 * v1_0" in text
+    text, _ = repeats.source(forms.form_of([root._node, root._node.edges[0]]).loosened())
+    assert "g1 = r0(g0, v0_0)" in text and "l0 = r1(g1, v1_0)" in text
+
+
+def operations_written_as_text():
+    from pullback.autograd.op import Op
+    from pullback.ops import matmul, pointwise, reductions
+
+    found = {}
+    for module in (matmul, pointwise, reductions):
+        found.update({name: value for name, value in vars(module).items() if isinstance(value, Op) and value.written})
+    return found
+
+
+SHAPES_OF_INPUTS = {
+    "mm": ((3, 4), (4, 2)),
+    "mv": ((3, 4), (4,)),
+    "linear_map": ((3, 4), (2, 4)),
+    "linear_layer": ((3, 4), (2, 4), (2,)),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", operations_written_as_text())
+def test_text_says_what_the_rule_says(name, dtype):
+    operation = operations_written_as_text()[name]
+    random = np.random.default_rng(0)
+    shapes = SHAPES_OF_INPUTS.get(name, ((3, 4),) * len(operation.inputs))
+    leaves = [pullback.tensor(np.abs(random.standard_normal(s)).astype(dtype), requires_grad=True) for s in shapes]
+    if name == "multiply_itself":
+        leaves[1] = leaves[0]
+    roots = lambda: operation(*[leaf * 1.0 for leaf in dict.fromkeys(leaves)] * (2 if name == "multiply_itself" else 1))  # noqa: E731
+    weight = pullback.tensor(random.standard_normal(roots().shape).astype(dtype))
+    plan = forget(roots())
+    expected = gradients(roots(), leaves, gradient=weight)
+    for _ in range(ROUNDS):
+        found = gradients(roots(), leaves, gradient=weight)
+    assert len(plan.programs) == 1
+    rules = {value for key, value in plan.programs[0].__globals__.items() if re.fullmatch(r"r\d+", key)}
+    assert not rules & {call[1] for call in plan.steps}, "a rule was called and not written out"
+    for one, other in zip(found, expected, strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
+def test_other_shapes_are_for_the_next_program(monkeypatch):
+    weight, bias = leaf(4, 3), leaf(3, seed=1)
+    loss = lambda rows: (leaf(rows, 4, seed=rows).detach() @ weight + bias).tanh().pow(2).mean()  # noqa: E731
+    plan = forget(loss(5))
+    expected = {rows: gradients(loss(rows), (weight, bias)) for rows in (5, 6, 7, 8)}
+    for _ in range(ROUNDS):
+        gradients(loss(5), (weight, bias))
+    assert len(plan.programs) == 1 and "(5, 3)" in str(plan.programs[0].__code__.co_consts)
+    for turn in range(4 * ROUNDS):
+        gradients(loss(6 + turn % 3), (weight, bias))
+    assert len(plan.programs) == 2 and ", 3)" not in str(plan.programs[0].__code__.co_consts)
+    monkeypatch.setattr("pullback.autograd.passes.walk", None)
+    for rows, wanted in expected.items():
+        for one, other in zip(gradients(loss(rows), (weight, bias)), wanted, strict=True):
+            np.testing.assert_array_equal(one, other)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from . import dtypes
 from .autograd.mode import current_mode
-from .autograd.tape import wrap
+from .autograd.tape import new_object, wrap
 from .device import defaults, meta, place_of, require_cpu
 from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in
 from .dtypes import dtype as dtype_type
@@ -81,15 +82,21 @@ def tensor(
         and not defaults and (len(data) < 3 or all_floats_between(data))
     ):  # fmt: skip
         try:
-            array = np.array(data, default_dtype().numpy)
+            array = np.array(data, dtypes.default.numpy)
         except (TypeError, ValueError):
             pass  # mixed or nested: the careful way below says what is wrong
         else:
             if not current_mode().special:
-                result = wrap(array)
+                result = new_object(Tensor)  # as `wrap` does, without the call
+                result._array = array
+                result._node = result._view = result._storage = None
+                result._output_nr = 0
+                result._inference = False
                 if requires_grad:
                     result._requires_grad = True
                     result._anchor = result._grad = None  # asked for soon, and read faster from the instance
+                else:
+                    result._requires_grad = False
                 return result
     if isinstance(data, Tensor):
         warn_user(

@@ -210,25 +210,25 @@ def as_dtype(value: object) -> dtype:
 
 # --- default dtype --------------------------------------------------------------------------------------------------
 
-_default = float32
+default = float32
 
 
 def default_dtype() -> dtype:
-    return _default
+    return default
 
 
 def get_default_dtype() -> dtype:
     """The dtype that Python floats become: float32 unless changed by `set_default_dtype`."""
-    return _default
+    return default
 
 
 def set_default_dtype(d: dtype, /) -> None:
     """Make `d` (a floating point dtype) the type of tensors built from Python floats."""
-    global _default
+    global default
     d = as_dtype(d)
     if not d.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, but got {d!r}")
-    _default = d
+    default = d
     _result_types.clear()
 
 
@@ -282,9 +282,9 @@ def scalar_dtype(value: object) -> dtype:
     if isinstance(value, int):
         return int64
     if isinstance(value, float):
-        return _default
+        return default
     if isinstance(value, complex):
-        return _default.to_complex()
+        return default.to_complex()
     raise TypeError(f"expected a number, got {type(value).__name__}")
 
 
@@ -333,7 +333,7 @@ class finfo:
     """Machine limits of a floating point dtype."""
 
     def __init__(self, type: dtype | None = None) -> None:
-        d = _default if type is None else as_dtype(type)
+        d = default if type is None else as_dtype(type)
         if d.category < FLOAT:
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle {d!r}")
         real = d.to_real()

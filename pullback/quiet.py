@@ -7,6 +7,7 @@ built once here and switched through NumPy's context variable; should a NumPy re
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import Context
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ try:
     # Ask what is set, switch floating point warnings off, set what was. None enters Python code. Ctrl-C comes right after
     # a call: who asks before `try`, switches inside it and sets back first thing in `finally` leaves nothing behind.
     warning_settings: Callable[[], Any] = _extobj_contextvar.get
+    usual_settings: Any = Context().run(warning_settings)  # warnings, which a filter of the package drops
     silence: Callable[[], Any] = partial(_set, _make_extobj(all="ignore"))
     restore: Callable[[Any], Any] = _set
     _short, _usual = (_make_extobj(all="ignore", bufsize=size) for size in (128, 8192))
@@ -28,6 +30,7 @@ try:
         _set(_short if short else _usual)
 
 except ImportError:  # pragma: no cover - another NumPy
+    usual_settings = None  # never what is set
 
     def warning_settings() -> Any:
         return np.geterr()

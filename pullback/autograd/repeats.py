@@ -93,7 +93,7 @@ def source(form: Form) -> tuple[str, dict[str, Any]]:
 NAMES: dict[str, Any] = {
     "DONE": DONE, "FREED": FREED, "Tensor": Tensor, "add_part": add_part, "fit": fit_array, "fitted": fitted, "free": free,
     "is_own": is_own, "lock": lock, "ndarray": ndarray, "new_object": new_object, "repeat": repeat, "run_joint": run_joint,
-    "sum_by_blocks": sum_by_blocks, **INLINED_NAMES,
+    "sum_by_blocks": sum_by_blocks, "__name__": __name__, **INLINED_NAMES,
 }  # fmt: skip
 
 

@@ -16,23 +16,30 @@ from .quiet import quiet
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")  # compared by identity: the dtypes of nearly all gradients
 _KEPT = 256  # more than any program repeats; what computes ever new numbers shall not fill the memory
 
-_numbers: tuple[dict[Any, ndarray], dict[Any, ndarray]] = ({}, {})
+# Numbers that were asked for, as arrays of either dtype: to look there first saves a call. 0.0 and -0.0 look the same to a
+# dict and are never in these.
+numbers: dict[Any, ndarray] = {}
+doubles: dict[Any, ndarray] = {}
+_zeros: dict[Any, ndarray] = {}
 _ones: tuple[dict[int, ndarray], dict[int, ndarray]] = ({}, {})
 
 
 def number(value: float, kind: np.dtype[Any]) -> ndarray:
     """A Python number as a 0-d array of dtype float32 or float64."""
-    array = _numbers[kind is FLOAT64].get(value or str(value))  # 0.0 and -0.0 look the same to a dict
+    array = (numbers if kind is FLOAT32 else doubles).get(value)
     return _new_number(value, kind) if array is None else array
 
 
 @quiet
 def _new_number(value: float, kind: np.dtype[Any]) -> ndarray:
-    array = np.array(value, kind)
-    array.flags.writeable = False
-    known = _numbers[kind is FLOAT64]
-    if value == value and len(known) < _KEPT:
-        known[value or str(value)] = array
+    key = value if value else (str(value), kind)
+    known = _zeros if not value else numbers if kind is FLOAT32 else doubles
+    array = known.get(key)
+    if array is None:
+        array = np.array(value, kind)
+        array.flags.writeable = False
+        if value == value and len(known) < _KEPT:
+            known[key] = array
     return array
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from itertools import repeat
 from math import prod
 from typing import Any
 
@@ -92,7 +91,7 @@ def source(form: Form) -> tuple[str, dict[str, Any]]:
 
 NAMES: dict[str, Any] = {
     "DONE": DONE, "FREED": FREED, "Tensor": Tensor, "add_part": add_part, "fit": fit_array, "fitted": fitted, "free": free,
-    "is_own": is_own, "lock": lock, "ndarray": ndarray, "new_object": new_object, "repeat": repeat, "run_joint": run_joint,
+    "is_own": is_own, "lock": lock, "ndarray": ndarray, "new_object": new_object, "run_joint": run_joint,
     "sum_by_blocks": sum_by_blocks, "__name__": __name__, **INLINED_NAMES,
 }  # fmt: skip
 
@@ -489,10 +488,8 @@ class _Writer:
         ]
         self.write(f"if {' and '.join(bare)}:")
         self.indent += "    "
-        if self.leaves == 1:
-            self.write("o0._grad = t0")
-        else:  # one call into C, so that not even Ctrl-C comes between two leaves; `setattr` returns None
-            self.write(f"any(map(setattr, ({listed('o', leaves)}), repeat('_grad'), ({listed('t', leaves)})))")
+        # One statement without a call, so that not even Ctrl-C comes between two leaves.
+        self.write(f"{', '.join(f'o{n}._grad' for n in leaves)}, = {listed('t', leaves)}")
         self.write("if not retain:")
         self.indent += "    "
         for number in freed:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from .. import tensor as _tensor
+from ..constants import FLOAT32
 from ..dtypes import from_numpy_dtype
 from ..size import Size
 from ..tensor import Tensor, anchor_of
@@ -217,8 +218,13 @@ def root_of(output: Any, position: int, weight: Any) -> tuple[Any, ...]:
     return output._node, output._output_nr
 
 
+_ONE = np.float32(1)
+
+
 def _implicit_one(output: Any, shape: tuple, dtype: Any) -> Any:
     if shape == ():
+        if dtype is FLOAT32:
+            return _ONE
         if dtype.kind != "c":
             return dtype.type(1)
     elif int(np.prod(shape)) != 1:

@@ -14,7 +14,7 @@ from typing import Any
 from numpy import ndarray
 
 from .. import tensor as _tensor
-from ..constants import FLOAT32, FLOAT64
+from ..constants import FLOAT32, FLOAT64, doubles, numbers
 from ..constants import number as constant
 from ..quiet import quiet
 from ..storage import Storage, next_order
@@ -202,10 +202,14 @@ def binary(
                 return carefully(a, b)
             if b._view is not None:
                 views.refresh(b)
-            mask = 2 if b._requires_grad else 0
+            right = b._requires_grad
         elif type(b) is float or type(b) is int:
-            y = constant(b, kind) if type(x) is ndarray else b
-            mask = 0
+            y = b
+            if type(x) is ndarray:
+                y = (numbers if kind is FLOAT32 else doubles).get(b)
+                if y is None:
+                    y = constant(b, kind)
+            right = False
         else:
             return carefully(a, b)
         large = x.size >= many
@@ -222,43 +226,47 @@ def binary(
         result._inference = False
         if a._view is not None:
             views.refresh(a)
-        if a._requires_grad:
-            mask |= 1
-        if mask == 0 or mode is not RECORD:
+        left = a._requires_grad
+        if mode is not RECORD or not (left or right):
             result._node = None
             result._requires_grad = False
             return result
-        plan = (plans if a is not b else plans_of_one)[mask]
-        if plan is None or large and apart:
-            plan = (op if a is not b else itself or op).plan(mask, 2, large=large and apart)
         node = Node()
-        first = second = None
-        if mask & 1:
+        same = a is b
+        if left:
+            plan = plans[1]
             first = a._node
             if first is None:
                 anchor = a._anchor
                 first = a = anchor_of(a) if anchor is None else anchor
             elif a._output_nr:
                 node.slots = (a._output_nr, 0)
-        if mask & 2:
+        else:
+            first = None
+        if right:
+            plan = plans[2] if first is None else plans[3] if not same else plans_of_one[3]
             second = b._node
             if second is None:
                 anchor = b._anchor
                 second = b = anchor_of(b) if anchor is None else anchor
             elif b._output_nr:
-                node.slots = (a._output_nr if mask & 1 else 0, b._output_nr)
-        node.edges = (first, second)
+                node.slots = (a._output_nr if left else 0, b._output_nr)
+            node.edges = (first, second)
+        else:
+            node.edges = (first, None)
+        if plan is None or large and apart:
+            plan = (op if not same else itself or op).plan(left + 2 * right, 2, large=large and apart)
         node.plan = plan
         node.order = next_order()
         node.shape = out.shape
         node.dtype = kind
         form = plan.form
-        if form == 3:
+        if form == 0:
+            node.saved = node.arrays = ()
+        elif form == 3:
             node.saved, node.arrays = (b, a), (y, x)
             if a._inference or b._inference:
                 refuse_inference()
-        elif form == 0:
-            node.saved = node.arrays = ()
         elif form == 2:
             node.saved, node.arrays = (b,), (y,)
             if type(b) is not float and type(b) is not int and b._inference:

@@ -16,7 +16,7 @@ from numpy import ndarray
 from ..autograd import views
 from ..autograd.mode import NO_GRAD, RECORD, current_mode
 from ..constants import FLOAT32, FLOAT64, number
-from ..storage import storage_of
+from ..storage import clock, next_order, storage_of
 from ..tensor import Tensor
 from . import arithmetic, comparison, division, elementary
 from .operands import as_operand
@@ -119,7 +119,13 @@ def operator(ufunc: Any, method: Callable[..., Any]) -> Callable[[Tensor, Any], 
                     pass  # all is written, as above
                 except ValueError:
                     return method(self, other)  # says in torch's words why the operands do not go together
-                (self._storage or storage_of(self)).bump()
+                storage = self._storage or storage_of(self)
+                if storage.recent is None:
+                    storage.bump()
+                    return self
+                storage.version += 1  # as `bump` does, without the call
+                storage.written = clock.last_write = order = next_order()
+                storage.recent.append(order)
                 return self
         try:
             return method(self, other)

@@ -196,14 +196,15 @@ def binary(
         kind = x.dtype
         if kind is not FLOAT32 and kind is not FLOAT64:
             return carefully(a, b)
-        if type(b) is Tensor or isinstance(b, Tensor):
+        other = type(b)
+        if other is Tensor or other is not float and other is not int and isinstance(b, Tensor):
             y = b._array
             if y.dtype is not kind:
                 return carefully(a, b)
             if b._view is not None:
                 views.refresh(b)
             right = b._requires_grad
-        elif type(b) is float or type(b) is int:
+        elif other is float or other is int:
             y = b
             if type(x) is ndarray:
                 y = (numbers if kind is FLOAT32 else doubles).get(b)
@@ -269,7 +270,7 @@ def binary(
                 refuse_inference()
         elif form == 2:
             node.saved, node.arrays = (b,), (y,)
-            if type(b) is not float and type(b) is not int and b._inference:
+            if other is not float and other is not int and b._inference:
                 refuse_inference()
         elif form == 1:
             node.saved, node.arrays = (a,), (x,)

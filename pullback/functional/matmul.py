@@ -40,7 +40,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 def multiply(a: Any, b: Any) -> Any:
     """`a @ b`."""
-    if not isinstance(b, Tensor) or not isinstance(a, Tensor):
+    if (type(a) is not Tensor or type(b) is not Tensor) and not (isinstance(a, Tensor) and isinstance(b, Tensor)):
         a, b = as_operand(a), as_operand(b)
         if not isinstance(b, Tensor) or not isinstance(a, Tensor):
             return NotImplemented

@@ -161,7 +161,8 @@ mean_axes: Op = linear("MeanBackward1", _mean, x=mean_transpose)
 
 
 def _mean_all(x: Any) -> Any:
-    return _sum_all(x) / x.size if x.size else _mean(x, _all_axes(x.shape), False)
+    size = x.size
+    return _sum_all(x) / size if size else _mean(x, _all_axes(x.shape), False)
 
 
 mean_all: Op = linear(

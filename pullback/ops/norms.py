@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, op
+from ..autograd.op import Op, linear, op
 from .fusing import drop, number_for, zero_of
 from .matmul import adjoint, matmul
 from .pointwise import sgn
+from .rearranging import triu
 from .reductions import sum_of_squares, unkeep
 from .striding import in_order
 
@@ -143,3 +144,37 @@ distances_of: Op = op(
     a=_distances_left,
     b=lambda g, a, b, out, order: _distances_left(np.swapaxes(g, -1, -2), b, a, np.swapaxes(out, -1, -2), order),
 )
+
+
+def _pairs(matrix: Any) -> Any:
+    """What is above the diagonal, row by row."""
+    return matrix[..., ~np.tri(matrix.shape[-1], dtype=bool)]
+
+
+def _symmetric(values: Any) -> Any:
+    from ..kernels.distances import symmetric
+
+    return symmetric(values)
+
+
+symmetric: Op = linear("NotImplemented", _symmetric, values=lambda g: pairs_of(g + np.swapaxes(g, -1, -2)))
+pairs_of: Op = linear("NotImplemented", _pairs, matrix=lambda g: triu(symmetric(g), diagonal=1))
+
+
+def _pair_distances(x: Any, order: float) -> Any:
+    if _by_coordinates(x, x, order):
+        from ..kernels.distances import pair_distances
+
+        return pair_distances(x, order)
+    return _pairs(_distances(x, x, order))
+
+
+def _pair_distances_pullback(g: Any, x: Any, out: Any, order: float) -> Any:
+    if type(g) is np.ndarray and _by_coordinates(x, x, order):
+        from ..kernels.distances import pair_distances_backward
+
+        return pair_distances_backward(g, x, out, order)
+    return _distances_left(symmetric(g), x, x, symmetric(out), order)
+
+
+pair_distances: Op = op("PdistBackward0", _pair_distances, x=_pair_distances_pullback)

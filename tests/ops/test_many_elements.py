@@ -204,6 +204,8 @@ FOUND = {
     "cdist of batches": (lambda t, x, y: t.cdist(x, y, 1.0), normal(2, 1, 7, 3), normal(3, 8, 3)),
     "pdist": (lambda t, x: t.pdist(x), normal(80, 4)),
     "pdist of order 1": (lambda t, x: t.pdist(x, 1), normal(80, 4)),
+    "pdist of many": (lambda t, x: t.pdist(x), normal(150, 3)),
+    "pdist of order 3": (lambda t, x: t.pdist(x, 3), normal(9, 4)),
     "fft": (lambda t, x: t.view_as_real(t.fft.fft(x)), normal(3, 16)),
     "fft odd": (lambda t, x: t.view_as_real(t.fft.fft(x, dim=0)), normal(15, 3)),
     "ifft": (lambda t, x: t.view_as_real(t.fft.ifft(x, norm="ortho").resolve_conj()), normal(3, 15)),

@@ -12,7 +12,7 @@ from ...functional.contraction import einsum
 from ...functional.index_parsing import largest_unsigned
 from ...functional.matmul import linear
 from ...functional.operands import common_shape, promote
-from ...ops.norms import distances_of
+from ...ops.norms import pair_distances
 from ...ops.pointwise import clamp_min_scalar
 from ...tensor import Tensor
 from ._common import constant
@@ -67,10 +67,9 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    first, second = (constant(places) for places in np.triu_indices(input.shape[0], 1))
-    if p in (1, 2) and input.shape[0] >= 64:  # all are found twice, but faster than those of the pairs alone
-        return apply(distances_of, (input, input), {"order": p})[first, second]
-    return (input[first] - input[second]).norm(p, 1)
+    if input.shape[0] < 2:
+        return input[:0].sum(1)
+    return apply(pair_distances, (input,), {"order": p})
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

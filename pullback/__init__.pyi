@@ -263,7 +263,12 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = ..., right: 
 def can_cast(from_: _dtype, to: _dtype) -> _bool: """Whether torch's casting rules let a result of type `from_` be stored in an output of type `to`."""
 def cartesian_prod(*tensors: Tensor) -> Tensor: """All combinations of one element from each vector, one row for each."""
 def cat(tensors: Sequence[Tensor], dim: Any = ..., *, axis: Any = ..., out: Tensor | None = ...) -> Tensor: """Join tensors along a dim they have: (2, 3) and (4, 3) become (6, 3) for dim 0."""
-def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: str | _int | None = ...) -> Tensor: """p-norm distances between all pairs of rows."""
+def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: str | _int | None = ...) -> Tensor:
+    """p-norm distances between all pairs of rows.
+
+    (..., n, d) and (..., m, d) give (..., n, m). `compute_mode` says whether Euclidean distances may be computed by a
+    matrix product, which is quicker and less exact.
+    """
 def ceil(input: Any, *, out: Any = ...) -> Tensor: """The smallest integer that is not below each element. Integers stay as they are."""
 def ceil_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`ceil`, written over this tensor."""
 def celu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor: """x where positive, alpha * (exp(x / alpha) - 1) elsewhere."""
@@ -322,7 +327,12 @@ def cosh_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`cosh`, written
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., reduction: _int = ...) -> Tensor: """`nn.functional.cosine_embedding_loss` with a number for the reduction."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ...) -> Tensor: """Cosine of the angle between vectors along a dim; lengths below eps count as eps."""
 def count_nonzero(input: Any, dim: Any = ...) -> Tensor: """How many elements (along dims) are not zero."""
-def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor: """Covariance matrix of variables in rows, observations in columns, optionally weighted."""
+def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
+    """Covariance matrix of variables in rows, observations in columns, optionally weighted.
+
+    `correction` (1) is subtracted from the number of observations; `fweights` says how often each was made,
+    `aweights` how much it counts.
+    """
 def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Any = ...) -> Tensor: """Cross product along a dim of size 3 (the first such dim if none is given)."""
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: _int = ..., reduction: _int = ..., zero_infinity: _bool = ...) -> Tensor: """`nn.functional.ctc_loss` with a number for the reduction."""
 def cummax(input: Tensor, dim: _int, *, out: Any = ...) -> _ValuesIndices: """Running maxima along a dim and their indices."""
@@ -535,7 +545,11 @@ def isnan(input: Any) -> Tensor: """Whether each element is NaN."""
 def isneginf(input: Any, *, out: Any = ...) -> Tensor: """Whether each element is minus infinity."""
 def isposinf(input: Any, *, out: Any = ...) -> Tensor: """Whether each element is plus infinity."""
 def isreal(input: Any) -> Tensor: """Whether each element is a real number (has no imaginary part)."""
-def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor: """The signal whose `stft` is closest to the input: windows transformed back, added up, divided by their weights."""
+def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor:
+    """The signal whose `stft` is closest to the input: windows transformed back, added up, divided by their weights.
+
+    The arguments are those of `stft`; `length` is that of the signal, which the windows do not tell exactly.
+    """
 def jacobian(outputs: Any, inputs: Any, *, create_graph: _bool = ..., retain_graph: _bool = ..., chunk_size: _int | None = ...) -> Any:
     """The derivatives of all elements of `outputs` with respect to `inputs`, from the graph that computed them.
 
@@ -740,7 +754,12 @@ def put_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`put`, written o
 qint32: _dtype
 qint8: _dtype
 def qr(input: Tensor, some: _bool = ..., *, out: Any = ...) -> tuple[Tensor, Tensor]: """The QR decomposition."""
-def quantile(input: Tensor, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Any = ...) -> Tensor: """Quantiles of everything or along a dim, interpolated between neighbours; NaN if there is one."""
+def quantile(input: Tensor, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Any = ...) -> Tensor:
+    """Quantiles of everything or along a dim, interpolated between neighbours; NaN if there is one.
+
+    `q` is a number from 0 to 1, or a tensor of several, which makes a first dim. `interpolation` is "linear",
+    "lower", "higher", "midpoint" or "nearest".
+    """
 quint2x4: _dtype
 quint4x2: _dtype
 quint8: _dtype
@@ -808,7 +827,12 @@ def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: An
 def scatter_add_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`scatter_add`, written over this tensor."""
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Any = ...) -> Tensor: """A copy in which the elements of `src` that go to one place are reduced there: sum, prod, mean, amax or amin."""
 def scatter_reduce_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`scatter_reduce`, written over this tensor."""
-def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: _bool = ..., right: _bool = ..., side: str | None = ..., sorter: Tensor | None = ..., out: Any = ...) -> Tensor: """Where to insert values into sorted rows so that they stay sorted."""
+def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: _bool = ..., right: _bool = ..., side: str | None = ..., sorter: Tensor | None = ..., out: Any = ...) -> Tensor:
+    """Where to insert values into sorted rows so that they stay sorted.
+
+    `right=True` (or `side="right"`) inserts after equal elements, otherwise before. `sorter` has the indices that
+    sort an unsorted sequence; `out_int32` makes the answer int32.
+    """
 def seed() -> _int: """Restart the default stream from a seed of the operating system, and return that seed."""
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: Any = ...) -> Tensor:
     """Reduce segments, given by their lengths or by the offsets of their ends, along an axis of `data`.
@@ -897,7 +921,15 @@ def squeeze_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> An
 def stack(tensors: Sequence[Tensor], dim: Any = ..., *, axis: Any = ..., out: Tensor | None = ...) -> Tensor: """Join tensors of one shape along a new dim: two of (3,) become (2, 3) for dim 0, (3, 2) for dim 1."""
 def std(input: Tensor, *args: Any, dim: Any = ..., unbiased: Any = ..., correction: Any = ..., keepdim: _bool = ..., out: Any = ...) -> Tensor: """Standard deviation over dims; `correction` (1) is subtracted from the count."""
 def std_mean(input: Tensor, *args: Any, dim: Any = ..., unbiased: Any = ..., correction: Any = ..., keepdim: _bool = ...) -> tuple[Any, ...]: """Standard deviation and mean over dims."""
-def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor: """Fourier transforms of overlapping windows of a signal, as (frequency, window)."""
+def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
+    """Fourier transforms of overlapping windows of a signal, as (frequency, window).
+
+    Windows of `n_fft` samples begin every `hop_length` (a quarter of that, unless given) and are weighted by
+    `window`, of `win_length` samples, ones unless given. `center` puts window t around sample t * hop_length, with
+    the ends padded as `pad_mode` says. `onesided` leaves out the frequencies that mirror others, as it does for real
+    signals unless told otherwise; `normalized` divides by sqrt(n_fft). Pass `return_complex=True`: False, which puts
+    real and imaginary parts into a last dim, is out of use.
+    """
 strided: _layout
 def sub(input: Any, other: Any, *legacy: Any, alpha: Any = ..., out: Any = ...) -> Tensor: """`input - alpha * other`."""
 def sub_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`sub`, written over this tensor."""
@@ -985,7 +1017,12 @@ def uninstall_as_torch() -> None: """Undo `install_as_torch()`: the next `import
 @overload
 def unique(input: Tensor, sorted: _bool = ..., return_inverse: Literal[False] = ..., return_counts: Literal[False] = ..., dim: _int | None = ...) -> Tensor: ...
 @overload
-def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: """The distinct elements (or slices along a dim) in order, optionally with inverse indices and counts."""
+def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
+    """The distinct elements (or slices along a dim) in order, optionally with inverse indices and counts.
+
+    `return_inverse` adds, for each element of the input, its place among the distinct ones; `return_counts` how often
+    each occurs. The answer is then a tuple. They are sorted with `sorted=False`, too.
+    """
 @overload
 def unique_consecutive(input: Tensor, return_inverse: Literal[False] = ..., return_counts: Literal[False] = ..., dim: _int | None = ...) -> Tensor: ...
 @overload

@@ -38,7 +38,15 @@ def gradcheck(
     check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
     check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
 ) -> bool:  # fmt: skip
-    """Whether the gradients of `func` at `inputs` agree with difference quotients; GradcheckError, or False, if not."""
+    """Whether the gradients of `func` at `inputs` agree with difference quotients; GradcheckError, or False, if not.
+
+    `inputs` should be float64 and require grad. Each element is moved by `eps`; derivatives may differ by `atol` plus
+    `rtol` times their size. `check_forward_ad`, `check_batched_grad` and `check_batched_forward_grad` also check
+    forward mode and batches, `check_undefined_grad` passes without some of the outputs' gradients,
+    `check_grad_dtypes` dtypes; `nondet_tol` is how much two equal passes may differ. `fast_mode` compares products
+    with random vectors in place of all elements; `masked` is about sparse inputs. With `raise_exception=False` the
+    answer is False where an error would be raised.
+    """
     assert check_forward_ad or check_backward_ad, (
         "Expected at least one of check_forward_ad or check_backward_ad to be True"
     )
@@ -297,7 +305,12 @@ def gradgradcheck(
     check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
     fast_mode: bool = False, masked: bool = False,
 ) -> bool:  # fmt: skip
-    """`gradcheck` of the gradient: whether second derivatives agree with difference quotients of first ones."""
+    """`gradcheck` of the gradient: whether second derivatives agree with difference quotients of first ones.
+
+    `grad_outputs` are the weights of the first pass, random unless given (`gen_non_contig_grad_outputs`: in memory
+    with gaps). `check_rev_over_rev` differentiates the backward pass backwards, `check_fwd_over_rev` forwards. The
+    other arguments are those of `gradcheck`.
+    """
     assert check_fwd_over_rev or check_rev_over_rev, (
         "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
     )

@@ -387,7 +387,11 @@ _COMPUTE_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist
 
 @public(method=False)
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | int | None = _COMPUTE_MODES[0]) -> Tensor:
-    """p-norm distances between all pairs of rows."""
+    """p-norm distances between all pairs of rows.
+
+    (..., n, d) and (..., m, d) give (..., n, m). `compute_mode` says whether Euclidean distances may be computed by a
+    matrix product, which is quicker and less exact.
+    """
     mode = _COMPUTE_MODES.index(compute_mode) if isinstance(compute_mode, str) else compute_mode or 0
     for name, x in (("X1", x1), ("X2", x2)):
         if x._array.ndim < 2:

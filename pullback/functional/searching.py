@@ -92,7 +92,11 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The distinct elements (or slices along a dim) in order, optionally with inverse indices and counts."""
+    """The distinct elements (or slices along a dim) in order, optionally with inverse indices and counts.
+
+    `return_inverse` adds, for each element of the input, its place among the distinct ones; `return_counts` how often
+    each occurs. The answer is then a tuple. They are sorted with `sorted=False`, too.
+    """
     need_bool(sorted, "unique", "sorted")
     if dim is None:
         return _chosen(apply(ops.distinct, (input,)), return_inverse, return_counts)
@@ -179,7 +183,11 @@ def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Where to insert values into sorted rows so that they stay sorted."""
+    """Where to insert values into sorted rows so that they stay sorted.
+
+    `right=True` (or `side="right"`) inserts after equal elements, otherwise before. `sorter` has the indices that
+    sort an unsorted sequence; `out_int32` makes the answer int32.
+    """
     values = as_tensor(as_operand(input))
     rows, kind = sorted_sequence, np.int32 if out_int32 else np.int64
     if sorter is not None:

@@ -63,7 +63,14 @@ def stft(
     window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
     onesided: bool | None = None, return_complex: bool | None = None, align_to_window: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """Fourier transforms of overlapping windows of a signal, as (frequency, window)."""
+    """Fourier transforms of overlapping windows of a signal, as (frequency, window).
+
+    Windows of `n_fft` samples begin every `hop_length` (a quarter of that, unless given) and are weighted by
+    `window`, of `win_length` samples, ones unless given. `center` puts window t around sample t * hop_length, with
+    the ends padded as `pad_mode` says. `onesided` leaves out the frequencies that mirror others, as it does for real
+    signals unless told otherwise; `normalized` divides by sqrt(n_fft). Pass `return_complex=True`: False, which puts
+    real and imaginary parts into a last dim, is out of use.
+    """
     hop, width = _lengths(n_fft, hop_length, win_length)
     call = f"stft(n_fft={n_fft}, hop_length={hop}, win_length={width})"
     complex_input = "c" in (input._array.dtype.kind, "f" if window is None else window._array.dtype.kind)
@@ -134,7 +141,10 @@ def istft(
     window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None,
     length: int | None = None, return_complex: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The signal whose `stft` is closest to the input: windows transformed back, added up, divided by their weights."""
+    """The signal whose `stft` is closest to the input: windows transformed back, added up, divided by their weights.
+
+    The arguments are those of `stft`; `length` is that of the signal, which the windows do not tell exactly.
+    """
     hop, width = _lengths(n_fft, hop_length, win_length)
     call = f"istft(n_fft={n_fft}, hop_length={hop}, win_length={width})"
     _check_istft(input, n_fft, hop, width, call)

@@ -89,7 +89,11 @@ def std_mean(
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
-    """Covariance matrix of variables in rows, observations in columns, optionally weighted."""
+    """Covariance matrix of variables in rows, observations in columns, optionally weighted.
+
+    `correction` (1) is subtracted from the number of observations; `fweights` says how often each was made,
+    `aweights` how much it counts.
+    """
     if input._array.ndim > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {input._array.ndim} "
@@ -376,7 +380,11 @@ def _taken(ordered: Tensor, positions: Any, axis: int) -> Tensor:
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """Quantiles of everything or along a dim, interpolated between neighbours; NaN if there is one."""
+    """Quantiles of everything or along a dim, interpolated between neighbours; NaN if there is one.
+
+    `q` is a number from 0 to 1, or a tensor of several, which makes a first dim. `interpolation` is "linear",
+    "lower", "higher", "midpoint" or "nearest".
+    """
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 

@@ -71,7 +71,12 @@ def root(
 def fixed_point(
     f: Callable[..., Any], x0: Any, *params: Any, tol: float | None = None, max_iters: int = 1000, method: str = "auto",
 ) -> Any:  # fmt: skip
-    """The x with `x == f(x, *params)`, reached from `x0` by repetition (with Anderson's mixing of the last steps)."""
+    """The x with `x == f(x, *params)`, reached from `x0` by repetition (with Anderson's mixing of the last steps).
+
+    Differentiable in `params`. It ends when x changes by less than `tol`, relative to its size; a RuntimeError says that
+    `max_iters` steps were not enough. `method` is the way of solving the linear system of the derivative, see
+    `linear_solve`.
+    """
     if not isinstance(x0, Tensor):
         joined, split = _as_vector(x0)
         options: dict[str, Any] = {"tol": tol, "max_iters": max_iters, "method": method}

@@ -251,7 +251,10 @@ def _normalized(gramian: np.ndarray, norm_eps: float) -> np.ndarray:
 
 
 class DualProj(Weighting):
-    """The average row, projected on the cone of directions in conflict with none of the rows."""
+    """The average row, projected on the cone of directions in conflict with none of the rows.
+
+    The arguments are those of `UPGrad`.
+    """
 
     pref_vector: Any
     norm_eps: float
@@ -270,7 +273,11 @@ class DualProj(Weighting):
 
 
 class UPGrad(DualProj):
-    """Every row projected on the cone of directions in conflict with none of the rows; then averaged."""
+    """Every row projected on the cone of directions in conflict with none of the rows; then averaged.
+
+    `pref_vector` has weights for the average, equal ones unless given. `norm_eps` is the size below which the gradients
+    count as zero; `reg_eps` is added to the diagonal of their products, which makes the solution unique.
+    """
 
     def weigh(self, gramian: np.ndarray) -> np.ndarray:
         count = len(gramian)

@@ -195,7 +195,11 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """He's uniform initialisation."""
+    """He's uniform initialisation.
+
+    Between plus and minus gain * sqrt(3 / fan): `mode` chooses the fan, "fan_in" or "fan_out", and `nonlinearity` the
+    gain, for leaky ReLUs of slope `a`. See `calculate_gain`.
+    """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
         return tensor
@@ -210,7 +214,11 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """He's normal initialisation."""
+    """He's normal initialisation.
+
+    The standard deviation is gain / sqrt(fan): `mode` chooses the fan, "fan_in" or "fan_out", and `nonlinearity` the
+    gain, for leaky ReLUs of slope `a`. See `calculate_gain`.
+    """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0, std, generator)
 

@@ -124,7 +124,12 @@ class ChainedScheduler(_Composed):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Reduce the rate by `factor` when a metric has stopped improving for `patience` epochs. Call `step(metric)`."""
+    """Reduce the rate by `factor` when a metric has stopped improving for `patience` epochs. Call `step(metric)`.
+
+    `mode` says whether a good metric is small ("min") or large ("max"). To count as better it must be so by
+    `threshold`, a share of the best ("rel") or an amount ("abs", `threshold_mode`). After a reduction, `cooldown`
+    epochs are not counted; the rate stays above `min_lr`, and changes below `eps` are left out.
+    """
 
     def __init__(
         self,

@@ -38,7 +38,13 @@ class _MomentumSchedule(LRScheduler):
 
 
 class CyclicLR(_MomentumSchedule):
-    """Back and forth between two rates, by default along straight lines of `step_size_up` and `step_size_down`."""
+    """Back and forth between two rates, by default along straight lines of `step_size_up` and `step_size_down`.
+
+    The rates are `base_lr` and `max_lr`. With `mode="triangular2"` each cycle is half as high as the one before, with
+    "exp_range" it is scaled by `gamma` to the power of the step; `scale_fn`, a function of the cycle (or, with
+    `scale_mode="iterations"`, of the step), replaces these. With `cycle_momentum` the momentum goes the other way,
+    between `max_momentum` and `base_momentum`. Call `step` after every batch.
+    """
 
     base_momentums: list[Any]
     max_momentums: list[Any]
@@ -128,7 +134,13 @@ class CyclicLR(_MomentumSchedule):
 
 
 class OneCycleLR(_MomentumSchedule):
-    """Up to `max_lr`, then down far below the start, in a fixed number of steps. Call `step` after every batch."""
+    """Up to `max_lr`, then down far below the start, in a fixed number of steps. Call `step` after every batch.
+
+    The number of steps is `total_steps`, or `epochs * steps_per_epoch`. The rate starts at max_lr / div_factor, rises
+    for `pct_start` of the steps, and ends at the start divided by `final_div_factor`, along a cosine or, with
+    `anneal_strategy="linear"`, a line; `three_phase` first mirrors the rise. With `cycle_momentum` the momentum goes
+    the other way, between `max_momentum` and `base_momentum`.
+    """
 
     def __init__(
         self,

@@ -17,7 +17,11 @@ from pullback.tensor import Tensor
 
 
 class Adagrad(ArrayOptimizer):
-    """Each element's step shrinks with the sum of its squared gradients."""
+    """Each element's step shrinks with the sum of its squared gradients.
+
+    The step is lr / (1 + steps * lr_decay), divided by the root of that sum plus `eps`; the sum starts at
+    `initial_accumulator_value`. `weight_decay` times the parameter is added to the gradient.
+    """
 
     _kernel = _updates.adagrad
     _state_names: tuple[str, ...] = ("sum",)

@@ -22,6 +22,9 @@ class LBFGS(Optimizer):
 
     `step(closure)` needs a function that clears the gradients, computes the loss, runs backward and returns the loss:
     it is called up to `max_eval` times. `line_search_fn="strong_wolfe"` makes it reliable where a fixed `lr` does not.
+
+    A step makes up to `max_iter` iterations, and ends when the largest gradient is below `tolerance_grad` or the
+    change below `tolerance_change`. `history_size` earlier steps stand for the Hessian.
     """
 
     def __init__(

@@ -16,7 +16,12 @@ from pullback.tensor import Tensor
 
 
 class RMSprop(ArrayOptimizer):
-    """RMSprop, centered and with momentum where that is asked for."""
+    """RMSprop, centered and with momentum where that is asked for.
+
+    The gradient is divided by the root of a running mean of its square, of which `alpha` is kept in each step, plus
+    `eps`; `centered` subtracts the square of the mean gradient. `weight_decay` times the parameter is added to the
+    gradient.
+    """
 
     _kernel = _updates.rmsprop
 

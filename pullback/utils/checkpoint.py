@@ -125,7 +125,13 @@ def checkpoint(
     context_fn: Callable[[], tuple[Any, ...]] = noop_context_fn, determinism_check: str = "default",
     debug: bool = False, early_stop: bool = True, **kwargs: Any,
 ) -> Any:  # fmt: skip
-    """Call `function` without keeping what its backward pass needs; it runs again when that is needed."""
+    """Call `function` without keeping what its backward pass needs; it runs again when that is needed.
+
+    Pass `use_reentrant=False`: it is the form without restrictions. `context_fn` returns two context managers, for
+    the first run and for the second: `create_selective_checkpoint_contexts` makes such that keep some results.
+    `determinism_check="none"` does not compare what the runs saved; `early_stop=False` runs the function to its end;
+    `preserve_rng_state=False` lets it draw other random numbers the second time.
+    """
     if use_reentrant is None:
         warn_user(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch "

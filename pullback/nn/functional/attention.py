@@ -75,7 +75,13 @@ def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
 ) -> Tensor:  # fmt: skip
-    """softmax(query @ key^T * scale + mask) @ value; a boolean mask says where to look."""
+    """softmax(query @ key^T * scale + mask) @ value; a boolean mask says where to look.
+
+    Shapes are (..., length, features). `attn_mask` may also hold numbers, which are added to the scores; `is_causal`
+    lets no position look at later ones. `scale` is 1 / sqrt(features) unless given. With `enable_gqa`, keys and
+    values have fewer heads, each for several of the query's. Dropout of `dropout_p` is applied always: pass 0 for
+    evaluation.
+    """
     if attn_mask is None and not dropout_p and not enable_gqa and _agree(query._array, key._array, value._array):
         factor = 1 / math.sqrt(query._array.shape[-1]) if scale is None else float(scale)
         return apply(attention, (query, key, value, None, None), {"scale": factor, "causal": bool(is_causal)})[0]

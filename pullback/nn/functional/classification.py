@@ -95,7 +95,12 @@ def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Tensor:  # fmt: skip
-    """nll_loss of log_softmax(input); targets are class numbers, or probabilities of the input's shape."""
+    """nll_loss of log_softmax(input); targets are class numbers, or probabilities of the input's shape.
+
+    `input` has shape (batch, classes) or (batch, classes, ...) and holds any numbers: do not apply a softmax before.
+    `weight` is one number for each class; targets equal to `ignore_index` do not count; `label_smoothing` mixes
+    targets with the uniform distribution. `reduction` is "mean", "sum" or "none".
+    """
     name = reduction_name(reduction, size_average, reduce)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
@@ -268,7 +273,12 @@ def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
     reduction: str = "mean", zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Connectionist temporal classification: minus the log-probability of all alignments of each target sequence."""
+    """Connectionist temporal classification: minus the log-probability of all alignments of each target sequence.
+
+    `log_probs` has shape (length, batch, classes), class `blank` among them; `targets` has shape (batch, longest), or
+    holds all targets in one vector; `input_lengths` and `target_lengths` say how much of each counts. `zero_infinity`
+    makes losses of targets that cannot be aligned zero. "mean" divides by the lengths of the targets first.
+    """
     name = reduction_name(reduction)
     if log_probs.ndim not in (2, 3):
         raise RuntimeError(f"ctc_loss expects log_probs of 2 or 3 dimensions, but got {log_probs.ndim}")

@@ -60,7 +60,11 @@ def embedding(
     input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Rows of `weight`. The row `padding_idx` gets no gradient; with `sparse`, a leaf's gradient is a sparse tensor."""
+    """Rows of `weight`. The row `padding_idx` gets no gradient; with `sparse`, a leaf's gradient is a sparse tensor.
+
+    `max_norm` first scales rows that are picked down to that norm of order `norm_type`, in `weight` itself;
+    `scale_grad_by_freq` divides the gradient of a row by how often it was picked.
+    """
     if not isinstance(input, Tensor) or not isinstance(weight, Tensor):
         input, weight = need_tensor(input, "embedding", "indices", 2), need_tensor(weight, "embedding", "weight")
     if weight._array.ndim != 2:
@@ -153,7 +157,13 @@ def embedding_bag(
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
     per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """Sum, mean or maximum of the rows in each bag; bags are the rows of a 2-d input, or begin at `offsets`."""
+    """Sum, mean or maximum of the rows in each bag; bags are the rows of a 2-d input, or begin at `offsets`.
+
+    `mode` is "sum", "mean" or "max"; `per_sample_weights` are factors for the rows of sums. With
+    `include_last_offset`, `offsets` also has the end of the last bag. Indices equal to `padding_idx` are left out.
+    `max_norm` first scales rows of `weight` down to that norm of order `norm_type`; `scale_grad_by_freq` divides
+    gradients by how often a row was picked; `sparse` makes them sparse.
+    """
     if weight._array.dtype.kind in "iu" and input._array.dtype.kind == "f":
         warn_user(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "

@@ -67,7 +67,12 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
-    """Values of the input at the points of `grid` (N, ..., 2 or 3), whose last dim is (x, y[, z])."""
+    """Values of the input at the points of `grid` (N, ..., 2 or 3), whose last dim is (x, y[, z]).
+
+    -1 and 1 are the borders of the input: the middle of its outermost pixels with `align_corners`, their outer edges
+    without. `mode` is "bilinear", "nearest" or "bicubic"; `padding_mode` says what lies outside: "zeros", "border" or
+    "reflection".
+    """
     if mode not in GRID_SAMPLE_INTERPOLATION_MODES:
         raise ValueError(
             f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"

@@ -206,7 +206,11 @@ def kl_div(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", log_target: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Kullback-Leibler divergence of log-probabilities `input` from the distribution `target`."""
+    """Kullback-Leibler divergence of log-probabilities `input` from the distribution `target`.
+
+    `input` holds logarithms of probabilities, `target` probabilities or, with `log_target`, logarithms as well. The
+    mathematical mean over a batch is `reduction="batchmean"`; "mean" divides by the number of elements.
+    """
     if size_average is not None or reduce is not None:
         name = reduction_name(reduction, size_average, reduce)
     else:

@@ -89,7 +89,12 @@ def interpolate(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None, antialias: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Resize the spatial dims of (N, C, ...) to `size`, or by `scale_factor`."""
+    """Resize the spatial dims of (N, C, ...) to `size`, or by `scale_factor`.
+
+    `mode` is "nearest", "nearest-exact", "linear" (3-d input), "bilinear" or "bicubic" (4-d), "trilinear" (5-d) or
+    "area". `align_corners` keeps the values at the corners; `antialias` smooths before it shrinks;
+    `recompute_scale_factor` takes the factor from the rounded sizes.
+    """
     _check_mode(input, mode, align_corners, antialias)
     if input.ndim < 3:
         _check_rank(input, mode)

@@ -58,7 +58,11 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale the gradients so that their total norm is at most `max_norm`; returns the norm before."""
+    """Scale the gradients so that their total norm is at most `max_norm`; returns the norm before.
+
+    `parameters` are a tensor or several; those without a gradient are left out. The norm is that of all gradients as
+    one vector, of order `norm_type`. With `error_if_nonfinite` a norm of NaN or infinity is an error.
+    """
     given = parameters
     parameters = _as_list(parameters)
     if not parameters and isinstance(given, types.GeneratorType):

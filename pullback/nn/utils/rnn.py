@@ -204,7 +204,11 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Stack tensors of different lengths, filled up with `padding_value`."""
+    """Stack tensors of different lengths, filled up with `padding_value`.
+
+    `sequences` are tensors of shape (length, ...), of any lengths; the answer has shape (longest, count, ...), or
+    (count, longest, ...) with `batch_first`. `padding_side` is "right" or "left".
+    """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
             f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"

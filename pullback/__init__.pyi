@@ -225,7 +225,12 @@ def atleast_3d(tensor: Tensor, /) -> Tensor: ...
 @overload
 def atleast_3d(*tensors: Any) -> Any: """Tensors with at least 3 dims; several give a tuple."""
 from .amp.autocast_mode import autocast as autocast
-def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ...) -> Tensor: """Mean of each window."""
+def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ...) -> Tensor:
+    """Mean of each window.
+
+    `kernel_size`, `stride` (the kernel size unless given) and `padding` are a number, or one for each axis;
+    `ceil_mode` keeps a window that hangs over the edge. `count_include_pad` says whether padding counts as zeros.
+    """
 def backward_batched(losses: Any, weightings: Any, inputs: Any, *, create_graph: _bool = ..., retain_graph: _bool | None = ...) -> Any:
     """The gradients of many weightings of the losses in one pass: `backward(gradient=w)` for each w, without `.grad`.
 
@@ -352,7 +357,12 @@ def detach_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any
 def diag(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor: """A matrix with this vector as its diagonal, or the diagonal of this matrix as a copy."""
 def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor: """Zeros with the last dim of this tensor as the diagonal of two new dims."""
 def diagflat(input: Tensor, offset: _int = ...) -> Tensor: """A matrix with all elements of this tensor on its diagonal."""
-def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor: """A view of the diagonal of two dims."""
+def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+    """A view of the diagonal of two dims.
+
+    It becomes the last dim. `offset` counts diagonals from the main one: above it for positive numbers, below for
+    negative.
+    """
 def diagonal_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `diagonal` gives."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor: """A copy in which the diagonal is `src`."""
 def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Any = ..., append: Any = ..., *, out: Any = ...) -> Tensor: """The n-th differences of neighbours along a dim."""
@@ -483,7 +493,12 @@ def heaviside(input: Any, values: Any, *, out: Any = ...) -> Tensor: """0 below 
 def heaviside_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`heaviside`, written over this tensor."""
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = ..., reduction: _int = ...) -> Tensor: """`nn.functional.hinge_embedding_loss` with a number for the reduction."""
 def histc(input: Tensor, bins: _int = ..., min: Any = ..., max: Any = ..., *, out: Any = ...) -> Tensor: """Counts in `bins` equal bins between min and max (of the data, if equal)."""
-def histogram(input: Tensor, bins: Any = ..., *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., out: Any = ...) -> _HistogramResult: """Counts in bins, given by number or by edges, and the edges."""
+def histogram(input: Tensor, bins: Any = ..., *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., out: Any = ...) -> _HistogramResult:
+    """Counts in bins, given by number or by edges, and the edges.
+
+    `range` is (lowest, highest) of evenly spaced bins, those of the data unless given. `weight` has a number for each
+    element, which counts in place of 1. `density` divides by the sum and by the widths of the bins.
+    """
 def histogramdd(input: Tensor, bins: Any, *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ...) -> _HistogramddResult: """Counts of points (rows of coordinates) in a grid of bins, and the edges along each axis."""
 def hsplit(input: Tensor, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]: """`tensor_split` along dim 1."""
 def hstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor: """Join tensors side by side: along dim 1, vectors along dim 0."""
@@ -539,7 +554,11 @@ def is_tensor(obj: Any) -> _bool: """Whether an object is a Tensor."""
 def is_warn_always_enabled() -> _bool: """What `set_warn_always` was last told."""
 def isclose(input: Any, other: Any, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor: """Where two tensors agree to within atol + rtol * |other|."""
 def isfinite(input: Any) -> Tensor: """Whether each element is neither infinite nor NaN."""
-def isin(elements: Any, test_elements: Any, *, assume_unique: _bool = ..., invert: _bool = ..., out: Any = ...) -> Tensor: """Which elements are among the test elements."""
+def isin(elements: Any, test_elements: Any, *, assume_unique: _bool = ..., invert: _bool = ..., out: Any = ...) -> Tensor:
+    """Which elements are among the test elements.
+
+    `invert` asks for those that are not. `assume_unique` is accepted: it promises that neither has equal elements.
+    """
 def isinf(input: Any) -> Tensor: """Whether each element is infinite."""
 def isnan(input: Any) -> Tensor: """Whether each element is NaN."""
 def isneginf(input: Any, *, out: Any = ...) -> Tensor: """Whether each element is minus infinity."""
@@ -638,10 +657,28 @@ def max(input: Tensor, *, out: Any = ...) -> Tensor: ...
 def max(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor: ...
 @overload
 def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> _ValuesIndices: """The largest element; with a dim, (values, indices) along it; with another tensor, the larger of the two."""
-def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Any: """Largest value in each window."""
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Any:
+    """Largest value in each window.
+
+    `kernel_size`, `stride` (the kernel size unless given), `padding` and `dilation` are a number, or one for each
+    axis; `ceil_mode` keeps a window that hangs over the edge. `return_indices` gives the places of the values, too,
+    which `max_unpool1d` takes.
+    """
 def max_pool1d_with_indices(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]: """(values, indices) of `max_pool1d`."""
-def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Any: """Largest value in each window."""
-def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Any: """Largest value in each window."""
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Any:
+    """Largest value in each window.
+
+    `kernel_size`, `stride` (the kernel size unless given), `padding` and `dilation` are a number, or one for each
+    axis; `ceil_mode` keeps a window that hangs over the edge. `return_indices` gives the places of the values, too,
+    which `max_unpool2d` takes.
+    """
+def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Any:
+    """Largest value in each window.
+
+    `kernel_size`, `stride` (the kernel size unless given), `padding` and `dilation` are a number, or one for each
+    axis; `ceil_mode` keeps a window that hangs over the edge. `return_indices` gives the places of the values, too,
+    which `max_unpool3d` takes.
+    """
 def maximum(input: Any, other: Any, *, out: Any = ...) -> Tensor: """The larger of two elements; NaN if either is NaN."""
 def mean(input: Any, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor: """Mean of all elements, or over the dims given. Needs a floating point dtype."""
 @overload

@@ -25,7 +25,12 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 class autocast:
-    """Run matrix products and convolutions in `dtype` inside a `with` block (or a decorated function)."""
+    """Run matrix products and convolutions in `dtype` inside a `with` block (or a decorated function).
+
+    `device_type` is "cpu"; under "cuda" it warns and does nothing. `dtype` is bfloat16 unless given, or float16.
+    Sums, losses and functions that need their digits run in float32. `enabled=False` switches it off inside;
+    `cache_enabled` is accepted.
+    """
 
     def __init__(
         self, device_type: str, dtype: dtype | None = None, enabled: bool = True, cache_enabled: bool | None = None

@@ -15,7 +15,12 @@ _READY, _UNSCALED, _STEPPED = range(3)
 
 
 class GradScaler:
-    """Scales losses so that gradients in short dtypes do not vanish."""
+    """Scales losses so that gradients in short dtypes do not vanish.
+
+    `scale(loss).backward()` multiplies the loss by the scale, `step(optimizer)` divides the gradients by it and
+    steps, unless one of them is not finite, and `update()` adjusts it: times `backoff_factor` after such a step,
+    times `growth_factor` after `growth_interval` good ones. With `enabled=False` all of this does nothing.
+    """
 
     def __init__(
         self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,

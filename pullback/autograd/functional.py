@@ -215,7 +215,11 @@ def hessian(
     func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
-    """The second derivatives of a function with one element: a tensor, or a tuple of tuples."""
+    """The second derivatives of a function with one element: a tensor, or a tuple of tuples.
+
+    `create_graph` makes the answer differentiable; with `strict`, an input that the value does not depend on is an
+    error. `outer_jacobian_strategy` is "reverse-mode" or, with `vectorize`, "forward-mode".
+    """
     given, is_tuple = as_tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')

@@ -12,7 +12,12 @@ def functional_call(
     module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: dict[str, Any] | None = None, *,
     tie_weights: bool = True, strict: bool = False,
 ) -> Any:  # fmt: skip
-    """Call a module with tensors from a dict (or several) in place of its parameters and buffers."""
+    """Call a module with tensors from a dict (or several) in place of its parameters and buffers.
+
+    `functional_call(model, {"weight": w}, (x,))`: names are those of `named_parameters()` and `named_buffers()`;
+    those that are missing keep their own tensors, unless `strict`. With `tie_weights`, a tensor given for one name is
+    also used for others that share its parameter.
+    """
     from ..nn.utils.stateless import _functional_call
 
     if isinstance(parameter_and_buffer_dicts, dict):

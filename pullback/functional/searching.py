@@ -212,7 +212,10 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 
 @public(method=False, out=True)
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Which elements are among the test elements."""
+    """Which elements are among the test elements.
+
+    `invert` asks for those that are not. `assume_unique` is accepted: it promises that neither has equal elements.
+    """
     return apply(counting.isin, (as_tensor(elements), as_tensor(test_elements)), {"invert": invert})
 
 
@@ -313,7 +316,11 @@ def histogram(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> HistogramResult:
-    """Counts in bins, given by number or by edges, and the edges."""
+    """Counts in bins, given by number or by edges, and the edges.
+
+    `range` is (lowest, highest) of evenly spaced bins, those of the data unless given. `weight` has a number for each
+    element, which counts in place of 1. `density` divides by the sum and by the widths of the bins.
+    """
     points = input.reshape(-1, 1)
     flat = None if weight is None or weight._array.shape != input._array.shape else weight.reshape(-1)
     return HistogramResult(

@@ -43,7 +43,11 @@ def _diagonal_params(input: Tensor, offset: int, dim1: int, dim2: int) -> dict:
 
 @public(wrap=False)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A view of the diagonal of two dims."""
+    """A view of the diagonal of two dims.
+
+    It becomes the last dim. `offset` counts diagonals from the main one: above it for positive numbers, below for
+    negative.
+    """
     params = _diagonal_params(input, offset, dim1, dim2)
     array = input._array
     if type(array) is ndarray:

@@ -146,7 +146,11 @@ def _plain(value: Any) -> Any:
 
 @linalg_function
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """The Moore-Penrose pseudo-inverse."""
+    """The Moore-Penrose pseudo-inverse.
+
+    Singular values below `atol`, or `rtol` times the largest, count as zero (`rcond` is the older name of `rtol`).
+    `hermitian` says that A is symmetric, and reads one triangle.
+    """
     float_matrix(A, "linalg.pinv")
     if hermitian:
         float_square(A, "linalg.pinv")

@@ -118,7 +118,10 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 @linalg_function
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
-    """X with A X = B (or X A = B) for triangular A; the other triangle is not read."""
+    """X with A X = B (or X A = B) for triangular A; the other triangle is not read.
+
+    `upper` says which triangle holds A. `left=False` is X A = B. `unitriangular` takes the diagonal to be ones.
+    """
     float_square(A, "linalg.solve_triangular")
     same_dtype(A, B, "linalg.solve_triangular")
     check_fit(A, B, left, "linalg.solve_triangular")

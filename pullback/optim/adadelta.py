@@ -16,7 +16,11 @@ from pullback.tensor import Tensor
 
 
 class Adadelta(ArrayOptimizer):
-    """Steps scaled by the ratio of running averages of past steps and gradients."""
+    """Steps scaled by the ratio of running averages of past steps and gradients.
+
+    `rho` is how much of the averages is kept in each step; `eps` is added to both. `weight_decay` times the parameter
+    is added to the gradient.
+    """
 
     _kernel = _updates.adadelta
     _state_names: tuple[str, ...] = ("square_avg", "acc_delta")

@@ -17,7 +17,11 @@ from pullback.tensor import Tensor
 
 
 class NAdam(ArrayOptimizer):
-    """Adam whose first average looks one step ahead."""
+    """Adam whose first average looks one step ahead.
+
+    The arguments are those of `Adam`; `momentum_decay` is how fast the momentum reaches betas[0]. With
+    `decoupled_weight_decay`, weights decay as in `AdamW`.
+    """
 
     _kernel = _updates.nadam
     _state_names: tuple[str, ...] = ("exp_avg", "exp_avg_sq")

@@ -16,7 +16,10 @@ from pullback.tensor import Tensor
 
 
 class RAdam(ArrayOptimizer):
-    """Adam with rectified variance: plain momentum first, adaptive steps later."""
+    """Adam with rectified variance: plain momentum first, adaptive steps later.
+
+    The arguments are those of `Adam`; with `decoupled_weight_decay`, weights decay as in `AdamW`.
+    """
 
     _kernel = _updates.radam
     _state_names: tuple[str, ...] = ("exp_avg", "exp_avg_sq")

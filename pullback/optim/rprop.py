@@ -16,7 +16,11 @@ from pullback.tensor import Tensor
 
 
 class Rprop(ArrayOptimizer):
-    """Resilient backpropagation: only the signs of the gradients count."""
+    """Resilient backpropagation: only the signs of the gradients count.
+
+    Each element has a step of its own, which starts at `lr`, is multiplied by etas[1] while the sign stays and by
+    etas[0] when it turns, and stays within `step_sizes`.
+    """
 
     _kernel = _updates.rprop
     _state_names: tuple[str, ...] = ("prev", "step_size")

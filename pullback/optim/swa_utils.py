@@ -79,7 +79,12 @@ def get_swa_avg_fn() -> Callable[..., Tensor]:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters follow the average of the model's; see `update_parameters`."""
+    """A copy of a model whose parameters follow the average of the model's; see `update_parameters`.
+
+    The average is that of all calls, unless `avg_fn(average, current, count)` says how to go on from one parameter,
+    or `multi_avg_fn` from lists of them: `get_ema_multi_avg_fn(decay)` makes an exponential one. With `use_buffers`,
+    buffers are averaged, too; otherwise they are copied.
+    """
 
     n_averaged: Tensor
 

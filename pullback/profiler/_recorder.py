@@ -17,7 +17,13 @@ from ..kernels.memory import is_own
 
 
 class profile:
-    """Time the operations of a `with` block, or of the steps that a schedule picks."""
+    """Time the operations of a `with` block, or of the steps that a schedule picks.
+
+    `schedule` (see `schedule`) is a function of the step's number, and `step()` ends a step;
+    `on_trace_ready(profile)` is called after each part that was recorded. `record_shapes` and `profile_memory` note
+    shapes and bytes of operations. Results: `key_averages().table()`, `events()`, `export_chrome_trace(path)`. The
+    other arguments are accepted.
+    """
 
     def __init__(
         self, activities: Any = None, schedule: Callable[[int], Any] | None = None,

@@ -264,7 +264,10 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A sample from the Gumbel-softmax distribution; `hard` makes it one-hot with the soft sample's gradient."""
+    """A sample from the Gumbel-softmax distribution; `hard` makes it one-hot with the soft sample's gradient.
+
+    `tau` is the temperature: the smaller, the closer to one-hot. `dim` is that of the classes.
+    """
     if eps != 1e-10:
         warn_user("`eps` parameter is deprecated and has no effect.")
     array = logits._array

@@ -99,7 +99,12 @@ def max_pool1d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Largest value in each window."""
+    """Largest value in each window.
+
+    `kernel_size`, `stride` (the kernel size unless given), `padding` and `dilation` are a number, or one for each
+    axis; `ceil_mode` keeps a window that hangs over the edge. `return_indices` gives the places of the values, too,
+    which `max_unpool1d` takes.
+    """
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
@@ -107,7 +112,12 @@ def max_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Largest value in each window."""
+    """Largest value in each window.
+
+    `kernel_size`, `stride` (the kernel size unless given), `padding` and `dilation` are a number, or one for each
+    axis; `ceil_mode` keeps a window that hangs over the edge. `return_indices` gives the places of the values, too,
+    which `max_unpool2d` takes.
+    """
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
@@ -115,7 +125,12 @@ def max_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Largest value in each window."""
+    """Largest value in each window.
+
+    `kernel_size`, `stride` (the kernel size unless given), `padding` and `dilation` are a number, or one for each
+    axis; `ceil_mode` keeps a window that hangs over the edge. `return_indices` gives the places of the values, too,
+    which `max_unpool3d` takes.
+    """
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
@@ -237,7 +252,11 @@ def avg_pool1d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
-    """Mean of each window."""
+    """Mean of each window.
+
+    `kernel_size`, `stride` (the kernel size unless given) and `padding` are a number, or one for each axis;
+    `ceil_mode` keeps a window that hangs over the edge. `count_include_pad` says whether padding counts as zeros.
+    """
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
@@ -245,7 +264,11 @@ def avg_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """Mean of each window, or its sum over `divisor_override`."""
+    """Mean of each window, or its sum over `divisor_override`.
+
+    `kernel_size`, `stride` (the kernel size unless given) and `padding` are a number, or one for each axis;
+    `ceil_mode` keeps a window that hangs over the edge. `count_include_pad` says whether padding counts as zeros.
+    """
     return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
@@ -253,7 +276,11 @@ def avg_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """Mean of each window, or its sum over `divisor_override`."""
+    """Mean of each window, or its sum over `divisor_override`.
+
+    `kernel_size`, `stride` (the kernel size unless given) and `padding` are a number, or one for each axis;
+    `ceil_mode` keeps a window that hangs over the edge. `count_include_pad` says whether padding counts as zeros.
+    """
     return _avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 

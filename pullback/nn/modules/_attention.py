@@ -22,6 +22,10 @@ class MultiheadAttention(Module):
     `output, weights = attention(query, key, value)`; with `need_weights=False`, which is quicker, the weights are None.
     In masks of booleans, True means "do not look there": `key_padding_mask` has shape (batch, keys), `attn_mask`
     (queries, keys) or one such matrix for each head of each sample.
+
+    `embed_dim` is the number of features of query and output, `kdim` and `vdim` those of key and value where they
+    differ. `dropout` sets attention weights to zero in training. `add_bias_kv` adds a learned key and value to each
+    sequence, `add_zero_attn` one of zeros.
     """
 
     __constants__: list[str] = ["batch_first"]

@@ -263,7 +263,13 @@ class _TransformerLayer(Module):
 
 
 class TransformerEncoderLayer(_TransformerLayer):
-    """Self-attention, then two linear layers; each added to its input and normalised, before or after."""
+    """Self-attention, then two linear layers; each added to its input and normalised, before or after.
+
+    Inputs are (length, batch, d_model), or (batch, length, d_model) with `batch_first`. The attention has `nhead`
+    heads, the first linear layer `dim_feedforward` outputs, to which `activation` is applied ("relu", "gelu" or a
+    function); `dropout` is between all of them. `norm_first` normalises before each part rather than after it.
+    `layer(src, src_mask, src_key_padding_mask, is_causal)`: for masks see `MultiheadAttention`.
+    """
 
     _attentions: tuple[str, ...] = ("self_attn",)
 
@@ -285,7 +291,11 @@ class TransformerEncoderLayer(_TransformerLayer):
 
 
 class TransformerDecoderLayer(_TransformerLayer):
-    """Self-attention, attention to the encoder's output, then two linear layers."""
+    """Self-attention, attention to the encoder's output, then two linear layers.
+
+    The arguments are those of `TransformerEncoderLayer`. `layer(tgt, memory, tgt_mask, memory_mask,
+    tgt_key_padding_mask, memory_key_padding_mask)`: for masks see `MultiheadAttention`.
+    """
 
     _attentions: tuple[str, ...] = ("self_attn", "multihead_attn")
     multihead_attn: MultiheadAttention

@@ -51,7 +51,12 @@ class Measurement:
 
 
 class Timer:
-    """Times a statement given as text."""
+    """Times a statement given as text.
+
+    `stmt` is what is timed, with the names in `globals` and after `setup`, on `num_threads` threads: one unless told
+    otherwise. `timeit(n)` runs it n times, `blocked_autorange()` as often as a reliable time takes. `label`, `sub_label`
+    and `description` are printed with the result; the other arguments are accepted.
+    """
 
     def __init__(
         self, stmt: str = "pass", setup: str = "pass", global_setup: str = "", timer: Any = _timeit.default_timer,

@@ -60,6 +60,10 @@ class DataLoader(Generic[T_co]):
     `generator` or the default one; `sampler` or `batch_sampler` give an order of your own. `collate_fn` makes a batch
     of a list of samples (`default_collate` stacks tensors, and numbers, lists and dicts of them); `drop_last` leaves
     out a last batch that is not full. `num_workers` processes read ahead; 0 reads in this one.
+
+    With workers, each has `prefetch_factor` batches ready; `persistent_workers` keeps them from epoch to epoch,
+    `worker_init_fn(number)` runs in each, `timeout` is how many seconds to wait for a batch, and `in_order=False`
+    takes batches as they come. `pin_memory` is accepted: there is no other memory to copy to.
     """
 
     __initialized = False

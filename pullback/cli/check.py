@@ -10,9 +10,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from pullback.cli import counted
-from pullback.cli.scan import Unreadable, Use, scan_file, source_files
-from pullback.torch_names.lookup import COVERAGE_PAGE, find_torch_name, has_torch_name, nearest_torch_name, only_refuses
+from ..torch_names.lookup import COVERAGE_PAGE, find_torch_name, has_torch_name, nearest_torch_name, only_refuses
+from . import counted
+from .scan import Unreadable, Use, scan_file, source_files
 
 _PLACES_SHOWN = 5
 

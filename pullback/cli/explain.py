@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from pullback.cli import counted
+from . import counted
 
 USAGE: str = """\
 usage: pullback explain [--calls N] [--only LIST] [-o DIR] SCRIPT [ARGS...]
@@ -80,7 +80,7 @@ class Watcher:
     def start(self) -> None:
         from importlib import import_module
 
-        from pullback.explaining import record
+        from ..explaining import record
 
         tensor = import_module("pullback.tensor")  # `pullback.tensor` is torch's function of that name
         autograd = import_module("pullback.autograd")
@@ -103,8 +103,8 @@ class Watcher:
         return watched
 
     def explain(self, tensors: Any, gradient: Any) -> None:
-        from pullback.explaining import explain
-        from pullback.explaining.html import summary
+        from ..explaining import explain
+        from ..explaining.html import summary
 
         name = f"backward-{self.count:03}.html"
         try:
@@ -137,7 +137,7 @@ def main(arguments: list[str]) -> int:
         print(f"pullback explain: {error}\n\n{USAGE}", file=sys.stderr)
         return 2
     options.directory = os.path.abspath(options.directory)  # the program may change the directory
-    from pullback.cli import run
+    from . import run
 
     watcher = Watcher(options)
     watcher.start()

@@ -31,7 +31,7 @@ def _installed_version(package: str) -> str | None:
 
 
 def _threads() -> dict[str, Any]:
-    from pullback.kernels.threads import get_num_threads
+    from ..kernels.threads import get_num_threads
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     variables = {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ}
@@ -44,7 +44,7 @@ def gather() -> dict[str, Any]:
 
     import numpy
 
-    from pullback.version import __version__, torch_version
+    from ..version import __version__, torch_version
 
     config: dict[str, Any] = numpy.show_config(mode="dicts")  # type: ignore[assignment, call-overload]
     blas = config.get("Build Dependencies", {}).get("blas", {})

@@ -37,7 +37,7 @@ class _Arguments(list[str]):
 
 
 def _restore_arguments(arguments: list[str]) -> _Arguments:
-    from pullback.torch_names.alias import install_as_torch
+    from ..torch_names.alias import install_as_torch
 
     install_as_torch()
     return _Arguments(arguments)
@@ -154,7 +154,7 @@ def main(arguments: list[str]) -> int:
         print(f"pullback run: unknown option {first!r}\n\n{USAGE}", file=sys.stderr)
         return 2
 
-    from pullback.torch_names.alias import install_as_torch
+    from ..torch_names.alias import install_as_torch
 
     install_as_torch()
     if first == "-m":

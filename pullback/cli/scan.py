@@ -142,7 +142,7 @@ def _collect_renames(tree: ast.Module, names: dict[str, str]) -> None:
 def _is_module_name(dotted: str) -> bool:
     from types import ModuleType
 
-    from pullback.torch_names.lookup import find_torch_name, has_torch_name
+    from ..torch_names.lookup import find_torch_name, has_torch_name
 
     return has_torch_name(dotted) and isinstance(find_torch_name(dotted), ModuleType)
 

@@ -8,55 +8,55 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from pullback.distributions import constraints, transforms
-from pullback.distributions.bernoulli import Bernoulli
-from pullback.distributions.beta import Beta
-from pullback.distributions.binomial import Binomial
-from pullback.distributions.categorical import Categorical
-from pullback.distributions.cauchy import Cauchy
-from pullback.distributions.chi2 import Chi2
-from pullback.distributions.constraint_registry import biject_to, transform_to
-from pullback.distributions.continuous_bernoulli import ContinuousBernoulli
-from pullback.distributions.dirichlet import Dirichlet
-from pullback.distributions.distribution import Distribution
-from pullback.distributions.exp_family import ExponentialFamily
-from pullback.distributions.exponential import Exponential
-from pullback.distributions.fishersnedecor import FisherSnedecor
-from pullback.distributions.gamma import Gamma
-from pullback.distributions.generalized_pareto import GeneralizedPareto
-from pullback.distributions.geometric import Geometric
-from pullback.distributions.gumbel import Gumbel
-from pullback.distributions.half_cauchy import HalfCauchy
-from pullback.distributions.half_normal import HalfNormal
-from pullback.distributions.independent import Independent
-from pullback.distributions.inverse_gamma import InverseGamma
-from pullback.distributions.kl import kl_divergence, register_kl
-from pullback.distributions.kumaraswamy import Kumaraswamy
-from pullback.distributions.laplace import Laplace
-from pullback.distributions.lkj_cholesky import LKJCholesky
-from pullback.distributions.log_normal import LogNormal
-from pullback.distributions.logistic_normal import LogisticNormal
-from pullback.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal
-from pullback.distributions.mixture_same_family import MixtureSameFamily
-from pullback.distributions.multinomial import Multinomial
-from pullback.distributions.multivariate_normal import MultivariateNormal
-from pullback.distributions.negative_binomial import NegativeBinomial
-from pullback.distributions.normal import Normal
-from pullback.distributions.one_hot_categorical import OneHotCategorical, OneHotCategoricalStraightThrough
-from pullback.distributions.pareto import Pareto
-from pullback.distributions.poisson import Poisson
-from pullback.distributions.relaxed_bernoulli import RelaxedBernoulli
-from pullback.distributions.relaxed_categorical import RelaxedOneHotCategorical
-from pullback.distributions.studentT import StudentT
-from pullback.distributions.transformed_distribution import TransformedDistribution
-from pullback.distributions.transforms import *  # noqa: F403
-from pullback.distributions.uniform import Uniform
-from pullback.distributions.von_mises import VonMises
-from pullback.distributions.weibull import Weibull
-from pullback.distributions.wishart import Wishart
+from . import constraints, transforms
+from .bernoulli import Bernoulli
+from .beta import Beta
+from .binomial import Binomial
+from .categorical import Categorical
+from .cauchy import Cauchy
+from .chi2 import Chi2
+from .constraint_registry import biject_to, transform_to
+from .continuous_bernoulli import ContinuousBernoulli
+from .dirichlet import Dirichlet
+from .distribution import Distribution
+from .exp_family import ExponentialFamily
+from .exponential import Exponential
+from .fishersnedecor import FisherSnedecor
+from .gamma import Gamma
+from .generalized_pareto import GeneralizedPareto
+from .geometric import Geometric
+from .gumbel import Gumbel
+from .half_cauchy import HalfCauchy
+from .half_normal import HalfNormal
+from .independent import Independent
+from .inverse_gamma import InverseGamma
+from .kl import kl_divergence, register_kl
+from .kumaraswamy import Kumaraswamy
+from .laplace import Laplace
+from .lkj_cholesky import LKJCholesky
+from .log_normal import LogNormal
+from .logistic_normal import LogisticNormal
+from .lowrank_multivariate_normal import LowRankMultivariateNormal
+from .mixture_same_family import MixtureSameFamily
+from .multinomial import Multinomial
+from .multivariate_normal import MultivariateNormal
+from .negative_binomial import NegativeBinomial
+from .normal import Normal
+from .one_hot_categorical import OneHotCategorical, OneHotCategoricalStraightThrough
+from .pareto import Pareto
+from .poisson import Poisson
+from .relaxed_bernoulli import RelaxedBernoulli
+from .relaxed_categorical import RelaxedOneHotCategorical
+from .studentT import StudentT
+from .transformed_distribution import TransformedDistribution
+from .transforms import *  # noqa: F403
+from .uniform import Uniform
+from .von_mises import VonMises
+from .weibull import Weibull
+from .wishart import Wishart
 
 # The divergences register themselves.
-from pullback.distributions import _kl_cross, _kl_multivariate, _kl_same  # isort: skip
+from . import _kl_cross, _kl_multivariate, _kl_same  # isort: skip
 from collections.abc import Callable
 from typing import Any
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import pullback
-from pullback.distributions.utils import lazy_property
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from .utils import lazy_property
 
 
 def _precision_to_scale_tril(precision: Tensor) -> Tensor:

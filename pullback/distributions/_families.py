@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.categorical import Categorical
-from pullback.distributions.distribution import Distribution, batch_shape_of, check_probs_or_logits
-from pullback.distributions.transformed_distribution import TransformedDistribution
-from pullback.distributions.transforms import AbsTransform
-from pullback.distributions.utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from .categorical import Categorical
+from .distribution import Distribution, batch_shape_of, check_probs_or_logits
+from .transformed_distribution import TransformedDistribution
+from .transforms import AbsTransform
+from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 
 
 class Centered(Distribution):

@@ -12,22 +12,23 @@ from collections.abc import Callable
 from typing import Any
 
 import pullback
-from pullback.distributions._kl_same import infinite_where
-from pullback.distributions.bernoulli import Bernoulli
-from pullback.distributions.beta import Beta
-from pullback.distributions.binomial import Binomial
-from pullback.distributions.continuous_bernoulli import ContinuousBernoulli
-from pullback.distributions.exponential import Exponential
-from pullback.distributions.gamma import Gamma
-from pullback.distributions.gumbel import Gumbel
-from pullback.distributions.kl import register_kl
-from pullback.distributions.laplace import Laplace
-from pullback.distributions.normal import Normal
-from pullback.distributions.pareto import Pareto
-from pullback.distributions.poisson import Poisson
-from pullback.distributions.uniform import Uniform
-from pullback.distributions.utils import euler_constant
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from ._kl_same import infinite_where
+from .bernoulli import Bernoulli
+from .beta import Beta
+from .binomial import Binomial
+from .continuous_bernoulli import ContinuousBernoulli
+from .exponential import Exponential
+from .gamma import Gamma
+from .gumbel import Gumbel
+from .kl import register_kl
+from .laplace import Laplace
+from .normal import Normal
+from .pareto import Pareto
+from .poisson import Poisson
+from .uniform import Uniform
+from .utils import euler_constant
 
 # -- moments of p
 

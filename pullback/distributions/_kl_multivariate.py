@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pullback
-from pullback.distributions.kl import register_kl
-from pullback.distributions.lowrank_multivariate_normal import (
+
+from ..tensor import Tensor
+from .kl import register_kl
+from .lowrank_multivariate_normal import (
     LowRankMultivariateNormal,
     _batch_lowrank_logdet,
     _batch_lowrank_mahalanobis,
 )
-from pullback.distributions.multivariate_normal import MultivariateNormal, _batch_mahalanobis, _half_log_det
-from pullback.tensor import Tensor
+from .multivariate_normal import MultivariateNormal, _batch_mahalanobis, _half_log_det
 
 
 def _square_sum(matrix: Tensor) -> Tensor:

@@ -6,30 +6,31 @@ import math
 from typing import Any
 
 import pullback
-from pullback.distributions.bernoulli import Bernoulli
-from pullback.distributions.beta import Beta
-from pullback.distributions.binomial import Binomial
-from pullback.distributions.categorical import Categorical
-from pullback.distributions.cauchy import Cauchy
-from pullback.distributions.continuous_bernoulli import ContinuousBernoulli
-from pullback.distributions.dirichlet import Dirichlet
-from pullback.distributions.exponential import Exponential
-from pullback.distributions.gamma import Gamma
-from pullback.distributions.geometric import Geometric
-from pullback.distributions.gumbel import Gumbel
-from pullback.distributions.half_normal import HalfNormal
-from pullback.distributions.independent import Independent
-from pullback.distributions.kl import kl_divergence, register_kl
-from pullback.distributions.laplace import Laplace
-from pullback.distributions.normal import Normal
-from pullback.distributions.one_hot_categorical import OneHotCategorical
-from pullback.distributions.pareto import Pareto
-from pullback.distributions.poisson import Poisson
-from pullback.distributions.transformed_distribution import TransformedDistribution
-from pullback.distributions.uniform import Uniform
-from pullback.distributions.utils import _sum_rightmost, euler_constant
-from pullback.nn.functional import softplus
-from pullback.tensor import Tensor
+
+from ..nn.functional import softplus
+from ..tensor import Tensor
+from .bernoulli import Bernoulli
+from .beta import Beta
+from .binomial import Binomial
+from .categorical import Categorical
+from .cauchy import Cauchy
+from .continuous_bernoulli import ContinuousBernoulli
+from .dirichlet import Dirichlet
+from .exponential import Exponential
+from .gamma import Gamma
+from .geometric import Geometric
+from .gumbel import Gumbel
+from .half_normal import HalfNormal
+from .independent import Independent
+from .kl import kl_divergence, register_kl
+from .laplace import Laplace
+from .normal import Normal
+from .one_hot_categorical import OneHotCategorical
+from .pareto import Pareto
+from .poisson import Poisson
+from .transformed_distribution import TransformedDistribution
+from .uniform import Uniform
+from .utils import _sum_rightmost, euler_constant
 
 
 def infinite_where(condition: Tensor, value: Tensor) -> Tensor:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.utils import _sum_rightmost, lazy_property
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from .utils import _sum_rightmost, lazy_property
 
 __all__ = ["ComposeTransform", "IndependentTransform", "Transform", "_InverseTransform", "identity_transform"]
 

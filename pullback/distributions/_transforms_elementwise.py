@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions._transform_base import Transform
-from pullback.distributions.utils import NUMBER, broadcast_all, lazy_property
-from pullback.nn.functional import softplus
-from pullback.tensor import Tensor
+
+from ..nn.functional import softplus
+from ..tensor import Tensor
+from . import constraints
+from ._transform_base import Transform
+from .utils import NUMBER, broadcast_all, lazy_property
 
 __all__ = [
     "AbsTransform", "AffineTransform", "ExpTransform", "PowerTransform", "SigmoidTransform", "SoftplusTransform",

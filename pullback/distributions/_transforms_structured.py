@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions._transform_base import Transform
-from pullback.distributions._transforms_elementwise import _Parameterless, clipped_sigmoid
-from pullback.distributions.utils import _sum_rightmost, lazy_property, tril_matrix_to_vec, vec_to_tril_matrix
-from pullback.nn.functional import logsigmoid, pad, softplus
-from pullback.tensor import Tensor
+
+from ..nn.functional import logsigmoid, pad, softplus
+from ..tensor import Tensor
+from . import constraints
+from ._transform_base import Transform
+from ._transforms_elementwise import _Parameterless, clipped_sigmoid
+from .utils import _sum_rightmost, lazy_property, tril_matrix_to_vec, vec_to_tril_matrix
 
 __all__ = [
     "CatTransform", "CorrCholeskyTransform", "CumulativeDistributionTransform", "LowerCholeskyTransform",

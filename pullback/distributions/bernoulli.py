@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions._families import BinaryParameter
-from pullback.distributions.distribution import EMPTY, enumerated
-from pullback.distributions.exp_family import ExponentialFamily
-from pullback.distributions.utils import broadcast_all
-from pullback.nn.functional import binary_cross_entropy_with_logits
-from pullback.tensor import Tensor
+
+from ..nn.functional import binary_cross_entropy_with_logits
+from ..tensor import Tensor
+from . import constraints
+from ._families import BinaryParameter
+from .distribution import EMPTY, enumerated
+from .exp_family import ExponentialFamily
+from .utils import broadcast_all
 
 
 class Bernoulli(BinaryParameter, ExponentialFamily):

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.dirichlet import Dirichlet
-from pullback.distributions.distribution import EMPTY
-from pullback.distributions.exp_family import ExponentialFamily
-from pullback.distributions.utils import NUMBER, broadcast_all
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from .dirichlet import Dirichlet
+from .distribution import EMPTY
+from .exp_family import ExponentialFamily
+from .utils import NUMBER, broadcast_all
 
 
 class Beta(ExponentialFamily):

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions._families import BinaryParameter
-from pullback.distributions.distribution import EMPTY, Distribution, enumerated
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from ._families import BinaryParameter
+from .distribution import EMPTY, Distribution, enumerated
 
 
 class Binomial(BinaryParameter, Distribution):

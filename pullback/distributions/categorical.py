@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.distribution import EMPTY, Distribution, check_probs_or_logits, enumerated
-from pullback.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from .distribution import EMPTY, Distribution, check_probs_or_logits, enumerated
+from .utils import lazy_property, logits_to_probs, probs_to_logits
 
 
 class Categorical(Distribution):

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions._families import LocationScale
-from pullback.distributions.distribution import EMPTY
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from ._families import LocationScale
+from .distribution import EMPTY
 
 
 class Cauchy(LocationScale):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pullback.distributions import constraints
-from pullback.distributions.gamma import Gamma
-from pullback.tensor import Tensor
+from ..tensor import Tensor
+from . import constraints
+from .gamma import Gamma
 
 
 class Chi2(Gamma):

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pullback.distributions import constraints, transforms
-from pullback.distributions.utils import NUMBER
+from . import constraints, transforms
+from .utils import NUMBER
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 

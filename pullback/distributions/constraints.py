@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions.utils import all_hold
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from .utils import all_hold
 
 __all__ = [
     "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",

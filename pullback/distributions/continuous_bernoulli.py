@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions._families import BinaryParameter
-from pullback.distributions.distribution import EMPTY
-from pullback.distributions.exp_family import ExponentialFamily
-from pullback.distributions.utils import all_hold, broadcast_all, clamp_probs, lazy_property, logits_to_probs
-from pullback.nn.functional import binary_cross_entropy_with_logits
-from pullback.tensor import Tensor
+
+from ..nn.functional import binary_cross_entropy_with_logits
+from ..tensor import Tensor
+from . import constraints
+from ._families import BinaryParameter
+from .distribution import EMPTY
+from .exp_family import ExponentialFamily
+from .utils import all_hold, broadcast_all, clamp_probs, lazy_property, logits_to_probs
 
 
 class ContinuousBernoulli(BinaryParameter, ExponentialFamily):

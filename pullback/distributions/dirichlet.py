@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.distribution import EMPTY
-from pullback.distributions.exp_family import ExponentialFamily
-from pullback.kernels.draw_slopes import dirichlet_slope
-from pullback.nn.functional import one_hot
-from pullback.tensor import Tensor
+
+from ..kernels.draw_slopes import dirichlet_slope
+from ..nn.functional import one_hot
+from ..tensor import Tensor
+from . import constraints
+from .distribution import EMPTY
+from .exp_family import ExponentialFamily
 
 
 def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -> Tensor:

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.utils import NUMBER, all_hold, lazy_property
-from pullback.tensor import Tensor
 
 from ..notices import warn_user
+from ..tensor import Tensor
+from . import constraints
+from .utils import NUMBER, all_hold, lazy_property
 
 EMPTY: tuple[int, ...] = ()
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pullback
-from pullback.distributions.distribution import Distribution
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from .distribution import Distribution
 
 
 class ExponentialFamily(Distribution):

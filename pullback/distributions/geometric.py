@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions._families import BinaryParameter
-from pullback.distributions.distribution import EMPTY, Distribution
-from pullback.distributions.utils import all_hold, broadcast_all
-from pullback.nn.functional import binary_cross_entropy_with_logits
-from pullback.tensor import Tensor
+
+from ..nn.functional import binary_cross_entropy_with_logits
+from ..tensor import Tensor
+from . import constraints
+from ._families import BinaryParameter
+from .distribution import EMPTY, Distribution
+from .utils import all_hold, broadcast_all
 
 
 class Geometric(BinaryParameter, Distribution):

@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.transformed_distribution import TransformedDistribution
-from pullback.distributions.transforms import AffineTransform, ExpTransform
-from pullback.distributions.uniform import Uniform
-from pullback.distributions.utils import NUMBER, broadcast_all, euler_constant
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from .transformed_distribution import TransformedDistribution
+from .transforms import AffineTransform, ExpTransform
+from .uniform import Uniform
+from .utils import NUMBER, broadcast_all, euler_constant
 
 
 class Gumbel(TransformedDistribution):

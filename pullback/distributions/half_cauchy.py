@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 import pullback
-from pullback.distributions._families import HalfDistribution
-from pullback.distributions.cauchy import Cauchy
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from ._families import HalfDistribution
+from .cauchy import Cauchy
 
 
 class HalfCauchy(HalfDistribution):

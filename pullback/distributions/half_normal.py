@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from pullback.distributions._families import HalfDistribution
-from pullback.distributions.normal import Normal
-from pullback.tensor import Tensor
+from ..tensor import Tensor
+from ._families import HalfDistribution
+from .normal import Normal
 
 
 class HalfNormal(HalfDistribution):

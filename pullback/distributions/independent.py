@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pullback.distributions import constraints
-from pullback.distributions.distribution import EMPTY, Distribution
-from pullback.distributions.utils import _sum_rightmost
-from pullback.tensor import Tensor
+from ..tensor import Tensor
+from . import constraints
+from .distribution import EMPTY, Distribution
+from .utils import _sum_rightmost
 
 
 class Independent(Distribution):

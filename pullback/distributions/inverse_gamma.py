@@ -6,11 +6,12 @@ import math
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.gamma import Gamma
-from pullback.distributions.transformed_distribution import TransformedDistribution
-from pullback.distributions.transforms import PowerTransform
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from .gamma import Gamma
+from .transformed_distribution import TransformedDistribution
+from .transforms import PowerTransform
 
 
 class InverseGamma(TransformedDistribution):

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pullback
-from pullback.distributions.distribution import Distribution
-from pullback.distributions.exp_family import ExponentialFamily
-from pullback.distributions.utils import _sum_rightmost
-from pullback.tensor import Tensor
 
 from ..notices import warn_user
+from ..tensor import Tensor
+from .distribution import Distribution
+from .exp_family import ExponentialFamily
+from .utils import _sum_rightmost
 
 __all__ = ["kl_divergence", "register_kl"]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.transformed_distribution import TransformedDistribution
-from pullback.distributions.transforms import AffineTransform, PowerTransform
-from pullback.distributions.uniform import Uniform
-from pullback.distributions.utils import broadcast_all, euler_constant
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from .transformed_distribution import TransformedDistribution
+from .transforms import AffineTransform, PowerTransform
+from .uniform import Uniform
+from .utils import broadcast_all, euler_constant
 
 
 class Kumaraswamy(TransformedDistribution):

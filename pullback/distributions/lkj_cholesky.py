@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.beta import Beta
-from pullback.distributions.distribution import EMPTY, Distribution
-from pullback.distributions.utils import broadcast_all
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from .beta import Beta
+from .distribution import EMPTY, Distribution
+from .utils import broadcast_all
 
 
 class LKJCholesky(Distribution):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pullback.distributions import constraints
-from pullback.distributions.normal import Normal
-from pullback.distributions.transformed_distribution import TransformedDistribution
-from pullback.distributions.transforms import ExpTransform
-from pullback.tensor import Tensor
+from ..tensor import Tensor
+from . import constraints
+from .normal import Normal
+from .transformed_distribution import TransformedDistribution
+from .transforms import ExpTransform
 
 
 class LogNormal(TransformedDistribution):

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions._families import Centered
-from pullback.distributions.distribution import EMPTY
-from pullback.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv, _half_log_det
-from pullback.distributions.utils import _standard_normal, lazy_property
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from ._families import Centered
+from .distribution import EMPTY
+from .multivariate_normal import _batch_mahalanobis, _batch_mv, _half_log_det
+from .utils import _standard_normal, lazy_property
 
 
 def _identity_plus(matrix: Tensor) -> Tensor:

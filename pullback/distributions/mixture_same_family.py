@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.categorical import Categorical
-from pullback.distributions.distribution import EMPTY, Distribution
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from .categorical import Categorical
+from .distribution import EMPTY, Distribution
 
 
 class MixtureSameFamily(Distribution):

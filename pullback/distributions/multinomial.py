@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions._families import CategoricalInside
-from pullback.distributions.binomial import Binomial
-from pullback.distributions.distribution import EMPTY
-from pullback.distributions.utils import broadcast_all
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from ._families import CategoricalInside
+from .binomial import Binomial
+from .distribution import EMPTY
+from .utils import broadcast_all
 
 
 class Multinomial(CategoricalInside):

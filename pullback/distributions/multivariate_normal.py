@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions._covariance import (
+
+from ..tensor import Tensor
+from . import constraints
+from ._covariance import (
     CovarianceParameter,
     _precision_to_scale_tril,  # noqa: F401  # others import it from here
     only_matrix,
 )
-from pullback.distributions._families import Centered
-from pullback.distributions.distribution import EMPTY
-from pullback.distributions.utils import _standard_normal
-from pullback.tensor import Tensor
+from ._families import Centered
+from .distribution import EMPTY
+from .utils import _standard_normal
 
 
 def _batch_mv(matrix: Tensor, vector: Tensor) -> Tensor:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions._families import BinaryParameter
-from pullback.distributions.distribution import EMPTY, Distribution
-from pullback.distributions.gamma import Gamma
-from pullback.distributions.utils import lazy_property
-from pullback.nn.functional import logsigmoid
-from pullback.tensor import Tensor
+
+from ..nn.functional import logsigmoid
+from ..tensor import Tensor
+from . import constraints
+from ._families import BinaryParameter
+from .distribution import EMPTY, Distribution
+from .gamma import Gamma
+from .utils import lazy_property
 
 
 class NegativeBinomial(BinaryParameter, Distribution):

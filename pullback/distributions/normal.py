@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions._families import LocationScale
-from pullback.distributions.distribution import EMPTY
-from pullback.distributions.exp_family import ExponentialFamily
-from pullback.distributions.utils import _standard_normal
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from ._families import LocationScale
+from .distribution import EMPTY
+from .exp_family import ExponentialFamily
+from .utils import _standard_normal
 
 
 class Normal(LocationScale, ExponentialFamily):

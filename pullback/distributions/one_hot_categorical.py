@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions._families import CategoricalInside
-from pullback.distributions.distribution import EMPTY
-from pullback.nn.functional import one_hot
-from pullback.tensor import Tensor
+
+from ..nn.functional import one_hot
+from ..tensor import Tensor
+from . import constraints
+from ._families import CategoricalInside
+from .distribution import EMPTY
 
 
 class OneHotCategorical(CategoricalInside):

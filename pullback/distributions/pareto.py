@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pullback.distributions import constraints
-from pullback.distributions.exponential import Exponential
-from pullback.distributions.transformed_distribution import TransformedDistribution
-from pullback.distributions.transforms import AffineTransform, ExpTransform
-from pullback.distributions.utils import broadcast_all
-from pullback.tensor import Tensor
+from ..tensor import Tensor
+from . import constraints
+from .exponential import Exponential
+from .transformed_distribution import TransformedDistribution
+from .transforms import AffineTransform, ExpTransform
+from .utils import broadcast_all
 
 
 class Pareto(TransformedDistribution):

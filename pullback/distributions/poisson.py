@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.distribution import EMPTY, batch_shape_of
-from pullback.distributions.exp_family import ExponentialFamily
-from pullback.distributions.utils import broadcast_all
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from .distribution import EMPTY, batch_shape_of
+from .exp_family import ExponentialFamily
+from .utils import broadcast_all
 
 
 class Poisson(ExponentialFamily):

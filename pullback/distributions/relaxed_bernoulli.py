@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions._families import BinaryParameter, Relaxed
-from pullback.distributions.distribution import EMPTY, Distribution
-from pullback.distributions.transforms import SigmoidTransform
-from pullback.distributions.utils import broadcast_all, clamp_probs
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from ._families import BinaryParameter, Relaxed
+from .distribution import EMPTY, Distribution
+from .transforms import SigmoidTransform
+from .utils import broadcast_all, clamp_probs
 
 
 class LogitRelaxedBernoulli(BinaryParameter, Distribution):

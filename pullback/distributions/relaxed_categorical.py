@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions._families import CategoricalInside, Relaxed
-from pullback.distributions.distribution import EMPTY
-from pullback.distributions.transforms import ExpTransform
-from pullback.distributions.utils import broadcast_all, clamp_probs
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from ._families import CategoricalInside, Relaxed
+from .distribution import EMPTY
+from .transforms import ExpTransform
+from .utils import broadcast_all, clamp_probs
 
 
 class ExpRelaxedCategorical(CategoricalInside):

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.chi2 import Chi2
-from pullback.distributions.distribution import EMPTY, Distribution
-from pullback.distributions.utils import _standard_normal, broadcast_all
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from .chi2 import Chi2
+from .distribution import EMPTY, Distribution
+from .utils import _standard_normal, broadcast_all
 
 
 class StudentT(Distribution):

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.distribution import EMPTY, Distribution
-from pullback.distributions.independent import Independent
-from pullback.distributions.transforms import ComposeTransform, Transform
-from pullback.distributions.utils import _sum_rightmost
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from .distribution import EMPTY, Distribution
+from .independent import Independent
+from .transforms import ComposeTransform, Transform
+from .utils import _sum_rightmost
 
 
 class TransformedDistribution(Distribution):

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from pullback.distributions import _transform_base, _transforms_elementwise, _transforms_structured
-from pullback.distributions._transform_base import *
-from pullback.distributions._transforms_elementwise import *
-from pullback.distributions._transforms_elementwise import clipped_sigmoid as _clipped_sigmoid
-from pullback.distributions._transforms_structured import *
+from . import _transform_base, _transforms_elementwise, _transforms_structured
+from ._transform_base import *
+from ._transforms_elementwise import *
+from ._transforms_elementwise import clipped_sigmoid as _clipped_sigmoid
+from ._transforms_structured import *
 
 __all__ = [
     "_clipped_sigmoid", *_transform_base.__all__, *_transforms_elementwise.__all__, *_transforms_structured.__all__,

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.distribution import EMPTY, Distribution, batch_shape_of
-from pullback.distributions.utils import broadcast_all
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from .distribution import EMPTY, Distribution, batch_shape_of
+from .utils import broadcast_all
 
 
 class Uniform(Distribution):

@@ -7,9 +7,10 @@ from functools import update_wrapper
 from typing import Any
 
 import pullback
-from pullback.arrays.batched import all_values
-from pullback.nn.functional import softmax
-from pullback.tensor import Tensor
+
+from ..arrays.batched import all_values
+from ..nn.functional import softmax
+from ..tensor import Tensor
 
 euler_constant: float = 0.57721566490153286060
 

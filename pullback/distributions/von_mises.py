@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions._families import Centered
-from pullback.distributions.distribution import EMPTY
-from pullback.distributions.utils import broadcast_all, lazy_property
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from ._families import Centered
+from .distribution import EMPTY
+from .utils import broadcast_all, lazy_property
 
 
 class VonMises(Centered):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions.exponential import Exponential
-from pullback.distributions.transformed_distribution import TransformedDistribution
-from pullback.distributions.transforms import AffineTransform, PowerTransform
-from pullback.distributions.utils import broadcast_all, euler_constant
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import constraints
+from .exponential import Exponential
+from .transformed_distribution import TransformedDistribution
+from .transforms import AffineTransform, PowerTransform
+from .utils import broadcast_all, euler_constant
 
 
 class Weibull(TransformedDistribution):

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.distributions import constraints
-from pullback.distributions._covariance import CovarianceParameter, only_matrix
-from pullback.distributions.chi2 import Chi2
-from pullback.distributions.distribution import EMPTY
-from pullback.distributions.exp_family import ExponentialFamily
-from pullback.distributions.multivariate_normal import _half_log_det
-from pullback.distributions.utils import NUMBER
-from pullback.tensor import Tensor
 
 from ..notices import warn_user
+from ..tensor import Tensor
+from . import constraints
+from ._covariance import CovarianceParameter, only_matrix
+from .chi2 import Chi2
+from .distribution import EMPTY
+from .exp_family import ExponentialFamily
+from .multivariate_normal import _half_log_det
+from .utils import NUMBER
 
 
 class Wishart(CovarianceParameter, ExponentialFamily):

@@ -17,7 +17,7 @@ from ..notices import warn_user
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pullback import Generator, Tensor
+    from .. import Generator, Tensor
 
 __all__ = [
     "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal", "kaiming_normal_",

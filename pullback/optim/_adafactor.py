@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from pullback.optim import _updates
-from pullback.optim._arrays import array_of, scalar_of, touch
-from pullback.optim._checks import check_lr, check_nonnegative
-from pullback.optim._stepper import ArrayOptimizer, mismatch, step_counter, zeros_like
-from pullback.optim.optimizer import ParamsT
-from pullback.tensor import Tensor
+from ..tensor import Tensor
+from . import _updates
+from ._arrays import array_of, scalar_of, touch
+from ._checks import check_lr, check_nonnegative
+from ._stepper import ArrayOptimizer, mismatch, step_counter, zeros_like
+from .optimizer import ParamsT
 
 
 class Adafactor(ArrayOptimizer):

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 import pullback
-from pullback.autograd.graph import increment_version
-from pullback.autograd.mode import current_mode
-from pullback.storage import storage_of
+
+from ..autograd.graph import increment_version
+from ..autograd.mode import current_mode
+from ..storage import storage_of
 
 
 def array_of(tensor: pullback.Tensor) -> np.ndarray:

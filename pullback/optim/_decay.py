@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pullback.optim._arrays import as_scalar_tensor, scalar_of
-from pullback.tensor import Tensor
+from ..tensor import Tensor
+from ._arrays import as_scalar_tensor, scalar_of
 
 
 def added_decay(group: dict[str, Any]) -> float | None:

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.optim._checks import check_fused
-from pullback.optim._stepper import ArrayOptimizer
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from ._checks import check_fused
+from ._stepper import ArrayOptimizer
 
 _HOMES = ("adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop", "rprop", "sgd")
 

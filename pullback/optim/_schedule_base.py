@@ -9,11 +9,11 @@ from functools import wraps
 from typing import Any
 
 import pullback
-from pullback.optim._arrays import as_scalar_tensor
-from pullback.optim.optimizer import Optimizer
-from pullback.tensor import Tensor
 
 from ..notices import warn_user
+from ..tensor import Tensor
+from ._arrays import as_scalar_tensor
+from .optimizer import Optimizer
 
 EPOCH_DEPRECATION_WARNING: str = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pullback.optim._schedule_base import LRScheduler, callables_state
-from pullback.optim.optimizer import Optimizer
+from ._schedule_base import LRScheduler, callables_state
+from .optimizer import Optimizer
 
 
 class _FunctionSchedule(LRScheduler):

@@ -7,16 +7,15 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, Literal, SupportsFloat
 
-from pullback.optim._schedule_base import (
+from ..notices import warn_user
+from ._schedule_base import (
     EPOCH_DEPRECATION_WARNING,
     LRScheduler,
     check_optimizer,
     option_values,
     set_option,
 )
-from pullback.optim.optimizer import Optimizer
-
-from ..notices import warn_user
+from .optimizer import Optimizer
 
 
 class _Composed(LRScheduler):

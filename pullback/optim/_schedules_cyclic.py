@@ -7,8 +7,8 @@ import types
 from collections.abc import Callable
 from typing import Any, Literal
 
-from pullback.optim._schedule_base import LRScheduler, check_optimizer, per_group, set_option
-from pullback.optim.optimizer import Optimizer
+from ._schedule_base import LRScheduler, check_optimizer, per_group, set_option
+from .optimizer import Optimizer
 
 
 class _MomentumSchedule(LRScheduler):

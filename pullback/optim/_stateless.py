@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pullback import Tensor
-    from pullback.optim.optimizer import Optimizer
+    from ..tensor import Tensor
+    from .optimizer import Optimizer
 
 _NAME = "swap_in_optimizer_params_and_state"
 

@@ -39,7 +39,7 @@ def run(kernel: Kernel, arrays: Sequence[Array | None], values: tuple[Any, ...])
     if type(param) is not np.ndarray or not all(a is None or a.flags.c_contiguous for a in arrays):
         kernel(*arrays, values)
         return
-    from pullback.kernels.threads import parallel_rows
+    from ..kernels.threads import parallel_rows
 
     flat = [None if a is None else a.reshape(-1) for a in arrays]
     width = param.itemsize * (len(flat) + 2)

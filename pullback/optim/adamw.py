@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pullback.optim._functional import functional_step
-from pullback.optim.adam import Adam
-from pullback.optim.optimizer import ParamsT
-from pullback.tensor import Tensor
+from ..tensor import Tensor
+from ._functional import functional_step
+from .adam import Adam
+from .optimizer import ParamsT
 
 
 class AdamW(Adam):

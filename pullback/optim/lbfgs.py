@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 import pullback
-from pullback.optim._arrays import scalar_of
-from pullback.optim._checks import check_lr
-from pullback.optim._line_search import Point, _cubic_interpolate, _strong_wolfe, strong_wolfe  # noqa: F401
-from pullback.optim.optimizer import Optimizer, ParamsT
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from ._arrays import scalar_of
+from ._checks import check_lr
+from ._line_search import Point, _cubic_interpolate, _strong_wolfe, strong_wolfe  # noqa: F401
+from .optimizer import Optimizer, ParamsT
 
 _LISTS = ("old_dirs", "old_stps", "ro", "al")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pullback.optim._schedule_base import LRScheduler, _LRScheduler
-from pullback.optim._schedules import (
+from ._schedule_base import LRScheduler, _LRScheduler
+from ._schedules import (
     ConstantLR,
     CosineAnnealingLR,
     CosineAnnealingWarmRestarts,
@@ -15,8 +15,8 @@ from pullback.optim._schedules import (
     PolynomialLR,
     StepLR,
 )
-from pullback.optim._schedules_composed import ChainedScheduler, ReduceLROnPlateau, SequentialLR
-from pullback.optim._schedules_cyclic import CyclicLR, OneCycleLR
+from ._schedules_composed import ChainedScheduler, ReduceLROnPlateau, SequentialLR
+from ._schedules_cyclic import CyclicLR, OneCycleLR
 
 __all__ = [
     "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",

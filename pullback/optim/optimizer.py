@@ -13,9 +13,9 @@ from functools import wraps
 from typing import Any, TypeAlias
 
 import pullback
-from pullback.utils.hooks import RemovableHandle
 
 from ..notices import warn_user
+from ..utils.hooks import RemovableHandle
 
 StateDict: TypeAlias = dict[str, Any]
 ParamsT: TypeAlias = Iterable[Any]

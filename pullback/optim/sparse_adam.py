@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 import pullback
-from pullback.optim._arrays import array_of, scalar_of, touch
-from pullback.optim._checks import check_lr
-from pullback.optim.optimizer import Optimizer, ParamsT
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from ._arrays import array_of, scalar_of, touch
+from ._checks import check_lr
+from .optimizer import Optimizer, ParamsT
 
 
 class SparseAdam(Optimizer):

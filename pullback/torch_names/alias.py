@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from pullback import version
-from pullback.torch_version import TorchVersion
-
+from .. import version
+from ..torch_version import TorchVersion
 from .class_names import claim_class, claim_classes, restore_classes
 from .lookup import ELSEWHERE, explain_missing, missing_attribute, passed_on
 from .placeholders import PlaceholderLoader, advice_for, mentioned

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pullback
-from pullback.tensor import Tensor
+
+from ...tensor import Tensor
 
 
 def cross_map_normalise(input: Tensor, size: int, alpha: float, beta: float, k: float) -> Tensor:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pullback
-from pullback.tensor import Tensor
 
 from ...notices import warn_user
+from ...tensor import Tensor
 from .. import functional as F
 from .. import init as initialise
 from ..parameter import Parameter

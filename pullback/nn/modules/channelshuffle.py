@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pullback.tensor import Tensor
-
+from ...tensor import Tensor
 from .. import functional as F
 from .module import Module
 

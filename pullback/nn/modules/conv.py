@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.tensor import Tensor
 
+from ...tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pullback.tensor import Tensor
-
+from ...tensor import Tensor
 from .. import functional as F
 from .module import Module
 

@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from pullback.tensor import Tensor
-
 from ...notices import warn_user
+from ...tensor import Tensor
 from .. import functional as F
 from .._reduction import legacy_get_string
 from .distance import PairwiseDistance

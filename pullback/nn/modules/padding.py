@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pullback.tensor import Tensor
-
+from ...tensor import Tensor
 from .. import functional as F
 from .module import Module
 from .utils import _ntuple

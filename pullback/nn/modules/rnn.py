@@ -9,11 +9,11 @@ import math
 from typing import Any
 
 import pullback
-from pullback.autograd import autocast
-from pullback.functional.recurrence import run_cell, run_layers
-from pullback.tensor import Tensor
 
+from ...autograd import autocast
+from ...functional.recurrence import run_cell, run_layers
 from ...notices import warn_user
+from ...tensor import Tensor
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence

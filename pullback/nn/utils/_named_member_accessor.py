@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pullback
 
 if TYPE_CHECKING:
-    from pullback import Tensor
-
+    from ...tensor import Tensor
     from ..modules.module import Module
 
 

@@ -6,9 +6,9 @@ import types
 from collections.abc import Iterable
 
 import pullback
-from pullback.tensor import Tensor
 
 from ...notices import warn_user
+from ...tensor import Tensor
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import pullback
-from pullback.tensor import Tensor
 
+from ...tensor import Tensor
 from ..modules.module import _typename
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]

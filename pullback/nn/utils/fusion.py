@@ -6,8 +6,8 @@ import copy
 from typing import Any
 
 import pullback
-from pullback.tensor import Tensor
 
+from ...tensor import Tensor
 from ..parameter import Parameter
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]

@@ -6,8 +6,8 @@ from enum import Enum, auto
 from typing import Any
 
 import pullback
-from pullback.tensor import Tensor
 
+from ...tensor import Tensor
 from .. import functional as F
 from ..modules.module import Module
 from .parametrize import register_parametrization

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pullback
-from pullback.tensor import Tensor
 
+from ...tensor import Tensor
 from ..modules.container import ModuleDict, ModuleList
 from ..modules.module import Module
 from ..parameter import Parameter

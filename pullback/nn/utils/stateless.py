@@ -12,8 +12,7 @@ from ...notices import warn_user
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pullback import Tensor
-
+    from ...tensor import Tensor
     from ..modules.module import Module
 
 __all__ = ["functional_call"]

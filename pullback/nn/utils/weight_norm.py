@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import pullback
-from pullback.tensor import Tensor
 
 from ...notices import warn_user
+from ...tensor import Tensor
 from ..parameter import Parameter, UninitializedParameter
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from pullback.utils.data._utils.collate import default_collate, default_convert
-from pullback.utils.data._utils.worker import get_worker_info
-from pullback.utils.data.dataloader import DataLoader, _DatasetKind
-from pullback.utils.data.dataset import (
+from ...on_demand import names_on_demand
+from ._utils.collate import default_collate, default_convert
+from ._utils.worker import get_worker_info
+from .dataloader import DataLoader, _DatasetKind
+from .dataset import (
     ChainDataset,
     ConcatDataset,
     Dataset,
@@ -22,8 +23,8 @@ from pullback.utils.data.dataset import (
     TensorDataset,
     random_split,
 )
-from pullback.utils.data.distributed import DistributedSampler
-from pullback.utils.data.sampler import (
+from .distributed import DistributedSampler
+from .sampler import (
     BatchSampler,
     RandomSampler,
     Sampler,
@@ -31,8 +32,6 @@ from pullback.utils.data.sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
-
-from ...on_demand import names_on_demand
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",

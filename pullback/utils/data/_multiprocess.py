@@ -14,10 +14,9 @@ from contextlib import suppress
 from multiprocessing.connection import wait
 from typing import Any
 
-from pullback.utils.data._utils.worker import EndOfStream, ExceptionWrapper, NewEpoch, worker_loop
-from pullback.utils.data.dataloader import DataLoader, _BaseDataLoaderIter
-
 from ...notices import warn_user
+from ._utils.worker import EndOfStream, ExceptionWrapper, NewEpoch, worker_loop
+from .dataloader import DataLoader, _BaseDataLoaderIter
 
 JOIN_SECONDS: float = 2.0
 """How long a worker may take to end by itself before it is stopped."""

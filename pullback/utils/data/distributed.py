@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pullback
-from pullback.utils.data.sampler import Sampler
+
+from .sampler import Sampler
 
 
 class DistributedSampler(Sampler[int]):

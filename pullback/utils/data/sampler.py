@@ -7,7 +7,8 @@ from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import pullback
-from pullback.tensor import Tensor
+
+from ...tensor import Tensor
 
 T_co = TypeVar("T_co", covariant=True)
 

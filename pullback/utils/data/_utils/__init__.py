@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from pullback.utils.data._utils import collate, fetch, worker
+from . import collate, fetch, worker
 
 __all__ = ["collate", "fetch", "worker"]

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
-from pullback.utils.data._utils.collate import default_collate
-from pullback.utils.data.dataset import Subset, TensorDataset
+from ..dataset import Subset, TensorDataset
+from .collate import default_collate
 
 
 def _rows(dataset: Any, index: list[Any]) -> list[Any] | None:

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pullback
-from pullback.utils.data._utils.fetch import IterableFetcher, MapFetcher
+
+from .fetch import IterableFetcher, MapFetcher
 
 
 class WorkerInfo(NamedTuple):
@@ -112,7 +113,7 @@ def worker_loop(
 ) -> None:
     """The life of a worker process."""
     global _worker_info
-    from pullback.kernels.threads import set_num_threads
+    from ....kernels.threads import set_num_threads
 
     try:
         # With our copies of the other ends closed, a pipe is broken once the main process has closed its own.

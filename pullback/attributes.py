@@ -16,8 +16,8 @@ _FIELDS = frozenset({"_array", "_idle_hooks", "_metadata", "_accumulator"})
 
 
 def is_field(name: str) -> bool:
-    """Whether a name in that dictionary is the tensor's own."""
-    return name in _FIELDS or hasattr(Tensor, name)
+    """Whether a name in that dictionary is the tensor's own: not one that a program has put before a method."""
+    return name in _FIELDS or hasattr(Tensor, name) and (name[0] == "_" or not callable(getattr(Tensor, name)))
 
 
 class Attributes(MutableMapping[str, Any]):

@@ -9,11 +9,12 @@ Shown is what goes through the tape: comparisons, new tensors and batches of `vm
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from .autograd import tape
+from .autograd import tape, views
 from .autograd.mode import Mode, current_mode, set_mode
 from .autograd.op import Op
 from .quiet import quiet
@@ -43,7 +44,7 @@ def called(operator: Overload, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     shown = _shown.get()
     if shown is None or shown.operator is not operator or kwargs.keys() != shown.kwargs.keys():
         return NotImplemented
-    if not _alike(args, shown.args) or any(kwargs[name] is not shown.kwargs[name] for name in kwargs):
+    if not _alike(args, shown.args) or not all(_alike(kwargs[name], shown.kwargs[name]) for name in kwargs):
         return NotImplemented
     return shown.run(args)
 
@@ -58,12 +59,16 @@ def _alike(given: Any, shown: Any) -> bool:
 
 
 def show(
-    operator: Overload, run: Callable[[tuple[Any, ...]], Any], args: tuple[Any, ...], kwargs: dict[str, Any], mode: Mode
+    operator: Overload,
+    run: Callable[[tuple[Any, ...]], Any] | None,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    mode: Mode,
 ) -> Any:
-    """The answer of the innermost mode to an operation, which `run(args)` does."""
+    """The answer of the innermost mode to an operation, which `run(args)` does, or the operator as it is."""
     *outer, innermost = mode.dispatch
     set_mode(mode.replace(grad=False, dispatch=tuple(outer), dual_level=0, autocast=None, safe=0, saved_hooks=()))
-    token = _shown.set(Shown(operator, args, kwargs, run))
+    token = _shown.set(None if run is None else Shown(operator, args, kwargs, run))
     try:
         result = innermost.__torch_dispatch__(operator, (), args, kwargs)
     finally:
@@ -92,6 +97,10 @@ def run_by_modes(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None,
     """The results of an operation, of the innermost mode's making."""
     parts = PARTS.get(op)
     inputs = tuple(value.owner_or_self() if type(value) is Anchor else value for value in inputs)
+    in_place = bool(inputs) and isinstance(inputs[0], Tensor) and inputs[0]._is_written is not None
+    subclasses = sys.modules.get("pullback.dispatch_subclasses")
+    if subclasses is not None:
+        inputs = tuple(map(subclasses.as_given, inputs))
     if parts is not None:
         set_mode(mode.replace(grad=False, dual_level=0, autocast=None, saved_hooks=()))
         try:
@@ -99,15 +108,27 @@ def run_by_modes(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None,
         finally:
             set_mode(mode)
     else:
-        in_place = bool(inputs) and isinstance(inputs[0], Tensor) and inputs[0]._is_written
         operator = overload_of("aten", *operator_name(op, in_place, mode.grad))
         result = _shown_to_modes(op, operator, inputs, params or {}, mode)
     results = tuple(result) if op.outputs != 1 else (result,)
     for each in results:
-        if not isinstance(each, Tensor):
-            raise TypeError(f"__torch_dispatch__ of {op.name} gave a {type(each).__name__} where a Tensor belongs")
+        check_answer(each, op.name)
     known = set(map(id, inputs))
-    return tuple(each if _is_new(each) and id(each) not in known else tape.wrap(each._array) for each in results)
+    return tuple(
+        subclasses.as_answered(each, known)
+        if subclasses is not None and subclasses.dispatches(type(each))
+        else each if _is_new(each) and id(each) not in known else tape.wrap(each._array)
+        for each in results
+    )  # fmt: skip
+
+
+def check_answer(result: Any, name: str) -> Tensor:
+    """What a mode or a class has answered, which has to be a tensor."""
+    if not isinstance(result, Tensor):
+        raise RuntimeError(
+            f"Unable to cast {result} to Tensor: it is a {type(result)}, which __torch_dispatch__ gave for {name}."
+        )
+    return result
 
 
 def _is_new(x: Tensor) -> bool:
@@ -124,7 +145,13 @@ def _shown_to_modes(op: Op, operator: Overload, inputs: tuple[Any, ...], params:
         inside = current_mode()
         if inside.dispatch:
             return _shown_to_modes(op, operator, tuple(chosen), params, inside)
-        return _run_plainly(op, chosen, params)
+        subclasses = sys.modules.get("pullback.dispatch_subclasses")
+        if subclasses is not None and subclasses.are_among(chosen, inputs):
+            with subclasses.asked():
+                return _shown_to_modes(op, operator, tuple(chosen), params, current_mode())
+        if not operator.overloadpacket.__name__.endswith("_") or chosen[0] is inputs[0]:
+            return _run_plainly(op, chosen, params)
+        return views.in_place(chosen[0], lambda x: _run_plainly(op, [x, *chosen[1:]], params))
 
     return show(operator, run, tuple(args), kwargs, mode)
 
@@ -170,8 +197,12 @@ def run_on_tensors(sweep: Any, cotangents: list[Any]) -> dict[Any, Any]:
     """A pass on arrays, with tensors in their place while it runs, and without being recorded."""
     record, fit, zeros = sweep.record, sweep.fit, sweep.zeros
     sweep.recorded()
-    leaves = sweep.run([tape.wrap(cotangent) for cotangent in cotangents])
+    subclasses = sys.modules.get("pullback.dispatch_subclasses")
+    roots = [tape.wrap(cotangent) for cotangent in cotangents]
+    leaves = sweep.run(roots if subclasses is None else list(map(subclasses.as_given, roots)))
     sweep.record, sweep.fit, sweep.zeros = record, fit, zeros
+    if subclasses is not None:
+        subclasses.gathered(leaves, sweep.accumulating)
     for collected in (leaves, sweep.owned, getattr(sweep, "captured", {})):
         for key, value in collected.items():
             if isinstance(value, Tensor):

@@ -157,7 +157,7 @@ class _Call(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         if ctx.operator._backward is None:
             raise RuntimeError(
-                f"Trying to backward through {ctx.operator._opoverload!r} but no autograd formula was registered. "
+                f"Trying to backward through {ctx.operator._opoverload} but no autograd formula was registered. "
                 "Please use register_autograd to add one."
             )
         found = ctx.operator._backward(ctx, *grads)

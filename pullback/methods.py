@@ -221,7 +221,7 @@ def contains(self: Tensor, element: Any) -> bool:
 # --- text, copies ---
 
 
-def text(self: Tensor) -> str:
+def text(self: Tensor, *, tensor_contents: str | None = None) -> str:
     from .printing import tensor_text
 
     node = self.grad_fn
@@ -230,13 +230,27 @@ def text(self: Tensor) -> str:
         tangent = f"{self._tangent[max(self._tangent)]}"
     array = self._array
     if not isinstance(array, (np.ndarray, np.generic)):
+        if views.is_form(array):
+            return _wrapper_text(self, tensor_contents)
         return _batch_text(array) if hasattr(array, "batched") else repr(array)
-    return tensor_text(
+    described = tensor_text(
         np.asarray(array), self.dtype.name, requires_grad=self._requires_grad and node is None,
         grad_fn_name=None if node is None else node.name().split("::")[-1], tangent=tangent,
         default_dtype_name=get_default_dtype().name,
         prefix=f"{_name_in_text(self)}(",
     )  # fmt: skip
+    return f"Parameter({described})" if hasattr(self, "_is_param") else described
+
+
+def _wrapper_text(self: Tensor, contents: str | None) -> str:
+    """A tensor without elements of its own; its class may say what it contains."""
+    ending = "" if self.dtype is get_default_dtype() else f", dtype={self.dtype}"
+    if self.grad_fn is not None:
+        ending += f", grad_fn=<{self.grad_fn.name()}>"
+    elif self._requires_grad:
+        ending += ", requires_grad=True"
+    text = f"{type(self).__name__}({'...' if contents is None else contents}{ending})"
+    return f"Parameter({text})" if hasattr(self, "_is_param") else text
 
 
 def _batch_text(array: Any) -> str:
@@ -275,6 +289,10 @@ def deepcopy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
         )
     import copy
 
+    if views.is_form(self._array):
+        from .dispatch_subclasses import copy_of_wrapper
+
+        return copy_of_wrapper(self, memo)
     result = object.__new__(type(self))
     result._array = copied_memory(self._array, memo)
     result._requires_grad = self._requires_grad
@@ -286,6 +304,10 @@ def deepcopy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
 
 
 def reduce_(self: Tensor, protocol: int) -> tuple[Any, ...]:
+    if views.is_form(self._array):
+        from .dispatch_subclasses import reduce_wrapper
+
+        return reduce_wrapper(self)
     return rebuild, (type(self), np.array(self._array), self.requires_grad, self.__dict__.copy())
 
 

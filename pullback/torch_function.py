@@ -29,6 +29,7 @@ class _Settings(threading.local):
     """Who is asked, in this thread."""
 
     subclasses: bool = True  # arguments with a __torch_function__
+    dispatch: bool = True  # arguments with a __torch_dispatch__
     modes: tuple[Any, ...] = ()  # the innermost last
 
 
@@ -44,8 +45,13 @@ def wants_to_be_asked(kind: type) -> bool:
     return method is not None and method is not disabled_torch_function and kind is not Tensor
 
 
-def takers_among(values: Iterable[Any], found: list[Any] | None = None, depth: int = 3) -> list[Any]:
-    """One object of each class that wants to be asked, subclasses before their bases, otherwise in order.
+def takers_among(
+    values: Iterable[Any],
+    found: list[Any] | None = None,
+    depth: int = 3,
+    wants: Callable[[type], bool] = wants_to_be_asked,
+) -> list[Any]:
+    """One object of each class that `wants` to be asked, subclasses before their bases, otherwise in order.
 
     Lists and tuples are looked into, as deep as functions take tensors: `torch.stack` takes them in a list, an index
     may have lists in its tuple. No deeper, for a list may hold itself.
@@ -55,10 +61,10 @@ def takers_among(values: Iterable[Any], found: list[Any] | None = None, depth: i
         kind = type(value)
         if kind in _SILENT:
             continue
-        if isinstance(value, (list, tuple)) and not wants_to_be_asked(kind):
+        if isinstance(value, (list, tuple)) and not wants(kind):
             if depth:
-                takers_among(value, takers, depth - 1)
-        elif wants_to_be_asked(kind) and not any(type(taker) is kind for taker in takers):
+                takers_among(value, takers, depth - 1, wants)
+        elif wants(kind) and not any(type(taker) is kind for taker in takers):
             place = next((i for i, taker in enumerate(takers) if isinstance(value, type(taker))), len(takers))
             takers.insert(place, value)
     return takers
@@ -81,6 +87,16 @@ def ask(function: Callable[..., Any], takers: list[Any], args: tuple[Any, ...], 
         if result is not NotImplemented:
             return result
     return NotImplemented
+
+
+def _done(name: str, does: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What nobody has taken over; classes with a `__torch_dispatch__` answer the operations in it."""
+    if settings.dispatch and not _SILENT.issuperset(map(type, (*args, *kwargs.values()))):
+        from . import dispatch_subclasses
+
+        if takers_among((*args, *kwargs.values()), wants=dispatch_subclasses.dispatches):
+            return dispatch_subclasses.as_known(dispatch_subclasses.run(name, does, args, kwargs))
+    return does(*args, **kwargs)
 
 
 def refuse(function: Callable[..., Any], takers: list[Any]) -> TypeError:
@@ -132,7 +148,7 @@ def redirect(function: Any, only_modes: bool = False, first: int | None = None, 
         if not only_modes and not _SILENT.issuperset(map(type, values)) and settings.subclasses:
             takers = takers_among(values)
         if not takers and not settings.modes:
-            return does(*args, **kwargs)
+            return _done(function.__name__, does, args, kwargs) if _Progress.dispatching else does(*args, **kwargs)
         if as_passed is not None:
             args, kwargs = as_passed(args, kwargs)
         result = ask(function, takers, args, kwargs)
@@ -196,6 +212,7 @@ class _Progress:
     tensor: bool = False  # operators and attributes of Tensor itself ask as well
     borrowed: bool = False  # until the end of `while_everything_asks`, unless somebody needs it for good
     redirected: dict[Any, Any] = {}  # functions: what they did before, and how they ask
+    dispatching: set[type] = set()  # classes with a `__torch_dispatch__` that have objects
 
 
 def redirect_functions() -> None:
@@ -324,7 +341,11 @@ def _operator(name: str, does: Callable[..., Any]) -> Callable[..., Any]:
     def operator(self: Any, *args: Any) -> Any:
         takers = takers_among((self, *args)) if settings.subclasses else []
         if not _asks(takers):
-            return does(self, *args)
+            return (
+                _done(_NAMED.get(name, name).strip("_"), does, (self, *args), {})
+                if _Progress.dispatching
+                else does(self, *args)
+            )
         if forward is not None and isinstance(args[0], Tensor):
             # `tensor - subclass`: Python asks the subclass first, torch names the operator that was written.
             function, operands = _function_of(forward), (args[0], self)
@@ -350,7 +371,11 @@ def _attribute(name: str, member: property) -> property:
     def access(kind: str, self: Any, *args: Any) -> Any:
         takers = takers_among((self,)) if settings.subclasses else []  # what it is set to has no say
         if not _asks(takers):
-            return getattr(member, kind)(self, *args)
+            return (
+                _done(name, getattr(member, kind), (self, *args), {})
+                if _Progress.dispatching
+                else getattr(member, kind)(self, *args)
+            )
         function = getattr(vars(Tensor)[name], kind)
         result = ask(function, takers, (self, *args), {})
         if result is NotImplemented:

@@ -372,6 +372,8 @@ def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs:
             write(tensor, result, storage)
         return tensor
     aliases = _aliases_to_read(tensor)
+    if mode.dispatch:
+        aliases[0]._is_written = tensor  # such modes are shown `add_`, not `add`, and the tensor itself
     result = _computed(function, aliases[0], args, kwargs, mode)
     if result is aliases[0]:  # nothing to do, as for the conjugate of real numbers
         return tensor
@@ -410,8 +412,6 @@ def _aliases_to_read(tensor: Tensor) -> list[Tensor]:
 
 
 def _computed(function: Callable[..., Any], alias: Tensor, args: tuple, kwargs: dict, mode: Mode) -> Tensor:
-    if mode.dispatch:
-        alias._is_written = True  # such modes are shown `add_`, not `add`
     try:
         return function(alias, *args, **kwargs)
     except NotBatchable as error:
@@ -420,7 +420,12 @@ def _computed(function: Callable[..., Any], alias: Tensor, args: tuple, kwargs: 
         return call_example_by_example(function, (alias, *args), kwargs, error)
     finally:
         if mode.dispatch:
-            alias._is_written = False
+            alias._is_written = None
+
+
+def is_form(array: Any) -> bool:
+    """Whether this stands for the array of a wrapper, whose class has written to the tensors inside itself."""
+    return type(array) is not np.ndarray and hasattr(array, "content")
 
 
 def _keep_old_values(aliases: list[Tensor]) -> None:
@@ -429,7 +434,7 @@ def _keep_old_values(aliases: list[Tensor]) -> None:
     aliases.clear()
     for reference in references:
         saved = reference()
-        if saved is not None:
+        if saved is not None and not is_form(saved._array):
             saved._array = np.copy(saved._array)
             saved._storage = None
 
@@ -498,7 +503,7 @@ def write(tensor: Tensor, result: Tensor, storage: Storage) -> None:
 
         if followed(result._array):
             follow_memory(tensor)
-    if result._array is not tensor._array:
+    if result._array is not tensor._array and not is_form(tensor._array):
         np.copyto(tensor.memory(), result._array, casting="unsafe")
     bump(storage)
 
@@ -573,5 +578,5 @@ def reshape_in_place(tensor: Tensor, op: Op, params: dict[Any, Any], back: tuple
 
 
 _tensor._refresh = look
-Tensor._is_written = False
+Tensor._is_written = None
 Tensor._moves = ()  # of a base that was reshaped in place: the steps that undo it, for views that saw it before

@@ -9,7 +9,7 @@ from sys import getrefcount
 from typing import Any, NoReturn
 
 from ..ops.striding import address
-from ..tensor import Tensor
+from ..tensor import Tensor, fields
 from .registry import FUNCTIONS, METHODS, public
 
 
@@ -67,8 +67,21 @@ def as_subclass(self: Tensor, cls: type[Any]) -> Any:
         raise TypeError(f"cls must be a subclass of torch.Tensor, not {cls!r}")
     from ..methods import alias_of
 
+    if type(self).__torch_dispatch__ is not disabled_torch_dispatch:  # type: ignore[attr-defined]
+        raise RuntimeError(
+            f"Creating a new Tensor subclass {cls.__name__} but the raw Tensor object is already associated to a python "
+            f"object of type {type(self).__name__}, whose class answers operations on it."
+        )
     result = alias_of(self)
-    result.__class__ = cls
+    try:
+        result.__class__ = cls
+    except TypeError:  # it has slots
+        attached, result = fields(result), object.__new__(cls)
+        fields(result).update(attached)
+    if cls.__torch_dispatch__ is not disabled_torch_dispatch:  # type: ignore[attr-defined]
+        from ..dispatch_subclasses import join
+
+        join(cls)
     return result
 
 
@@ -86,6 +99,21 @@ def use_count(self: Tensor) -> int:
 
 def record_stream(self: Tensor, stream: Any) -> None:
     """Nothing: there are no streams."""
+
+
+def disabled_torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """`Tensor.__torch_dispatch__`: run an operation on the elements that the arguments themselves have."""
+    from ..dispatch_subclasses import DisableTorchDispatch
+
+    with DisableTorchDispatch():
+        return func(*args, **(kwargs or {}))
+
+
+def make_wrapper_subclass(cls: type, size: Any, *args: Any, **kwargs: Any) -> Any:
+    """A tensor of a subclass that has a shape and no elements; its `__torch_dispatch__` answers operations."""
+    from .. import dispatch_subclasses
+
+    return dispatch_subclasses.make_wrapper_subclass(cls, size, *args, **kwargs)
 
 
 def make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
@@ -131,5 +159,10 @@ METHODS.update(
         "dim_order": dim_order,
     }
 )  # fmt: skip
-for _name, _value in {"layout": property(layout_of), "_make_subclass": staticmethod(make_subclass)}.items():
+for _name, _value in {
+    "layout": property(layout_of),
+    "_make_subclass": staticmethod(make_subclass),
+    "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
+    "__torch_dispatch__": staticmethod(disabled_torch_dispatch),
+}.items():
     setattr(Tensor, _name, _value)

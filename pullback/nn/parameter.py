@@ -10,7 +10,16 @@ from ..dtypes import as_dtype, bfloat16, float16, float32, float64
 from ..tensor import Tensor, disabled_torch_function, fields, plain
 
 
-class Parameter(Tensor):
+class _ParameterMeta(type):
+    """Tensors of other classes that were made parameters count as such."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return super().__instancecheck__(instance) or (
+            cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False)
+        )
+
+
+class Parameter(Tensor, metaclass=_ParameterMeta):
     """A leaf tensor that is a parameter of the module it is assigned to; it requires grad unless told otherwise."""
 
     __torch_function__ = disabled_torch_function  # type: ignore[assignment]
@@ -19,11 +28,13 @@ class Parameter(Tensor):
         if data is None:
             array = np.empty(0, np.float32)
         else:
-            array = data.detach()._array
             if data.is_meta:
                 from ..meta import MetaParameter
 
                 return MetaParameter.__new__(MetaParameter, data, requires_grad)
+            if _has_a_say(type(data)) and not data.is_sparse:
+                return _of_its_class(data, requires_grad)
+            array = data.detach()._array
         result = plain(object.__new__(cls))
         result._array = array
         if requires_grad and array.dtype.kind not in "fcV":
@@ -47,6 +58,27 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + Tensor.__repr__(self)
 
     __str__ = __repr__
+
+
+def _has_a_say(kind: type) -> bool:
+    """Whether a class takes operations on its tensors over: its parameters have to be of that class."""
+    return not issubclass(kind, Parameter) and kind is not Tensor and (
+        kind.__torch_function__ is not disabled_torch_function  # type: ignore[attr-defined]
+        or kind.__torch_dispatch__ is not Tensor.__torch_dispatch__  # type: ignore[attr-defined]
+    )  # fmt: skip
+
+
+def _of_its_class(data: Tensor, requires_grad: bool) -> Any:
+    """A parameter that stays an object of its own class; `isinstance(..., Parameter)` is true of it."""
+    result: Any = data.detach().requires_grad_(requires_grad)
+    if type(result) is not type(data):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an "
+            f"instance of the same type, but return type {type(result).__name__} was found instead. To use the type as a "
+            "Parameter, please correct the detach() semantics defined by its __torch_dispatch__() implementation."
+        )
+    result._is_param = True
+    return result
 
 
 class Buffer(Tensor):

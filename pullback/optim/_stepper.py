@@ -8,13 +8,14 @@ new values are computed beside the old ones, which a graph may still need, and c
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from numpy import ndarray
 
 import pullback
-from pullback.autograd.views import check_no_overlap
+from pullback.autograd.views import check_no_overlap, is_form
 from pullback.optim import _updates
 from pullback.optim._arrays import array_of, counter_dtype, touch
 from pullback.optim.optimizer import Optimizer
@@ -80,9 +81,18 @@ class ArrayOptimizer(Optimizer):
         if self.defaults.get("differentiable"):
             with pullback.enable_grad():
                 self._step_on_tape()
+        elif self._holds_wrappers():
+            with pullback.no_grad():
+                self._step_on_tape()
         else:
             self._step_on_arrays()
         return loss
+
+    def _holds_wrappers(self) -> bool:
+        """Whether parameters are tensors without elements of their own, whose classes answer operations on them."""
+        return "pullback.dispatch_subclasses" in sys.modules and any(
+            is_form(param._array) for group in self.param_groups for param in group["params"]
+        )
 
     # -- arrays
 

@@ -145,6 +145,56 @@ def parts_of_tensor(tensor: Any) -> TensorParts:
     )  # fmt: skip
 
 
+def class_to_keep(tensor: Any) -> type[Any] | None:
+    """The class of a tensor that a program has derived, None for those of the library."""
+    from pullback.nn.parameter import Buffer, Parameter
+    from pullback.tensor import Anchor, Tensor
+
+    kind = type(tensor)
+    if kind in (Tensor, Buffer, Anchor) or issubclass(kind, Parameter) or not issubclass(kind, Tensor):
+        return None
+    return kind
+
+
+def as_class(tensor: Any, kind: type[Any]) -> Any:
+    """A tensor as an object of a derived class."""
+    if not issubclass(kind, type(tensor)):
+        raise TypeError("the class of a tensor has to be derived from Tensor")
+    return tensor.as_subclass(kind)
+
+
+def parts_of_wrapper(tensor: Any) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """Class, dtype and form of a tensor without elements of its own, and what its class has attached to it."""
+    from pullback.autograd.views import is_form
+
+    if not is_form(getattr(tensor, "_array", None)):
+        return None
+    from pullback.device import cpu
+    from pullback.dispatch_subclasses import attached
+    from pullback.layout import strided
+
+    form = (
+        type(tensor),
+        tensor.dtype,
+        tuple(tensor.shape),
+        tuple(tensor.stride()),
+        0,
+        strided,
+        cpu,
+        tensor.requires_grad,
+    )
+    return form, attached(tensor)
+
+
+def wrapper_from_parts(
+    kind: Any, dtype: Any, size: Any, stride: Any, offset: Any, layout: Any, device: Any, requires_grad: Any
+) -> Any:
+    """The reverse, with nothing attached yet."""
+    from pullback.dispatch_subclasses import make_wrapper_subclass
+
+    return make_wrapper_subclass(kind, size, stride, dtype=dtype, requires_grad=requires_grad)
+
+
 def meta_tensor(dtype: Any, size: tuple[int, ...], requires_grad: bool) -> Any:
     """A tensor without elements."""
     import pullback
@@ -190,7 +240,13 @@ def attributes_of_tensor(tensor: Any) -> dict[str, Any]:
 
 def is_attachable(tensor: Any, name: Any) -> bool:
     """Whether an attribute of this name is nothing of the tensor's own."""
-    return type(name) is str and name not in _OWN and not hasattr(type(tensor), name)
+    if type(name) is not str or name in _OWN:
+        return False
+    if class_to_keep(tensor) is None:
+        return not hasattr(type(tensor), name)
+    from pullback.attributes import is_field
+
+    return not is_field(name)  # a derived class may have slots, and attributes before methods
 
 
 def _is_parameter(tensor: Any) -> bool:

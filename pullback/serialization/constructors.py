@@ -21,7 +21,6 @@ _PYTHON2_MODULES = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 _UNSUPPORTED = {
     "torch._utils._rebuild_qtensor": "quantized tensors",
     "torch._utils._rebuild_nested_tensor": "nested tensors",
-    "torch._utils._rebuild_wrapper_subclass": "wrapper subclasses of tensors",
     "torch._utils._rebuild_device_tensor_from_numpy": "tensors of devices that only torch knows",
     "torch._utils._rebuild_device_tensor_from_cpu_tensor": "tensors of devices that only torch knows",
 }

@@ -190,9 +190,17 @@ def _parameter_with_state(data: Any, requires_grad: Any, backward_hooks: Any, st
 def _from_type(function: Any, kind: Any, arguments: Any, state: Any) -> Any:
     """A tensor with attributes of its own: `function` is one of the other rebuilders."""
     call = REBUILDERS.get(getattr(function, "name", ""))
-    if call is None or call is _from_type or getattr(kind, "name", "") not in _TENSOR_CLASSES:
+    if (
+        call is None
+        or call is _from_type
+        or not isinstance(kind, type)
+        and getattr(kind, "name", "") not in _TENSOR_CLASSES
+    ):
         raise CheckpointError("The checkpoint holds a tensor of a class that is not supported here.")
-    return _with_state(call(*arguments), state)
+    tensor = call(*arguments)
+    if isinstance(kind, type) and type(tensor) is not kind:
+        tensor = bridge.as_class(tensor, kind)
+    return _with_state(tensor, state)
 
 
 def _with_state(tensor: Any, state: Any) -> Any:
@@ -201,7 +209,7 @@ def _with_state(tensor: Any, state: Any) -> Any:
         state = {**(state[0] or {}), **(state[1] or {})}
     for name, value in (state or {}).items():
         if bridge.is_attachable(tensor, name):
-            tensor.__dict__[name] = value
+            setattr(tensor, name, value)
     return tensor
 
 
@@ -218,6 +226,7 @@ REBUILDERS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_meta_tensor_no_storage": _meta,
     "torch._utils._rebuild_parameter": _parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
+    "torch._utils._rebuild_wrapper_subclass": bridge.wrapper_from_parts,
     "torch._tensor._rebuild_from_type_v2": _from_type,
     "torch.Tensor": _tensor_class,
     "torch.nn.parameter.Parameter": _tensor_class,

@@ -62,6 +62,11 @@ class Storages:
         meta = bridge.parts_of_meta(tensor)
         if meta is not None:
             return Global("torch._utils _rebuild_meta_tensor_no_storage"), meta
+        wrapper = bridge.parts_of_wrapper(tensor)
+        if wrapper is not None:
+            form, attached = wrapper
+            arguments = (Global("torch._utils _rebuild_wrapper_subclass"), form[0], form, attached)
+            return Global("torch._tensor _rebuild_from_type_v2"), arguments
         parts = bridge.parts_of_tensor(tensor)
         storage, is_typed = self.reference(parts.storage, parts.dtype)
         if self.is_legacy and not is_typed:
@@ -69,7 +74,8 @@ class Storages:
                 f"The file format before torch 1.6 cannot hold a tensor of {parts.dtype} here: it has no such storages, "
                 "or another tensor views the same memory as another dtype. Leave _use_new_zipfile_serialization out."
             )
-        requires_grad = parts.requires_grad and not parts.is_parameter
+        kind = bridge.class_to_keep(tensor)
+        requires_grad = parts.requires_grad and not (parts.is_parameter and kind is None)
         view = (storage, parts.offset, parts.size, parts.stride, requires_grad)
         if is_typed:
             rebuild = Call(Global("torch._utils _rebuild_tensor_v2"), (*view, OrderedDict()))
@@ -78,6 +84,9 @@ class Storages:
                 Global("torch._utils _rebuild_tensor_v3"), (*view, OrderedDict(), Global(f"torch {parts.dtype}"))
             )
         attached = parts.attributes
+        if kind is not None:
+            arguments = (rebuild.function, kind, rebuild.arguments, attached)
+            return Global("torch._tensor _rebuild_from_type_v2"), arguments
         if parts.is_parameter:
             name, state = ("_rebuild_parameter_with_state", (attached,)) if attached else ("_rebuild_parameter", ())
             return Global(f"torch._utils {name}"), (rebuild, parts.requires_grad, OrderedDict(), *state)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import wrap
+from ..autograd.views import is_form
 from ..dtypes import bfloat16, complex64, complex128, dtype, float16, float32, float64, promote_types
 from ..functional.operands import NUMBERS
 from ..tensor import Tensor
@@ -50,7 +51,14 @@ def assert_close(
     equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True, check_layout: bool = True,
     check_stride: bool = False, msg: Message = None,
 ) -> None:  # fmt: skip
-    """Raise AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere."""
+    """Raise AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere.
+
+    Sequences and mappings are compared element by element. Without `rtol` and `atol`, which are given together, the
+    tolerances are those of the dtype. Shapes must agree, and unless switched off dtypes, layouts and devices
+    (`check_dtype`, `check_layout`, `check_device`); `check_stride` adds strides. NaN equals NaN with `equal_nan`.
+    `allow_subclasses=False` also wants the same types. `msg` is the error's text, or a function of the one that would
+    be raised.
+    """
     if (rtol is None) != (atol is None):
         raise ValueError(
             "Both 'rtol' and 'atol' must be either specified or omitted, but got no "
@@ -165,6 +173,14 @@ def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options, path: 
             f"The values for attribute 'stride()' do not match: {actual.stride()} != {expected.stride()}.", path
         )
     rtol, atol = options.tolerances(actual.dtype, expected.dtype)
+    if is_form(actual._array) or is_form(expected._array):
+        from ..torch_function import DisableTorchFunctionSubclass
+
+        with DisableTorchFunctionSubclass():
+            close = actual.isclose(expected, rtol, atol, options.equal_nan).all().item()
+        if not close:
+            raise _Differs(f"Tensor-likes are not close!\n\n{actual}\n{expected}", path)
+        return
     a, b = _comparable(actual, expected)
     with np.errstate(all="ignore"):
         difference = np.abs(a.astype(np.int64) - b.astype(np.int64)) if a.dtype.kind in "biu" else np.abs(a - b)

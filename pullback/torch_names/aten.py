@@ -182,6 +182,11 @@ def _joined(*tensors: Any, axis: int = 0) -> Arguments:
     return [list(tensors), *([axis] if axis else [])], {}
 
 
+def _split(x: Any, bounds: Any, axis: int = 0) -> Arguments:
+    sizes = [stop - start for start, stop in bounds]
+    return [x, sizes[0] if len(set(sizes[:-1])) < 2 else sizes, *([axis] if axis else [])], {}
+
+
 def _attended(query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale: float, causal: bool) -> Arguments:
     return [query, key, value, 0.0, causal], {"attn_mask": mask, "scale": scale}
 
@@ -199,7 +204,7 @@ _ARGUMENTS: dict[str, Callable[..., Arguments]] = {
     "sub": _with_factors, "rsub": _with_factors,
     "pow": lambda x, b=2, **scalar: ([x, scalar.get("exponent", b)] if "base" not in scalar else [scalar["base"], x], {}),
     "_softmax": lambda x, axis: ([x, axis, False], {}), "_log_softmax": lambda x, axis: ([x, axis, False], {}),
-    "cat": _joined, "stack": _joined, "_to_copy": _cast,
+    "cat": _joined, "stack": _joined, "split": _split, "_to_copy": _cast,
     "clamp": lambda x, *limits, minimum=None, maximum=None: ([x, *(limits or (minimum, maximum))], {}),
     "gelu": lambda x, approximate="none": ([x], {} if approximate == "none" else {"approximate": approximate}),
     "leaky_relu": lambda x, slope: ([x] if slope == 0.01 else [x, slope], {}), "hardtanh": _in_order, "threshold": _in_order,

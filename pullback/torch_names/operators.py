@@ -22,7 +22,7 @@ class Operator:
         self.namespace: str = namespace
         self.function: Callable[..., Any] = function
         self.__name__: str = name
-        self.__module__: str = f"torch.ops.{namespace}"
+        self.__module__: str = f"torch._ops.{namespace}"
         self.__doc__ = function.__doc__
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -34,7 +34,7 @@ class Operator:
         """`namespace::operator`."""
         return f"{self.namespace}::{self.__name__.removesuffix('.default')}"
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return f"{self.namespace}.{self.__name__}"
 
 
@@ -51,6 +51,9 @@ class Packet(Operator):
     def overloads(self) -> list[str]:
         """The names of the overloads: one stands for all."""
         return ["default"]
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
 
 
 def called(operator: Overload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -70,6 +73,9 @@ class Overload(Operator):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         result = called(self, args, kwargs)
         return super().__call__(*args, **kwargs) if result is NotImplemented else result
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self.overloadpacket}', overload='{self._overloadname}')>"
 
 
 OpOverload, OpOverloadPacket = Overload, Packet  # torch's names

@@ -19,7 +19,8 @@ LAYERS = (
     "creation fft from_data functional interop linalg masked methods quasirandom random ranges raw_storage return_types "
     "runtime special",
     "amp array_api cli distributed distributions explaining func fx implicit library meta multi multiprocessing nn optim "
-    "optimize dispatch overrides profiler serialization signal sparse stand_ins testing torch_function torch_names utils",
+    "optimize dispatch dispatch_subclasses overrides profiler serialization signal sparse stand_ins testing torch_function "
+    "torch_names utils",
 )
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
 

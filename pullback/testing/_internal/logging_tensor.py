@@ -1,14 +1,151 @@
-"""A Tensor subclass for tests that functions work on subclasses; it logs nothing, for there is no dispatcher below Python."""
+"""A wrapper, and a dispatch mode, that write down the operations they see, and the block that gathers what they write."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from ...dispatch_subclasses import DisableTorchDispatch
 from ...tensor import Tensor
+from ...utils._python_dispatch import TorchDispatchMode
+from ...utils._pytree import tree_map
+from ...utils.weak import WeakTensorKeyDictionary
+
+no_dispatch: type = DisableTorchDispatch
+
+
+def _log(func: Any, args: Any, kwargs: Any, results: Any) -> None:
+    logging.getLogger("LoggingTensor").info(f"{func.__module__}.{func.__name__}", args, kwargs, results)
 
 
 class LoggingTensor(Tensor):
-    """A tensor of another class."""
+    """Wraps a tensor, `elem`, and writes down every operation on it."""
 
-    def __new__(cls, elem: Any, *args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
-        return elem.detach().as_subclass(cls).requires_grad_(requires_grad or elem.requires_grad)
+    elem: Any
+    __slots__ = ["elem"]
+
+    context: Any = nullcontext  # what is open while an operation runs on the wrapped tensors
+
+    def __new__(cls, elem: Any, *args: Any, **kwargs: Any) -> Any:
+        wrapper: Any = Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+            cls, elem.size(), strides=elem.stride(), dtype=elem.dtype, requires_grad=kwargs.get("requires_grad", False)
+        )
+        wrapper.elem = elem.detach() if wrapper.requires_grad else elem
+        return wrapper
+
+    def __repr__(self) -> str:
+        return Tensor.__repr__(self, tensor_contents=f"{self.elem}")  # type: ignore[call-arg]
+
+    __str__ = __repr__
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def inside(value: Any) -> Any:
+            return value.elem if isinstance(value, cls) else value
+
+        def around(value: Any) -> Any:
+            return cls(value) if isinstance(value, Tensor) else value
+
+        with cls.context():
+            results = tree_map(around, func(*tree_map(inside, args), **tree_map(inside, kwargs or {})))
+        _log(func, args, kwargs, results)
+        return results
+
+
+class LoggingTensorMode(TorchDispatchMode):
+    """Writes down every operation."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        results = func(*args, **kwargs)
+        _log(func, args, kwargs, results)
+        return results
+
+
+class LoggingTensorReentrant(LoggingTensor):
+    """The same by another name: what is inside may answer operations here, anyway."""
+
+
+_SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c", "bool": "b"}
+
+
+def _short(dtype: Any) -> str:
+    """`f32` for torch.float32."""
+    name = str(dtype).removeprefix("torch.")
+    letters = name.rstrip("0123456789")
+    return f"{_SHORT.get(letters, letters)}{name[len(letters) :] or 8}"
+
+
+class LoggingTensorHandler(logging.Handler):
+    """Gathers what was written down, a line for each operation; tensors are numbered in order."""
+
+    def __init__(
+        self,
+        log_list: list[str],
+        use_shortid_for_all_tensors: bool = False,
+        with_type: bool = False,
+        tracebacks_list: Any = None,
+    ) -> None:
+        super().__init__()
+        self.log_list: list[str] = log_list
+        self.use_shortid_for_all_tensors: bool = use_shortid_for_all_tensors
+        self.tracebacks_list: Any = tracebacks_list
+        self._numbers: Any = WeakTensorKeyDictionary()
+        self._next: int = 0
+
+    def _number(self, tensor: Tensor) -> int:
+        if tensor not in self._numbers:
+            self._numbers[tensor] = self._next
+            self._next += 1
+        return self._numbers[tensor]
+
+    def _text(self, value: Any, with_type: bool = False) -> str:
+        kinds = Tensor if self.use_shortid_for_all_tensors else LoggingTensor
+        if not isinstance(value, kinds):
+            return repr(value)
+        kind = f": {_short(value.dtype)}{list(value.shape)}" if with_type else ""
+        return f"${self._number(value)}{kind}"
+
+    def emit(self, record: logging.LogRecord) -> None:
+        args, kwargs, results = record.args if isinstance(record.args, tuple) else ((), {}, record.args)
+        texts = [str(tree_map(self._text, value)) for value in args]  # type: ignore[attr-defined]
+        texts += [f"{name}={tree_map(self._text, value)}" for name, value in (kwargs or {}).items()]  # type: ignore[attr-defined]
+        several = isinstance(results, (list, tuple))
+        given = ", ".join(self._text(value, True) for value in (results if several else [results]))  # type: ignore[union-attr]
+        self.log_list.append(f"{given} = {record.msg}({', '.join(texts)})")
+
+
+def log_input(name: str, var: Any) -> None:
+    """Write a tensor down as one that came from outside."""
+    logging.getLogger("LoggingTensor").info("input", (name,), {}, var)
+
+
+@contextmanager
+def capture_logs(
+    is_mode: bool = False, python_tb: bool = False, script_tb: bool = False, cpp_tb: bool = False
+) -> Iterator[Any]:
+    """Gathers the lines of what is written down inside."""
+    logger = logging.getLogger("LoggingTensor")
+    lines: list[str] = []
+    handler = LoggingTensorHandler(lines, use_shortid_for_all_tensors=is_mode)
+    before = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    try:
+        yield lines
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before[0])
+        logger.propagate = before[1]
+
+
+@contextmanager
+def capture_logs_with_logging_tensor_mode(
+    python_tb: bool = False, script_tb: bool = False, cpp_tb: bool = False
+) -> Iterator[Any]:
+    """`capture_logs` of everything that happens inside."""
+    with LoggingTensorMode(), capture_logs(is_mode=True) as lines:
+        yield lines

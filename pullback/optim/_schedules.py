@@ -250,7 +250,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine down to `eta_min`, restarted after `T_0` epochs and then after ever `T_mult` times as many."""
+    """Half a cosine down to `eta_min`, restarted after `T_0` epochs, then each time after `T_mult` times as many."""
 
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1

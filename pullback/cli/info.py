@@ -10,7 +10,7 @@ from typing import Any
 
 # Optional packages and what they are for; the order is that of the printed list.
 _OPTIONAL = {
-    "scipy": "some matrix factorizations, Sobol points, minimizers",
+    "scipy": "Sobol points, minimizers",
     "ml_dtypes": "bfloat16 and float8",
     "opt_einsum": "contraction order of einsum",
     "tqdm": "progress bars",

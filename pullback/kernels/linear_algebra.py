@@ -1,27 +1,23 @@
 """Matrix algorithms NumPy has no routine for, on plain arrays with any number of leading batch dims.
 
 LU with partial pivoting, LDL, triangular solves, the matrix exponential, and Cholesky and inverses that report which
-matrix failed. All run on NumPy alone; SciPy's LAPACK takes over the LU of large matrices when it is installed.
+matrix failed. All run on NumPy alone; where its BLAS can be called directly (`blas.py`), LU and triangular solves are
+the library's, but for many small matrices.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
 import numpy as np
 
+from . import blas
+
 _BLOCK = 48  # triangular systems up to this size are solved in one LAPACK call
-
-
-@functools.lru_cache(maxsize=1)
-def _lapack() -> Any:
-    try:
-        from scipy.linalg import lapack
-    except ImportError:
-        return None
-    return lapack
+_FEW_SIDES = 8  # right sides, for which NumPy's solver is as fast
+_FEW = 32  # permutations that Python works out faster than NumPy all together
+_SMALL = 12  # matrices up to this size are worked on together, if there are several: a call for each would take longer
 
 
 def flat(x: Any) -> Any:
@@ -36,16 +32,19 @@ def lu_factor(x: Any) -> tuple[Any, Any, Any]:
     """P L U = x in LAPACK's compact form: (L and U in one matrix, pivots from 1, info)."""
     rows, columns = x.shape[-2:]
     steps = min(rows, columns)
-    a = flat(np.array(x, order="C"))
-    pivots = np.empty((a.shape[0], steps), np.int32)
-    info = np.zeros(a.shape[0], np.int32)
-    lapack = _lapack() if steps > 32 else None
-    if lapack is not None:
-        factorize = getattr(lapack, {"f": "s", "d": "d", "F": "c", "D": "z"}[a.dtype.char] + "getrf")
-        for i, matrix in enumerate(a):
-            a[i], found, info[i] = factorize(matrix)
-            pivots[i] = found + 1
+    a = flat(x)
+    factorize = blas.lu_factorizer(a.dtype.char) if steps > _SMALL or len(a) == 1 else None
+    if factorize is not None and a.size:
+        pivots, info = np.empty((len(a), steps), np.int64), np.empty(len(a), np.int64)
+        transposed = np.array(np.swapaxes(a, 1, 2), order="C")
+        factorize(transposed, pivots, info)
+        a, pivots, info = (
+            np.array(np.swapaxes(transposed, 1, 2), order="C"),
+            pivots.astype(np.int32),
+            info.astype(np.int32),
+        )
     else:
+        a, pivots, info = np.array(a, order="C"), np.empty((len(a), steps), np.int32), np.zeros(len(a), np.int32)
         _eliminate(a, pivots, info)
     batch = x.shape[:-2]
     return a.reshape(x.shape), pivots.reshape(*batch, steps), info.reshape(batch)
@@ -70,12 +69,22 @@ def _eliminate(a: Any, pivots: Any, info: Any) -> None:
 def permutation_of(pivots: Any, rows: int) -> Any:
     """The row order that pivots stand for: (P^T x)[i] = x[order[i]]."""
     found = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
-    order = np.tile(np.arange(rows), (found.shape[0], 1))
-    every = np.arange(found.shape[0])
-    for j in range(found.shape[1]):
-        other = found[:, j] - 1
-        order[every, j], order[every, other] = order[every, other], order[every, j].copy()
+    if len(found) <= _FEW:
+        order = np.array([_order(row, rows) for row in found.tolist()], np.int64)
+    else:
+        order = np.tile(np.arange(rows), (found.shape[0], 1))
+        every = np.arange(found.shape[0])
+        for j in range(found.shape[1]):
+            other = found[:, j] - 1
+            order[every, j], order[every, other] = order[every, other], order[every, j].copy()
     return order.reshape(*pivots.shape[:-1], rows)
+
+
+def _order(pivots: list[int], rows: int) -> list[int]:
+    order = list(range(rows))
+    for place, pivot in enumerate(pivots):
+        order[place], order[pivot - 1] = order[pivot - 1], order[place]
+    return order
 
 
 def permutation_matrix(pivots: Any, rows: int, dtype: Any) -> Any:
@@ -89,13 +98,21 @@ def permutation_matrix(pivots: Any, rows: int, dtype: Any) -> Any:
 
 def solve_triangular(a: Any, b: Any, left: bool, upper: bool, unit: bool) -> Any:
     """X with a X = b (or X a = b); only one triangle of `a` is read, not its diagonal if `unit`."""
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    if 0 in b.shape or 0 in a.shape:
+        return np.zeros((*batch, *b.shape[-2:]), b.dtype)
+    if a.shape[-1] > _SMALL or math.prod(batch) == 1:
+        solver = blas.triangular_solver(a.dtype.char) if a.dtype is b.dtype else None
+        if solver is not None and (unit or np.einsum("...ii->...i", a).all()):
+            out = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])), order="C")
+            if a.ndim > 2 and a.shape[:-2] != batch:
+                a = np.broadcast_to(a, (*batch, *a.shape[-2:]))
+            solver(_in_order_or_transposed(a), flat(out), left, upper, unit)
+            return out
     if not left:
         return np.swapaxes(
             solve_triangular(np.swapaxes(a, -1, -2), np.swapaxes(b, -1, -2), True, not upper, unit), -1, -2
         )
-    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    if 0 in b.shape or 0 in a.shape:
-        return np.zeros((*batch, *b.shape[-2:]), b.dtype)
     triangle = np.triu(a, 1) if upper else np.tril(a, -1)
     diagonal = np.einsum("...ii->...i", triangle)
     diagonal[...] = 1 if unit else np.einsum("...ii->...i", a)
@@ -103,6 +120,14 @@ def solve_triangular(a: Any, b: Any, left: bool, upper: bool, unit: bool) -> Any
     if upper:
         return _solve_upper(triangle, b)
     return _solve_upper(triangle[..., ::-1, ::-1], b[..., ::-1, :])[..., ::-1, :].copy()
+
+
+def _in_order_or_transposed(a: Any) -> Any:
+    """One batch of matrices, each by rows or, where they lie so already, by columns."""
+    turned = np.swapaxes(a, -1, -2)
+    if turned.flags.c_contiguous and not a.flags.c_contiguous:
+        return np.swapaxes(flat(turned), -1, -2)
+    return flat(np.ascontiguousarray(a))
 
 
 def _solve_upper(u: Any, b: Any) -> Any:
@@ -134,26 +159,37 @@ def _substitute(u: Any, b: Any) -> Any:
 
 def inverse(x: Any) -> tuple[Any, Any]:
     """The inverses, and for each matrix 0 or the number of the first zero pivot."""
-    try:
-        return np.linalg.inv(x), np.zeros(x.shape[:-2], np.int32)
-    except np.linalg.LinAlgError:
-        return _solve_by_factors(x, np.eye(x.shape[-1], dtype=x.dtype), math.inf)
+    if x.shape[-1] <= _BLOCK:
+        try:
+            return np.linalg.inv(x), np.zeros(x.shape[:-2], np.int32)
+        except np.linalg.LinAlgError:
+            pass
+    return _solve_by_factors(x, np.eye(x.shape[-1], dtype=x.dtype), math.inf)
 
 
 def solve(a: Any, b: Any) -> tuple[Any, Any]:
     """X with a X = b, and for each matrix 0 or the number of the first zero pivot."""
-    try:
-        return np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
-    except np.linalg.LinAlgError:
-        return _solve_by_factors(a, b, math.nan)
+    if a.shape[-1] <= _BLOCK or b.shape[-1] <= _FEW_SIDES:
+        try:
+            return np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
+        except np.linalg.LinAlgError:
+            pass
+    return _solve_by_factors(a, b, math.nan)
 
 
 def _solve_by_factors(a: Any, b: Any, failed: float) -> tuple[Any, Any]:
-    """The same where a matrix is singular, and gets `failed`: in what rounding leaves of others, pivots decide, not NumPy."""
+    """By LU and two triangular systems, faster than LAPACK's own sequence of them where there is much to do.
+
+    A singular matrix gets `failed`: in what rounding leaves of others, pivots decide, not NumPy.
+    """
     factors, pivots, info = lu_factor(a)
-    moved = np.swapaxes(permutation_matrix(pivots, a.shape[-1], a.dtype), -1, -2) @ b
+    order = permutation_of(pivots, a.shape[-1])[..., None]
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    moved = np.take_along_axis(
+        np.broadcast_to(b, (*batch, *b.shape[-2:])), np.broadcast_to(order, (*batch, *order.shape[-2:])), -2
+    )
     result = solve_triangular(factors, solve_triangular(factors, moved, True, False, True), True, True, False)
-    return np.where((info != 0)[..., None, None], a.dtype.type(failed), result), info
+    return np.where((info != 0)[..., None, None], a.dtype.type(failed), result) if info.any() else result, info
 
 
 def cholesky(x: Any) -> tuple[Any, Any]:

@@ -196,15 +196,11 @@ class _SingleThreadedBlas:
 
     def find(self) -> tuple[Any, ...]:
         """(getter, setter) of the library's thread count, found through NumPy's own extension module."""
-        try:
-            import ctypes
+        from .blas import library  # on first use, as all of this
 
-            library = ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
-        except (ImportError, AttributeError, OSError):
-            return ()
         for name in ("scipy_openblas_%s64_", "scipy_openblas_%s", "openblas_%s64_", "openblas_%s"):
-            if hasattr(library, name % "get_num_threads"):
-                return getattr(library, name % "get_num_threads"), getattr(library, name % "set_num_threads")
+            if hasattr(library(), name % "get_num_threads"):
+                return getattr(library(), name % "get_num_threads"), getattr(library(), name % "set_num_threads")
         return ()
 
     def begin_afresh(self) -> None:

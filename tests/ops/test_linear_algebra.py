@@ -305,16 +305,43 @@ def test_ldl(size, code, hermitian):
     np.testing.assert_allclose(x @ solution.numpy(), np.broadcast_to(b, (2, size, 2)), atol=1e-8)
 
 
-@pytest.mark.parametrize("shape", [(3, 3), (40, 40), (2, 35, 50), (50, 35)])
-def test_lu_and_triangular_systems_without_scipy(shape, monkeypatch):
-    from pullback.kernels import linear_algebra
+@pytest.mark.parametrize("kind", "fdFD")
+@pytest.mark.parametrize("shape", [(3, 3), (40, 40), (2, 35, 50), (50, 35), (3, 13, 13)])
+def test_lu_without_the_library_of_numpy(shape, kind, monkeypatch):
+    from pullback.kernels import blas, linear_algebra
 
-    x = arrays_for([shape], "d")[0]
-    with_scipy = linear_algebra.lu_factor(x)
-    monkeypatch.setattr(linear_algebra, "_lapack", lambda: None)
+    x = arrays_for([shape], "z" if kind in "FD" else "d")[0].astype(kind)
+    with_library = linear_algebra.lu_factor(x)
+    monkeypatch.setattr(blas, "lu_factorizer", lambda kind: None)
     factors, pivots, info = linear_algebra.lu_factor(x)
-    np.testing.assert_allclose(factors, with_scipy[0], atol=1e-9)
-    assert np.array_equal(pivots, with_scipy[1]) and not info.any()
+    np.testing.assert_allclose(factors, with_library[0], atol=1e-9 if kind in "dD" else 1e-3)
+    assert np.array_equal(pivots, with_library[1]) and not info.any() and not with_library[2].any()
+
+
+@pytest.mark.parametrize("kind", "fdFD")
+@pytest.mark.parametrize("first,second", [((20, 20), (20, 3)), ((4, 20, 20), (20, 3)), ((2, 1, 20, 20), (3, 20, 1))])
+def test_triangular_systems_with_and_without_the_library_of_numpy(first, second, kind, monkeypatch):
+    from pullback.kernels import blas, linear_algebra
+
+    a, b = (x.astype(kind) for x in arrays_for([first, second], "z" if kind in "FD" else "d"))
+    a = a + 9 * np.eye(20, dtype=kind)
+    cases = [
+        (matrix, left, upper, unit)
+        for matrix in (a, np.swapaxes(a, -1, -2), a[..., ::-1, ::-1])
+        for left in (True, False)
+        for upper in (True, False)
+        for unit in (True, False)
+    ]
+
+    def solved(matrix, left, upper, unit):
+        matrix = matrix / 9 if unit else matrix
+        return linear_algebra.solve_triangular(matrix, b if left else np.swapaxes(b, -1, -2), left, upper, unit)
+
+    assert blas.triangular_solver(kind) is None or blas.library() is not None
+    with_library = [solved(*case) for case in cases]
+    monkeypatch.setattr(blas, "triangular_solver", lambda kind: None)
+    for case, expected in zip(cases, with_library):
+        np.testing.assert_allclose(solved(*case), expected, rtol=1e-3 if kind in "fF" else 1e-9, atol=1e-3)
 
 
 @pytest.mark.parametrize("installed", [True, False], ids=["opt_einsum", "own path"])

@@ -13,6 +13,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..blas import library
+
 
 def swap_in_turn(content: np.ndarray, offsets: np.ndarray) -> None:
     """Swap place i of ``content`` (int32) with place i + offsets[i] (uint32), for each i in turn."""
@@ -25,9 +27,8 @@ def _lapack() -> Callable[[np.ndarray, np.ndarray], None] | None:
     try:
         import ctypes
 
-        library = ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
-        interchange = library.scipy_slaswp_64_
-    except (ImportError, AttributeError, OSError):
+        interchange = library().scipy_slaswp_64_
+    except (ImportError, AttributeError):
         return None
     integer, memory, byref = ctypes.c_int64, cast(Any, ctypes.c_char.from_buffer), cast(Any, ctypes.byref)
     one = integer(1)

@@ -124,8 +124,8 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 # --- LU ---
 
 
-@public()
-def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Any, ...]:
+@public(out=True)
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ...]:
     """L and U in one matrix, and pivots (and info)."""
     from ..linalg.factorizations import lu_factor_ex
 

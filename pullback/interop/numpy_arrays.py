@@ -407,7 +407,7 @@ def _running(name: str) -> Any:
         x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Any = None
     ) -> Tensor:
         axis = 0 if axis is None else axis
-        result = _F[name](x, axis)
+        result = _F[name](in_dtype(x, dtype), axis)
         if include_initial:
             first = _F["full_like"](_F["narrow"](result, axis, 0, 1), 0 if name == "cumsum" else 1)
             result = _F["cat"]([first, result], axis)

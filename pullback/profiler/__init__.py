@@ -56,7 +56,7 @@ def schedule(
     def action(step: int) -> ProfilerAction:
         if step < skip_first:
             return ProfilerAction.NONE
-        step -= skip_first
+        step -= skip_first - (wait if skip_first_wait else 0)  # the first cycle without its wait
         length = wait + warmup + active
         if repeat > 0 and step // length >= repeat:
             return ProfilerAction.NONE

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..functional.registry import FUNCTIONS
+from ..functional.registry import FUNCTIONS, write_out
 from ..layout import layout as layout_type
 from ..layout import sparse_coo, sparse_csr
 from ..printing import dtype_suffix, parts_text
@@ -297,7 +297,11 @@ def _reversed_product(a: SparseTensor, b: Any) -> Any:
 @_form("addmm", "saddmm", "sspaddmm")
 def sum_with_product(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
     """`beta * input + alpha * (mat1 @ mat2)`."""
-    return beta * _dense(input) + alpha * product(mat1, mat2)
+    result = beta * _dense(input) + alpha * product(mat1, mat2)
+    if out is None:
+        return result
+    write_out("addmm", out, result)
+    return out
 
 
 @_form("t")

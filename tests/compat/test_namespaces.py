@@ -75,6 +75,15 @@ QUESTIONS = {
         t.ones(2).add_(0.5, t.ones(2)).tolist(),
         t.ones(2).addcmul_(0.5, t.ones(2), t.ones(2)).tolist(),
     ),
+    "out of lu": lambda t: [
+        part.tolist()
+        for out in [(t.empty(0), t.empty(0, dtype=t.int32))]
+        for part in (*t.lu(t.tensor([[2.0, 1.0], [1.0, 3.0]]), out=out), *out)
+    ],
+    "steps to record": lambda t: [
+        [t.profiler.schedule(wait=2, warmup=1, active=2, repeat=1, **more)(step).name for step in range(8)]
+        for more in ({}, {"skip_first": 1}, {"skip_first": 1, "skip_first_wait": 1})
+    ],
     "alpha tensor": lambda t: t.ones(2).add(t.ones(2), alpha=t.tensor(2.0)).tolist(),
 }
 

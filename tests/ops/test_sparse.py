@@ -102,6 +102,9 @@ CASES = {
         for x in [t.sparse_csr_tensor([[0, 1, 3], [0, 2, 3]], [[1, 0, 2], [0, 1, 1]], [[1.0, 2, 3], [4, 5, 6]])]
     ],
     "from rows": lambda t, a: t.sparse_csr_tensor([0, 1, 2], [1, 0], [1.0, 2.0]).to_dense(),
+    "out of a sum with a product": lambda t, a: [
+        (t.addmm(t.ones(2, 2), a, dense(t), out=out) is out, out) for out in [t.zeros(2, 2)]
+    ],
     "of old": lambda t, a: t.sparse.FloatTensor(t.tensor([[0, 1], [1, 0]]), t.tensor([1.0, 2.0]), (2, 2)).to_dense(),
     "empty": lambda t, a: (t.sparse_coo_tensor((2, 3)).to_dense(), t.sparse_coo_tensor((2, 3))._nnz()),
     "shape not given": lambda t, a: tuple(t.sparse_coo_tensor(PLACES, VALUES).shape),

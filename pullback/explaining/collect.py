@@ -17,6 +17,7 @@ from ..autograd.cotangents import metadata_of
 from ..autograd.engine import Sweep
 from ..autograd.mode import current_mode, set_mode
 from ..autograd.node import FREED, Node
+from ..autograd.roots import _as_tuple
 from ..autograd.saved import SavedTensor
 from ..autograd.tape import SavedList
 from ..quiet import restore, silence, warning_settings
@@ -54,6 +55,15 @@ class ObservedSweep(Sweep):
         if self.watch is not None:
             self.watch(node, incoming, sent)
         return True
+
+
+def outputs_of(loss: Any) -> tuple:
+    """The tensors to start from."""
+    if isinstance(loss, (int, float, complex, np.ndarray, np.generic)):
+        raise TypeError(
+            f"There is no graph behind a {type(loss).__name__}: give the tensor itself, before .item() or .numpy()."
+        )
+    return _as_tuple(loss)
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..autograd.node import FREED
-from ..autograd.roots import _as_tuple, root_of
+from ..autograd.roots import root_of
 from ..tensor import Anchor
-from .collect import Collection, array_of, saved_values, title_of
+from .collect import Collection, array_of, outputs_of, saved_values, title_of
 from .names import gather, line_of
 from .records import Line, bytes_text, shape_text
 
@@ -86,7 +86,7 @@ class MemoryReport:
 
 def memory(loss: Any, *, model: Any = None) -> MemoryReport:
     """What the graph of a tensor (or several) keeps alive: operation, tensor, bytes and line, largest first."""
-    outputs = _as_tuple(loss)
+    outputs = outputs_of(loss)
     names = gather(model, None)
     roots = [root_of(output, position, None) for position, output in enumerate(outputs)]
     collection = Collection(roots, names)

@@ -67,6 +67,7 @@ REMEDIES = [
         't.func.vmap(lambda x: x * x.item(), fallback="loop")(x[0])',
     ),
     ("t.zeroes(2)", "torch.zeros", "t.zeros(2)"),
+    ("t.explain((w * w).sum().item())", "before .item()", "t.explain((w * w).sum())"),
     ("t.optim.SGD(layer.parameters, lr=0.1)", "model.parameters()", "t.optim.SGD(layer.parameters(), lr=0.1)"),
     ("t.cat(x, x)", "torch.cat([a, b])", "t.cat([x, x])"),
     (

@@ -9,7 +9,7 @@ import numpy as np
 from ..autograd.cotangents import metadata_of
 from ..autograd.roots import _implicit_one, _weight_array, _weights_for, root_of
 from ..tensor import Tensor
-from .collect import Collection, outputs_of, undisturbed
+from .collect import Collection, tensors_of, undisturbed
 from .contributions import contributions
 from .explanation import Explanation
 from .names import Names, gather
@@ -21,7 +21,7 @@ def assemble(loss: Any, gradient: Any, inputs: Any, model: Any, elements: int, t
     """The explanation of one backward call."""
     if elements < 1:
         raise ValueError(f"elements must be at least 1, got {elements}")
-    outputs = outputs_of(loss)
+    outputs = tensors_of(loss)
     names = gather(model, inputs)
     edges, cotangents, origins = _seeds(outputs, _weights_for(outputs, gradient, isinstance(loss, Tensor)))
     with undisturbed():

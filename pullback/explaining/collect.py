@@ -57,7 +57,7 @@ class ObservedSweep(Sweep):
         return True
 
 
-def outputs_of(loss: Any) -> tuple:
+def tensors_of(loss: Any) -> tuple:
     """The tensors to start from."""
     if isinstance(loss, (int, float, complex, np.ndarray, np.generic)):
         raise TypeError(

@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd.node import FREED
 from ..autograd.roots import root_of
 from ..tensor import Anchor
-from .collect import Collection, array_of, outputs_of, saved_values, title_of
+from .collect import Collection, array_of, saved_values, tensors_of, title_of
 from .names import gather, line_of
 from .records import Line, bytes_text, shape_text
 
@@ -86,7 +86,7 @@ class MemoryReport:
 
 def memory(loss: Any, *, model: Any = None) -> MemoryReport:
     """What the graph of a tensor (or several) keeps alive: operation, tensor, bytes and line, largest first."""
-    outputs = outputs_of(loss)
+    outputs = tensors_of(loss)
     names = gather(model, None)
     roots = [root_of(output, position, None) for position, output in enumerate(outputs)]
     collection = Collection(roots, names)

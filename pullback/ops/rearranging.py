@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from ..kernels.rectifier import BITS
 from .reductions import sum_axes
 from .striding import in_order
 
@@ -115,28 +116,37 @@ rotate: Op = linear(
 # --- parts set to zero, parts added ---
 
 
+def _triangle(x: Any, diagonal: int, lower: bool) -> Any:
+    """Elements of a triangle of matrices, zeros elsewhere."""
+    x = in_order(x)
+    rows, columns = x.shape[-2:]
+    if rows * columns > _LARGE:
+        return np.tril(x, diagonal) if lower else np.triu(x, diagonal)
+    kind = BITS.get(x.dtype)
+    # For few elements making the mask takes longer than using it.
+    mask = (_mask if rows * columns <= _FEW else _mask.__wrapped__)(rows, columns, diagonal, lower, kind)
+    if kind is None:
+        return np.where(mask, x, np.zeros((), x.dtype))
+    return np.bitwise_and(x.view(kind), mask).view(x.dtype)
+
+
+_FEW, _LARGE = 1 << 12, 1 << 18
+
+
 @functools.lru_cache(maxsize=64)
-def _lower(rows: int, columns: int, diagonal: int) -> Any:
-    """Where a matrix has its lower triangle."""
-    return np.tri(rows, columns, diagonal, dtype=bool)
+def _mask(rows: int, columns: int, diagonal: int, lower: bool, kind: Any) -> Any:
+    """Where a matrix has its triangle: all bits of numbers of a kind, which is faster than a choice, or truth values."""
+    inside = np.tri(rows, columns, diagonal if lower else diagonal - 1, dtype=bool)
+    inside = inside if lower else ~inside
+    return inside if kind is None else np.negative(inside.astype(kind))
 
 
 def _tril(x: Any, diagonal: int) -> Any:
-    x = in_order(x)
-    rows, columns = x.shape[-2:]
-    few = rows * columns <= 4096  # then making the mask takes longer than using it
-    return np.where(_lower(rows, columns, diagonal), x, _zero(x)) if few else np.tril(x, diagonal)
+    return _triangle(x, diagonal, True)
 
 
 def _triu(x: Any, diagonal: int) -> Any:
-    x = in_order(x)
-    rows, columns = x.shape[-2:]
-    few = rows * columns <= 4096
-    return np.where(_lower(rows, columns, diagonal - 1), _zero(x), x) if few else np.triu(x, diagonal)
-
-
-def _zero(x: Any) -> Any:
-    return np.zeros((), x.dtype)
+    return _triangle(x, diagonal, False)
 
 
 tril: Op = linear("TrilBackward0", _tril, x=lambda g, diagonal: tril(g, diagonal=diagonal))

@@ -352,7 +352,7 @@ def _operator(name: str, does: Callable[..., Any]) -> Callable[..., Any]:
         else:
             function, operands = _function_of(name), (self, *args)
         result = ask(function, takers, operands, {})
-        if result is NotImplemented and len(args) != 1:
+        if result is NotImplemented and (len(args) != 1 or name == "__getitem__" or name in _PROTOCOL):
             raise refuse(function, takers)
         return result
 

@@ -23,6 +23,7 @@ from ..ops import shape as shapes
 from ..tensor import Tensor
 from .index_parsing import FULL, check_arrays, out_of_bounds, parse, parse_arrays, parse_basic
 from .operands import as_operand, broadcasts_to
+from .registry import claimed
 
 ndarray = np.ndarray
 select: Any
@@ -64,6 +65,10 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         basic, advanced = parse(index, array)
     except NotBatchable as error:
         return picked_by_batch(x, index, error)
+    except IndexError:
+        if not claimed((index,), {}):  # by an object with a `__torch_function__`
+            raise
+        return x[index]
     if not advanced:
         return view(x, basic)
     if any(part is not FULL for part in basic):
@@ -112,13 +117,24 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
             from .batched_indexing import write_by_batch
 
             return write_by_batch(x, index, value, error)
+        except IndexError:
+            if not claimed((index,), {}):
+                raise
+            x[index] = value
+            return
     mode = current_mode()
     if (type(value) is float or type(value) is int) and not mode.special and -LARGEST_HALF < value < LARGEST_HALF:
         if array.dtype in _REAL and not (mode.grad and x.requires_grad):
             # A number that fits: it need not become a tensor.
             _write_number(x, basic, advanced, value, mode)
             return
-    given = value if isinstance(value, Tensor) else as_value(value, x)
+    try:
+        given = value if isinstance(value, Tensor) else as_value(value, x)
+    except TypeError:
+        if not claimed((value,), {}):
+            raise
+        x[index] = value
+        return
     if advanced and given._array.dtype != x._array.dtype:
         # Numbers and arrays are cast, and one value for a mask is; anything else is not.
         if given is value and (value._array.size != 1 or not _has_mask(index)):

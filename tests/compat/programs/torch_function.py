@@ -29,6 +29,19 @@ class Scalar:
 
 
 scalar = Scalar(2.0)
+places = torch.arange(3)
+for use in (lambda: places[scalar], lambda: places[0, scalar], lambda: places[None:scalar]):
+    try:
+        use()
+    except (TypeError, IndexError) as error:
+        print(type(error).__name__)
+KNOWN[torch.Tensor.__getitem__] = lambda x, index: ("getitem", name(x), name(index))
+KNOWN[torch.Tensor.__setitem__] = lambda x, index, value: print("setitem", name(x), name(index), name(value))
+print(places[scalar])
+places[scalar] = 1
+places[0] = scalar
+places[0, scalar] = scalar
+print(places)
 print(torch.mean(scalar), early(scalar))
 KNOWN[torch.stack] = lambda tensors, dim=0: ("stack", [name(t) for t in tensors], dim)
 KNOWN[torch.tanh] = lambda x: "tanh"

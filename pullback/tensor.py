@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from .autograd.node import Node, RemovableHandle
 
 
+new_object: Callable[..., Any] = object.__new__
+weak_reference: Callable[..., Any] = weakref.ref
+
+
 def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """The `__torch_function__` of classes whose objects take no operation over (`nn.Parameter`)."""
     return func(*args, **(kwargs or {}))
@@ -360,7 +364,7 @@ class Tensor(TensorBase):
     def detach(self) -> Tensor:
         """The same memory without the history. Writes to it count as writes to this tensor."""
         array = self._array
-        result = plain(object.__new__(Tensor))
+        result = plain(new_object(Tensor))
         result._array = array if type(array) is ndarray else _without_history(self.memory())
         result._storage = storage_of(self)
         if self._inference:
@@ -391,7 +395,7 @@ class Tensor(TensorBase):
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version counter of its own (writes to it are not noticed)."""
-        result = plain(object.__new__(Tensor))
+        result = plain(new_object(Tensor))
         result._array = _without_history(self.memory())
         return result
 
@@ -488,7 +492,7 @@ def anchor_of(leaf: Tensor) -> Anchor:
     if anchor is None:
         if type(leaf) is Anchor:
             return leaf
-        anchor = object.__new__(Anchor)
+        anchor = new_object(Anchor)
         array = leaf._array
         anchor._array = array if type(array) is ndarray else leaf.memory()
         anchor._requires_grad = leaf._requires_grad
@@ -496,7 +500,7 @@ def anchor_of(leaf: Tensor) -> Anchor:
         anchor._inference = leaf._inference
         anchor._grad_dtype = False  # who asks for another does it here, too
         anchor._storage = leaf._storage  # `storage_of` gives both the same, should there be none yet
-        anchor._owner = weakref.ref(leaf)
+        anchor._owner = weak_reference(leaf)
         if leaf._name is not None:
             anchor._name = leaf._name
         leaf._anchor = anchor

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.mostly_zeros import Rows
-from ..quiet import restore, silence, usual_settings, warning_settings
+from ..quiet import restore, silence, warning_settings
 from ..storage import clock
 from ..tensor import Anchor, Tensor
 from .accumulate import DONE, commit
@@ -43,27 +43,10 @@ def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None, reta
     return found
 
 
-def backward_from(target: Any, slot: int, cotangent: Any, retain: bool | None) -> None:
-    """`backward()` from one root to all leaves: nearly every pass there is."""
-    if (
-        slot or not target.order or target.shape is None or Hooks.in_use or current_mode() is not RECORD
-        or transform_depth.get()
-    ):  # fmt: skip
-        backward_to_leaves([(target, slot)], [cotangent], bool(retain), False)
-        return
-    settings = warning_settings()
-    found: Any = None
-    if settings is usual_settings:
-        try:
-            for program in target.plan.programs:
-                found = program(target, cotangent, clock.last_write, None, retain)
-                if found is DONE:
-                    return
-                if found is not None:
-                    break
-        except RuntimeWarning:  # somebody made errors of warnings; nothing has happened yet
-            pass
+def backward_from(target: Any, cotangent: Any, retain: bool | None, found: Any = None) -> None:
+    """`backward()` from one root to all leaves, in an ordinary pass; `found` is what a program has found already."""
     if found is None:
+        settings = warning_settings()
         try:
             try:
                 silence()

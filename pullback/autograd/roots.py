@@ -15,14 +15,22 @@ from numpy import ndarray
 from .. import tensor as _tensor
 from ..constants import FLOAT32
 from ..dtypes import from_numpy_dtype
+from ..quiet import usual_settings, warning_settings
 from ..size import Size
+from ..storage import clock
 from ..tensor import Tensor, anchor_of
 from . import passes
+from .accumulate import DONE
 from .cotangents import metadata_of
+from .engine import Hooks
 from .fit import dense
 from .graph import AccumulateGrad, GradientEdge
+from .mode import RECORD, current_mode, transform_depth
 from .tape import wrap
 from .views import look
+
+transforms_run = transform_depth.get
+_ONE = np.float32(1)  # the weight of nearly every loss
 
 
 def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
@@ -46,7 +54,24 @@ def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create
         cotangent = (
             _implicit_one(root, shape, dtype) if weight is None else _weight_array(weight, shape, dtype, 0)._array
         )
-    passes.backward_from(target, root._output_nr, cotangent, retain_graph)
+    if (
+        root._output_nr or not target.order or target.shape is None or Hooks.in_use or current_mode() is not RECORD
+        or transforms_run()
+    ):  # fmt: skip
+        passes.backward_to_leaves([(target, root._output_nr)], [cotangent], bool(retain_graph), False)
+        return
+    found = None
+    if warning_settings() is usual_settings:
+        try:
+            for program in target.plan.programs:
+                found = program(target, cotangent, clock.last_write, None, retain_graph)
+                if found is DONE:
+                    return
+                if found is not None:
+                    break
+        except RuntimeWarning:  # somebody made errors of warnings; nothing has happened yet
+            pass
+    passes.backward_from(target, cotangent, retain_graph, found)
 
 
 def backward(
@@ -216,9 +241,6 @@ def root_of(output: Any, position: int, weight: Any) -> tuple[Any, ...]:
     if output._node is None:
         return anchor_of(output), 0
     return output._node, output._output_nr
-
-
-_ONE = np.float32(1)
 
 
 def _implicit_one(output: Any, shape: tuple, dtype: Any) -> Any:

@@ -18,13 +18,12 @@ from ..constants import FLOAT32, FLOAT64, doubles, numbers
 from ..constants import number as constant
 from ..quiet import quiet
 from ..storage import Storage, next_order
-from ..tensor import Tensor, anchor_of
+from ..tensor import Tensor, anchor_of, new_object
 from . import views
 from .mode import RECORD, current_mode, transform_depth
 from .node import Node
 from .op import Op
 
-new_object: Callable[..., Any] = object.__new__
 LARGE = 5 << 14  # elements from which elementwise operations may run block by block (`kernels.large.SMALL_BYTES`)
 LARGE_FACTOR = 1 << 14  # elements of a factor from which two products may run side by side
 

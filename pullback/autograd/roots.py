@@ -46,7 +46,7 @@ def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create
     array = root._array
     shape, dtype = array.shape, array.dtype
     if gradient is None:
-        cotangent = _implicit_one(root, shape, dtype)
+        cotangent = _implicit_one(root, shape, dtype) if shape or dtype is not FLOAT32 else _ONE
     elif type(gradient) is Tensor and gradient._array.dtype is dtype and gradient._array.shape == shape:
         cotangent = gradient._array
     else:
@@ -245,8 +245,6 @@ def root_of(output: Any, position: int, weight: Any) -> tuple[Any, ...]:
 
 def _implicit_one(output: Any, shape: tuple, dtype: Any) -> Any:
     if shape == ():
-        if dtype is FLOAT32:
-            return _ONE
         if dtype.kind != "c":
             return dtype.type(1)
     elif int(np.prod(shape)) != 1:

@@ -109,7 +109,7 @@ def operator(ufunc: Any, method: Callable[..., Any]) -> Callable[[Tensor, Any], 
     """
 
     def write(self: Tensor, other: Any) -> Tensor:
-        if isinstance(other, Tensor) and current_mode() is NO_GRAD and self._view is None and not self._inference:
+        if type(other) is Tensor and current_mode() is NO_GRAD and self._view is None and not self._inference:
             x, y = self._array, other._array
             kind = x.dtype
             if y.dtype is kind and (kind is FLOAT32 or kind is FLOAT64) and type(x) is ndarray and x.base is None:

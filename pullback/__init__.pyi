@@ -639,7 +639,7 @@ def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
 def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> tuple[Tensor, ...]: """One step of an LSTM: the next hidden and cell state."""
 def lt(input: Any, other: Any, *, out: Any = ...) -> Tensor: """Whether each element is less than that of `other`."""
 def lt_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`lt`, written over this tensor."""
-def lu(A: Tensor, pivot: _bool = ..., get_infos: _bool = ..., *, out: Any = ...) -> tuple[Any, ...]: """L and U in one matrix, and pivots (and info)."""
+def lu(A: Tensor, pivot: _bool = ..., get_infos: _bool = ..., out: Any = ...) -> tuple[Any, ...]: """L and U in one matrix, and pivots (and info)."""
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = ...) -> Tensor: """X with A X = input, from the LU factorization of A."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Any = ...) -> Any: """P, L and U from the compact form of `lu_factor`."""
 def manual_seed(seed: Any) -> _Generator: """Restart the default stream from a seed. The same seed gives torch's numbers."""

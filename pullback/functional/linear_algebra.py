@@ -13,7 +13,7 @@ from ..arrays.batched import all_values
 from ..autograd.tape import wrap
 from ..notices import warn_user
 from ..tensor import Tensor
-from .registry import public
+from .registry import public, write_out
 
 if TYPE_CHECKING:
     from ..linalg.older_results import SVD, Geqrf, TriangularSolve, UnpackedLU
@@ -124,14 +124,19 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 # --- LU ---
 
 
-@public(out=True)
-def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ...]:
+@public()
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Any, ...]:
     """L and U in one matrix, and pivots (and info)."""
     from ..linalg.factorizations import lu_factor_ex
 
     _older("lu", "lu_factor / torch.linalg.lu_factor_ex")
     result = lu_factor_ex(A, pivot=pivot)
-    return result if get_infos else (result.LU, result.pivots)
+    found = result if get_infos else (result.LU, result.pivots)
+    if out is None:
+        return found
+    for target, value in zip(out, found, strict=True):
+        write_out("lu", target, value)
+    return out
 
 
 @public(out=True)

@@ -16,6 +16,7 @@ from typing import Any
 
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
+from ..notices import warn_user
 from ..tensor import Tensor
 from ..utils import _pytree as pytree
 from ._compatibility import compatibility as compatibility
@@ -258,12 +259,9 @@ class Tracer(TracerBase):
         elif isinstance(value, (str, int, float, complex, pullback.dtype, pullback.device)):
             pullback._assert(proxy == value, text)
         else:
-            import warnings
-
-            warnings.warn(
+            warn_user(
                 f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to "
-                "the user to make sure that your inputs match the inputs you specialized the function with.",
-                stacklevel=2,
+                "the user to make sure that your inputs match the inputs you specialized the function with."
             )
 
     # -- the trace -----------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..notices import warn_user
 from .codegen import CodeGen, PythonCode
 from .naming import Namespace as _Namespace
 from .naming import name_for_target
@@ -113,12 +114,9 @@ class Graph:
     def _expect(self, kind: str, path: str, more: str = "") -> None:
         """Warn if the module that owns the graph does not have what a new node mentions."""
         if self.owning_module is not None and not _has_path(self.owning_module, path):
-            import warnings
-
-            warnings.warn(
+            warn_user(
                 f"Attempted to insert a {kind} Node with no underlying reference in the owning GraphModule! Call "
-                f"GraphModule.add_submodule to add the necessary submodule{more}",
-                stacklevel=3,
+                f"GraphModule.add_submodule to add the necessary submodule{more}"
             )
 
     def call_method(self, method_name: str, args: _Args = None, kwargs: _Kwargs = None, type_expr: Any = None) -> Node:
@@ -210,9 +208,7 @@ class Graph:
         if to_erase.graph is not self:
             raise RuntimeError(f"Attempting to remove {to_erase} from wrong graph!")
         if to_erase._erased:
-            import warnings
-
-            warnings.warn(f"erase_node({to_erase}) on an already erased node", stacklevel=2)
+            warn_user(f"erase_node({to_erase}) on an already erased node")
             return
         to_erase._unlink()
         to_erase._erased = True  # it keeps its neighbours, so that a loop over the nodes finds its way

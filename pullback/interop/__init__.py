@@ -45,7 +45,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
             "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
             "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
         )
-    return wrap(array if type(array) is np.ndarray else array.view(np.ndarray))  # a matrix would multiply as one
+    # A view: the array may be given another shape, and a matrix would multiply as one.
+    return wrap(array.view(np.ndarray))
 
 
 def to_numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
@@ -62,7 +63,7 @@ def to_numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
             "Cannot access data pointer of Tensor that doesn't have storage. vmap: NumPy would need the values of one "
             'example. vmap(..., fallback="loop") runs the function example by example, where numpy() works.'
         )
-    return array
+    return array[...]  # a view: the program may give it another shape, or make it read-only
 
 
 def array_protocol(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

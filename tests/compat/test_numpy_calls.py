@@ -197,3 +197,15 @@ def test_comparisons_look_at_values():
 def test_what_numpy_makes_of_tensors_converts_as_an_array_would():
     found = np.concatenate([torch.tensor([1.7]), torch.tensor([2.2])]).astype(int)
     assert type(found) is np.ndarray and found.dtype == np.int64 and found.tolist() == [1, 2]
+
+
+def test_shapes_and_flags_given_to_an_array_are_its_own():
+    tensor, array = torch.ones(2, 3), np.ones((2, 3))
+    theirs, taken = torch.from_numpy(array), [tensor.numpy(), np.asarray(tensor)]
+    for each in (array, *taken):
+        each.shape = (6,)
+        each.flags.writeable = False
+    assert tensor.shape == theirs.shape == (2, 3)
+    tensor += 1
+    theirs += 1
+    assert array.tolist() == taken[0].tolist() == taken[1].tolist() == [2.0] * 6

@@ -6,6 +6,7 @@ Creation in general is in `creation.py`, `meshgrid` in `joining.py`.
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from ..autograd.tape import apply, wrap
 from ..ops import scatter
 from ..tensor import Tensor
-from . import joining, shape
+from . import cumulative, joining, rearranging, shape
 from .registry import FUNCTIONS, public
 
 
@@ -68,9 +69,11 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return wrap(np.empty(0, input._array.dtype))
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(choose(range(input._array.size), r))
-    index = wrap(np.array(rows, np.intp).reshape(len(rows), r))
-    return apply(scatter.take, (input, index))
+    n = input._array.size
+    count = math.comb(n + r - 1 if with_replacement else n, r) if n else 0
+    # Their number is known beforehand, so that there is room for them or none is drawn up.
+    index = np.fromiter(itertools.chain.from_iterable(choose(range(n), r)), np.intp, count * r).reshape(count, r)
+    return apply(scatter.take, (input, wrap(index)))
 
 
 @public(method=False)
@@ -83,10 +86,11 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         raise RuntimeError(f"N must be non-negative, got {count}")
     from ..creation import empty, ones_like
 
+    x = x.long() if x._array.dtype.kind in "biu" else x
     if not count:
         return empty((x._array.size, 0), dtype=x.dtype)
-    x = x.long() if x._array.dtype.kind in "biu" else x
-    columns = [ones_like(x)]
-    for _ in range(count - 1):
-        columns.append(columns[-1] * x)
-    return joining.stack(columns if increasing else columns[::-1], 1)
+    if count == 1:
+        return ones_like(x)[:, None]
+    powers = cumulative.cumprod(shape.expand(x[:, None], (x._array.size, count - 1)), 1)
+    powers = joining.cat([ones_like(x)[:, None], powers], 1)
+    return powers if increasing else rearranging.flip(powers, (1,))

@@ -199,12 +199,12 @@ def adaptive_avg_pool(x: np.ndarray, *, output: Ints) -> np.ndarray:
             np.vecdot(flat, ones(count, x.dtype) if x.dtype in (FLOAT32, FLOAT64) else np.ones(count, x.dtype)) / count
         )
         return mean.reshape(*lead, *output).astype(dtype, copy=False)
+    result = np.empty((*x.shape[: x.ndim - axes], *output), x.dtype)  # first: there may be no room for it
     for axis, count in enumerate(output, x.ndim - axes):
-        bounds = adaptive_bounds(x.shape[axis], count)
         shape = list(x.shape)
         shape[axis] = count
-        out = np.empty(shape, x.dtype)
-        for place, (start, stop) in enumerate(bounds):
+        out = np.empty(shape, x.dtype) if axis < x.ndim - 1 else result
+        for place, (start, stop) in enumerate(adaptive_bounds(x.shape[axis], count)):
             total = np.add.reduce(x[_along(axis, slice(start, stop))], axis=axis)
             np.divide(total, stop - start, out=out[_along(axis, place)])
         x = out

@@ -33,7 +33,7 @@ class Windows:
     """
 
     __slots__ = ("spatial", "kernel", "stride", "padding", "dilation", "padded", "output", "steps", "flat", "span",
-                 "positions", "offsets", "wide_shape", "taps", "bordered", "dense", "wide_size")  # fmt: skip
+                 "positions", "_offsets", "wide_shape", "taps", "bordered", "dense", "wide_size")  # fmt: skip
     spatial: tuple[int, ...]
     kernel: tuple[int, ...]
     stride: tuple[int, ...]
@@ -67,12 +67,21 @@ class Windows:
         self.span: int = sum((count - 1) * step for count, step in zip(output, self.steps)) + 1
         self.positions: tuple[int, ...] = (self.span,) if self.flat else output
         self.wide_shape: tuple[int, ...] = (output[0], *self.padded[1:]) if self.flat else output
-        distances = [[tap * d * step for tap in range(k)] for k, d, step in zip(kernel, dilation, self.steps)]
-        self.offsets: list[int] = [sum(taps) for taps in itertools.product(*distances)]
-        self.taps: int = len(self.offsets)
+        self.taps: int = math.prod(kernel)
+        self._offsets: list[int] | None = None
         self.bordered: bool = self.padded != spatial  # the padded sample is larger than the sample
         self.dense: bool = self.wide_shape == output  # wide positions are exactly the output positions
         self.wide_size: int = math.prod(self.wide_shape)
+
+    @property
+    def offsets(self) -> list[int]:
+        """How far behind the first tap each one reads; made when it is asked for, as a kernel may turn out not to fit."""
+        if self._offsets is None:
+            distances = [
+                [tap * d * step for tap in range(k)] for k, d, step in zip(self.kernel, self.dilation, self.steps)
+            ]
+            self._offsets = [sum(taps) for taps in itertools.product(*distances)]
+        return self._offsets
 
     def interior(self, buffer: np.ndarray) -> np.ndarray:
         """The part of a padded buffer (..., padded elements) that holds the sample, as (..., *spatial)."""

@@ -378,3 +378,21 @@ def test_anomaly_mode_finds_writes_through_numpy():
             with pytest.raises(RuntimeError, match="shares with NumPy"):
                 loss.backward()
     assert x.grad is None
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda F: pullback.vander(pullback.ones(3), 2**45),
+        lambda F: pullback.combinations(pullback.arange(60), 20),
+        lambda F: F.unfold(pullback.ones(1, 1, 4, 4), 2**40),
+        lambda F: F.fold(pullback.ones(1, 4, 4), 4, 2**40),
+        lambda F: F.adaptive_avg_pool1d(pullback.ones(1, 1, 4), 2**45),
+        lambda F: F.adaptive_avg_pool2d(pullback.ones(1, 1, 4, 4), 2**24),
+    ],
+    ids=["vander", "combinations", "unfold", "fold", "adaptive_avg_pool1d", "adaptive_avg_pool2d"],
+)
+def test_results_without_room_are_refused_at_once(call):
+    """Before anything is computed: nobody waits for hours to be told."""
+    with pytest.raises((MemoryError, RuntimeError, ValueError, OverflowError)):
+        call(pullback.nn.functional)

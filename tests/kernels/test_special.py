@@ -92,7 +92,12 @@ def test_single_precision_is_within_two_units(kernel, name, points, relative, ab
     with np.errstate(over="ignore"):
         want = scipy_values(name, x.astype(np.float64)).astype(np.float32)
     # The largest error allowed is that of NumPy's own float32 exp, log and expm1, about two units, or twice that.
-    np.testing.assert_allclose(got, want, rtol=6e-7 if kernel in ("erfc", "ndtr") else 3e-7, atol=max(absolute, 1.5e-45, IN_SINGLE.get(kernel, 0)))
+    np.testing.assert_allclose(
+        got,
+        want,
+        rtol=6e-7 if kernel in ("erfc", "ndtr") else 3e-7,
+        atol=max(absolute, 1.5e-45, IN_SINGLE.get(kernel, 0)),
+    )
 
 
 # These stay in float32 and pass through zeros, as torch's own do.

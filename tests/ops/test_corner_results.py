@@ -74,6 +74,9 @@ t.logspace(0, 1j, 5, dtype=t.float32)  ## can't be safely cast to passed dtype F
 t.linspace(t.tensor([1.0]), 2, 3)  ## only supports 0-dimensional start and end tensors
 t.vander(t.tensor([-3, 2, 5], dtype=t.int8), 9)
 t.vander(t.tensor([True, False]))
+t.vander(t.tensor([True, False]), 0)
+t.vander(t.tensor([0.5, -2.0, 3.0]), 5, increasing=True)
+t.vander(t.tensor([0.5, -2.0, 3.0]), 1)
 t.ones(2, 3, dtype=t.bool).tril()
 t.ones(3, 2, dtype=t.uint8).triu()
 float(t.tensor(1.5j))  ## value cannot be converted to type double without overflow

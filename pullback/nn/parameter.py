@@ -28,13 +28,13 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if data is None:
             array = np.empty(0, np.float32)
         else:
+            array = data.detach()._array
             if data.is_meta:
                 from ..meta import MetaParameter
 
                 return MetaParameter.__new__(MetaParameter, data, requires_grad)
             if _has_a_say(type(data)) and not data.is_sparse:
                 return _of_its_class(data, requires_grad)
-            array = data.detach()._array
         result = plain(object.__new__(cls))
         result._array = array
         if requires_grad and array.dtype.kind not in "fcV":

@@ -15,12 +15,13 @@ from typing import Any
 from numpy import ndarray
 
 import pullback
-from pullback.autograd.views import check_no_overlap, is_form
-from pullback.optim import _updates
-from pullback.optim._arrays import array_of, counter_dtype, touch
-from pullback.optim.optimizer import Optimizer
-from pullback.quiet import restore, silence, warning_settings
-from pullback.tensor import Tensor
+
+from ..autograd.views import check_no_overlap, is_form
+from ..quiet import restore, silence, warning_settings
+from ..tensor import Tensor
+from . import _updates
+from ._arrays import array_of, counter_dtype, touch
+from .optimizer import Optimizer
 
 # Options that checkpoints of older optimizers may lack, and what these did.
 _ADDED_LATER = {

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pullback.optim import _updates
-from pullback.optim._arrays import as_scalar_tensor, scalar_of
-from pullback.optim._checks import check_hyperparameters
-from pullback.optim._decay import added_decay, decayed
-from pullback.optim._functional import functional_step
-from pullback.optim._stepper import ArrayOptimizer
-from pullback.optim.optimizer import ParamsT
-from pullback.tensor import Tensor
+from ..tensor import Tensor
+from . import _updates
+from ._arrays import as_scalar_tensor, scalar_of
+from ._checks import check_hyperparameters
+from ._decay import added_decay, decayed
+from ._functional import functional_step
+from ._stepper import ArrayOptimizer
+from .optimizer import ParamsT
 
 
 class Adadelta(ArrayOptimizer):

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.optim import _updates
-from pullback.optim._arrays import array_of, as_scalar_tensor, counter_dtype, scalar_of
-from pullback.optim._checks import check_hyperparameters
-from pullback.optim._decay import added_decay, decay_factor, decayed
-from pullback.optim._functional import functional_step
-from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
-from pullback.optim.optimizer import ParamsT
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import _updates
+from ._arrays import array_of, as_scalar_tensor, counter_dtype, scalar_of
+from ._checks import check_hyperparameters
+from ._decay import added_decay, decay_factor, decayed
+from ._functional import functional_step
+from ._stepper import ArrayOptimizer, step_counter, zeros_like
+from .optimizer import ParamsT
 
 
 class NAdam(ArrayOptimizer):

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import pullback
-from pullback.optim import _updates
-from pullback.optim._arrays import as_scalar_tensor, scalar_of
-from pullback.optim._checks import check_lr
-from pullback.optim._functional import functional_step
-from pullback.optim._stepper import ArrayOptimizer, step_counter, zeros_like
-from pullback.optim.optimizer import ParamsT
-from pullback.tensor import Tensor
+
+from ..tensor import Tensor
+from . import _updates
+from ._arrays import as_scalar_tensor, scalar_of
+from ._checks import check_lr
+from ._functional import functional_step
+from ._stepper import ArrayOptimizer, step_counter, zeros_like
+from .optimizer import ParamsT
 
 
 class Rprop(ArrayOptimizer):

@@ -9,10 +9,11 @@ from itertools import chain
 from typing import Any, Literal
 
 import pullback
-from pullback.nn import Module
-from pullback.optim._schedule_base import LRScheduler, per_group
-from pullback.optim.optimizer import Optimizer
-from pullback.tensor import Tensor
+
+from ..nn import Module
+from ..tensor import Tensor
+from ._schedule_base import LRScheduler, per_group
+from .optimizer import Optimizer
 
 __all__ = [
     "AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",

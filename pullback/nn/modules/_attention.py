@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pullback
-from pullback.tensor import Tensor
 
+from ...tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter

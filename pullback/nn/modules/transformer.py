@@ -21,7 +21,7 @@ from .normalization import LayerNorm
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pullback import Tensor
+    from ... import Tensor
 
     Activation = str | Callable[[Tensor], Tensor]
 

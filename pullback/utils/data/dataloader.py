@@ -10,12 +10,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pullback.utils.data._utils.collate import default_collate, default_convert
-from pullback.utils.data._utils.worker import get_worker_info, make_fetcher
-from pullback.utils.data.dataset import Dataset, IterableDataset
-from pullback.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
-
 from ...notices import warn_user
+from ._utils.collate import default_collate, default_convert
+from ._utils.worker import get_worker_info, make_fetcher
+from .dataset import Dataset, IterableDataset
+from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
@@ -165,7 +164,7 @@ class DataLoader(Generic[T_co]):
     def _get_iterator(self) -> _BaseDataLoaderIter:
         if self.num_workers == 0:
             return _SingleProcessDataLoaderIter(self)
-        from pullback.utils.data._multiprocess import _MultiProcessingDataLoaderIter
+        from ._multiprocess import _MultiProcessingDataLoaderIter
 
         self.check_worker_number_rationality()
         return _MultiProcessingDataLoaderIter(self)
@@ -336,7 +335,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 def __getattr__(name: str) -> Any:
     if name == "_MultiProcessingDataLoaderIter":
-        from pullback.utils.data._multiprocess import _MultiProcessingDataLoaderIter
+        from ._multiprocess import _MultiProcessingDataLoaderIter
 
         return _MultiProcessingDataLoaderIter
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,9 +14,15 @@ def _order(x: Any) -> Any:
     return "C" if 0 in x.strides else "K"
 
 
-def _cast(x: Any, dtype: Any) -> Any:
+def _real_and_narrow(x: Any, dtype: Any) -> Any:
+    """What is cast to a dtype: of complex numbers the real part, and of half precision, as in torch, what single has left."""
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = x.real
+    return x.astype(np.float32) if dtype.char == "e" and x.dtype.char == "d" else x
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    x = _real_and_narrow(x, dtype)
     if dtype.name == "float8_e4m3fn":  # has no infinity: torch's numbers stop at the largest
         x = np.clip(x.astype(np.float32), -448, 448)
     return x.astype(dtype, order=_order(x)) if x.ndim else x.astype(dtype)
@@ -32,9 +38,7 @@ copied: Op = linear("CopyBackwards", lambda target, x: np.array(x), target=None,
 
 def copy_over(x: Any, source: Any) -> None:
     """Write `source` (broadcast, cast) over x."""
-    if source.dtype.kind == "c" and x.dtype.kind not in "cb":
-        source = source.real
-    np.copyto(x, source, casting="unsafe")
+    np.copyto(x, _real_and_narrow(source, x.dtype), casting="unsafe")
 
 
 def _copy_into(x: Any, source: Any) -> Any:

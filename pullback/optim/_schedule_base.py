@@ -73,6 +73,12 @@ class LRScheduler:
 
     def get_lr(self) -> list[float | Tensor]:
         """The rates of the next step; for use inside `step`."""
+        if not self._get_lr_called_within_step:
+            warn_user("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
+        return self._rates()
+
+    def _rates(self) -> list[float | Tensor]:
+        """The formula of a schedule."""
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
@@ -115,10 +121,6 @@ class LRScheduler:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             set_option(group, "lr", rate)
         self._last_lr = option_values(self.optimizer, "lr")
-
-    def _warn_outside_step(self) -> None:
-        if not self._get_lr_called_within_step:
-            warn_user("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
 
     def _scaled(self, factor: float) -> list[Any]:
         """All current rates times one factor."""

@@ -52,9 +52,7 @@ class _FunctionSchedule(LRScheduler):
 class LambdaLR(_FunctionSchedule):
     """The initial rate times a function of the epoch."""
 
-    def get_lr(self) -> list[Any]:
-        """The rates of the next step."""
-        self._warn_outside_step()
+    def _rates(self) -> list[Any]:
         return [base * function(self.last_epoch) for function, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
@@ -66,9 +64,7 @@ class MultiplicativeLR(_FunctionSchedule):
             if not callable(function):
                 raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
 
-    def get_lr(self) -> list[Any]:
-        """The rates of the next step."""
-        self._warn_outside_step()
+    def _rates(self) -> list[Any]:
         if self._is_initial:
             return self._unchanged()
         groups = self.optimizer.param_groups
@@ -85,9 +81,7 @@ class StepLR(LRScheduler):
         self.gamma: float = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """The rates of the next step."""
-        self._warn_outside_step()
+    def _rates(self) -> list[Any]:
         if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
             return self._unchanged()
         return self._scaled(self.gamma)
@@ -106,9 +100,7 @@ class MultiStepLR(LRScheduler):
         self.gamma: float = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """The rates of the next step."""
-        self._warn_outside_step()
+    def _rates(self) -> list[Any]:
         if self.last_epoch not in self.milestones:
             return self._unchanged()
         return self._scaled(self.gamma ** self.milestones[self.last_epoch])
@@ -130,9 +122,7 @@ class ConstantLR(LRScheduler):
         self.total_iters: int = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """The rates of the next step."""
-        self._warn_outside_step()
+    def _rates(self) -> list[Any]:
         if self.last_epoch == 0:
             return self._scaled(self.factor)
         if self.last_epoch != self.total_iters:
@@ -164,9 +154,7 @@ class LinearLR(LRScheduler):
         self.total_iters: int = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """The rates of the next step."""
-        self._warn_outside_step()
+    def _rates(self) -> list[Any]:
         if self.last_epoch == 0:
             return self._scaled(self.start_factor)
         if self._is_initial or self.last_epoch > self.total_iters:
@@ -187,9 +175,7 @@ class ExponentialLR(LRScheduler):
         self.gamma: float = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """The rates of the next step."""
-        self._warn_outside_step()
+    def _rates(self) -> list[Any]:
         return self._unchanged() if self._is_initial else self._scaled(self.gamma)
 
     def _get_closed_form_lr(self) -> list[Any]:
@@ -204,9 +190,7 @@ class PolynomialLR(LRScheduler):
         self.power: float = power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """The rates of the next step."""
-        self._warn_outside_step()
+    def _rates(self) -> list[Any]:
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._unchanged()
         left = 1.0 - self.last_epoch / self.total_iters
@@ -226,9 +210,7 @@ class CosineAnnealingLR(LRScheduler):
         self.eta_min: float = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """The rates of the next step."""
-        self._warn_outside_step()
+    def _rates(self) -> list[Any]:
         if self._is_initial:
             return self._unchanged()
         if self._step_count == 1 and self.last_epoch > 0:
@@ -268,9 +250,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_cur: float = last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """The rates of the next step."""
-        self._warn_outside_step()
+    def _rates(self) -> list[Any]:
         height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
 

@@ -100,9 +100,8 @@ class CyclicLR(_MomentumSchedule):
             return 1 / 2.0 ** (x - 1)
         return self.gamma**x
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """The rates of the next step; sets the momenta, too."""
-        self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         place = 1.0 + self.last_epoch / self.total_size - cycle
         if place <= self.step_ratio:
@@ -192,9 +191,8 @@ class OneCycleLR(_MomentumSchedule):
         function = getattr(self, "anneal_func", None) or getattr(self, f"_annealing_{self._anneal_func_type}")
         return function(start, end, share)
 
-    def get_lr(self) -> list[Any]:
+    def _rates(self) -> list[Any]:
         """The rates of the next step; sets the momenta, too."""
-        self._warn_outside_step()
         step = self.last_epoch
         if step > self.total_steps:
             raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")

@@ -190,9 +190,7 @@ class SWALR(LRScheduler):
         """How much of the way is done after a share of the epochs."""
         return share if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * share)) / 2
 
-    def get_lr(self) -> list[Any]:
-        """The rates of the next step."""
-        self._warn_outside_step()
+    def _rates(self) -> list[Any]:
         step = self._step_count - 1
         if self.anneal_epochs == 0:
             step = max(1, step)

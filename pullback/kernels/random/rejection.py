@@ -10,16 +10,17 @@ Lives here: those two. Does not live here: gamma and Dirichlet (gammas.py), samp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...quiet import restore, silence, warning_settings
 from .engine import Generator, Window
-from .streams import cast
+from .streams import c_library, cast
 
-_FLOAT64 = np.dtype(np.float64)
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _CLOSE = 1e-9  # where NumPy's last bits may matter, the C library's logarithm decides
 _MANY = 32  # elements with the same parameters in a row that are drawn together
 # What Stirling's formula leaves out of log(k!), for k = 0 .. 9.
@@ -70,16 +71,17 @@ class _Constant(_Method):
 
 
 class _TransformedRejection(_Method):
-    """Hörmann (1993): k is a function of two uniforms, and taken at once, after a test, or not at all."""
+    """Hörmann (1993): k is a function of two uniforms, and taken at once, after a test, or not at all.
 
-    __slots__ = ("a", "b", "quick")
+    The function is (2 a / margin + b) u + center, and what the distribution adds to that.
+    """
+
+    __slots__ = ("a", "b", "center", "quick")
     a: float
     b: float
+    center: float
     quick: float
-
-    def proposal(self, u: Any, margin: Any) -> Any:
-        """What becomes k when it is rounded down."""
-        raise NotImplementedError
+    beyond_center: float = 0.0
 
     def is_possible(self, k: Any, margin: Any, v: Any) -> Any:
         """Whether the test is worth doing."""
@@ -90,12 +92,13 @@ class _TransformedRejection(_Method):
         raise NotImplementedError
 
     def draw(self, uniforms: list[float], position: int) -> tuple[float, int]:
+        a, b, center, beyond, quick, floor = self.a, self.b, self.center, self.beyond_center, self.quick, math.floor
         while True:
             u, v = uniforms[position] - 0.5, uniforms[position + 1]
             position += 2
             margin = 0.5 - abs(u)
-            k = math.floor(self.proposal(u, margin))
-            if margin >= 0.07 and v <= self.quick:
+            k = floor((2 * a / margin + b) * u + center + beyond)
+            if margin >= 0.07 and v <= quick:
                 return k, position
             if self.is_possible(k, margin, v) and self.excess(k, margin, v, math.log) <= 0:
                 return k, position
@@ -108,7 +111,7 @@ class _TransformedRejection(_Method):
             pairs = window.uniforms[window.position :][: window.left // 2 * 2].reshape(-1, 2)[: 2 * count]
             u, v = pairs[:, 0] - 0.5, pairs[:, 1]
             margin = 0.5 - np.abs(u)
-            k = np.floor(self.proposal(u, margin))
+            k = np.floor((2 * self.a / margin + self.b) * u + self.center + self.beyond_center)
             accepted = (margin >= 0.07) & (v <= self.quick)
             undecided = np.flatnonzero(~accepted & self.is_possible(k, margin, v))
             excess = self.excess(k[undecided], margin[undecided], v[undecided], np.log)
@@ -130,7 +133,11 @@ def _each(function: Callable[[float], float], values: Any) -> Any:
     return np.array([function(value) for value in distinct.tolist()])[places]
 
 
-def _drawn(generator: Generator, method: Callable[..., _Method], *parameters: np.ndarray) -> np.ndarray:
+Methods = Callable[..., Iterator[_Method]]
+"""Methods for elements in turn, given their parameters as arrays: each may be the last one, changed."""
+
+
+def _drawn(generator: Generator, methods: Methods, *parameters: np.ndarray) -> np.ndarray:
     """A number for each element of the parameters, by the method for them."""
     count = parameters[0].size
     values = np.empty(count)
@@ -142,23 +149,23 @@ def _drawn(generator: Generator, method: Callable[..., _Method], *parameters: np
         together = end - begin >= _MANY
         stop = begin if together else end if end == count else turn
         if turn < stop:
-            values[turn:stop] = _in_turn(window, method, *(column[turn:stop].tolist() for column in parameters))
+            values[turn:stop] = _in_turn(window, methods(*(column[turn:stop] for column in parameters)), stop - turn)
         if together:
-            values[begin:end] = method(*(column.item(begin) for column in parameters)).draw_many(window, end - begin)
+            method = next(methods(*(column[begin : begin + 1] for column in parameters)))
+            values[begin:end] = method.draw_many(window, end - begin)
             turn = end
     window.finish()
     return values
 
 
-def _in_turn(window: Window, method: Callable[..., _Method], *parameters: list[float]) -> list[float]:
+def _in_turn(window: Window, methods: Iterator[_Method], count: int) -> list[float]:
     values: list[float] = []
     uniforms: list[float] = []
-    position, least, count = 0, 16, len(parameters[0])
-    for row in zip(*parameters):
-        draw = method(*row).draw
+    position, least = 0, 16
+    for method in methods:
         while True:
             try:
-                value, position = draw(uniforms, position)
+                value, position = method.draw(uniforms, position)
                 break
             except IndexError:  # once more from the beginning of this element, with more uniforms
                 least *= 2 if position == 0 else 1
@@ -178,23 +185,32 @@ def poisson(generator: Generator, rate: np.ndarray) -> np.ndarray:
     try:
         silence()
         with generator.lock:
-            counts = _drawn(generator, _poisson_of, rate.astype(_FLOAT64).ravel())
+            counts = _drawn(generator, _poisson_methods, rate.astype(_FLOAT64).ravel())
     finally:
         restore(settings)
     return cast(counts, rate.dtype).reshape(rate.shape)
 
 
-def _poisson_of(rate: float) -> _Method:
-    return _LargePoisson(rate) if rate >= 10 else _Constant(0) if rate == 0 else _SmallPoisson(rate)
+def _poisson_methods(rate: np.ndarray) -> Iterator[_Method]:
+    none, small, large = _Constant(0), _SmallPoisson(), _LargePoisson()
+    b = 0.931 + 2.53 * np.sqrt(rate)
+    columns = (rate, b, -0.059 + 0.02483 * b, 0.9277 - 3.6224 / (b - 2))
+    for mean, *numbers in zip(*(column.tolist() for column in columns)):
+        if mean >= 10:
+            large.center, (large.b, large.a, large.quick) = mean, numbers
+            yield large
+        elif mean == 0:
+            yield none
+        else:
+            small.limit = math.exp(-mean)
+            yield small
 
 
 class _SmallPoisson(_Method):
     """The number of uniforms whose product is still above a limit."""
 
     __slots__ = ("limit",)
-
-    def __init__(self, rate: float) -> None:
-        self.limit: float = math.exp(-rate)
+    limit: float
 
     def draw(self, uniforms: list[float], position: int) -> tuple[float, int]:
         start, limit, product = position, self.limit, uniforms[position]
@@ -222,26 +238,19 @@ class _SmallPoisson(_Method):
 
 
 class _LargePoisson(_TransformedRejection):
-    """PTRS."""
+    """PTRS; the center is the rate."""
 
-    __slots__ = ("rate",)
-
-    def __init__(self, rate: float) -> None:
-        self.rate: float = rate
-        self.b = b = 0.931 + 2.53 * math.sqrt(rate)
-        self.a = -0.059 + 0.02483 * b
-        self.quick = 0.9277 - 3.6224 / (b - 2)
-
-    def proposal(self, u: Any, margin: Any) -> Any:
-        return (2 * self.a / margin + self.b) * u + self.rate + 0.43
+    __slots__ = ()
+    beyond_center: float = 0.43
 
     def is_possible(self, k: Any, margin: Any, v: Any) -> Any:
         return (k >= 0) & ((margin >= 0.013) | (v <= margin))
 
     def excess(self, k: Any, margin: Any, v: Any, log: Callable[[Any], Any]) -> Any:
+        rate = self.center
         inverse_alpha = 1.1239 + 1.1328 / (self.b - 3.4)
         left = log(v) + math.log(inverse_alpha) - log(self.a / (margin * margin) + self.b)
-        return left - (-self.rate + k * math.log(self.rate) - _each(math.lgamma, k + 1))
+        return left - (-rate + k * math.log(rate) - _each(math.lgamma, k + 1))
 
 
 # ---------------------------------------------------------------------- binomial
@@ -254,36 +263,51 @@ def binomial(generator: Generator, count: np.ndarray, probability: np.ndarray) -
     try:
         silence()
         opposite = (1 - probability).astype(_FLOAT64).ravel()
-        method = _binomial_of if count.dtype == _FLOAT64 else _float32_binomial_of
+        methods = partial(_binomial_methods, _FLOAT64 if count.dtype == _FLOAT64 else _FLOAT32)
         with generator.lock:
-            rarer = _drawn(generator, method, trials, np.minimum(chance, opposite))
+            rarer = _drawn(generator, methods, trials, np.minimum(chance, opposite))
         successes = np.where((chance > 0.5) & (trials > 0), trials - rarer, rarer)
     finally:
         restore(settings)
     return cast(successes, count.dtype).reshape(count.shape)
 
 
-def _binomial_of(count: float, probability: float, rounded: Callable[[float], float] = float) -> _Method:
+def _binomial_methods(dtype: np.dtype, count: np.ndarray, probability: np.ndarray) -> Iterator[_Method]:
     """For probabilities up to 1/2; what depends on the parameters alone has their precision."""
-    if math.isnan(probability):
-        return _Constant(math.nan)
-    if count <= 0 or probability <= 0:
-        return _Constant(0)
-    return (_LargeBinomial if rounded(count * probability) >= 10 else _SmallBinomial)(count, probability, rounded)
 
+    def rounded(values: np.ndarray) -> np.ndarray:
+        return values.astype(dtype).astype(_FLOAT64)
 
-def _float32_binomial_of(count: float, probability: float) -> _Method:
-    return _binomial_of(count, probability, lambda value: float(np.float32(value)))
+    none, small, large = _Constant(0), _SmallBinomial(), _LargeBinomial()
+    mean, failure = rounded(count * probability), rounded(1 - probability)
+    deviation = rounded(np.sqrt(rounded(mean * failure)))
+    b = rounded(1.15 + 2.53 * deviation)
+    columns = (
+        count, probability, mean, rounded(c_library("log1p", -probability)), rounded(mean + 0.5), b,
+        rounded(-0.0873 + 0.0248 * b + 0.01 * probability), rounded(0.92 - 4.2 / b),
+        rounded((2.83 + 5.1 / b) * deviation), rounded(probability / failure),
+        np.floor(rounded(rounded(count + 1) * probability)),
+    )  # fmt: skip
+    for trials, chance, middle, log_failure, *numbers in zip(*(column.tolist() for column in columns)):
+        if chance != chance:
+            yield _Constant(math.nan)
+        elif trials <= 0 or chance <= 0:
+            yield none
+        elif middle >= 10:
+            large.count = trials
+            large.center, large.b, large.a, large.quick, large.alpha, large.odds, large.mode = numbers
+            yield large
+        else:
+            small.count, small.log_failure = trials, log_failure
+            yield small
 
 
 class _SmallBinomial(_Method):
     """Jumps from success to success until the trials run out."""
 
     __slots__ = ("count", "log_failure")
-
-    def __init__(self, count: float, probability: float, rounded: Callable[[float], float]) -> None:
-        self.count: float = count
-        self.log_failure: float = rounded(math.log1p(-probability))
+    count: float
+    log_failure: float
 
     def draw(self, uniforms: list[float], position: int) -> tuple[float, int]:
         start, count, log_failure, trials = position, self.count, self.log_failure, 0
@@ -315,22 +339,11 @@ class _SmallBinomial(_Method):
 class _LargeBinomial(_TransformedRejection):
     """BTRS."""
 
-    __slots__ = ("count", "center", "alpha", "odds", "mode")
-
-    def __init__(self, count: float, probability: float, rounded: Callable[[float], float]) -> None:
-        self.count: float = count
-        mean, failure = rounded(count * probability), rounded(1 - probability)
-        deviation = rounded(math.sqrt(rounded(mean * failure)))
-        self.center: float = rounded(mean + 0.5)
-        self.b = b = rounded(1.15 + 2.53 * deviation)
-        self.a = rounded(-0.0873 + 0.0248 * b + 0.01 * probability)
-        self.quick = rounded(0.92 - 4.2 / b)
-        self.alpha: float = rounded((2.83 + 5.1 / b) * deviation)
-        self.odds: float = rounded(probability / failure)
-        self.mode: int = math.floor(rounded(rounded(count + 1) * probability))
-
-    def proposal(self, u: Any, margin: Any) -> Any:
-        return (2 * self.a / margin + self.b) * u + self.center
+    __slots__ = ("count", "alpha", "odds", "mode")
+    count: float
+    alpha: float
+    odds: float
+    mode: float
 
     def is_possible(self, k: Any, margin: Any, v: Any) -> Any:
         return (k >= 0) & (k <= self.count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -123,131 +124,73 @@ def _real_inverse(x: Tensor, s: Any, dim: Any, norm: str | None, inverse: bool, 
     return apply(ops.real_inverse, (x,), {"axes": axes, "size": size, "scale": _scale(norm, sizes, inverse)})
 
 
-# --- one dim ---
+# --- six transforms, each along one dim, over several, and over the last two ---
+
+_SENTENCES = {
+    "f": "Discrete Fourier transform {}.",
+    "r": "Discrete Fourier transform of a real signal {}, the last of which keeps the non-negative frequencies.",
+    "h": "Real Fourier transform {} of a signal that is Hermitian in time.",
+}
 
 
-@with_out
-def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """Discrete Fourier transform along a dim."""
-    x = _operand(input, "fft")
-    op = ops.transform if x._array.dtype.kind == "c" else ops.transform_of_real
-    return _complex_transform(x, *_axes(x, n, dim), norm, False, op)
+def _transformed(name: str, input: Any, s: Any, dim: Any, norm: str | None) -> Tensor:
+    """What the transform of this name makes of a signal."""
+    inverse, kind = name[0] == "i", name.removeprefix("i")[0]
+    if kind == "f":
+        x = _operand(input, name)
+        op = ops.transform_of_real if name == "fft" and x._array.dtype.kind != "c" else ops.transform
+        return _complex_transform(x, *_axes(x, s, dim), norm, inverse, op)
+    if (kind == "r") is not inverse:
+        x = _operand(input, name, real=True)
+        return _real_transform(x, *_axes(x, s, dim), norm, inverse, name)
+    return _real_inverse(_operand(input, name, complex_=True), s, dim, norm, inverse, name)
 
 
-@with_out
-def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """Inverse of `fft`."""
-    x = _operand(input, "ifft")
-    return _complex_transform(x, *_axes(x, n, dim), norm, True)
+def _named(function: Callable[..., Tensor], name: str, where: str) -> Callable[..., Tensor]:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Inverse of `{name[1:]}`." if name[0] == "i" else _SENTENCES[name[0]].format(where)
+    return with_out(function)
 
 
-@with_out
-def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """Non-negative frequencies of a real signal."""
-    x = _operand(input, "rfft", real=True)
-    return _real_transform(x, *_axes(x, n, dim), norm, False, "rfft")
+def _along_one(name: str) -> Callable[..., Tensor]:
+    def transform(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        return _transformed(name, input, n, dim, norm)
+
+    return _named(transform, name, "along a dim")
 
 
-@with_out
-def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """Inverse of `rfft`."""
-    return _real_inverse(_operand(input, "irfft", complex_=True), n, dim, norm, True, "irfft")
+def _over_some(name: str) -> Callable[..., Tensor]:
+    def transform(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+        return _transformed(name, input, s, dim, norm)
+
+    return _named(transform, name, "over dims (all if none are given)")
 
 
-@with_out
-def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """Transform of a signal that is Hermitian in time: the result is real."""
-    return _real_inverse(_operand(input, "hfft", complex_=True), n, dim, norm, False, "hfft")
+def _over_two(name: str) -> Callable[..., Tensor]:
+    def transform(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+        return _transformed(name.replace("2", "n"), input, s, dim, norm)
+
+    return _named(transform, name, "over the last two dims")
 
 
-@with_out
-def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """Inverse of `hfft`."""
-    x = _operand(input, "ihfft", real=True)
-    return _real_transform(x, *_axes(x, n, dim), norm, True, "ihfft")
-
-
-# --- several dims ---
-
-
-@with_out
-def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """Discrete Fourier transform over dims (all if none are given)."""
-    x = _operand(input, "fftn")
-    return _complex_transform(x, *_axes(x, s, dim), norm, False)
-
-
-@with_out
-def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """Inverse of `fftn`."""
-    x = _operand(input, "ifftn")
-    return _complex_transform(x, *_axes(x, s, dim), norm, True)
-
-
-@with_out
-def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """Transform of a real signal over dims; the last keeps the non-negative frequencies."""
-    x = _operand(input, "rfftn", real=True)
-    return _real_transform(x, *_axes(x, s, dim), norm, False, "rfftn")
-
-
-@with_out
-def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """Inverse of `rfftn`."""
-    return _real_inverse(_operand(input, "irfftn", complex_=True), s, dim, norm, True, "irfftn")
-
-
-@with_out
-def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """Transform over dims of a signal that is Hermitian in time: the result is real."""
-    return _real_inverse(_operand(input, "hfftn", complex_=True), s, dim, norm, False, "hfftn")
-
-
-@with_out
-def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """Inverse of `hfftn`."""
-    x = _operand(input, "ihfftn", real=True)
-    return _real_transform(x, *_axes(x, s, dim), norm, True, "ihfftn")
-
-
-# --- two dims ---
-
-
-@with_out
-def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """`fftn` over the last two dims."""
-    return fftn(input, s, dim, norm)
-
-
-@with_out
-def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """Inverse of `fft2`."""
-    return ifftn(input, s, dim, norm)
-
-
-@with_out
-def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """`rfftn` over the last two dims."""
-    return rfftn(input, s, dim, norm)
-
-
-@with_out
-def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """Inverse of `rfft2`."""
-    return irfftn(input, s, dim, norm)
-
-
-@with_out
-def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """`hfftn` over the last two dims."""
-    return hfftn(input, s, dim, norm)
-
-
-@with_out
-def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """Inverse of `hfft2`."""
-    return ihfftn(input, s, dim, norm)
-
+fft: Callable[..., Tensor] = _along_one("fft")
+ifft: Callable[..., Tensor] = _along_one("ifft")
+rfft: Callable[..., Tensor] = _along_one("rfft")
+irfft: Callable[..., Tensor] = _along_one("irfft")
+hfft: Callable[..., Tensor] = _along_one("hfft")
+ihfft: Callable[..., Tensor] = _along_one("ihfft")
+fftn: Callable[..., Tensor] = _over_some("fftn")
+ifftn: Callable[..., Tensor] = _over_some("ifftn")
+rfftn: Callable[..., Tensor] = _over_some("rfftn")
+irfftn: Callable[..., Tensor] = _over_some("irfftn")
+hfftn: Callable[..., Tensor] = _over_some("hfftn")
+ihfftn: Callable[..., Tensor] = _over_some("ihfftn")
+fft2: Callable[..., Tensor] = _over_two("fft2")
+ifft2: Callable[..., Tensor] = _over_two("ifft2")
+rfft2: Callable[..., Tensor] = _over_two("rfft2")
+irfft2: Callable[..., Tensor] = _over_two("irfft2")
+hfft2: Callable[..., Tensor] = _over_two("hfft2")
+ihfft2: Callable[..., Tensor] = _over_two("ihfft2")
 
 # --- frequencies and their order ---
 

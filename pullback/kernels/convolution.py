@@ -32,6 +32,10 @@ KEPT_BYTES = 1 << 22
 """Columns up to this size are kept from the forward pass for the weight's gradient: copying them is half its work."""
 
 
+MANY_POSITIONS = 512
+"""Output positions, of all samples, from which weights are worth rearranging for a faster product."""
+
+
 @functools.lru_cache(maxsize=256)
 def check_convolution(x_shape: Ints, w_shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> None:
     """Raise torch's errors for shapes and parameters that do not fit together."""
@@ -122,7 +126,8 @@ def convolution(
         if bias is not None:
             out += bias.reshape(-1, *[1] * len(windows.output))
         return out.astype(dtype, copy=False)
-    if groups == 1 and outputs <= x.shape[1] and _suits_bands(windows, x, outputs):
+    many = n * math.prod(windows.output) >= MANY_POSITIONS
+    if groups == 1 and many and outputs <= x.shape[1] and _suits_bands(windows, x, outputs):
         _convolve_bands(x, weight, bias, windows, out)
     else:
         _convolve(x, matrix, bias, windows, groups, out)
@@ -243,7 +248,7 @@ def convolution_input(
         matrix = weight.reshape(groups, outputs // groups, -1)
         out = np.matmul(np.swapaxes(matrix, 1, 2), gradient.reshape(n, groups, outputs // groups, -1))
         out = out.reshape(n, channels, *spatial)
-    elif windows.flat and outputs <= 2 * channels and _mirrored_padding(windows) is not None:
+    elif windows.flat and outputs <= 2 * channels and _correlates_back(n, windows):
         out = _correlate_back(gradient, weight, windows, groups)
     else:
         out = _scatter_columns(gradient, weight, windows, groups, channels)
@@ -259,6 +264,11 @@ def _mirrored_padding(windows: Windows) -> Ints | None:
         o == p - d * (k - 1) for o, p, d, k in zip(windows.output, windows.padded, windows.dilation, windows.kernel)
     )
     return padding if exact and min(padding) >= 0 else None
+
+
+def _correlates_back(samples: int, windows: Windows) -> bool:
+    many = samples * math.prod(windows.output) >= MANY_POSITIONS
+    return many and _mirrored_padding(windows) is not None
 
 
 def _correlate_back(gradient: np.ndarray, weight: np.ndarray, windows: Windows, groups: int) -> np.ndarray:
@@ -341,7 +351,7 @@ def convolution_weight(
     rows = channels * windows.taps
     pieces = pieces_of(n, windows.positions[0], rows * inner * x.itemsize)
     total = _products_of_columns(unrolled(windows, x, pieces), gradient, windows, pieces, groups, rows)
-    return np.ascontiguousarray(total.swapaxes(1, 2)).reshape(shape).astype(dtype, copy=False)
+    return total.reshape(shape).astype(dtype, copy=False)
 
 
 def _products_of_columns(
@@ -352,24 +362,28 @@ def _products_of_columns(
     groups: int,
     rows: int,
 ) -> np.ndarray:
-    """Columns times gradients (groups, rows / groups, out / groups), added up over all samples and positions."""
+    """Gradients times columns (groups, out / groups, rows / groups), added up over all samples and positions."""
     inner = math.prod(windows.positions[1:])
+    # The longer of the two outer axes comes first: BLAS is markedly faster that way round, if not for few positions.
+    turned = len(gradient) * math.prod(windows.output) >= MANY_POSITIONS
     spread = spread_gradient(windows, gradient, max(last - first for first, last, _, _ in pieces))
     parts: dict[tuple, np.ndarray] = {}
 
     def piece(first: int, last: int, start: int, stop: int) -> None:
         wide = spread(first, last)[:, :, start * inner : stop * inner]
         grouped = (last - first, groups, -1, wide.shape[-1])
-        # The longer of the two outer axes first: BLAS is markedly faster that way round.
-        left, right = columns(first, last, start, stop).reshape(grouped), wide.reshape(grouped).swapaxes(2, 3)
-        parts[first, start] = np.add.reduce(np.matmul(left, right), axis=0)
+        left, right = wide.reshape(grouped), columns(first, last, start, stop).reshape(grouped)
+        if turned:
+            left, right = right, left
+        products = np.matmul(left, right.swapaxes(2, 3))
+        parts[first, start] = products[0] if len(products) == 1 else np.add.reduce(products, axis=0)
 
     run_pieces(piece, pieces, rows * gradient.size)
     # Added in the order of the pieces, so that the result does not depend on which thread was faster.
     total = parts[0, 0]
     for key in sorted(parts)[1:]:
         total += parts[key]
-    return total
+    return np.ascontiguousarray(total.swapaxes(1, 2)) if turned else total
 
 
 # --- columns kept between the passes ---
@@ -426,4 +440,4 @@ def gradients_from_columns(
         return columns[first:last, :, start * inner : stop * inner]
 
     total = _products_of_columns(part, gradient, windows, pieces, 1, columns.shape[1])[0]
-    return np.ascontiguousarray(total[:rows].T).reshape(weight_shape), total[rows] if biased else None
+    return np.ascontiguousarray(total[:, :rows]).reshape(weight_shape), total[:, rows].copy() if biased else None

@@ -112,6 +112,7 @@ class Op:
     shown_constants: dict[str, Any] = {}  # what nodes show as saved under torch's name, where it is always the same
     extras_from: int = 1  # the output from which on rules know them as `extras`; those before are not saved
     rebuild: Any = None  # what makes a node those that torch shows, when somebody looks where it leads
+    gives_arrays: bool = True  # rules give plain arrays where they are given some
     engine_rules: dict[str, Callable[..., Any]] = {}  # for the engine alone: the same, but may answer with `Picked`
     written: dict[str, str] = {}  # rules as text for small real arrays, to stand in written-out passes (inlining.py)
     written_for_axes: int | None = None  # the axes of a cotangent, where the text holds for no other number

@@ -75,6 +75,11 @@ def fitted(gradient: Any, target: Node) -> Any:
     return fit_array(gradient, target.shape, target.dtype)
 
 
+def given_up(root: Node) -> None:
+    """The answer of a program that found a gradient to be no plain array after all: it is not to be tried again."""
+    root.plan.programs = ()
+
+
 def listed(letter: str, numbers: Iterable[int]) -> str:
     """Names that differ by a number, for a tuple or a set."""
     return "".join(f"{letter}{number}, " for number in numbers)
@@ -91,7 +96,7 @@ def source(form: Form) -> tuple[str, dict[str, Any]]:
 
 NAMES: dict[str, Any] = {
     "DONE": DONE, "FREED": FREED, "Tensor": Tensor, "add_part": add_part, "fit": fit_array, "fitted": fitted, "free": free,
-    "is_own": is_own, "lock": lock, "ndarray": ndarray, "new_object": new_object, "run_joint": run_joint,
+    "given_up": given_up, "is_own": is_own, "lock": lock, "ndarray": ndarray, "new_object": new_object, "run_joint": run_joint,
     "sum_by_blocks": sum_by_blocks, "__name__": __name__, **INLINED_NAMES,
 }  # fmt: skip
 
@@ -318,14 +323,13 @@ class _Writer:
             assert edge is not None  # or the rule would not be in the plan
             if text is not None:
                 self.deliver_exactly(text, number, edge)
-                continue
-            self.exact.discard(edge)
-            if edge >= 0 and self.has_parts(edge):
+            elif edge >= 0 and self.has_parts(edge):
                 self.deliver_part(self.gradient(number, call), number, edge, call[0])
             elif plan.places:
                 self.place(self.gradient(number, call), number, edge)
+                self.exact.discard(edge)
             else:
-                self.deliver(self.gradient(number, call), number, edge)
+                self.deliver(self.gradient(number, call), number, edge, becomes_exact=plan.op.gives_arrays)
         self.write(f"del g{number}")
 
     def expression(self, number: int, call: tuple[Any, ...]) -> Inlined | None:
@@ -428,18 +432,29 @@ class _Writer:
             self.write(f"if type(t) is ndarray and t.size < {LARGE}: {place} += t")  # the sum is nobody else's
             self.write(f"else: {place} = sum_by_blocks({place}, t)")
 
-    def deliver(self, gradient: str, number: int, edge: int) -> None:
-        """Send a gradient along an edge, and see that it is what the edge asks for."""
+    def deliver(self, gradient: str, number: int, edge: int, becomes_exact: bool = False) -> None:
+        """Send a gradient along an edge, and see that it is what the edge asks for.
+
+        What is known to be asked for it is from then on, unless the rule may give something else than an array.
+        """
         place = f"l{-1 - edge}" if edge < 0 else f"g{edge}"
+        wanted, is_passed_on = known_target(self.form, edge), gradient == f"g{number}"
         already = self.arrived[edge]
         self.arrived[edge] += 1
         new = "t" if already else place
         self.write(f"{new} = {gradient}")
         if gradient.startswith("shares"):
             self.write(f"if {new} is None: return")
+        if wanted is None or is_passed_on or not becomes_exact:
+            self.exact.discard(edge)
+        else:
+            if not already:
+                self.exact.add(edge)
+            if wanted.shape:
+                self.write(f"if type({new}) is not ndarray: return given_up(n0)")
         if edge >= 0:
-            passed_on = gradient == f"g{number}" and not self.form.steps[number].plan.op.takes_picked
-            have = f"n{number}" if passed_on else new  # a cotangent is as its node is; asking the node is quicker
+            is_passed_on = is_passed_on and not self.form.steps[number].plan.op.takes_picked
+            have = f"n{number}" if is_passed_on else new  # a cotangent is as its node is; asking the node is quicker
             node = f"n{edge}"
             self.write(
                 f"if {have}.shape != {node}.shape or {have}.dtype is not {node}.dtype: {new} = fitted({new}, {node})"

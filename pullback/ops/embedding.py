@@ -86,6 +86,7 @@ def _lookup_rows_transpose(g: Any, weight_shape: tuple, indices: Any, padding: i
 
 lookup: Op = linear("EmbeddingBackward0", _lookup, batch=looked_up, weight=_lookup_transpose, indices=None)
 lookup_rows: Op = linear("EmbeddingBackward0", _lookup, batch=looked_up, weight=_lookup_rows_transpose, indices=None)
+lookup_rows.gives_arrays = False
 collect: Op = linear("EmbeddingDenseBackwardBackward0", _collect, batch=collected, x=_collect_transpose, indices=None)
 
 # --- bags: `bags` numbers the bag of each row, in ascending order ---

@@ -193,6 +193,7 @@ pick_classes, pick_classes_2d = (
     for name in ("NllLossBackward0", "NllLoss2DBackward0")
 )
 pick_classes.engine_rules = pick_classes_2d.engine_rules = {"x": _pick_in_engine}
+pick_classes.gives_arrays = pick_classes_2d.gives_arrays = False
 place_classes: Op = linear(
     "NllLossBackward0", _place_classes, batch=placed_classes, x=_place_transpose, target=None, weight=None
 )

@@ -41,6 +41,8 @@ class device:
             if not number.isdigit() or number != "0" and number[0] == "0":
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(number)
+        if index is not None and index < 0:
+            raise RuntimeError("Device index must not be negative")
         self.type: str = name
         self.index: int | None = index
 

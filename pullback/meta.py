@@ -99,6 +99,9 @@ class MetaTensor(Tensor):
         )
         return f"Parameter containing:\n{text}" if isinstance(self, Parameter) else text
 
+    def __format__(self, specification: str) -> str:
+        return object.__format__(self, specification)
+
     __str__ = __repr__
     __reduce_ex__ = cpu = numpy = item = tolist = __float__ = __int__ = __bool__ = _refuse  # type: ignore[assignment]
 

@@ -47,7 +47,12 @@ _deterministic: dict[str, bool] = {"mode": False, "warn_only": False}
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Accepted: every algorithm here is deterministic."""
-    _deterministic.update(mode=bool(mode), warn_only=bool(warn_only))
+    for name, value in (("'mode' (position 1)", mode), ("'warn_only'", warn_only)):
+        if type(value) is not bool:
+            raise TypeError(
+                f"_set_deterministic_algorithms(): argument {name} must be bool, not {type(value).__name__}"
+            )
+    _deterministic.update(mode=mode, warn_only=warn_only)
 
 
 def are_deterministic_algorithms_enabled() -> bool:

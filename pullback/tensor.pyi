@@ -106,7 +106,7 @@ class Tensor:
     def __rand__(self, other: Any) -> Tensor: ...
     def __rdiv__(self, number: Any) -> Tensor: ...
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]: ...
-    def __repr__(self) -> str: ...
+    def __repr__(self, *, tensor_contents: str | None = ...) -> str: ...
     def __reversed__(self) -> Tensor: ...
     def __rfloordiv__(self, other: Any) -> Tensor: ...
     def __rlshift__(self, other: Any) -> Tensor: ...
@@ -121,8 +121,9 @@ class Tensor:
     def __rtruediv__(self, other: Any) -> Tensor: ...
     def __rxor__(self, other: Any) -> Tensor: ...
     def __setitem__(self, index: Any, value: Any) -> None: ...
-    def __str__(self) -> str: ...
+    def __str__(self, *, tensor_contents: str | None = ...) -> str: ...
     def __sub__(self, other: Any) -> Tensor: ...
+    def __torch_dispatch__(self, types: Any, args: Any = ..., kwargs: Any = ...) -> Any: ...
     def __truediv__(self, other: Any) -> Tensor: ...
     def __xor__(self, other: Any) -> Tensor: ...
     @property
@@ -139,6 +140,7 @@ class Tensor:
     def _indices(self) -> Any: ...
     def _is_view(self) -> _bool: ...
     def _make_subclass(self, data: Tensor, require_grad: _bool = ...) -> Any: ...
+    def _make_wrapper_subclass(self, size: Any, *args: Any, **kwargs: Any) -> Any: ...
     def _nnz(self) -> Any: ...
     def _pullback_apply(self, op: Any, inputs: tuple[Any, ...], params: dict[Any, Any]) -> Any: ...
     def _set_requires_grad(self, value: _bool, complaint: str) -> None: ...
@@ -278,7 +280,12 @@ class Tensor:
     def cosh(self, *, out: Tensor | None = ...) -> Tensor: """The hyperbolic cosine of each element."""
     def cosh_(self, *, out: Tensor | None = ...) -> Tensor: """`cosh`, written over this tensor."""
     def count_nonzero(self, dim: Any = ...) -> Tensor: """How many elements (along dims) are not zero."""
-    def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor: """Covariance matrix of variables in rows, observations in columns, optionally weighted."""
+    def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
+        """Covariance matrix of variables in rows, observations in columns, optionally weighted.
+
+        `correction` (1) is subtracted from the number of observations; `fweights` says how often each was made,
+        `aweights` how much it counts.
+        """
     def cpu(self, memory_format: Any = ...) -> Tensor: """The tensor itself."""
     def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor: """Cross product along a dim of size 3 (the first such dim if none is given)."""
     def crow_indices(self) -> Any: """Where each row of a CSR matrix begins among `col_indices`. Only sparse tensors have it."""
@@ -305,13 +312,23 @@ class Tensor:
     def diag(self, diagonal: _int = ...) -> Tensor: """A matrix with this vector as its diagonal, or the diagonal of this matrix as a copy."""
     def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor: """Zeros with the last dim of this tensor as the diagonal of two new dims."""
     def diagflat(self, offset: _int = ...) -> Tensor: """A matrix with all elements of this tensor on its diagonal."""
-    def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor: """A view of the diagonal of two dims."""
+    def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+        """A view of the diagonal of two dims.
+
+        It becomes the last dim. `offset` counts diagonals from the main one: above it for positive numbers, below for
+        negative.
+        """
     def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor: """A copy in which the diagonal is `src`."""
     def diff(self, n: _int = ..., dim: _int = ..., prepend: Any = ..., append: Any = ...) -> Tensor: """The n-th differences of neighbours along a dim."""
     def digamma(self) -> Tensor: """The derivative of `lgamma`."""
     def digamma_(self) -> Tensor: """`digamma`, written over this tensor."""
     def dim(self) -> _int: """The number of dims."""
-    def dim_order(self) -> tuple[_int, ...]: """The dims from the outermost to the innermost, as they lie in memory."""
+    def dim_order(self, *, ambiguity_check: Any = ...) -> tuple[_int, ...]:
+        """The dims from the outermost to the innermost, as they lie in memory.
+
+        Dims of size 1 could lie anywhere: with `ambiguity_check` an error says so, unless a list of memory formats is given
+        and the order is that of one of them.
+        """
     def dist(self, other: Tensor, p: _float = ...) -> Tensor: """The p-norm of `input - other`."""
     def div(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor: """`input / other`, optionally rounded towards zero ("trunc") or down ("floor")."""
     def div_(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor: """`div`, written over this tensor."""
@@ -401,7 +418,12 @@ class Tensor:
     def heaviside(self, values: Any) -> Tensor: """0 below zero, 1 above, `values` at zero. Both tensors have one dtype."""
     def heaviside_(self, values: Any) -> Tensor: """`heaviside`, written over this tensor."""
     def histc(self, bins: _int = ..., min: Any = ..., max: Any = ...) -> Tensor: """Counts in `bins` equal bins between min and max (of the data, if equal)."""
-    def histogram(self, bins: Any = ..., *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ...) -> _HistogramResult: """Counts in bins, given by number or by edges, and the edges."""
+    def histogram(self, bins: Any = ..., *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ...) -> _HistogramResult:
+        """Counts in bins, given by number or by edges, and the edges.
+
+        `range` is (lowest, highest) of evenly spaced bins, those of the data unless given. `weight` has a number for each
+        element, which counts in place of 1. `density` divides by the sum and by the widths of the bins.
+        """
     def hsplit(self, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]: """`tensor_split` along dim 1."""
     def hypot(self, other: Any) -> Tensor: """The length of the hypotenuse: `sqrt(input**2 + other**2)`."""
     def hypot_(self, other: Any) -> Tensor: """`hypot`, written over this tensor."""
@@ -486,7 +508,11 @@ class Tensor:
     def isneginf(self) -> Tensor: """Whether each element is minus infinity."""
     def isposinf(self) -> Tensor: """Whether each element is plus infinity."""
     def isreal(self) -> Tensor: """Whether each element is a real number (has no imaginary part)."""
-    def istft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor: """The signal whose `stft` is closest to the input: windows transformed back, added up, divided by their weights."""
+    def istft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor:
+        """The signal whose `stft` is closest to the input: windows transformed back, added up, divided by their weights.
+
+        The arguments are those of `stft`; `length` is that of the signal, which the windows do not tell exactly.
+        """
     def item(self) -> Any: """The one element as a Python number."""
     @property
     def itemsize(self) -> _int: """The size of one element, in bytes."""
@@ -649,7 +675,12 @@ class Tensor:
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor: """A copy with elements written (or added) at indices of the tensor as one long row."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor: """`put`, written over this tensor."""
     def qr(self, some: _bool = ...) -> tuple[Tensor, Tensor]: """The QR decomposition."""
-    def quantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor: """Quantiles of everything or along a dim, interpolated between neighbours; NaN if there is one."""
+    def quantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
+        """Quantiles of everything or along a dim, interpolated between neighbours; NaN if there is one.
+
+        `q` is a number from 0 to 1, or a tensor of several, which makes a first dim. `interpolation` is "linear",
+        "lower", "higher", "midpoint" or "nearest".
+        """
     def rad2deg(self, *, out: Tensor | None = ...) -> Tensor: """Angles in radians, as degrees."""
     def rad2deg_(self, *, out: Tensor | None = ...) -> Tensor: """`rad2deg`, written over this tensor."""
     def random_(self, *args: Any, generator: Any = ..., **bounds: Any) -> Tensor: """Fill with integers: in [from, to), in [0, to), or over the range the dtype holds exactly."""
@@ -707,7 +738,12 @@ class Tensor:
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor: """`scatter_add`, written over this tensor."""
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor: """A copy in which the elements of `src` that go to one place are reduced there: sum, prod, mean, amax or amin."""
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor: """`scatter_reduce`, written over this tensor."""
-    def searchsorted(self, input: Any, *, out_int32: _bool = ..., right: _bool = ..., side: str | None = ..., sorter: Tensor | None = ...) -> Tensor: """Where to insert values into sorted rows so that they stay sorted."""
+    def searchsorted(self, input: Any, *, out_int32: _bool = ..., right: _bool = ..., side: str | None = ..., sorter: Tensor | None = ...) -> Tensor:
+        """Where to insert values into sorted rows so that they stay sorted.
+
+        `right=True` (or `side="right"`) inserts after equal elements, otherwise before. `sorter` has the indices that
+        sort an unsorted sequence; `out_int32` makes the answer int32.
+        """
     def select(self, dim: _int, index: _int) -> Tensor: """One slice of a dim, without that dim."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor: """A copy in which one slice of a dim is `src`."""
     def set_(self, source: Any = ..., storage_offset: _int = ..., size: Any = ..., stride: Any = ...) -> Tensor: """Look at the memory of another tensor from now on (or at none)."""
@@ -749,7 +785,15 @@ class Tensor:
     def squeeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor: """Without dims of size 1 (all, or those given): (1, 3, 1) becomes (3,). A view."""
     def squeeze_(self, dim: Any = ...) -> Tensor: """Take dims of size 1 away from this tensor."""
     def std(self, *args: Any, dim: Any = ..., unbiased: Any = ..., correction: Any = ..., keepdim: _bool = ...) -> Tensor: """Standard deviation over dims; `correction` (1) is subtracted from the count."""
-    def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor: """Fourier transforms of overlapping windows of a signal, as (frequency, window)."""
+    def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
+        """Fourier transforms of overlapping windows of a signal, as (frequency, window).
+
+        Windows of `n_fft` samples begin every `hop_length` (a quarter of that, unless given) and are weighted by
+        `window`, of `win_length` samples, ones unless given. `center` puts window t around sample t * hop_length, with
+        the ends padded as `pad_mode` says. `onesided` leaves out the frequencies that mirror others, as it does for real
+        signals unless told otherwise; `normalized` divides by sqrt(n_fft). Pass `return_complex=True`: False, which puts
+        real and imaginary parts into a last dim, is out of use.
+        """
     def storage(self) -> Any: """The memory under this tensor, as elements of its dtype."""
     def storage_offset(self) -> _int: """Where in its memory the first element lies."""
     def storage_type(self) -> Any: """The class of storages of this dtype."""
@@ -804,7 +848,12 @@ class Tensor:
     @overload
     def unique(self, sorted: _bool = ..., return_inverse: Literal[False] = ..., return_counts: Literal[False] = ..., dim: _int | None = ...) -> Tensor: ...
     @overload
-    def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: """The distinct elements (or slices along a dim) in order, optionally with inverse indices and counts."""
+    def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
+        """The distinct elements (or slices along a dim) in order, optionally with inverse indices and counts.
+
+        `return_inverse` adds, for each element of the input, its place among the distinct ones; `return_counts` how often
+        each occurs. The answer is then a tuple. They are sorted with `sorted=False`, too.
+        """
     @overload
     def unique_consecutive(self, return_inverse: Literal[False] = ..., return_counts: Literal[False] = ..., dim: _int | None = ...) -> Tensor: ...
     @overload

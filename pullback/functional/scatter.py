@@ -138,6 +138,46 @@ def scatter_reduce(
 # --- one index for each slice ---
 
 
+def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    """The shape of the slices along a dim."""
+    return (*shape[:axis], *shape[axis + 1 :])
+
+
+def _check_combined(shape: tuple[int, ...], source: tuple[int, ...], axis: int, count: int, function: str) -> None:
+    if axis and axis >= len(source):
+        raise RuntimeError(
+            f"{function}_(): Indexing dim {axis} is out of bounds of the source tensor with dim {len(source)}"
+        )
+    size = source[axis] if source else 1
+    if count != size:
+        raise RuntimeError(
+            f"{function}_(): Number of indices ({count}) should be equal to source.size(dim): ({size}), for dim: {axis}"
+        )
+    both = bool(shape and source)
+    if (_without(shape, axis) if both else shape) != (_without(source, axis) if both else source):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(shape)} source.shape = {list(source)}"
+        )
+
+
+def _check_copied(shape: tuple[int, ...], source: tuple[int, ...], axis: int, count: int) -> None:
+    if shape and source and len(shape) != len(source):
+        raise IndexError(
+            f"index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({len(source)}), destination dimensionality ({len(shape)})"
+        )
+    if _without(shape, axis) != _without(source, axis):
+        there, given = (" ".join(map(str, _without(each, axis))) for each in (shape, source))
+        raise RuntimeError(
+            f"index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: {there} at "
+            f"dimension {axis} and source slice shape: {given} at dimension {axis}."
+        )
+    size = source[axis] if source else 1
+    if count != size:
+        raise IndexError(f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({size})")
+
+
 def _slices(input: Tensor, dim: int, index: Tensor, source: Tensor | None, function: str) -> int:
     """The checks of the index_* functions."""
     shape = input._array.shape
@@ -145,20 +185,11 @@ def _slices(input: Tensor, dim: int, index: Tensor, source: Tensor | None, funct
     if index._array.ndim > 1:
         raise IndexError(f"{function}(): Index is supposed to be a vector, but got dim: {index._array.ndim}")
     if source is not None:
-        have = source._array.shape
-        if have and shape and index._array.size != have[axis if len(have) > axis else 0]:
-            error = IndexError if function in ("index_copy", "index_reduce") else RuntimeError
-            raise error(
-                f"{function}(): Number of indices ({index._array.size}) should be equal to source.size(dim) "
-                f"({have[axis if len(have) > axis else 0]}), dim: {axis}"
-            )
-        wanted = (*shape[:axis], index._array.size, *shape[axis + 1 :])
-        if shape and have != wanted and not (not have and len(shape) == 1):
-            error = IndexError if function == "index_copy" and len(have) != len(shape) and have else RuntimeError
-            raise error(
-                f"{function}(): source/destination slices do not have the same shape (destination {list(shape)}, "
-                f"source {list(have)}, dim {axis}); the source must have shape {list(wanted)}"
-            )
+        have, count = source._array.shape, index._array.size
+        if function == "index_copy":
+            _check_copied(shape, have, axis, count)
+        else:
+            _check_combined(shape, have, axis, count, function)
     return axis
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from sys import getrefcount
 from typing import Any, NoReturn
 
+from ..layout import contiguous_format
 from ..ops.striding import address
 from ..tensor import Tensor, fields
 from .registry import FUNCTIONS, METHODS, public
@@ -85,10 +86,24 @@ def as_subclass(self: Tensor, cls: type[Any]) -> Any:
     return result
 
 
-def dim_order(self: Tensor) -> tuple[int, ...]:
-    """The dims from the outermost to the innermost, as they lie in memory."""
-    strides = self.stride()
-    return tuple(sorted(range(self.ndim), key=lambda dim: -strides[dim]))
+def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dims from the outermost to the innermost, as they lie in memory.
+
+    Dims of size 1 could lie anywhere: with `ambiguity_check` an error says so, unless a list of memory formats is given
+    and the order is that of one of them.
+    """
+    strides, sizes = self.stride(), self.shape
+    order = tuple(sorted(range(self.ndim), key=lambda dim: -strides[dim]))
+    if not isinstance(ambiguity_check, (bool, list)):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    ordinary = isinstance(ambiguity_check, list) and contiguous_format in ambiguity_check and self.is_contiguous()
+    if ambiguity_check is False or ordinary:
+        return order
+    if any(size == 1 for size in sizes) or len(set(strides)) != len(strides):
+        raise RuntimeError(
+            "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+        )
+    return order
 
 
 def use_count(self: Tensor) -> int:

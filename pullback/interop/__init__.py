@@ -24,7 +24,12 @@ __all__ = ["from_dlpack", "from_numpy", "to_dlpack"]
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
-    """A tensor that shares the memory of an ndarray."""
+    """A tensor that shares the memory of an ndarray.
+
+    NumPy's functions of tensors give tensors: `from_numpy(np.stack(tensors))` is one without history, as in torch.
+    """
+    if isinstance(array, Tensor):
+        return array.detach()
     if not isinstance(array, np.ndarray):
         kind = type(array)
         given = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"

@@ -165,6 +165,10 @@ type(t.slogdet(t.eye(2))) is t.return_types.slogdet
 t.nn.functional.one_hot(None)  ## argument 'input' (position 1) must be Tensor, not NoneType
 t.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=t.ones(2, 2), is_causal=True)  ## Explicit attn_mask should not
 t.empty(3, 1, 2).permute(2, 0, 1).dim_order()
+t.empty(3, 4).t().dim_order(ambiguity_check=True)
+t.empty(2, 2, 1, 2).dim_order(ambiguity_check=[t.contiguous_format])
+f"{t.empty((), device='meta')}"
+t.from_numpy(np.stack([t.ones(2), t.zeros(2)]))
 t.arange(5.0).histogram().hist.shape
 t.div(x, "a", rounding_mode="floor")  ## received an invalid combination of arguments
 t.fft.rfft2(t.ones(3, 3, dtype=t.complex64))  ## rfftn expects a real-valued input tensor

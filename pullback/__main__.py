@@ -59,7 +59,18 @@ def main(arguments: list[str] | None = None) -> int:
         return _unknown_command(command)
     from importlib import import_module
 
-    return import_module(f"pullback.cli.{command}").main(rest)
+    run = import_module(f"pullback.cli.{command}").main
+    if command in ("run", "explain"):  # what the program prints is its own affair
+        return run(rest)
+    try:
+        status = run(rest)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `pullback check . | head`
+        import os
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more
+        status = 1
+    return status
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -280,6 +281,16 @@ def test_help_and_suggestions(arguments: list[str], status: int, phrase: str, pa
     result = pullback(*arguments, package=package)
     assert result.returncode == status
     assert phrase in (result.stderr if status else result.stdout)
+
+
+def test_a_reader_who_leaves_early_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("import torch\n" + "".join(f"torch.{'x' * 2000}{n}\n" for n in range(50)))
+    command = [sys.executable, "-m", "pullback", "check", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
 
 
 def test_run_imports_no_argument_parser(package: Path) -> None:

@@ -290,6 +290,8 @@ def _scatter_columns(
     n, outputs = gradient.shape[:2]
     taps = windows.taps
     matrix = np.swapaxes(weight.reshape(groups, outputs // groups, -1), 1, 2)
+    # Of one output a group, a product of matrices is only one number times another: taps are taken one at a time.
+    factors = np.moveaxis(weight.reshape(groups, -1, taps, 1), 2, 0).copy() if outputs == groups else None
     positions = math.prod(windows.positions)
     out = np.empty((n, channels, *windows.spatial), gradient.dtype)
     step = max(unrolling.COLUMN_BYTES // max(positions * channels * taps * gradient.itemsize, 1), 1)
@@ -298,7 +300,8 @@ def _scatter_columns(
     padding = any(windows.padding)
 
     def make() -> tuple[np.ndarray, np.ndarray | None]:
-        columns = np.empty((step, groups, channels // groups * taps, positions), gradient.dtype)
+        rows = channels // groups * (taps if factors is None else 1)
+        columns = np.empty((step, groups, rows, positions), gradient.dtype)
         buffer = np.empty((step, channels, math.prod(windows.padded)), gradient.dtype) if padding else None
         return columns, buffer
 
@@ -310,12 +313,16 @@ def _scatter_columns(
         count = last - first
         columns = columns[:count]
         wide = spread(first, last)
-        multiply(matrix, wide.reshape(count, groups, outputs // groups, wide.shape[-1]), columns)
+        wide = wide.reshape(count, groups, outputs // groups, wide.shape[-1])
+        if factors is None:
+            multiply(matrix, wide, columns)
         buffer = out[first:last].reshape(count, channels, -1) if buffer is None else buffer[:count]
         buffer.fill(0)
-        by_tap = columns.reshape(count, channels, taps, *windows.positions)
+        by_tap = columns.reshape(count, channels, -1, *windows.positions)
         for tap, view in enumerate(windows.tap_views(buffer)):
-            np.add(view, by_tap[:, :, tap], out=view)
+            if factors is not None:
+                np.multiply(wide, factors[tap], out=columns)
+            np.add(view, by_tap[:, :, 0 if factors is not None else tap], out=view)
         if padding:
             np.copyto(out[first:last], windows.interior(buffer))
 

@@ -44,7 +44,9 @@ def arrange(sizes: dict[str, tuple[float, float]], links: list[tuple[str, str]],
     boxes = {key: Placed(key, *size, pull=0.02 if key in light else 1.0) for key, size in sizes.items()}
     _assign_rows(boxes, links)
     rows: list[list[Placed]] = [[] for _ in range(1 + max((box.row for box in boxes.values()), default=0))]
-    for box in boxes.values():
+    # A pass takes what was computed last first. The other way round, operands stand in the order they are written in.
+    heavy = [box for key, box in reversed(boxes.items()) if key not in light]
+    for box in [*heavy, *(boxes[key] for key in sizes if key in light)]:
         rows[box.row].append(box)
     chains = _add_stand_ins(boxes, links, rows)
     _order(rows)

@@ -67,6 +67,16 @@ def read(html: str) -> Reader:
     return reader
 
 
+def test_operands_stand_in_the_order_they_are_written_in():
+    w = pullback.tensor([1.0, 2.0], requires_grad=True)
+    loss = pullback.stack([w.sum(), w.prod(), (w * w).sum()])
+    picture = loss.explain([1.0, 0.0, 0.5]).to_svg()
+    places = {
+        text: float(x) for x, text in re.findall(r'class="pb-label" x="([-.0-9]+)" y="[-.0-9]+">([^<]*)<', picture)
+    }
+    assert places["1"] < places["0"] < places["0.5"]
+
+
 def test_labels_do_not_cover_each_other():
     a, b, c, d = (pullback.tensor([number, 2.5], requires_grad=True) for number in (0.0, 1.0, 2.0, 3.0))
     scale = pullback.tensor(1.5, requires_grad=True)

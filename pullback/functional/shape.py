@@ -25,6 +25,7 @@ from ..ops.splitting import unbind as unbind_op
 from ..size import Size
 from ..tensor import Tensor
 from .operands import common_shape, sizes_of, wrap_dim, wrap_dims
+from .refusals import in_a_row
 from .registry import public
 
 ndarray = np.ndarray
@@ -73,11 +74,11 @@ def shares_memory(array: Any, shape: tuple[Any, ...]) -> bool:
 @public(function=False, wrap=False)
 def view(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The same memory in another shape (or, given a dtype, the same bytes in another type)."""
+    if named:
+        shape = in_a_row("view", shape, named, "size", "dtype")
     quick = _reshaped(input, shape)
     if quick is not None:
         return quick
-    if named:
-        shape = (named.get("size", named.get("dtype")),)
     if len(shape) == 1 and isinstance(shape[0], dtype_type):
         return view_dtype(input, shape[0])
     array = input._array
@@ -154,11 +155,11 @@ def _check_wider(x: Tensor, dtype: dtype_type, ratio: int) -> None:
 @public(wrap=False)
 def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The elements in another shape: a view when memory allows, else a copy."""
+    if named:
+        shape = in_a_row("reshape", shape, named, "shape")
     quick = _reshaped(input, shape)
     if quick is not None:
         return quick
-    if named:
-        shape = (named["shape"],)
     array = input._array
     sizes = infer_shape(sizes_of(shape), array.size)
     if shares_memory(array, sizes):
@@ -238,7 +239,7 @@ def ravel(input: Tensor) -> Tensor:
 @public(wrap=False)
 def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """Dims in another order: `x.permute(2, 0, 1)` has the last one first. A view."""
-    order = sizes_of((named["dims"],) if named else dims)
+    order = sizes_of(in_a_row("permute", dims, named, "dims"))
     ndim = input._array.ndim
     if set(order) == _RANGES[ndim] and len(order) == ndim:
         return permuted(ops.permute, input, order)
@@ -350,7 +351,8 @@ def expand(input: Tensor, *sizes: Any, implicit: bool = False, size: Any = None)
     if shape == wanted[extra:] and (not extra or min(wanted[:extra]) >= 0):
         return _expanded(input, wanted)
     result = []
-    for position, want in enumerate(wanted):
+    for position in reversed(range(len(wanted))):  # from the last dim on, as torch looks at them
+        want = wanted[position]
         have = shape[position - extra] if position >= extra else 1
         if want == -1:
             if position < extra:
@@ -367,7 +369,7 @@ def expand(input: Tensor, *sizes: Any, implicit: bool = False, size: Any = None)
         if want < 0:
             raise RuntimeError(f"The expanded size of the tensor ({want}) must not be negative (dimension {position})")
         result.append(want)
-    return _expanded(input, tuple(result))
+    return _expanded(input, tuple(reversed(result)))
 
 
 def _expanded(input: Tensor, shape: tuple) -> Tensor:

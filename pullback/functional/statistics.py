@@ -38,8 +38,9 @@ def _spread(op: Any, name: str, args: tuple, dim: Any, unbiased: Any, correction
             if len(args) > 3:
                 keepdim = args[3]
     if x._array.dtype.kind in "biu":
+        subject = name if name.endswith("_mean") else "std and var"
         raise RuntimeError(
-            f"{name} only supports floating point and complex dtypes. This tensor has dtype {x.dtype!r}."
+            f"{subject} only support floating point and complex dtypes. This tensor has dtype {x.dtype!r}."
         )
     if correction is None:
         correction = 1 if unbiased is None or unbiased else 0

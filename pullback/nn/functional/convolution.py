@@ -78,6 +78,21 @@ def _batched(input: Tensor, axes: int, function: str) -> tuple[Tensor, bool]:
     return (input, False) if ndim == axes + 2 else (input.unsqueeze(0), True)
 
 
+def _wrong_weight(x: Tensor, weight: Tensor, stride: tuple[int, ...]) -> RuntimeError:
+    """Torch's complaint about weights of another number of dims than the convolution's."""
+    if weight.ndim < 3:
+        return RuntimeError("weight should have at least three dimensions")
+    if len(stride) == 1:  # a number for every dim of the weights
+        return RuntimeError(
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but got "
+            f"{x.ndim}-dimensional input of size {list(x.shape)} instead"
+        )
+    return RuntimeError(
+        f"expected stride to be a single integer value or a list of {weight.ndim - 2} values to match the convolution "
+        f"dimensions, but got stride={list(stride)}"
+    )
+
+
 def _same_padding(x: Tensor, weight: Tensor, dilation: tuple) -> tuple[Tensor, tuple]:
     """Padding under which the result has the input's size; an odd element goes to the end, by padding the input."""
     total = [step * (size - 1) for step, size in zip(dilation, weight.shape[2:], strict=True)]
@@ -96,16 +111,12 @@ def _convolve(
 ) -> Tensor:
     function = f"conv{axes}d"
     input, weight = need_tensor(input, function), need_tensor(weight, function, "weight", 2)
+    x, alone = _batched(input, axes, function)
     sizes = weight._array.shape
     if len(sizes) != axes + 2:
-        wanted = weight.ndim - 2
-        raise RuntimeError(
-            f"expected stride to be a single integer value or a list of {wanted} values to match the convolution "
-            f"dimensions, but got stride={list(_numbers(stride, axes, 'stride', function))}"
-        )
+        raise _wrong_weight(x, weight, _numbers(stride, axes, "stride", function))
     stride = _numbers(stride, axes, "stride", function)
     dilation = _numbers(dilation, axes, "dilation", function)
-    x, alone = _batched(input, axes, function)
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
             raise RuntimeError(f"Invalid padding string: '{padding}'")

@@ -444,7 +444,11 @@ def frexp(input: Tensor, *, out: Any = ...) -> _FrexpResult: """Mantissas in [0.
 def frobenius_norm(input: Tensor, dim: Any = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor: """The square root of the sum of squares over dims."""
 def from_dlpack(ext_tensor: Any, /, *, device: Any = ..., copy: _bool | None = ...) -> Tensor: """A tensor that shares the memory of any object that speaks DLPack, or a copy of it if asked for."""
 def from_file(filename: Any, shared: _bool | None = ..., size: _int = ..., *, dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor: """The first elements of a file, in the file's own memory: of a shared one (made if need be) writes go to the file."""
-def from_numpy(array: _NDArray[Any]) -> Tensor: """A tensor that shares the memory of an ndarray."""
+def from_numpy(array: _NDArray[Any]) -> Tensor:
+    """A tensor that shares the memory of an ndarray.
+
+    NumPy's functions of tensors give tensors: `from_numpy(np.stack(tensors))` is one without history, as in torch.
+    """
 def frombuffer(buffer: Any, *, dtype: Any, count: _int = ..., offset: _int = ..., requires_grad: _bool = ...) -> Tensor: """A tensor that shares the memory of an object with a buffer (bytes, bytearray, memoryview)."""
 def full(size: Any, fill_value: Any, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., out: Tensor | None = ..., names: Any = ...) -> Tensor: """A tensor of one value; its dtype follows the value: `full((2, 3), 1.0)`."""
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., pin_memory: _bool = ...) -> Tensor: """One value in the shape and dtype of another tensor."""
@@ -630,7 +634,7 @@ def logical_xor(input: Any, other: Any, *, out: Any = ...) -> Tensor: """Logical
 def logical_xor_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`logical_xor`, written over this tensor."""
 def logit(input: Any, eps: _float | None = ..., *, out: Any = ...) -> Tensor: """log(x / (1 - x)); with `eps`, of x limited to [eps, 1 - eps]."""
 def logit_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`logit`, written over this tensor."""
-def logspace(start: Any, end: Any, steps: _int, base: _float = ..., *, dtype: Any = ..., requires_grad: _bool = ..., device: Any = ..., out: Tensor | None = ..., **_: Any) -> Tensor: """`base` to the powers that `linspace` gives."""
+def logspace(start: Any, end: Any, steps: _int, base: _float = ..., *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., out: Tensor | None = ...) -> Tensor: """`base` to the powers that `linspace` gives."""
 def logsumexp(input: Any, dim: Any, keepdim: _bool = ..., *, out: Any = ...) -> Tensor: """log(sum(exp(x))) over dims, computed without overflow."""
 def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Outputs, hidden and cell state of an LSTM: `(input, (h, c), params, has_biases, num_layers, dropout, train,
@@ -809,7 +813,7 @@ def randint_like(input: Tensor, *args: Any, low: _int | None = ..., high: _int |
 def randn(*args: Any, size: Any = ..., generator: Any = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., names: Any = ...) -> Tensor: """Normal numbers of mean 0 and variance 1: `randn(2, 3)`."""
 def randn_like(input: Tensor, *, generator: Any = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ...) -> Tensor: """Normal numbers in the shape of another tensor."""
 def randperm(n: _int, *, generator: Any = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor: """The numbers from 0 to n - 1 in random order."""
-def range(start: Any = ..., end: Any = ..., step: Any = ..., *, dtype: Any = ..., requires_grad: _bool = ..., device: Any = ..., out: Tensor | None = ..., **_: Any) -> Tensor: """Like `arange`, but including the end (deprecated in torch, kept for old programs)."""
+def range(start: Any = ..., end: Any = ..., step: Any = ..., *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: """Like `arange`, but including the end (deprecated in torch, kept for old programs)."""
 def ravel(input: Tensor) -> Tensor: """All elements in one dim."""
 def real(input: Tensor) -> Tensor: """The real part: a view of complex tensors, real ones as they are."""
 def reciprocal(input: Any, *, out: Tensor | None = ...) -> Tensor: """One over each element."""
@@ -1036,11 +1040,11 @@ def trapz(y: Tensor, x: Any = ..., *, dx: Any = ..., dim: _int = ...) -> Tensor:
 def triangular_solve(input: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Any = ...) -> Any: """X with A X = input for triangular A."""
 def tril(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor: """The part on and below a diagonal; the rest is zero."""
 def tril_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`tril`, written over this tensor."""
-def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: Any = ..., device: Any = ..., layout: Any = ..., **_: Any) -> Tensor: """The rows and columns of the lower triangle."""
+def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: Any = ..., device: Any = ..., layout: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor: """The rows and columns of the lower triangle."""
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., reduction: _int = ...) -> Tensor: """`nn.functional.triplet_margin_loss` with a number for the reduction."""
 def triu(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor: """The part on and above a diagonal; the rest is zero."""
 def triu_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`triu`, written over this tensor."""
-def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: Any = ..., device: Any = ..., layout: Any = ..., **_: Any) -> Tensor: """The rows and columns of the upper triangle."""
+def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: Any = ..., device: Any = ..., layout: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor: """The rows and columns of the upper triangle."""
 def true_divide(input: Any, other: Any, *, out: Any = ...) -> Tensor: """`input / other`."""
 def true_divide_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`true_divide`, written over this tensor."""
 def trunc(input: Any, *, out: Any = ...) -> Tensor: """Each element without its fractional part. Integers stay as they are."""

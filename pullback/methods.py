@@ -378,7 +378,7 @@ def hermitian(self: Tensor) -> Tensor:
     return adjoint(self)
 
 
-def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The legacy name of the tensor's type, or the tensor in another type."""
     from .dtypes import dtype as dtype_type
 

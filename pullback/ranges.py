@@ -66,10 +66,10 @@ def range_(
     step: Any = 1,
     *,
     dtype: Any = None,
-    requires_grad: bool = False,
+    layout: Any = None,
     device: Any = None,
+    requires_grad: bool = False,
     out: Tensor | None = None,
-    **_: Any,
 ) -> Tensor:
     """Like `arange`, but including the end (deprecated in torch, kept for old programs)."""
     warn_user(
@@ -162,10 +162,11 @@ def logspace(
     base: float = 10.0,
     *,
     dtype: Any = None,
-    requires_grad: bool = False,
+    layout: Any = None,
     device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
     out: Tensor | None = None,
-    **_: Any,
 ) -> Tensor:
     """`base` to the powers that `linspace` gives."""
     first, last, kind = _ends("logspace", start, end, steps, dtype, out)

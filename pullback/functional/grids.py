@@ -26,15 +26,16 @@ def _numpy_dtype(dtype: Any, default: Any = None) -> np.dtype:
 
 def _triangle_indices(name: str, find: Any) -> None:
     def function(
-        row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None, **_: Any
-    ) -> Tensor:
+        row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None,
+        pin_memory: bool = False, requires_grad: bool = False,
+    ) -> Tensor:  # fmt: skip
         from ..creation import finish
 
         for label, n in (("row", row), ("col", col)):
             if n < 0:
                 raise RuntimeError(f"{label} must be non-negative, got {n}")
         indices = np.stack(find(row, offset, col))
-        return finish(indices.astype(_numpy_dtype(dtype, np.dtype(np.int64))), False, device, layout=layout)
+        return finish(indices.astype(_numpy_dtype(dtype, np.dtype(np.int64))), requires_grad, device, layout=layout)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The rows and columns of the {'lower' if name.startswith('tril') else 'upper'} triangle."

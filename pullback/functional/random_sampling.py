@@ -27,6 +27,7 @@ from ..ops.pointwise import flat
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .random_bounds import check_permutation, check_uniform, integer_range
+from .refusals import refuse_unknown
 from .registry import FUNCTIONS, METHODS, write_out
 
 FUNCTIONS.update({name: getattr(random_module, name) for name in (
@@ -269,6 +270,7 @@ _geometric, _log_normal = _refill("GeometricBackward0"), _refill("LogNormalBackw
 
 def uniform_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Tensor:
     """Fill with uniform numbers in [from, to)."""
+    refuse_unknown("uniform_", bounds, "from", "to")
     low = args[0] if args else bounds.get("from", 0.0)
     high = args[1] if len(args) > 1 else bounds.get("to", 1.0)
     check_uniform(low, high, self._array.dtype)
@@ -284,6 +286,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
 
 def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Tensor:
     """Fill with integers: in [from, to), in [0, to), or over the range the dtype holds exactly."""
+    refuse_unknown("random_", bounds, "from", "to")
     low, high = args if len(args) == 2 else (0, args[0]) if args else (bounds.get("from"), bounds.get("to"))
     if low is None and high is None:
         return _filled(_random, self, generator, lambda g, shape, kind, _: discrete.random(g, shape, kind))

@@ -14,6 +14,7 @@ from ..ops import scatter
 from ..tensor import Tensor
 from . import shape
 from .operands import sizes_of, wrap_dim, wrap_dims
+from .refusals import in_a_row
 from .registry import public
 
 # --- another order ---
@@ -22,9 +23,9 @@ from .registry import public
 @public(wrap=False)
 def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """The order along dims reversed."""
-    if not dims and "dims" not in named:
+    if not dims and not named:
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
-    given = sizes_of((named["dims"],) if named else dims)
+    given = sizes_of(in_a_row("flip", dims, named, "dims"))
     axes = wrap_dims(given, input._array.ndim) if given else ()
     return apply_unary(ops.flip, input, {"axes": axes})
 
@@ -109,7 +110,7 @@ def _check_room(size: float, counts: Any) -> None:
 @public(function=False, wrap=False)
 def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
     """Copies of the tensor side by side, so many along each dim: `x.repeat(2, 1)` puts a matrix below itself."""
-    counts = sizes_of((named["repeats"],) if named else repeats)
+    counts = sizes_of(in_a_row("repeat", repeats, named, "repeats"))
     if len(counts) < input._array.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(n < 0 for n in counts):
@@ -121,7 +122,7 @@ def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
 @public(wrap=False)
 def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """Copies of the tensor along its last dims."""
-    counts = sizes_of((named["dims"],) if named else dims)
+    counts = sizes_of(in_a_row("tile", dims, named, "dims"))
     return repeat(input, (1,) * (input._array.ndim - len(counts)) + counts)
 
 

@@ -30,6 +30,23 @@ def must_be_sizes(value: Any) -> TypeError:
     return TypeError(f"{function}argument '{name}' (position 1) must be tuple of ints, not {type(value).__name__}")
 
 
+def refuse_unknown(function: str, named: Iterable[str], *known: str) -> None:
+    """What Python does itself about a keyword that a function does not have, for one that takes any."""
+    for name in named:
+        if name not in known:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+
+
+def in_a_row(function: str, values: tuple[Any, ...], named: dict[str, Any], *known: str) -> tuple[Any, ...]:
+    """Sizes or dims as `x.flip(0, 1)` or `x.flip((0, 1))` gives them, also where they came by name: `x.flip(dims=(0, 1))`."""
+    if not named:
+        return values
+    refuse_unknown(function, named, *known)
+    if values or len(named) > 1:
+        raise TypeError(f"{function}() got multiple values for argument {known[0]!r}")
+    return tuple(named.values())
+
+
 def blame_argument(error: BaseException) -> None:
     """Raise torch's complaint instead of an AttributeError that a function of ours got from a foreign argument."""
     value = getattr(error, "obj", None)

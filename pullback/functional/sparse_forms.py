@@ -22,11 +22,26 @@ def _only_sparse(name: str, sentence: str) -> Any:
     return method
 
 
-def to_sparse(self: Tensor, sparse_dim: int | None = None, **options: Any) -> Any:
+def to_sparse(
+    self: Tensor,
+    sparse_dim: int | None = None,
+    *,
+    layout: Any = None,
+    blocksize: Any = None,
+    dense_dim: int | None = None,
+) -> Any:
     """A sparse tensor of the elements that are not zero; the last dims stay dense if `sparse_dim` says so."""
+    from ..layout import sparse_coo, sparse_csr
     from ..sparse.tensor import from_dense
 
-    return from_dense(self, sparse_dim)
+    if layout not in (None, sparse_coo, sparse_csr) or blocksize is not None:
+        raise NotImplementedError(
+            f"to_sparse: {layout} is not here; sparse tensors are torch.sparse_coo or torch.sparse_csr"
+        )
+    if sparse_dim is None and dense_dim:
+        sparse_dim = self.ndim - dense_dim
+    result = from_dense(self, sparse_dim)
+    return result.to_sparse_csr() if layout is sparse_csr else result
 
 
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Any:

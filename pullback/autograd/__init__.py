@@ -6,8 +6,9 @@ torch calls `torch.autograd` is exported here. Submodules that few programs need
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..on_demand import names_on_demand
 from . import tape as _tape  # first: it ties Tensor, views and operations together
 from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
@@ -34,34 +35,22 @@ __all__ = [
     "set_grad_enabled", "set_multithreading_enabled", "set_safe_gradients",
 ]  # fmt: skip
 
-_LAZY = {
-    "Function": "function", "Variable": "variable", "NestedIOFunction": "function", "InplaceFunction": "function",
-    "gradgradcheck": "gradcheck", "GradcheckError": "gradcheck", "is_multithreading_enabled": "grad_mode",
-    "is_view_replay_enabled": "grad_mode", "enforce_grad_layout_policy": "grad_mode",
-    "_force_original_view_tracking": "grad_mode",
-    "_unsafe_preserve_version_counter": "grad_mode", "_calculate_shape": "roots", "kineto_available": "profiler",
-    "_profiler_enabled": "profiler", "safe_gradients": "safe_mode", "set_safe_gradients": "safe_mode",
-    "is_safe_gradients_enabled": "safe_mode", "_is_checkpoint_valid": "variable",
-}  # fmt: skip
-_SUBMODULES = frozenset(
-    {
-        "forward_ad", "function", "functional", "gradcheck", "graph", "profiler", "anomaly_mode", "grad_mode", "_functions",
-        "profiler_util", "variable",
-    }
-)  # fmt: skip
+_NAMES_IN = {
+    ".function": "Function InplaceFunction NestedIOFunction",
+    ".grad_mode": "_force_original_view_tracking _unsafe_preserve_version_counter enforce_grad_layout_policy "
+    "is_multithreading_enabled is_view_replay_enabled",
+    ".gradcheck": "GradcheckError gradcheck gradgradcheck",  # the function hides its module, as in torch
+    ".profiler": "_profiler_enabled kineto_available",
+    ".roots": "_calculate_shape",
+    ".safe_mode": "is_safe_gradients_enabled safe_gradients set_safe_gradients",
+    ".variable": "Variable _is_checkpoint_valid",
+}
 
-
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name in _LAZY:
-        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
-    if name in _SUBMODULES:
-        module = importlib.import_module(f"{__name__}.{name}")
-        # torch.autograd.gradcheck is the function that shadows its module
-        return module.gradcheck if name == "gradcheck" else module
-    if name == "SavedTensor":
-        from .saved import RawSaved
-
-        return RawSaved
-    raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")
+__getattr__ = names_on_demand(
+    __name__,
+    modules="_functions anomaly_mode forward_ad function functional grad_mode graph profiler profiler_util variable".split(),
+    names={
+        "SavedTensor": ".saved:RawSaved",
+        **{name: home for home, names in _NAMES_IN.items() for name in names.split()},
+    },
+)

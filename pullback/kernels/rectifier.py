@@ -14,15 +14,27 @@ from .threads import parallel_elements
 LARGE = 1 << 15
 """Elements from which the kernels here are worth calling."""
 
-BITS: dict[np.dtype, np.dtype] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+BITS: dict[np.dtype, np.dtype] = {np.dtype(f"f{size}"): np.dtype(f"i{size}") for size in (2, 4, 8)}
 """Types that are handled, and integers of the same size."""
+
+_NEGATIVE_NAN = -1024  # below zero and above this, the bits of half precision are those of nan
 
 
 def rectified(x: np.ndarray) -> np.ndarray:
     """max(x, 0), nan where x is."""
     out = empty(x.shape, x.dtype)
-    parallel_elements(lambda values, result: np.maximum(values, 0, out=result), [x], [out], temporaries=0)
+    maximum = _maximum_of_half if x.itemsize == 2 else lambda values, result: np.maximum(values, 0, out=result)
+    parallel_elements(maximum, [x], [out], temporaries=0)
     return out
+
+
+def _maximum_of_half(x: np.ndarray, out: np.ndarray) -> None:
+    """By the bits: as integers numbers below zero are below zero too, and NumPy's maximum takes fifty times as long."""
+    bits, result = x.view(np.int16), out.view(np.int16)
+    np.maximum(bits, 0, out=result)
+    lost = (bits < 0) & (bits > _NEGATIVE_NAN)
+    if lost.any():
+        result[lost] = bits[lost]
 
 
 def rectified_backward(gradient: np.ndarray, out: np.ndarray) -> np.ndarray:
@@ -31,8 +43,11 @@ def rectified_backward(gradient: np.ndarray, out: np.ndarray) -> np.ndarray:
     result = empty(gradient.shape, gradient.dtype)
 
     def chain(gradient: np.ndarray, out: np.ndarray, result: np.ndarray) -> None:
-        stopped = np.less_equal(out, 0)
-        passing = np.logical_not(stopped, out=stopped)
+        if out.itemsize == 2:
+            passing = np.not_equal(out.view(kind), 0)  # a result is never below zero
+        else:
+            stopped = np.less_equal(out, 0)
+            passing = np.logical_not(stopped, out=stopped)
         bits = result.view(kind)
         np.copyto(bits, passing)
         np.multiply(bits, gradient.view(kind), out=bits)

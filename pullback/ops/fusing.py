@@ -88,7 +88,7 @@ def number_for(value: Any, x: Any) -> Any:
     return zero_of(x) if math.copysign(1, value) > 0 else value
 
 
-_BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+_BITS: dict[Any, Any] = {np.dtype(f"f{size}"): np.dtype(f"i{size}") for size in (2, 4, 8)}
 
 
 _WORDS: dict[Any, Any] = {**_BITS, **{kind: kind for kind in _BITS.values()}}

@@ -84,6 +84,15 @@ OVERLOADS = {
         "(condition: Tensor, input: Any, other: Any, *, out: Tensor | None = ...) -> Tensor",
     ),
 }  # fmt: skip
+# Protocols of Python and torch, in the form in which subclasses take part in them.
+_TAKES_OVER = "(cls, func: Any, types: Any, args: Any = ..., kwargs: Any = ...) -> Any: ..."
+_SPELLED = {
+    "__reduce_ex__": ["def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]: ..."],
+    "__repr__": ["def __repr__(self) -> str: ..."],
+    "__str__": ["def __str__(self) -> str: ..."],
+    "__torch_dispatch__": ["@classmethod", f"def __torch_dispatch__{_TAKES_OVER}"],
+    "__torch_function__": ["@classmethod", f"def __torch_function__{_TAKES_OVER}"],
+}
 # Of functions so short that they have no annotations.
 _RETURNS = {
     **dict.fromkeys("const_data_ptr data_ptr dense_dim dim element_size get_device itemsize nbytes ndimension".split(), "_int"),
@@ -203,8 +212,9 @@ _OPERATORS = _UNARY | {
 
 _FIELDS = (
     "_array: Any", "_requires_grad: _bool", "_node: Any", "_output_nr: _int", "_grad: Tensor | None", "_grad_dtype: Any",
-    "_storage: Any", "_view: Any", "_anchor: Any", "_tangent: Any", "_tangents_moved: _int", "_is_written: _bool",
-    "_inference: _bool", "_detached: _bool", "_moves: Any", "_name: str | None", "is_node: _bool", "__array_priority__: _int",
+    "_storage: Any", "_view: Any", "_anchor: Any", "_tangent: Any", "_tangents_moved: _int", "_is_written: Any",
+    "_is_param: _bool", "_inference: _bool", "_detached: _bool", "_moves: Any", "_name: str | None", "is_node: _bool",
+    "__array_priority__: _int",
 )  # fmt: skip
 
 
@@ -253,8 +263,10 @@ def tensor_stub() -> str:
                 lines += [f"    @{name}.setter", f"    def {name}(self, value: Any) -> None: ..."]
         elif name == "__new__":
             lines.append("    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...")
-        elif name == "__reduce_ex__":
-            lines.append("    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]: ...")
+        elif name in _SPELLED:
+            lines += [f"    {line}" for line in _SPELLED[name]]
+        elif isinstance(value, staticmethod):
+            lines += ["    @staticmethod", f"    def {name}{signature(name, value.__func__)}: ..."]
         elif name in IN_PLACE:
             arguments = signature(name, IN_PLACE[name], "self").rsplit(" -> ", 1)[0]
             lines.append(f"    def {name}{arguments} -> Tensor{body(value, name, '    ')}")
@@ -274,7 +286,7 @@ def tensor_stub() -> str:
         "", "_refresh: Callable[[Tensor], None]",
         "_apply: Callable[..., Any]",
         "_run_backward: Callable[..., None]",
-        "", "class TensorBase: ...", "", "def fields(tensor: Any) -> dict[str, Any]: ...",
+        "", "new_object: Callable[..., Any]", "", "class TensorBase: ...", "", "def fields(tensor: Any) -> dict[str, Any]: ...",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 

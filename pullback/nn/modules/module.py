@@ -44,15 +44,15 @@ __all__ = [
 ]  # fmt: skip
 
 
-_global_forward_pre_hooks = HookDict()
-_global_forward_hooks = HookDict()
-_global_forward_hooks_with_kwargs = HookDict()
-_global_forward_hooks_always_called = HookDict()
-_global_backward_pre_hooks = HookDict()
-_global_backward_hooks = HookDict()
-_global_parameter_registration_hooks = HookDict()
-_global_buffer_registration_hooks = HookDict()
-_global_module_registration_hooks = HookDict()
+_global_forward_pre_hooks: HookDict = HookDict()
+_global_forward_hooks: HookDict = HookDict()
+_global_forward_hooks_with_kwargs: HookDict = HookDict()
+_global_forward_hooks_always_called: HookDict = HookDict()
+_global_backward_pre_hooks: HookDict = HookDict()
+_global_backward_hooks: HookDict = HookDict()
+_global_parameter_registration_hooks: HookDict = HookDict()
+_global_buffer_registration_hooks: HookDict = HookDict()
+_global_module_registration_hooks: HookDict = HookDict()
 # Full and legacy backward hooks share one registry and may not be mixed; None means that nothing is registered yet.
 _global_is_full_backward_hook: bool | None = None
 

@@ -1,6 +1,8 @@
 # pyright: strict
 """Tensors: what operations give back, whether asked as functions or as methods."""
 
+from typing import Any
+
 import numpy as np
 
 import pullback as torch
@@ -54,3 +56,18 @@ moved = copy.to("cpu").to(kind).double().type(torch.float32).clamp_(0.0, 1.0)
 print(torch.randint(0, 5, (3,), generator=generator), moved, torch.finfo(kind).eps, torch.cuda.is_available())
 handle = x.register_hook(lambda g: g * 2)
 handle.remove()
+
+
+class Length(torch.Tensor):
+    """A tensor with a unit, which operations pass on."""
+
+    def __repr__(self) -> str:
+        return f"{self.tolist()} m"
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+length = torch.tensor([1.0, 2.0]).as_subclass(Length)
+print(length * 2, isinstance(length.exp(), Length))

@@ -217,7 +217,7 @@ def test_few_examples(count):
 
 @pytest.mark.parametrize("function", [
     lambda x, i: P.gather(x, 0, i), lambda x, i: P.index_select(x, 0, i), lambda x, i: P.take(x, i),
-    lambda x, i: P.scatter_add(x, 0, i[0], x * x), lambda x, i: P.index_add(x, 0, i, x.reshape(1)),
+    lambda x, i: P.scatter_add(x, 0, i[0], x * x), lambda x, i: P.index_add(x, 0, i[0], x * x),
 ])  # fmt: skip
 def test_numbers_as_examples(function):
     x, index = floats(), P.zeros(COUNT, 1, dtype=P.int64)

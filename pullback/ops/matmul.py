@@ -253,8 +253,8 @@ def _layer_input(g: Any, weight: Any) -> Any:
     return matmul(g, conjugate(weight)) if len(weight.shape) == 2 else column(g) * conjugate(weight)
 
 
-def _layer_weight(g: Any, x: Any, weight_shape: tuple) -> Any:
-    if len(weight_shape) == 2:
+def _layer_weight(g: Any, x: Any) -> Any:
+    if len(g.shape) == len(x.shape):  # the weight is a matrix, not a vector
         return transposed_times(rows(g), conjugate(rows(x)))
     return np.sum(column(g) * conjugate(x), axis=tuple(range(len(x.shape) - 1)))
 

@@ -61,7 +61,8 @@ def write_out(form: Form) -> Callable[..., Any]:
     """The function `program(root, cotangent, last_write, wanted, retain)` for graphs of this form.
 
     It returns what `walk` does, or None if the graph is another one, or its leaves are not those in the set `wanted`.
-    If that is None, gradients are to go to their leaves: where that is simple it is done, and the answer is DONE.
+    Where gradients are simple it does the rest, too: the answer is a dict of them as tensors, by leaf; or DONE, if `wanted`
+    is None and they were to go to their leaves.
     """
     text, names = source(form)
     exec(compile(text, "<backward pass>", "exec"), names)
@@ -481,15 +482,22 @@ class _Writer:
         alike = [number for number in leaves if facts.count(facts[number]) > 1]
         if alike:  # what were two leaves may be one now
             self.write(f"if len({{{listed('a', alike)}}}) != {len(alike)}: return")
-        simple = [f"a{n}._grad_dtype is False" for n in leaves]
-        simple += [f"w{n}" for n in leaves if n not in self.own]
+        simple = [f"w{n}" for n in leaves if n not in self.own]
         simple += [f"type(l{n}) is ndarray" for n in leaves if -1 - n not in self.exact]
-        self.write(f"if wanted is None and {' and '.join(simple)}:")
+        self.write(f"if {' and '.join(simple) or 'True'}:")
         self.indent += "    "
         for n in leaves:  # as `tape.wrap` does
             self.write(f"t{n} = new_object(Tensor)")
             self.write(f"t{n}._array, t{n}._requires_grad, t{n}._inference, t{n}._output_nr = l{n}, False, False, 0")
             self.write(f"t{n}._node = t{n}._view = t{n}._storage = None")
+        self.write("if wanted is not None:")
+        self.indent += "    "
+        self.write(f"found = {{{''.join(f'a{n}: t{n}, ' for n in leaves)}}}")
+        self.free(freed)
+        self.write("return found")
+        self.indent = self.indent[4:]
+        self.write(f"if {' and '.join(f'a{n}._grad_dtype is False' for n in leaves)}:")
+        self.indent += "    "
         self.write("with lock:")
         self.indent += "    "
         for n in leaves:
@@ -505,12 +513,7 @@ class _Writer:
         self.indent += "    "
         # One statement without a call, so that not even Ctrl-C comes between two leaves.
         self.write(f"{', '.join(f'o{n}._grad' for n in leaves)}, = {listed('t', leaves)}")
-        self.write("if not retain:")
-        self.indent += "    "
-        for number in freed:
-            self.write(f"n{number}.saved, n{number}.arrays = FREED, None")
-        self.write("for turn in turns: free(turn)" if self.loop else "pass")
-        self.indent = self.indent[4:]
+        self.free(freed)
         self.write("return DONE")
         self.indent = "    "
         self.write("owned = {}")
@@ -518,3 +521,10 @@ class _Writer:
             self.write(f"{'' if n in self.own else f'if w{n}: '}owned[a{n}] = l{n}")
         nodes = listed("n", freed) + ("*[node for turn in turns for node in turn]" if self.loop else "")
         self.write(f"return {{{''.join(f'a{n}: l{n}, ' for n in leaves)}}}, owned, ({nodes}), None")
+
+    def free(self, numbers: list[int]) -> None:
+        """Let go of what nodes have saved, unless it is to be retained."""
+        self.write("if not retain:")
+        for number in numbers:
+            self.write(f"    n{number}.saved, n{number}.arrays = FREED, None")
+        self.write("    for turn in turns: free(turn)" if self.loop else "    pass")

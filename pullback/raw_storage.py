@@ -486,6 +486,11 @@ def _dtype_of(kind: Any) -> dtypes.dtype:
     return _DTYPES[name]
 
 
+def _dtype_to_storage_type_map() -> dict[dtypes.dtype, str]:
+    """The names of storages by their dtype."""
+    return {kind: name for name, kind in _DTYPES.items()}
+
+
 def _typed(array: np.ndarray, kind: dtypes.dtype) -> TypedStorage:
     return TypedStorage(wrap_storage=UntypedStorage._around(array), dtype=kind, _internal=True)
 

@@ -246,7 +246,7 @@ def map_(input: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> 
     """Replace every element by `callable(element, element of tensor)`. Slow: for small tensors."""
     _refuse_grad(input, "map_()")
     array = input.memory()
-    other = np.broadcast_to(tensor._array, array.shape)
+    other = tensor.expand(array.shape)._array
     for place in np.ndindex(array.shape):
         array[place] = callable(array[place].item(), other[place].item())
     views.bump(views.storage_of(input))

@@ -99,10 +99,26 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     axis = wrap_dim(dim, len(shape))
     if not shape and index._array.size != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index._array.size} value(s)")
-    in_bounds(index, shape[axis] if shape else 1, axis, IndexError, words="index out of range in self: ")
+    _check_selection(index, shape, axis)
     if not index._array.ndim:
         index = reshape(index, (1,))
     return apply(ops.index_select, (input, index), {"axis": axis})
+
+
+def _check_selection(index: Tensor, shape: tuple[int, ...], axis: int) -> None:
+    """Torch has three ways to say that there is no such slice."""
+    size = shape[axis] if shape else 1
+    if len(shape) > 1 and not size and index._array.size:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    if len(shape) < 2 or axis == 0 and 0 not in shape:
+        in_bounds(index, size, axis, IndexError, words="index out of range in self: ")
+        return
+    try:
+        in_bounds(index, size, axis)
+    except RuntimeError:
+        places = all_values(index._array)
+        outside = places[(places < 0) | (places >= size)].flat[0]
+        raise RuntimeError(f"INDICES element is out of DATA bounds, id={outside} axis_dim={size}") from None
 
 
 @public(out=True)

@@ -49,6 +49,8 @@ def _check_is_size(i: Any, message: Callable[[], str] | None = None, *, max: Any
 
 def _check_tensor_all(cond: Any, message: Callable[[], str] | None = None) -> None:
     """Raise RuntimeError unless a condition holds everywhere."""
+    if not hasattr(cond, "all"):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
     _check(bool(cond.all()), message)
 
 

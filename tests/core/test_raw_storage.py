@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pullback
+from pullback import raw_storage
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
@@ -221,3 +222,9 @@ def test_a_copy_of_a_part_of_a_mapped_array_reads_that_part_only(tmp_path):
     large[5] = 3
     copied = copy.deepcopy(pullback.from_numpy(large[4:8]))
     assert copied.tolist() == [0, 3, 0, 0] and copied.untyped_storage().nbytes() == 16
+
+
+def test_the_names_of_storages_by_dtype():
+    theirs = {str(kind): name for kind, name in torch.storage._dtype_to_storage_type_map().items()}
+    for kind, name in raw_storage._dtype_to_storage_type_map().items():
+        assert theirs[str(kind)] == name

@@ -1069,9 +1069,9 @@ def unique_consecutive(input: Tensor, return_inverse: Literal[False] = ..., retu
 @overload
 def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: """The elements (or slices along a dim) with repeats that follow each other removed."""
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]: """Flat indices as one tensor of indices for each dim of `shape`."""
-def unsafe_chunk(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `unsafe_chunk` gives."""
-def unsafe_split(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `unsafe_split` gives."""
-def unsafe_split_with_sizes(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `unsafe_split_with_sizes` gives."""
+def unsafe_chunk(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `chunk` gives."""
+def unsafe_split(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `split` gives."""
+def unsafe_split_with_sizes(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `split_with_sizes` gives."""
 def unsqueeze(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor: """With a new dim of size 1 at this place: (3,) becomes (1, 3) for dim 0, (3, 1) for dim 1. A view."""
 def unsqueeze_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `unsqueeze` gives."""
 def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = ...) -> None: """Accepted: every algorithm here is deterministic."""

@@ -864,9 +864,9 @@ class Tensor:
     def unique_consecutive(self, return_inverse: Literal[False] = ..., return_counts: Literal[False] = ..., dim: _int | None = ...) -> Tensor: ...
     @overload
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: """The elements (or slices along a dim) with repeats that follow each other removed."""
-    def unsafe_chunk(self, *args: Any, **kwargs: Any) -> Any: """A copy of what `unsafe_chunk` gives."""
-    def unsafe_split(self, *args: Any, **kwargs: Any) -> Any: """A copy of what `unsafe_split` gives."""
-    def unsafe_split_with_sizes(self, *args: Any, **kwargs: Any) -> Any: """A copy of what `unsafe_split_with_sizes` gives."""
+    def unsafe_chunk(self, *args: Any, **kwargs: Any) -> Any: """A copy of what `chunk` gives."""
+    def unsafe_split(self, *args: Any, **kwargs: Any) -> Any: """A copy of what `split` gives."""
+    def unsafe_split_with_sizes(self, *args: Any, **kwargs: Any) -> Any: """A copy of what `split_with_sizes` gives."""
     def unsqueeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor: """With a new dim of size 1 at this place: (3,) becomes (1, 3) for dim 0, (3, 1) for dim 1. A view."""
     def unsqueeze_(self, dim: _int) -> Tensor: """Give this tensor a new dim of size 1."""
     def untyped_storage(self) -> Any: """The memory under this tensor, as bytes."""

@@ -293,7 +293,7 @@ def _copy_form(name: str, view: Callable[..., Any]) -> None:
         return apply(clone_contiguous, (result,))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"A copy of what `{name.removesuffix('_copy')}` gives."
+    function.__doc__ = f"A copy of what `{name.removesuffix('_copy').removeprefix('unsafe_')}` gives."
     FUNCTIONS[name] = with_out(function)
 
 

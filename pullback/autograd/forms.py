@@ -1,4 +1,4 @@
-"""The form of a graph: what has to be the same for a written-out backward pass to be the right one (see repeats.py).
+"""The form of a graph: what has to be the same for a written-out backward pass to be the right one (see pass_writer.py).
 
 A graph that was walked is told as a list of steps, with the shapes and dtypes in it as long as they stay the same. Where
 most of them are turns of a part that repeats, as the cells of a recurrent network are, the turns are folded into one.

@@ -1,4 +1,4 @@
-"""Rules as expressions, for passes that are written out (see repeats.py).
+"""Rules as expressions, for passes that are written out (see pass_writer.py).
 
 An operation may say its rules a second time, as text (`Op.written`). Where shapes and dtypes are known and arrays are
 small, a pass holds the text in place of the call. What comes of it is found by trying it on zeros.

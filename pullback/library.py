@@ -219,16 +219,24 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: An
     return _decorator(lambda function: function, func)
 
 
-def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> None:
-    """Announce an operator; `impl` gives it a body."""
+def define(qualname: Any, schema: str, *, lib: Any = None, tags: Any = ()) -> Any:
+    """Announce an operator; `impl` gives it a body. The older form, with a `Library`, decorates the body."""
+    if isinstance(qualname, Library):
+        name = qualname.define(schema)
+        return _decorator(lambda function: qualname.impl(name, function), None)
     CustomOpDef(qualname, None, is_open=True)
 
 
 _COMPOSITE = ("", "default", "CompositeImplicitAutograd", "Autograd", "AutogradCPU")
 
 
-def impl(qualname: str, types: Any, func: Callable[..., Any] | None = None, *, lib: Any = None) -> Any:
-    """Give an announced operator its body, for the CPU or for all devices."""
+def impl(qualname: Any, types: Any, func: Any = None, *, lib: Any = None) -> Any:
+    """Give an announced operator its body, for the CPU or for all devices.
+
+    The older form is `impl(library, name, dispatch_key)`, a decorator.
+    """
+    if isinstance(qualname, Library):
+        return _decorator(lambda function: qualname.impl(types, function, func or ""), None)
 
     def keep(function: Callable) -> Callable:
         kinds = [types] if isinstance(types, str) else list(types)
@@ -247,6 +255,8 @@ class Library:
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         if kind not in ("DEF", "IMPL", "FRAGMENT"):
             raise ValueError(f"Unsupported kind: {kind}")
+        if ns == "prim" and kind != "IMPL":
+            raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
         self.m: Any = None  # torch's handle on what was registered, which is let go by deleting it
         self.ns: str = ns
         self.kind: str = kind
@@ -262,6 +272,8 @@ class Library:
         self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False, **_: Any
     ) -> None:
         """Give an operator its body."""
+        if not callable(fn):
+            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         name = op_name if isinstance(op_name, str) else op_name.__name__
         name = name.rpartition("::")[2].split(".")[0]
         impl(f"{self.ns}::{name}", dispatch_key or self.dispatch_key, fn)

@@ -60,6 +60,30 @@ def negate(x):
 
 
 print(torch.ops.pullback_tests_library.negate(torch.ones(2)))
+library.define("twice(Tensor x) -> Tensor")
+
+
+@torch.library.impl(library, "twice", "CPU")
+def twice(x):
+    return 2 * x
+
+
+@torch.library.define(library, "thrice(Tensor x) -> Tensor")
+def thrice(x):
+    return 3 * x
+
+
+ours = torch.ops.pullback_tests_library
+print(ours.twice(torch.ones(2)), ours.thrice(torch.ones(2)), twice(torch.ones(1)), thrice(torch.ones(1)))
+for mistake in (
+    lambda: torch.library.Library("prim", "DEF"),
+    lambda: torch.library.Library("pullback_tests_other", "OTHER"),
+    lambda: library.impl("twice", "CPU", "CPU"),
+):
+    try:
+        mistake()
+    except (TypeError, ValueError) as error:
+        print(type(error).__name__, str(error)[:30])
 
 
 @torch.library.custom_op("pullback_tests::split", mutates_args=())

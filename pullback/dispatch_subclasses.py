@@ -12,7 +12,6 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,6 @@ from .torch_function import _Progress, redirect_functions, redirect_members, set
 from .torch_names.operators import Overload, overload_of
 
 
-@cache
 def dispatches(kind: type) -> bool:
     """Whether a class answers operations on its objects."""
     return issubclass(kind, Tensor) and kind.__torch_dispatch__ is not disabled_torch_dispatch  # type: ignore[attr-defined]

@@ -64,8 +64,8 @@ class Storages:
             return Global("torch._utils _rebuild_meta_tensor_no_storage"), meta
         wrapper = bridge.parts_of_wrapper(tensor)
         if wrapper is not None:
-            form, attached = wrapper
-            arguments = (Global("torch._utils _rebuild_wrapper_subclass"), form[0], form, attached)
+            form, held = wrapper
+            arguments: tuple[Any, ...] = (Global("torch._utils _rebuild_wrapper_subclass"), form[0], form, held)
             return Global("torch._tensor _rebuild_from_type_v2"), arguments
         parts = bridge.parts_of_tensor(tensor)
         storage, is_typed = self.reference(parts.storage, parts.dtype)

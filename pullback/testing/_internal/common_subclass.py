@@ -49,7 +49,7 @@ class WrapperTensor(Tensor):
 class _Holding(WrapperTensor):
     """Holds one tensor, `t`."""
 
-    t: Tensor
+    t: Any
 
     @classmethod
     def get_wrapper_properties(cls, t: Tensor, requires_grad: bool = False) -> tuple[Tensor, dict[str, Any]]:
@@ -159,7 +159,7 @@ class NonWrapperTensor(Tensor):
                 result.extra_state = {"last_func_called": func.__name__}
         return result
 
-    def new_empty(self, shape: Any) -> NonWrapperTensor:
+    def new_empty(self, shape: Any) -> NonWrapperTensor:  # type: ignore[override]
         """What copies start from."""
         return type(self)(zeros(shape))
 

@@ -109,12 +109,13 @@ class LoggingTensorHandler(logging.Handler):
         return f"${self._number(value)}{kind}"
 
     def emit(self, record: logging.LogRecord) -> None:
-        args, kwargs, results = record.args if isinstance(record.args, tuple) else ((), {}, record.args)
-        texts = [str(tree_map(self._text, value)) for value in args]  # type: ignore[attr-defined]
-        texts += [f"{name}={tree_map(self._text, value)}" for name, value in (kwargs or {}).items()]  # type: ignore[attr-defined]
-        several = isinstance(results, (list, tuple))
-        given = ", ".join(self._text(value, True) for value in (results if several else [results]))  # type: ignore[union-attr]
-        self.log_list.append(f"{given} = {record.msg}({', '.join(texts)})")
+        given: Any = record.args
+        args, kwargs, results = given
+        texts = [str(tree_map(self._text, value)) for value in args]
+        texts += [f"{name}={tree_map(self._text, value)}" for name, value in (kwargs or {}).items()]
+        made = results if isinstance(results, (list, tuple)) else [results]
+        shown = ", ".join(self._text(value, True) for value in made)
+        self.log_list.append(f"{shown} = {record.msg}({', '.join(texts)})")
 
 
 def log_input(name: str, var: Any) -> None:

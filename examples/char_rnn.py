@@ -39,7 +39,7 @@ for step in range(steps):
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-    if step % (steps // 5) == 0:
+    if step % max(1, steps // 5) == 0:
         print(f"step {step:4d}  loss {loss.item():.3f}")
 
 print(f"last loss {loss.item():.3f}")

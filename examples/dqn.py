@@ -74,8 +74,8 @@ for episode in range(episodes):
     returns.append(total)
     if episode % 2 == 0:
         target.load_state_dict(policy.state_dict())
-    if (episode + 1) % (episodes // 4) == 0:
-        recent = returns[-(episodes // 4) :]
+    if (episode + 1) % max(1, episodes // 4) == 0:
+        recent = returns[-max(1, episodes // 4) :]
         print(f"episode {episode + 1:4d}  mean return {sum(recent) / len(recent):.3f}")
 
 state, done, path = board.reset(), False, []

@@ -49,7 +49,7 @@ for step in range(steps):
     optimizer.step()
     with torch.no_grad():
         image.clamp_(0, 1)
-    if step % (steps // 5) == 0:
+    if step % max(1, steps // 5) == 0:
         print(f"step {step:2d}  content {content_loss.item():.3e}  style {style_loss.item():.3e}  sum {loss:.5f}")
 
 print("mean colour:", " ".join(f"{value:.4f}" for value in image.detach().mean(dim=(0, 2, 3)).tolist()))

@@ -20,7 +20,7 @@ for step in range(steps):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if step % (steps // 4) == 0:
+    if step % max(1, steps // 4) == 0:
         print(f"step {step:4d}  loss {loss.item():.6f}")
 
 print(f"slope {model.weight.item():.5f}  offset {model.bias.item():.5f}")

@@ -27,7 +27,7 @@ for step in range(steps):
     # One loss for each label: `gradient` says how much each of them counts.
     per_label.backward(gradient=importance)
     optimizer.step()
-    if step % (steps // 4) == 0:
+    if step % max(1, steps // 4) == 0:
         print(f"step {step:4d}  losses", " ".join(f"{value:.4f}" for value in per_label.tolist()))
 
 with torch.no_grad():

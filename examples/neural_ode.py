@@ -56,7 +56,7 @@ for step in range(steps):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if step % (steps // 4) == 0:
+    if step % max(1, steps // 4) == 0:
         print(f"step {step:4d}  loss {loss.item():.4f}")
 
 # The adjoint method: the gradient of the end point solves an equation that runs backwards in time.

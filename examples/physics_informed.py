@@ -34,7 +34,7 @@ for step in range(steps):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if step % (steps // 5) == 0:
+    if step % max(1, steps // 5) == 0:
         print(f"step {step:4d}  equation {equation.item():.3e}  boundary {boundary.item():.3e}")
 
 with torch.no_grad():

@@ -16,7 +16,7 @@ learning_rate = 1e-6
 
 for step in range(steps):
     loss = (a + b * x + c * x**2 + d * x**3 - y).pow(2).sum()
-    if step % (steps // 4) == 0:
+    if step % max(1, steps // 4) == 0:
         print(f"step {step:4d}  loss {loss.item():.4f}")
     loss.backward()
 

@@ -29,7 +29,7 @@ a, b, c, d = (torch.full((), value, requires_grad=True) for value in (0.0, -1.0,
 for step in range(steps):
     prediction = a + b * LegendreCubic.apply(c + d * x)
     loss = (prediction - y).pow(2).sum()
-    if step % (steps // 4) == 0:
+    if step % max(1, steps // 4) == 0:
         print(f"step {step:4d}  loss {loss.item():.4f}")
     loss.backward()
     with torch.no_grad():

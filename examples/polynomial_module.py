@@ -32,7 +32,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
 
 for step in range(steps):
     loss = criterion(model(x), y)
-    if step % (steps // 4) == 0:
+    if step % max(1, steps // 4) == 0:
         print(f"step {step:4d}  loss {loss.item():.4f}")
     optimizer.zero_grad()
     loss.backward()

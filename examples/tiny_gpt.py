@@ -96,7 +96,7 @@ for step in range(steps):
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
     scheduler.step()
-    if step % (steps // 5) == 0:
+    if step % max(1, steps // 5) == 0:
         print(f"step {step:4d}  loss {loss.item():.3f}  gradient {norm.item():.3f}")
 
 model.eval()

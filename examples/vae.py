@@ -49,12 +49,13 @@ optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
 
 for step in range(steps):
     x = pictures(32)
-    reconstruction, divergence = loss_of(*(out := model(x))[:1], x, *out[1:])
+    logits, mean, log_variance = model(x)
+    reconstruction, divergence = loss_of(logits, x, mean, log_variance)
     loss = reconstruction + divergence
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if step % (steps // 5) == 0:
+    if step % max(1, steps // 5) == 0:
         print(f"step {step:4d}  reconstruction {reconstruction.item():.3f}  divergence {divergence.item():.4f}")
 
 with torch.no_grad():

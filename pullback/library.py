@@ -56,6 +56,8 @@ class CustomOpDef:
         self._open: bool = is_open
         self._composite: bool = False  # made of differentiable functions, and differentiated through them
         self._opoverload: Overload = put(self._namespace, self._name, self).default
+        shown = f"GeneratedBackwardFor_{self._namespace}_{self._name}_default"  # what torch shows as `grad_fn`
+        self._call: type[_Call] = type(shown, (_Call,), {})
         _defined[qualified_name] = self
 
     def __repr__(self) -> str:
@@ -73,7 +75,7 @@ class CustomOpDef:
             return _followed(self, args, kwargs)
         bound = inspect.signature(self._function).bind(*args, **kwargs)
         bound.apply_defaults()
-        return _Call.apply(self, bound.kwargs, *bound.args)
+        return self._call.apply(self, bound.kwargs, *bound.args)
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Accepted: shapes without data are not computed here."""

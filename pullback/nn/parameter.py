@@ -177,6 +177,8 @@ class UninitializedTensorMixin:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
+    __str__ = __repr__
+
 
 def _unshaped(kind: type[Any], state: dict[str, Any], dtype: np.dtype[Any]) -> Any:
     """A tensor without a shape, out of a pickle."""

@@ -20,7 +20,11 @@ def assert_allclose(
     msg: str = "",
 ) -> None:
     """The old name of `assert_close`, with its looser ideas of what may be compared and of what is close."""
-    warn_user("`torch.testing.assert_allclose()` is deprecated. Use torch.testing.assert_close.", FutureWarning)
+    warn_user(
+        "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use "
+        "`torch.testing.assert_close()` instead.",
+        FutureWarning,
+    )
     from ..creation import as_tensor
     from ..dtypes import float16, float32, float64
     from ..tensor import Tensor

@@ -403,6 +403,7 @@ def test_a_parameter_without_a_shape_is_not_taken_for_an_empty_one(line):
 def test_a_parameter_without_a_shape_has_a_dtype():
     for library in (pullback, pytest.importorskip("torch")):
         lazy = library.nn.LazyLinear(3).half()
+        assert str(lazy.weight) == repr(lazy.weight) == "<UninitializedParameter>"
         lazy.cpu().weight.materialize(4)
         assert lazy.weight.shape == (4,) and lazy.weight.dtype is library.float16
         assert type(lazy.weight) is library.nn.Parameter

@@ -43,10 +43,8 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | N
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
     if query._array.dtype.kind in "biu":
         raise RuntimeError(f"expected scalar type Float but found {query.dtype.type_name}")
-    if query.shape[-1] != key.shape[-1]:
-        raise RuntimeError(
-            f"Expected query and key to have the same last dimension, but got {query.shape[-1]} and {key.shape[-1]}"
-        )
+    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        query @ key.transpose(-2, -1) @ value  # one of the products refuses, in torch's words
 
 
 def _lead(*tensors: Tensor) -> tuple[int, ...]:

@@ -27,10 +27,9 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
         return
     if input.ndim < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
-    if input.ndim != 1 and target.ndim and input.shape[0] != target.shape[0]:
-        raise ValueError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
-        )
+    rows = target.shape[0] if target.ndim else 0
+    if input.ndim != 1 and input.shape[0] != rows:
+        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({rows}).")
     if input.ndim <= 2:
         if target.ndim > 1:
             raise RuntimeError(

@@ -42,7 +42,7 @@ def keep(ctx, inputs, output):
 scale.register_autograd(lambda ctx, g: (g * ctx.factor, None), setup_context=keep)
 y = scale(x, 3.0)
 y.sum().backward()
-print(y.tolist(), y.requires_grad, x.grad.tolist(), scale, scale(torch.ones(1)).requires_grad)
+print(y, y.requires_grad, x.grad.tolist(), scale, scale(torch.ones(1)).requires_grad)
 print(torch.ops.pullback_tests.scale(x).tolist(), torch.ops.pullback_tests.scale.default(x, factor=4.0).tolist())
 
 library = torch.library.Library("pullback_tests_library", "DEF")

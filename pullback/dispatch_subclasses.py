@@ -151,8 +151,8 @@ def _handed_over(name: str, does: Callable[..., Any], args: tuple[Any, ...], kwa
 # --- wrappers ---
 
 
-class NoElements(NotImplementedError):
-    """Somebody asked for the elements of a wrapper."""
+class NoElements(AttributeError, NotImplementedError):
+    """Somebody asked for the elements of a wrapper, or for what only arrays have."""
 
 
 def _refuse(*args: Any, **kwargs: Any) -> Any:
@@ -186,7 +186,7 @@ class Form:
     def __getattr__(self, name: str) -> Any:
         if name in _OF_THE_FORM:
             return getattr(self._form, name)
-        raise AttributeError(name) if name.startswith("_") else NoElements(name)
+        raise AttributeError(name) if name.startswith("__") else NoElements(name)
 
     __array__ = __array_ufunc__ = __array_function__ = __getitem__ = __iter__ = __len__ = _refuse
     __bool__ = __int__ = __float__ = __complex__ = __index__ = _refuse

@@ -91,7 +91,7 @@ def ask(function: Callable[..., Any], takers: list[Any], args: tuple[Any, ...], 
 
 def _done(name: str, does: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What nobody has taken over; classes with a `__torch_dispatch__` answer the operations in it."""
-    if settings.dispatch and not _SILENT.issuperset(map(type, (*args, *kwargs.values()))):
+    if _Progress.dispatching and settings.dispatch and not _SILENT.issuperset(map(type, (*args, *kwargs.values()))):
         from . import dispatch_subclasses
 
         if takers_among((*args, *kwargs.values()), wants=dispatch_subclasses.dispatches):
@@ -148,7 +148,7 @@ def redirect(function: Any, only_modes: bool = False, first: int | None = None, 
         if not only_modes and not _SILENT.issuperset(map(type, values)) and settings.subclasses:
             takers = takers_among(values)
         if not takers and not settings.modes:
-            return _done(function.__name__, does, args, kwargs) if _Progress.dispatching else does(*args, **kwargs)
+            return _done(function.__name__, does, args, kwargs)
         if as_passed is not None:
             args, kwargs = as_passed(args, kwargs)
         result = ask(function, takers, args, kwargs)
@@ -341,11 +341,7 @@ def _operator(name: str, does: Callable[..., Any]) -> Callable[..., Any]:
     def operator(self: Any, *args: Any) -> Any:
         takers = takers_among((self, *args)) if settings.subclasses else []
         if not _asks(takers):
-            return (
-                _done(_NAMED.get(name, name).strip("_"), does, (self, *args), {})
-                if _Progress.dispatching
-                else does(self, *args)
-            )
+            return _done(_NAMED.get(name, name).strip("_"), does, (self, *args), {})
         if forward is not None and isinstance(args[0], Tensor):
             # `tensor - subclass`: Python asks the subclass first, torch names the operator that was written.
             function, operands = _function_of(forward), (args[0], self)
@@ -371,11 +367,7 @@ def _attribute(name: str, member: property) -> property:
     def access(kind: str, self: Any, *args: Any) -> Any:
         takers = takers_among((self,)) if settings.subclasses else []  # what it is set to has no say
         if not _asks(takers):
-            return (
-                _done(name, getattr(member, kind), (self, *args), {})
-                if _Progress.dispatching
-                else getattr(member, kind)(self, *args)
-            )
+            return _done(name, getattr(member, kind), (self, *args), {})
         function = getattr(vars(Tensor)[name], kind)
         result = ask(function, takers, (self, *args), {})
         if result is NotImplemented:
@@ -424,13 +416,13 @@ def run_and_convert(cls: type, function: Any, types: Any, args: Any, kwargs: Any
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
-        result = function(*args, **(kwargs or {}))
+        result = _done(function.__name__.strip("_"), function, args, kwargs or {})
         return result if function in get_default_nowrap_functions() else converted(result, cls)
 
 
 def converted(result: Any, cls: type) -> Any:
-    """Tensors, and those in tuples and lists, as objects of a subclass."""
-    if cls is Tensor:
+    """Tensors, and those in tuples and lists, as objects of a subclass; what answers operations has made its own."""
+    if cls is Tensor or cls in _Progress.dispatching:
         return result
     if isinstance(result, Tensor):
         return result if isinstance(result, cls) else result.as_subclass(cls)

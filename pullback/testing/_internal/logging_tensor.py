@@ -21,22 +21,20 @@ def _log(func: Any, args: Any, kwargs: Any, results: Any) -> None:
 
 
 class LoggingTensor(Tensor):
-    """Wraps a tensor, `elem`, and writes down every operation on it."""
+    """Writes down every operation on it. It has the elements of another tensor, `elem`, and shares its memory."""
 
     elem: Any
     __slots__ = ["elem"]
 
-    context: Any = nullcontext  # what is open while an operation runs on the wrapped tensors
+    context: Any = nullcontext  # what is open while an operation runs
 
     def __new__(cls, elem: Any, *args: Any, **kwargs: Any) -> Any:
-        wrapper: Any = Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
-            cls, elem.size(), strides=elem.stride(), dtype=elem.dtype, requires_grad=kwargs.get("requires_grad", False)
-        )
-        wrapper.elem = elem.detach() if wrapper.requires_grad else elem
-        return wrapper
+        made: Any = Tensor._make_subclass(cls, elem, kwargs.get("requires_grad", False))  # type: ignore[attr-defined]
+        made.elem = elem.detach() if made.requires_grad else elem
+        return made
 
     def __repr__(self) -> str:
-        return Tensor.__repr__(self, tensor_contents=f"{self.elem}")  # type: ignore[call-arg]
+        return f"LoggingTensor({self.elem})"
 
     __str__ = __repr__
 

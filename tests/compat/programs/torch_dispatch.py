@@ -157,6 +157,31 @@ class Counting(torch.Tensor):
         return super().__torch_dispatch__(func, types, args, kwargs)
 
 
+class Asking(torch.Tensor):
+    """Keeps the `__torch_function__` of Tensor as well."""
+
+    @staticmethod
+    def __new__(cls, elem):
+        made = torch.Tensor._make_wrapper_subclass(cls, elem.size(), dtype=elem.dtype)
+        made.elem = elem
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        seen.append(str(func))
+        args = tree_map(lambda value: value.elem if isinstance(value, Asking) else value, args)
+        return tree_map(lambda value: Asking(value) if isinstance(value, torch.Tensor) else value, func(*args))
+
+
+asking = Asking(torch.arange(4.0))
+for program in (
+    lambda: asking[1],
+    lambda: asking == asking,
+    lambda: asking.view(2, 2).T.neg(),
+    lambda: 2**asking,
+    lambda: asking.abs(),
+):
+    show(lambda program=program: program().elem.tolist())
 show(lambda: torch.add(Refusing(torch.ones(2)), 1))
 show(lambda: Wrong(torch.ones(2)).neg())
 show(lambda: Wrong(torch.ones(2)).detach())

@@ -89,10 +89,12 @@ class _Writer:
         self.arrived: Counter[int] = Counter()  # gradients that nodes and leaves got
         self.placed: set[int] = set()  # of these, where an array of our own waits that selections may write into
         # What needs no test: where gradients, as they come, are plain arrays of the known shape and dtype; leaves whose
-        # gradient is new memory, and those where it is laid out row by row. What that relies on and has to be tested: the
-        # shapes and dtypes of nodes and leaves, and the saved values that expressions are made of
+        # gradient is new memory, those whose first one is a cotangent, and those where it is laid out row by row. What that
+        # relies on and has to be tested: the shapes and dtypes of nodes and leaves, and the saved values that expressions
+        # are made of
         self.exact: set[int] = set()
         self.own: set[int] = set()
+        self.lent: set[int] = set()
         self.in_order: set[int] = set()
         self.known_results: set[int] = set()
         self.known_values: dict[int, set[int]] = {}
@@ -379,25 +381,27 @@ class _Writer:
             if text.is_new:
                 self.own.add(leaf)
             else:
+                self.lent.add(leaf)
                 self.write(f"w{leaf} = False")
             if text.in_order or len(text.result.shape) < 2:
                 self.in_order.add(leaf)
         else:
-            if prod(text.result.shape) >= LARGE:
-                self.write(f"t = {gradient}")
-                self.add_to_leaf(place, already)
+            is_small = prod(text.result.shape) < LARGE
+            if is_small and (already > 1 or leaf in self.own):
+                self.write(f"{place} += {gradient}")
+            elif is_small and leaf in self.lent:
+                self.write(f"{place} = {place} + ({gradient})")
             else:
-                self.write(f"{place} = {place} + ({gradient})" if already == 1 else f"{place} += {gradient}")
-            if not text.in_order and len(text.result.shape) > 1:
-                self.in_order.discard(leaf)
+                self.write(f"t = {gradient}")
+                self.add_to_leaf(leaf, already)
 
-    def add_to_leaf(self, place: str, already: int) -> None:
-        """Add `t` to what a leaf got before."""
-        if already == 1:
-            self.write(f"{place} = {place} + t if t.size < {LARGE} else sum_by_blocks({place}, t)")
-        else:
-            self.write(f"if type(t) is ndarray and t.size < {LARGE}: {place} += t")  # the sum is nobody else's
-            self.write(f"else: {place} = sum_by_blocks({place}, t)")
+    def add_to_leaf(self, leaf: int, already: int) -> None:
+        """Add `t` to what a leaf got before: into that, if it is nobody else's, as the walk does."""
+        place, is_own = f"l{leaf}", already > 1 or leaf in self.own
+        self.write(f"if {'' if is_own else f'w{leaf} and '}type(t) is ndarray and t.size < {LARGE}: {place} += t")
+        self.write(
+            f"else: {place} = {'' if is_own else f'{place} + t if t.size < {LARGE} else '}sum_by_blocks({place}, t)"
+        )
 
     def deliver(self, gradient: str, number: int, edge: int, becomes_exact: bool = False) -> None:
         """Send a gradient along an edge, and see that it is what the edge asks for.
@@ -436,7 +440,7 @@ class _Writer:
         if not already:
             self.write(f"w{leaf} = {new} is not g{number} and ({new}.base is None or is_own({new}))")
         else:
-            self.add_to_leaf(place, already)
+            self.add_to_leaf(leaf, already)
 
     # --- what becomes of it ---
 
@@ -449,7 +453,10 @@ class _Writer:
         if alike:  # what were two leaves may be one now
             self.write(f"if len({{{listed('a', alike)}}}) != {len(alike)}: return")
         simple = [f"w{n}" for n in leaves if n not in self.own]
-        simple += [f"type(l{n}) is ndarray" for n in leaves if -1 - n not in self.exact]
+        # sums of 0-d arrays are NumPy's scalars
+        simple += [
+            f"type(l{n}) is ndarray" for n in leaves if -1 - n not in self.exact or facts[n] and not facts[n].shape
+        ]
         self.write(f"if {' and '.join(simple) or 'True'}:")
         self.indent += "    "
         for n in leaves:  # as `tape.wrap` does

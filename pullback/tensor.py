@@ -427,6 +427,9 @@ class Tensor(TensorBase):
         A tensor with one element needs no `gradient` (the weight is 1). Any other needs weights of its own shape:
         the result is the vector-Jacobian product of `gradient` with the Jacobian of this tensor.
 
+        The graph is freed afterwards, unless `retain_graph`; `create_graph` records the pass itself, for derivatives
+        of derivatives. With `inputs`, only the `.grad` of these tensors is added to.
+
         With `batched`, `gradient` holds many weightings along a new first axis, and one pass adds a row for each to
         the `.jac` of the leaves, of shape (weightings, *leaf.shape). Without `gradient` the rows are the Jacobian's.
         """

@@ -10,11 +10,14 @@ import functools
 import threading
 from collections.abc import Callable
 from types import CodeType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..notices import warn_user
 from ..storage import storage_of
 from .mode import NO_GRAD, RECORD, current_mode, set_mode
+
+if TYPE_CHECKING:
+    from typing import Self
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,6 +38,10 @@ class _DecoratorContextManager:
 class _NoParamDecoratorContextManager(_DecoratorContextManager):
     """One that decorates without being called, too: `@no_grad`."""
 
+    @overload
+    def __new__(cls, orig_func: F) -> F: ...  # type: ignore[misc]
+    @overload
+    def __new__(cls, orig_func: None = None) -> Self: ...
     def __new__(cls, orig_func: Any = None) -> Any:
         if orig_func is None:
             return object.__new__(cls)
@@ -170,6 +177,10 @@ class set_grad_enabled(ModeSwitch):
 class inference_mode(ModeSwitch):
     """Like `no_grad`, and the tensors made inside can never take part in recording."""
 
+    @overload
+    def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
     def __new__(cls, mode: Any = True) -> Any:
         if isinstance(mode, bool):
             return object.__new__(cls)

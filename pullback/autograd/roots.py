@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from .. import tensor as _tensor
+from .. import tensor as _tensor  # type: ignore[no-redef]
 from ..constants import FLOAT32
 from ..dtypes import from_numpy_dtype
 from ..quiet import usual_settings, warning_settings
@@ -84,7 +84,9 @@ def backward(
 ) -> None:
     """Add the gradients of the given tensors, weighted by `grad_tensors`, to `.grad` of the leaves.
 
-    With `inputs`, only to the `.grad` of these (leaves or not). A failing pass changes nothing.
+    `grad_tensors` has weights for each of `tensors`, of its shape; None for one with a single element. `retain_graph`
+    keeps the graph for another pass; `create_graph` also records this one, so that what it computes has derivatives.
+    With `inputs`, only the `.grad` of these (leaves or not) is added to. A failing pass changes nothing.
     """
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
@@ -116,7 +118,14 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
-    """The gradients of `outputs`, weighted by `grad_outputs`, with respect to `inputs`; `.grad` is not touched."""
+    """The gradients of `outputs`, weighted by `grad_outputs`, with respect to `inputs`; `.grad` is not touched.
+
+    The answer is a tuple, one gradient for each input. `grad_outputs` has weights of the shape of each output; None for
+    one with a single element. With `is_grads_batched` the weights have one more axis in front, and so do the gradients.
+    `retain_graph` keeps the graph for another pass; `create_graph` also records this one, for derivatives of
+    derivatives. An input that the outputs do not depend on is an error, unless `allow_unused` (None for it) or
+    `materialize_grads` (zeros).
+    """
     if type(outputs) is Tensor and not (
         create_graph or is_grads_batched or materialize_grads or outputs._view is not None or not only_inputs
     ):

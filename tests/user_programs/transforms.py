@@ -51,3 +51,16 @@ torch.multi.backward(losses, aggregator=torch.multi.UPGrad())
 with torch.safe_gradients(), torch.autograd.graph.save_on_cpu(), torch.inference_mode(), torch.autocast("cpu"):
     pass
 print(torch.sparse_hessian(f, torch.ones(3)).to_dense(), torch.taylor(f, point, point, 3))
+
+
+@torch.no_grad()
+def steepness(x: torch.Tensor) -> float:
+    return float(f(x))
+
+
+@torch.inference_mode()
+def height(x: torch.Tensor) -> float:
+    return float(f(x))
+
+
+total: float = steepness(point) + height(point)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +18,12 @@ from pullback.kernels.blocks import Kernel, by_region, run
 from pullback.kernels.gamma import digamma, lgamma
 from pullback.kernels.incomplete_gamma import gammainc
 
-Step = Callable[..., tuple[np.ndarray, np.ndarray]]
+Step = Callable[..., tuple[Any, Any]]
 
 _NEGLIGIBLE = 1e-17
 _CHECKED_EVERY = 8
 _MOST_STEPS = 20_000
+_FEW = 24  # elements that Python goes through faster
 _BLOCK = 8192  # elements: a dozen arrays are in use at once
 _LARGE = 1000.0  # concentrations for whose series differences are faster
 
@@ -31,6 +33,9 @@ def _series(step: Step, *parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
     `step(n, *parameters)` gives the ratio of the n-th term to the one before and the derivative of its logarithm.
     """
+    if parameters[0].size <= _FEW:
+        rows = [_series_of_numbers(step, *row) for row in zip(*(values.tolist() for values in parameters), strict=True)]
+        return np.array([total for total, _ in rows]), np.array([slope for _, slope in rows])
     total, slope = np.ones_like(parameters[0]), np.zeros_like(parameters[0])
     left = np.arange(total.size)
     term, growth, sum_here, slope_here = total.copy(), slope.copy(), total.copy(), slope.copy()
@@ -56,7 +61,23 @@ def _series(step: Step, *parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return total, slope
 
 
-def _gamma_step(n: int, a: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _series_of_numbers(step: Step, *parameters: float) -> tuple[float, float]:
+    """The same for one element."""
+    term = total = 1.0
+    growth = slope = 0.0
+    for n in range(1, _MOST_STEPS):
+        ratio, change = step(n, *parameters)
+        term *= ratio
+        growth += change
+        change = term * growth
+        total += term
+        slope += change
+        if not term + abs(change) > _NEGLIGIBLE * (total + abs(slope)):
+            break
+    return total, slope
+
+
+def _gamma_step(n: int, a: Any, x: Any) -> tuple[Any, Any]:
     inverse = 1.0 / (a + n)
     return x * inverse, -inverse
 
@@ -79,33 +100,32 @@ def _gamma(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return by_region(a, (_LARGE,), (_gamma_by_series, _gamma_by_differences), a, x)
 
 
-def _lower_step(n: int, z: np.ndarray, p: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _lower_step(n: int, z: Any, p: Any, total: Any) -> tuple[Any, Any]:
     above, inverse = total + (n - 1), 1.0 / (p + n)
-    ratio = z * above
-    ratio *= inverse
-    return ratio, np.subtract(1.0 / above, inverse, out=inverse)
+    return z * above * inverse, 1.0 / above - inverse
 
 
-def _upper_step(n: int, z: np.ndarray, p: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _upper_step(n: int, z: Any, p: Any, total: Any) -> tuple[Any, Any]:
     above = total + (n - 1)
     return z * above / (p + n), 1.0 / above
 
 
-def _from_below(x: np.ndarray, a: np.ndarray, total: np.ndarray) -> np.ndarray:
+def _from_below(x: np.ndarray, a: np.ndarray, total: np.ndarray, gap: np.ndarray) -> np.ndarray:
     value, slope = _series(_lower_step, x, a, total)
-    result = -x / a * (value * (np.log(x) - digamma(a + 1.0) + digamma(total)) + slope)
+    result = -x / a * (value * (np.log(x) - 1.0 / a + gap) + slope)
     return np.where(x > 0, result, 0.0)
 
 
-def _from_above(x: np.ndarray, a: np.ndarray, total: np.ndarray) -> np.ndarray:
+def _from_above(x: np.ndarray, a: np.ndarray, total: np.ndarray, gap: np.ndarray) -> np.ndarray:
     b = total - a
     value, slope = _series(_upper_step, 1.0 - x, b, total)
-    return x / b * (value * (np.log(x) - digamma(a) + digamma(total)) + slope)
+    return x / b * (value * (np.log(x) + gap) + slope)
 
 
 def _dirichlet(x: np.ndarray, a: np.ndarray, total: np.ndarray) -> np.ndarray:
+    above, below = digamma(np.concatenate((total, a))).reshape(2, -1)
     # Both series have a ratio that ends below 1/2.
-    return by_region(x, (0.5,), (_from_below, _from_above), x, a, total)
+    return by_region(x, (0.5,), (_from_below, _from_above), x, a, total, above - below)
 
 
 gamma_slope: Kernel = partial(run, _gamma, block=_BLOCK)

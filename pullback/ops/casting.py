@@ -23,7 +23,7 @@ def _real_and_narrow(x: Any, dtype: Any) -> Any:
 
 def _cast(x: Any, dtype: Any) -> Any:
     x = _real_and_narrow(x, dtype)
-    if dtype.name == "float8_e4m3fn":  # has no infinity: torch's numbers stop at the largest
+    if dtype.kind == "V" and dtype.name == "float8_e4m3fn":  # has no infinity: torch's numbers stop at the largest
         x = np.clip(x.astype(np.float32), -448, 448)
     if x.size >= _MANY and (x.dtype.char, dtype.char) in (("e", "f"), ("f", "e")) and x.flags.c_contiguous:
         from ..kernels.half import converted

@@ -380,6 +380,21 @@ def test_rows_of_equal_parameters(dtype: str) -> None:
         assert_same(theirs, rejection.binomial(generator, count, probability), generator)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("count", [1, 5, 8, 9, 40])
+def test_poisson_and_binomial_numbers_of_few_elements(count: int, dtype: str) -> None:
+    """Parameters of any kind, and some of no kind, next to each other."""
+    choices = np.random.default_rng(count)
+    for seed in range(20):
+        generator = start(seed)
+        rate = choices.choice([0.0, 0.2, 4.0, 9.99, 10.0, 60.0], count).astype(dtype)
+        trials = choices.choice([-1.0, 0.0, 1.0, 20.0, 100.0, 3000.0], count).astype(dtype)
+        chance = choices.choice([0.0, 0.1, 0.5, 0.77, 1.0, np.nan], count).astype(dtype)
+        assert_same(torch.poisson(torch.from_numpy(rate)), rejection.poisson(generator, rate), generator)
+        theirs = torch.binomial(torch.from_numpy(trials), torch.from_numpy(chance))
+        assert_same(theirs, rejection.binomial(generator, trials, chance), generator)
+
+
 GAMMA_SHAPES = {
     "plain": [2.5],
     "one": [1.0],  # one normal of 140 is too small

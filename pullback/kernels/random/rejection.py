@@ -22,6 +22,7 @@ from .streams import c_library, cast
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _CLOSE = 1e-9  # where NumPy's last bits may matter, the C library's logarithm decides
+_FEW = 8  # elements whose parameters Python prepares faster than NumPy
 _MANY = 32  # elements with the same parameters in a row that are drawn together
 # What Stirling's formula leaves out of log(k!), for k = 0 .. 9.
 _STIRLING_TAIL = (
@@ -193,17 +194,24 @@ def poisson(generator: Generator, rate: np.ndarray) -> np.ndarray:
 
 def _poisson_methods(rate: np.ndarray) -> Iterator[_Method]:
     none, small, large = _Constant(0), _SmallPoisson(), _LargePoisson()
-    b = 0.931 + 2.53 * np.sqrt(rate)
-    columns = (rate, b, -0.059 + 0.02483 * b, 0.9277 - 3.6224 / (b - 2))
-    for mean, *numbers in zip(*(column.tolist() for column in columns)):
+    if rate.size <= _FEW:
+        numbers = (_of_large_poisson(mean, math.sqrt) if mean >= 10 else None for mean in rate.tolist())
+    else:
+        numbers = zip(*(column.tolist() for column in _of_large_poisson(rate, np.sqrt)))
+    for mean, its_numbers in zip(rate.tolist(), numbers):
         if mean >= 10:
-            large.center, (large.b, large.a, large.quick) = mean, numbers
+            large.center, (large.b, large.a, large.quick) = mean, its_numbers
             yield large
         elif mean == 0:
             yield none
         else:
             small.limit = math.exp(-mean)
             yield small
+
+
+def _of_large_poisson(rate: Any, sqrt: Callable[[Any], Any]) -> tuple[Any, Any, Any]:
+    b = 0.931 + 2.53 * sqrt(rate)
+    return b, -0.059 + 0.02483 * b, 0.9277 - 3.6224 / (b - 2)
 
 
 class _SmallPoisson(_Method):
@@ -274,32 +282,45 @@ def binomial(generator: Generator, count: np.ndarray, probability: np.ndarray) -
 
 def _binomial_methods(dtype: np.dtype, count: np.ndarray, probability: np.ndarray) -> Iterator[_Method]:
     """For probabilities up to 1/2; what depends on the parameters alone has their precision."""
-
-    def rounded(values: np.ndarray) -> np.ndarray:
-        return values.astype(dtype).astype(_FLOAT64)
-
     none, small, large = _Constant(0), _SmallBinomial(), _LargeBinomial()
-    mean, failure = rounded(count * probability), rounded(1 - probability)
-    deviation = rounded(np.sqrt(rounded(mean * failure)))
-    b = rounded(1.15 + 2.53 * deviation)
-    columns = (
-        count, probability, mean, rounded(c_library("log1p", -probability)), rounded(mean + 0.5), b,
-        rounded(-0.0873 + 0.0248 * b + 0.01 * probability), rounded(0.92 - 4.2 / b),
-        rounded((2.83 + 5.1 / b) * deviation), rounded(probability / failure),
-        np.floor(rounded(rounded(count + 1) * probability)),
-    )  # fmt: skip
-    for trials, chance, middle, log_failure, *numbers in zip(*(column.tolist() for column in columns)):
-        if chance != chance:
-            yield _Constant(math.nan)
-        elif trials <= 0 or chance <= 0:
+    pairs = zip(count.tolist(), probability.tolist())
+    if count.size <= _FEW:
+        rounded: Callable[[Any], Any] = float if dtype == _FLOAT64 else lambda value: float(np.float32(value))
+        rows = (
+            (n, p, *(_of_binomial(n, p, rounded, math.sqrt, math.floor, math.log1p) if n > 0 and p > 0 else (0, 0)))
+            for n, p in pairs
+        )
+    else:
+        columns = _of_binomial(
+            count, probability, lambda values: values.astype(dtype).astype(_FLOAT64),
+            np.sqrt, np.floor, partial(c_library, "log1p"),
+        )  # fmt: skip
+        rows = ((n, p, *numbers) for (n, p), *numbers in zip(pairs, *(column.tolist() for column in columns)))
+    for trials, chance, mean, log_failure, *numbers in rows:
+        if trials <= 0 or chance <= 0:
             yield none
-        elif middle >= 10:
+        elif chance != chance:
+            yield _Constant(math.nan)
+        elif mean >= 10:
             large.count = trials
             large.center, large.b, large.a, large.quick, large.alpha, large.odds, large.mode = numbers
             yield large
         else:
             small.count, small.log_failure = trials, log_failure
             yield small
+
+
+def _of_binomial(count: Any, probability: Any, rounded: Any, sqrt: Any, floor: Any, log1p: Any) -> tuple[Any, ...]:
+    """What the methods need of numbers or arrays: the mean, the logarithm of the opposite chance, and BTRS's constants."""
+    mean, failure = rounded(count * probability), rounded(1 - probability)
+    deviation = rounded(sqrt(rounded(mean * failure)))
+    b = rounded(1.15 + 2.53 * deviation)
+    return (
+        mean, rounded(log1p(-probability)), rounded(mean + 0.5), b,
+        rounded(-0.0873 + 0.0248 * b + 0.01 * probability), rounded(0.92 - 4.2 / b),
+        rounded((2.83 + 5.1 / b) * deviation), rounded(probability / failure),
+        floor(rounded(rounded(count + 1) * probability)),
+    )  # fmt: skip
 
 
 class _SmallBinomial(_Method):

@@ -14,6 +14,7 @@ import sys
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from pickle import PicklingError
 from typing import Any
 
 import numpy as np
@@ -201,10 +202,10 @@ class Pickler:
         for part in name.split("."):
             found = getattr(found, part, None)
         if found is not value:
-            raise AttributeError(
-                f"Can't pickle {value!r}: it is not found as {module}.{name}. Save a state_dict() instead, or define "
-                "it at the top level of a module."
-            )
+            advice = "Save a state_dict() instead, or define it by its name at the top level of a module."
+            if "<locals>" in name:
+                raise AttributeError(f"Can't pickle local object {name!r}. {advice}")
+            raise PicklingError(f"Can't pickle {value!r}: attribute lookup {name} on {module} failed. {advice}")
         if "." in name:
             outer, _, last = name.rpartition(".")
             parent = home

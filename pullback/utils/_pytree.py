@@ -148,10 +148,12 @@ class TreeSpec:
         return hash((self.type, self.num_leaves, self.num_nodes))
 
     def __repr__(self) -> str:
+        """Children after the first on lines of their own, moved to the right."""
         if self.is_leaf():
             return "*"
         name = self.type if isinstance(self.type, str) else self.type.__name__
-        return f"TreeSpec({name}, {self.context!r}, {self.children_specs!r})"
+        children = ",\n".join(map(repr, self.children_specs)).replace("\n", "\n  ")
+        return f"TreeSpec({name}, {self.context}, [{children}])"
 
 
 class LeafSpec(TreeSpec):

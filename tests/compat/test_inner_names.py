@@ -241,9 +241,9 @@ def test_the_name_exists(name):
 def paths(t):
     tree = importlib.import_module("torch.utils._pytree" if t is torch else "pullback.utils._pytree")
     nested = {"a": [1, (2,)], "b": {"c": 3}}
-    leaves, _ = tree.tree_flatten_with_path(nested)
+    leaves, spec = tree.tree_flatten_with_path(nested)
     named = tree.tree_map_with_path(lambda path, leaf: (tree.keystr(path), leaf), nested)
-    return str(leaves), named, tree.key_get(nested, leaves[1][0]), tree._dict_flatten({"a": 1})
+    return str(leaves), str(spec), named, tree.key_get(nested, leaves[1][0]), tree._dict_flatten({"a": 1})
 
 
 def test_paths_in_trees():

@@ -349,6 +349,7 @@ def load_tensor(map_location):
     return load(io.BytesIO(to_bytes(tensor([1.0]))), map_location)
 
 
+UNNAMED = {"hook": lambda x: x}
 ERRORS = [
     (lambda path: load(path / "missing.pt"), FileNotFoundError, "No such file"),
     (lambda path: load(path), IsADirectoryError, "Is a directory"),
@@ -356,7 +357,8 @@ ERRORS = [
     (lambda path: save(1, 5), AttributeError, "expected 'f' to be string, path, or a file-like object"),
     (lambda path: save(1, path), RuntimeError, "Is a directory"),
     (lambda path: save(1, path / "no" / "file"), RuntimeError, "Parent directory .* does not exist"),
-    (lambda path: save(lambda x: x, path / "f"), AttributeError, "Can't pickle"),
+    (lambda path: save(lambda x: x, path / "f"), AttributeError, "Can't pickle local object"),
+    (lambda path: save(UNNAMED, path / "f"), pickle.PicklingError, "Can't pickle .* attribute lookup <lambda> on"),
     (lambda path: load(io.BytesIO(b"")), EOFError, "Ran out of input"),
     (lambda path: load(io.BytesIO(b"garbage")), pickle.UnpicklingError, "Weights only load failed"),
     (lambda path: load(io.BytesIO(b"PK\x03\x04" + b"x" * 99)), RuntimeError, "failed finding central directory"),

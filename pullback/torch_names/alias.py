@@ -210,8 +210,8 @@ class TorchFinder:
         except ModuleNotFoundError:
             return None  # further below
         attributes = vars(importlib.import_module(parent))
-        if child in attributes and not isinstance(attributes[child], ModuleType):
-            return None  # a file may carry the name of the function it defines; torch has the function only
+        if child in attributes and not isinstance(attributes[child], ModuleType) and child != "gradcheck":
+            return None  # a file may carry the name of the function it defines; torch has the function only, of most
         return importlib.util.find_spec(pullback_name)
 
     def find_distributions(self, context: DistributionFinder.Context) -> Iterable[Distribution]:

@@ -308,3 +308,13 @@ assert not hasattr(torch.nn.functional, "Sentence") and not hasattr(torch.nn.mod
     done = subprocess.run([sys.executable, "-c", f"import pullback; pullback.install_as_torch()\n{program}"],
                           capture_output=True, text=True)  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def test_gradcheck_is_a_function_and_the_module_it_is_in():
+    code = (
+        "import pullback; pullback.install_as_torch(); import torch; from torch.autograd import gradcheck as function;"
+        "from torch.autograd.gradcheck import GradcheckError, gradcheck; assert function is gradcheck;"
+        "assert torch.autograd.gradcheck(lambda x: x * x, (torch.ones(2, dtype=torch.float64, requires_grad=True),))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]

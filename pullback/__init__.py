@@ -7,13 +7,8 @@ Parts that not every program needs (`nn`, `optim`, `linalg`, ...) are imported w
 from __future__ import annotations
 
 import os as _os
-import warnings as _warnings
 from math import e, inf, nan, pi
 from typing import Any
-
-# NumPy reports overflow and division by zero as warnings where torch is silent. Only those raised by our own calls are
-# switched off; the user's NumPy code keeps its settings.
-_warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"pullback\.")
 
 # Modules such as `pullback.cuda`, which answer for what is not here, lie in a room of their own.
 __path__.append(_os.path.join(__path__[0], "stand_ins"))
@@ -22,6 +17,7 @@ from . import creation as _creation
 from . import dtypes as _dtypes
 from . import interop as _interop
 from . import methods as _methods
+from . import quiet as _quiet
 from . import ranges as _ranges
 from . import runtime as _runtime
 from .autograd import (
@@ -69,6 +65,8 @@ from .size import Size
 from .tensor import Tensor
 from .torch_names import lazy as _lazy
 from .version import __version__
+
+_quiet.drop_warnings()
 
 _interop.attach()
 _interop_einops.watch()

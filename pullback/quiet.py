@@ -2,10 +2,15 @@
 
 `np.errstate` does this in about a microsecond; a backward pass of a small program takes ten. The settings object is
 built once here and switched through NumPy's context variable; should a NumPy release move it, errstate is used.
+
+Even that takes too long for single operations: their warnings are left to a filter, unless programs have put others
+before it (`warnings_are_dropped`).
 """
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable
 from contextvars import Context
 from functools import partial
@@ -20,7 +25,10 @@ try:
     # Ask what is set, switch floating point warnings off, set what was. None enters Python code. Ctrl-C comes right after
     # a call: who asks before `try`, switches inside it and sets back first thing in `finally` leaves nothing behind.
     warning_settings: Callable[[], Any] = _extobj_contextvar.get
-    usual_settings: Any = Context().run(warning_settings)  # warnings, which a filter of the package drops
+    # warnings, which a filter of the package drops; where every context has filters of its own, that is not relied on
+    usual_settings: Any = Context().run(warning_settings)
+    if getattr(sys.flags, "context_aware_warnings", 0):
+        usual_settings = None
     silence: Callable[[], Any] = partial(_set, _make_extobj(all="ignore"))
     restore: Callable[[Any], Any] = _set
     _short, _usual = (_make_extobj(all="ignore", bufsize=size) for size in (128, 8192))
@@ -59,3 +67,39 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
 
     quietly.__name__ = getattr(function, "__name__", "function")
     return quietly
+
+
+class _OurCalls:
+    """Stands for a pattern in a filter of warnings: modules of the package, and NumPy's where they were called from here."""
+
+    def match(self, module: str) -> bool:
+        """Whether a warning that is about to be given in a module is one of ours."""
+        frame: Any = sys._getframe(1)
+        while module.startswith("numpy.") and frame.f_back is not None:
+            frame = frame.f_back
+            module = frame.f_globals.get("__name__", "")
+        return module.startswith("pullback.")
+
+
+_our_filter = ("ignore", None, RuntimeWarning, _OurCalls(), 0)
+first_filter: list[Any] = [_our_filter]  # of those that are known to drop what NumPy says of our calls
+
+
+def drop_warnings() -> None:
+    """Have Python pass over what NumPy says of our calls; the user's own NumPy code keeps its settings."""
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"pullback\.")
+    if usual_settings is not None:
+        warnings.filters[0] = _our_filter  # type: ignore[index]
+
+
+def warnings_are_dropped() -> bool:
+    """Whether nobody would hear what NumPy says of our calls; who asks often looks for `first_filter` before."""
+    for one in warnings.filters:
+        action, message, category, module, line = one
+        if issubclass(RuntimeWarning, category):
+            if one is _our_filter or action == "ignore" and message is module is None and not line:
+                first_filter[0] = warnings.filters[0]
+                return True
+            if action != "ignore":
+                return False  # which warnings it speaks of is not looked at
+    return False

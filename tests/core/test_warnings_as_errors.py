@@ -5,6 +5,7 @@ import warnings
 import pytest
 
 import pullback
+from pullback import quiet
 
 LINES = """
 t.exp(x * 1000)
@@ -46,3 +47,30 @@ def test_a_write_happens_once():
         with pullback.no_grad():
             x *= pullback.tensor([2.0, 2.0])
     assert x.tolist() == [60.0, float("inf")]
+
+
+FILTERS = {
+    "none": lambda: None,
+    "error": lambda: warnings.simplefilter("error"),
+    "others": lambda: warnings.filterwarnings("always", category=UserWarning),
+    "ignored": lambda: warnings.simplefilter("ignore"),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_passes_that_repeat_are_silent_as_well(name, monkeypatch):
+    monkeypatch.setattr("pullback.autograd.repeats.FIRST_LOOK", 1)
+    monkeypatch.setattr("pullback.autograd.engine.Hooks.in_use", False)
+    x, weight = pullback.tensor([1e30, 0.0, 1.0], requires_grad=True), pullback.tensor(3e38)
+    plan = x.sum().grad_fn.plan
+    plan.programs, plan.walks, plan.next_look, plan.last_form = (), 0, 1, None
+    with warnings.catch_warnings(record=True) as heard:
+        quiet.drop_warnings()
+        for _ in range(8):
+            x.grad, root = None, (pullback.fft.rfft(x * 1.5).abs().log() / x[:2]).sum()
+            heard.clear()
+            FILTERS[name]()
+            root.backward(weight, retain_graph=True)
+            pullback.autograd.grad(root, x, weight)
+            assert not heard
+    assert plan.programs

@@ -154,6 +154,8 @@ def _named(function: Callable[..., Tensor], name: str, where: str) -> Callable[.
 
 def _along_one(name: str) -> Callable[..., Tensor]:
     def transform(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        if n is not None and n < 1:
+            raise RuntimeError(f"Invalid number of data points ({n}) specified")
         return _transformed(name, input, n, dim, norm)
 
     return _named(transform, name, "along a dim")

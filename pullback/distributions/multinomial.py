@@ -33,6 +33,8 @@ class Multinomial(CategoricalInside):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
         super().__init__(probs, logits, validate_args)
+        if total_count < 0:
+            Binomial(total_count, probs=self.probs, validate_args=validate_args)  # refuses, in torch's words
 
     def _expand_members(self, new: Any, batch_shape: Sequence[int]) -> None:
         super()._expand_members(new, batch_shape)

@@ -82,6 +82,8 @@ def _chain(items: list[Tensor], splits: dict[tuple[int, int], int], i: int, j: i
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """A multiplied by itself n times; negative n for powers of the inverse."""
     square(A, "linalg.matrix_power")
+    if not isinstance(n, (int, np.integer)):
+        raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
     if n == 0:
         return apply(copy_into, (A, wrap(np.eye(A._array.shape[-1], dtype=A._array.dtype))))
     if n < 0:

@@ -104,10 +104,10 @@ def cross_entropy(
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     input, target = need_tensor(input, "cross_entropy_loss"), need_tensor(target, "cross_entropy_loss", "target", 2)
-    if input._array.dtype.kind in "biu":  # often the target, given first
-        return log_softmax(input, 1 if input.ndim > 1 else 0)  # refuses, in torch's words
     if input._array.shape == target._array.shape:
         return _probability_cross_entropy(input, target, weight, ignore_index, name, label_smoothing)
+    if input._array.dtype.kind in "biu":  # often the target, given first
+        return log_softmax(input, 1 if input.ndim > 1 else 0)  # refuses, in torch's words
     _check_classes(input, target, weight)
     params = {"ignore_index": ignore_index, "reduction": name, "smoothing": float(label_smoothing)}
     ndim = input._array.ndim

@@ -10,11 +10,13 @@ from functools import cache, wraps
 from types import FunctionType
 from typing import Any
 
+from .autograd.grad_mode import enable_grad
 from .tensor import Tensor
 from .torch_function import ask, public_functions, redirect_everything, refuse, settings, takers_among
 
 __all__ = [
-    "BaseTorchFunctionMode", "TorchFunctionMode", "get_default_nowrap_functions", "get_ignored_functions",
+    "BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
+    "get_ignored_functions",
     "get_overridable_functions", "get_testing_overrides", "handle_torch_function", "has_torch_function",
     "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like", "is_tensor_method_or_property",
     "resolve_name", "wrap_torch_function",
@@ -106,6 +108,11 @@ def _get_current_function_mode() -> TorchFunctionMode | None:
 
 def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
     return list(settings.modes)
+
+
+def enable_reentrant_dispatch() -> Any:
+    """Inside a `__torch_dispatch__`, a context in which operations are recorded; classes are asked there, anyway."""
+    return enable_grad()
 
 
 # --- names ---

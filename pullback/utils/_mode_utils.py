@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._python_dispatch import _disable_current_modes
+from ..dispatch_subclasses import DisableTorchDispatch
 
 __all__ = ["all_same_mode", "no_dispatch"]
 
 
 def no_dispatch() -> Any:
-    """Inside, operations run as they are, whichever modes are on."""
-    return _disable_current_modes()
+    """Inside, operations run as they are, whichever modes are on and whatever classes tensors are of."""
+    return DisableTorchDispatch()
 
 
 def all_same_mode(modes: Sequence[Any]) -> bool:

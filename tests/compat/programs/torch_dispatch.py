@@ -5,6 +5,7 @@ import io
 import pickle
 
 import torch
+from torch.utils._mode_utils import no_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
@@ -187,6 +188,27 @@ show(lambda: Wrong(torch.ones(2)).neg())
 show(lambda: Wrong(torch.ones(2)).detach())
 show(lambda: Wrapper(Inner(torch.ones(2))).neg().elem.elem)
 show(lambda: torch.ones(2).as_subclass(Counting).neg().tolist())
+
+
+class Silenced(torch.Tensor):
+    """Runs everything on the elements it has, and something recorded besides."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        with torch.overrides.enable_reentrant_dispatch():
+            seen.append((str(func), torch.ones(1, requires_grad=True).exp().grad_fn.name()))
+        with no_dispatch():
+            return func(*args, **(kwargs or {}))
+
+
+silenced = torch.ones(2).as_subclass(Silenced)
+for program in (
+    lambda: silenced.neg(),
+    lambda: silenced.abs(),
+    lambda: silenced == 1,
+    lambda: silenced.sum().item(),
+):
+    show(lambda program=program: torch.Tensor.tolist(torch.as_tensor(program()).as_subclass(torch.Tensor)))
 
 
 class Mode(TorchDispatchMode):

@@ -64,9 +64,11 @@ class ArrayOptimizer(Optimizer):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
+        is_differentiable = type(self)._trace is not ArrayOptimizer._trace  # all have it among their defaults now
         for group in self.param_groups:
             for name in _ADDED_LATER.keys() & self.defaults:
-                group.setdefault(name, _ADDED_LATER[name])
+                if name != "differentiable" or is_differentiable:
+                    group.setdefault(name, _ADDED_LATER[name])
             for param in group["params"]:
                 held: Any = self.state.get(param)
                 for name in self._tensor_state if held else ():

@@ -119,6 +119,19 @@ def test_state_dicts_move_between_torch_and_here(name):
     np.testing.assert_allclose(params[1].detach().numpy(), params[0].detach().numpy(), rtol=3e-6)
 
 
+@pytest.mark.parametrize("name", [*NAMES, "Adafactor", "Muon"])
+def test_loading_gives_groups_the_options_that_torch_gives_them(name):
+    found = []
+    for t in (torch, pullback):
+        optimizer = getattr(t.optim, name)([leaf(t, (2, 2))])
+        saved = optimizer.state_dict()
+        saved["param_groups"][0].pop("foreach", None)  # as in a checkpoint of long ago
+        for _ in range(2):
+            optimizer.load_state_dict(copy.deepcopy(saved))
+        found.append({key: str(value) for key, value in optimizer.param_groups[0].items() if key != "params"})
+    assert found[0] == found[1]
+
+
 def test_number_as_step_is_made_a_tensor():
     param = leaf()
     optimizer = pullback.optim.Adam([param])

@@ -429,6 +429,10 @@ def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ...) -> Tensor
 def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor: """The order along dims reversed."""
 def fliplr(input: Tensor) -> Tensor: """Columns in reverse order."""
 def flipud(input: Tensor) -> Tensor: """Rows in reverse order."""
+float4_e2m1fn_x2: _dtype
+float8_e4m3fnuz: _dtype
+float8_e5m2fnuz: _dtype
+float8_e8m0fnu: _dtype
 def float_power(input: Any, exponent: Any, *, out: Tensor | None = ...) -> Tensor: """`input ** exponent` in double precision."""
 def floor(input: Any, *, out: Any = ...) -> Tensor: """The largest integer that is not above each element. Integers stay as they are."""
 def floor_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`floor`, written over this tensor."""

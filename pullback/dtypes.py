@@ -86,6 +86,10 @@ NAMED_ONLY = {  # programs compare with them, no tensor has them: (name of the t
     "qint32": ("QInt32", INTEGER, 4, True),
     "quint4x2": ("QUInt4x2", INTEGER, 1, False),
     "quint2x4": ("QUInt2x4", INTEGER, 1, False),
+    "float8_e4m3fnuz": ("Float8_e4m3fnuz", FLOAT, 1, True),
+    "float8_e5m2fnuz": ("Float8_e5m2fnuz", FLOAT, 1, True),
+    "float8_e8m0fnu": ("Float8_e8m0fnu", FLOAT, 1, False),
+    "float4_e2m1fn_x2": ("Float4_e2m1fn_x2", FLOAT, 1, True),
 }
 
 bool_: dtype = dtype("bool", "Bool", "bool", BOOL, 1, False)
@@ -161,7 +165,9 @@ def named_only(name: str) -> dtype:
 
 def _load_extension_dtype(wanted: dtype) -> np.dtype:
     if wanted.name in NAMED_ONLY:
-        advice = "torch.complex64" if wanted.category == COMPLEX else "torch.int8, torch.float16 or torch.bfloat16"
+        advice = {COMPLEX: "torch.complex64", FLOAT: "torch.float8_e4m3fn, torch.float8_e5m2 or torch.bfloat16"}.get(
+            wanted.category, "torch.int8, torch.float16 or torch.bfloat16"
+        )
         raise RuntimeError(f"Pullback has no tensors of dtype {wanted!r}. Use {advice}.")
     try:
         import ml_dtypes

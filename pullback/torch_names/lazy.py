@@ -34,7 +34,8 @@ _BY_MODULE = {
     "_check_type _check_value _has_compatible_shallow_copy_type _shape_as_tensor cond while_loop sym_float sym_int sym_ite "
     "sym_max sym_min sym_not sym_sqrt sym_sum",
     "amp": "autocast GradScaler",
-    "dtypes": "complex32 chalf qint8 quint8 qint32 quint4x2 quint2x4",
+    "dtypes": "complex32 chalf qint8 quint8 qint32 quint4x2 quint2x4 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu "
+    "float4_e2m1fn_x2",
     "amp.autocast_mode": "is_autocast_enabled is_autocast_cpu_enabled set_autocast_enabled set_autocast_cpu_enabled "
     "get_autocast_dtype set_autocast_dtype get_autocast_cpu_dtype get_autocast_gpu_dtype set_autocast_cpu_dtype "
     "set_autocast_gpu_dtype is_autocast_cache_enabled "

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pullback
+from pullback.dtypes import NAMED_ONLY
 
 torch = pytest.importorskip("torch")
 
@@ -186,3 +187,13 @@ def test_promotion_table(first):
 
     for second in DTYPE_NAMES:
         assert common(pullback, second).startswith(common(torch, second)), (first, second)
+
+
+@pytest.mark.parametrize("name", NAMED_ONLY)
+def test_dtypes_that_no_tensor_has_can_be_mentioned(name):
+    ours, theirs = getattr(pullback, name), getattr(torch, name)
+    facts = ["is_floating_point", "is_complex", "itemsize", *([] if "int" in name else ["is_signed"])]
+    assert [getattr(ours, fact) for fact in facts] == [getattr(theirs, fact) for fact in facts]
+    assert str(ours) == str(theirs) and ours is getattr(pullback, name) and ours != pullback.float32
+    with pytest.raises(RuntimeError, match=f"no tensors of dtype torch.{name}"):
+        pullback.zeros(2, dtype=ours)

@@ -19,7 +19,7 @@ _ROW_MAJOR, _LEFT, _RIGHT, _UPPER, _LOWER, _AS_IT_IS, _TRANSPOSED, _GENERAL, _UN
 )  # fmt: skip
 
 Solver = Callable[[np.ndarray, np.ndarray, bool, bool, bool], None]
-Factorizer = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+Factorizer = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @cache
@@ -33,10 +33,13 @@ def library() -> Any:
         return None
 
 
-def _routine(name: str) -> tuple[Any, Any]:
-    """A function by its name in C, and the type of its integers; (None, None) where there is none."""
+def _routine(pattern_of_name: str, kind: str) -> tuple[Any, Any]:
+    """A function for numbers of one type by its name in C, and the type of its integers; (None, None) if there is none."""
+    if library() is None or kind not in _LETTERS:
+        return None, None
     import ctypes
 
+    name = pattern_of_name % _LETTERS[kind]
     for pattern, integer in (
         ("scipy_%s64_", ctypes.c_int64),
         ("%s64_", ctypes.c_int64),
@@ -56,11 +59,11 @@ def triangular_solver(kind: str) -> Solver | None:
     The others say whether `a` is on the left, is upper, and has a diagonal of ones. All arrays are in order, `a`
     perhaps transposed.
     """
-    import ctypes
-
-    function, integer = _routine(f"cblas_{_LETTERS[kind]}trsm")
+    function, integer = _routine("cblas_%strsm", kind)
     if function is None:
         return None
+    import ctypes
+
     factor: Any = {"f": ctypes.c_float, "d": ctypes.c_double}.get(kind, ctypes.c_void_p)
     choice, memory = ctypes.c_int, ctypes.c_void_p
     function.argtypes = [choice] * 5 + [integer] * 2 + [factor, memory, integer, memory, integer]
@@ -95,23 +98,24 @@ def triangular_solver(kind: str) -> Solver | None:
 
 @cache
 def lu_factorizer(kind: str) -> Factorizer | None:
-    """Factors matrices of one type in place, each by columns: (k, columns, rows), pivots from 1 (int64), info (int64)."""
+    """Factors matrices of one type in place, each by columns: (k, columns, rows); returns pivots from 1, and info."""
+    function, integer = _routine("%sgetrf_", kind)
+    if function is None:
+        return None
     import ctypes
 
-    function, integer = _routine(f"{_LETTERS[kind]}getrf_")
-    if function is None or integer is not ctypes.c_int64:
-        return None
     function.argtypes, function.restype = [ctypes.c_void_p] * 6, None
 
-    def factorize(a: np.ndarray, pivots: np.ndarray, info: np.ndarray) -> None:
-        sizes = np.array([a.shape[2], a.shape[1]])
-        rows, columns = sizes.ctypes.data, sizes.ctypes.data + 8
+    def factorize(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        pivots, info = np.zeros((len(a), min(a.shape[1:])), integer), np.zeros(len(a), integer)
+        sizes = np.array([a.shape[2], a.shape[1]], integer)
+        rows, columns = sizes.ctypes.data, sizes.ctypes.data + sizes.itemsize
         for i in range(len(a)):
             function(rows, columns, a[i].ctypes.data, rows, pivots[i].ctypes.data, info[i:].ctypes.data)
+        return pivots, info
 
     matrix = np.array([[[1, 4, 2], [2, 2, 8]]], kind)  # of three rows and two columns
-    pivots, info = np.zeros((1, 2), np.int64), np.full(1, -1)
-    factorize(matrix, pivots, info)
+    pivots, info = factorize(matrix)
     expected = np.array([[[4, 0.5, 0.25], [2, 7, 1.5 / 7]]], kind)
     agrees = np.allclose(matrix, expected, atol=1e-4) and pivots.tolist() == [[2, 3]] and not info.any()
     return factorize if agrees else None

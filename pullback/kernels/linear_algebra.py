@@ -35,14 +35,9 @@ def lu_factor(x: Any) -> tuple[Any, Any, Any]:
     a = flat(x)
     factorize = blas.lu_factorizer(a.dtype.char) if steps > _SMALL or len(a) == 1 else None
     if factorize is not None and a.size:
-        pivots, info = np.empty((len(a), steps), np.int64), np.empty(len(a), np.int64)
         transposed = np.array(np.swapaxes(a, 1, 2), order="C")
-        factorize(transposed, pivots, info)
-        a, pivots, info = (
-            np.array(np.swapaxes(transposed, 1, 2), order="C"),
-            pivots.astype(np.int32),
-            info.astype(np.int32),
-        )
+        pivots, info = (found.astype(np.int32) for found in factorize(transposed))
+        a = np.array(np.swapaxes(transposed, 1, 2), order="C")
     else:
         a, pivots, info = np.array(a, order="C"), np.empty((len(a), steps), np.int32), np.zeros(len(a), np.int32)
         _eliminate(a, pivots, info)

@@ -318,6 +318,15 @@ def test_lu_without_the_library_of_numpy(shape, kind, monkeypatch):
     assert np.array_equal(pivots, with_library[1]) and not info.any() and not with_library[2].any()
 
 
+def test_no_library_and_no_routine_are_no_error(monkeypatch):
+    from pullback.kernels import blas
+
+    assert blas.triangular_solver("e") is blas.lu_factorizer("e") is None
+    for missing in (None, object()):
+        monkeypatch.setattr(blas, "library", lambda missing=missing: missing)
+        assert blas.triangular_solver.__wrapped__("d") is blas.lu_factorizer.__wrapped__("d") is None
+
+
 @pytest.mark.parametrize("kind", "fdFD")
 @pytest.mark.parametrize("first,second", [((20, 20), (20, 3)), ((4, 20, 20), (20, 3)), ((2, 1, 20, 20), (3, 20, 1))])
 def test_triangular_systems_with_and_without_the_library_of_numpy(first, second, kind, monkeypatch):
@@ -337,7 +346,6 @@ def test_triangular_systems_with_and_without_the_library_of_numpy(first, second,
         matrix = matrix / 9 if unit else matrix
         return linear_algebra.solve_triangular(matrix, b if left else np.swapaxes(b, -1, -2), left, upper, unit)
 
-    assert blas.triangular_solver(kind) is None or blas.library() is not None
     with_library = [solved(*case) for case in cases]
     monkeypatch.setattr(blas, "triangular_solver", lambda kind: None)
     for case, expected in zip(cases, with_library):

@@ -194,6 +194,7 @@ def poisson(generator: Generator, rate: np.ndarray) -> np.ndarray:
 
 def _poisson_methods(rate: np.ndarray) -> Iterator[_Method]:
     none, small, large = _Constant(0), _SmallPoisson(), _LargePoisson()
+    numbers: Iterator[Any]
     if rate.size <= _FEW:
         numbers = (_of_large_poisson(mean, math.sqrt) if mean >= 10 else None for mean in rate.tolist())
     else:
@@ -284,6 +285,7 @@ def _binomial_methods(dtype: np.dtype, count: np.ndarray, probability: np.ndarra
     """For probabilities up to 1/2; what depends on the parameters alone has their precision."""
     none, small, large = _Constant(0), _SmallBinomial(), _LargeBinomial()
     pairs = zip(count.tolist(), probability.tolist())
+    rows: Iterator[Any]
     if count.size <= _FEW:
         rounded: Callable[[Any], Any] = float if dtype == _FLOAT64 else lambda value: float(np.float32(value))
         rows = (

@@ -20,7 +20,7 @@ from .torch_names.operators import Operator, Overload, put
 from .utils._pytree import tree_leaves
 
 __all__ = [
-    "CustomOpDef", "Library", "custom_op", "define", "impl", "impl_abstract", "infer_schema", "opcheck",
+    "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "impl", "impl_abstract", "infer_schema", "opcheck",
     "register_autograd", "register_fake", "register_kernel", "register_vmap", "triton_op",
 ]  # fmt: skip
 
@@ -276,9 +276,16 @@ class Library:
         """Give an operator its body."""
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        if fn is fallthrough_kernel:
+            return
         name = op_name if isinstance(op_name, str) else op_name.__name__
         name = name.rpartition("::")[2].split(".")[0]
         impl(f"{self.ns}::{name}", dispatch_key or self.dispatch_key, fn)
+
+
+def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
+    """Stands for "do not handle it here" as the body of an operator; `impl` takes no notice of it."""
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
 @contextmanager

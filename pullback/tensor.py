@@ -502,6 +502,7 @@ def anchor_of(leaf: Tensor) -> Anchor:
         anchor.order = 0  # the class has it too, but it is asked for all the time and read faster from the instance
         anchor._inference = leaf._inference
         anchor._grad_dtype = False  # who asks for another does it here, too
+        anchor._hooks = None
         anchor._storage = leaf._storage  # `storage_of` gives both the same, should there be none yet
         anchor._owner = weak_reference(leaf)
         if leaf._name is not None:
@@ -517,7 +518,7 @@ def leaf_hooks(leaf: Tensor) -> Any:
     anchor = anchor_of(leaf)
     if anchor._hooks is None:
         anchor._hooks = NodeHooks()
-    Hooks.in_use = True
+    Hooks.of_leaves = True
     return anchor._hooks
 
 

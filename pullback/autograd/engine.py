@@ -508,13 +508,14 @@ def running() -> Any:
 class Hooks:
     """Whether hooks that need extra bookkeeping were ever registered: until then passes do without it."""
 
-    in_use: bool = False
+    in_use: bool = False  # somebody asks passes what they are: hooks of several tensors, checkpoints
+    of_leaves: bool = False  # a pass has to look whether it leads to one
 
 
 def sweep_back(sweep: Sweep, cotangents: list[Any]) -> dict[Any, Any]:
     """Run a pass in the right mode; the gradients that arrived at leaves."""
     mode = current_mode()
-    hooked = Hooks.in_use
+    hooked = Hooks.in_use or Hooks.of_leaves
     if hooked:
         sweep.count_arrivals()
     restoring = map(operator.call, (restore, set_mode, _running.set), (warning_settings(), mode, _running.get()))

@@ -33,6 +33,13 @@ class NodeHooks:
         self.post: dict[int, Callable[..., Any]] = HookDict()
         self.accumulated: dict[int, Callable[..., Any]] = HookDict()  # of leaves: called when `.grad` has been written
 
+    def any(self) -> bool:
+        """Whether one is left."""
+        return bool(
+            self.retained or self.pre or self.post or self.accumulated
+            or [hooks for hooks in self.tensor_hooks.values() if hooks]
+        )  # fmt: skip
+
 
 def add_hook(hooks: dict[Any, Any], function: Callable[..., Any]) -> RemovableHandle:
     """Add a function to some hooks; the handle takes it away again."""

@@ -174,7 +174,7 @@ class _Writer:
                 found.append("_")
             elif edge < 0 and -edge > self.found:
                 found.append(f"a{self.found}")
-                tests.append(f"a{self.found}.order")
+                tests += [f"a{self.found}.order", f"a{self.found}._hooks is not None"]
                 leaves.append(self.found)
                 self.found += 1
             elif edge >= 0 and edge not in self.seen:

@@ -20,7 +20,7 @@ from .engine import Hooks, Sweep, free, sweep_back, walk
 from .mode import RECORD, current_mode, set_mode, transform_depth
 from .node import Node
 from .op import LONG, SOONER
-from .reach import leads_only_to
+from .reach import leads_only_to, leads_to_hooks
 from .tape import wrap
 
 
@@ -46,6 +46,9 @@ def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None, reta
 def backward_from(target: Any, cotangent: Any, retain: bool | None, found: Any = None) -> None:
     """`backward()` from one root to all leaves, in an ordinary pass; `found` is what a program has found already."""
     if found is None:
+        if Hooks.of_leaves and leads_to_hooks(target):
+            backward_to_leaves([(target, 0)], [cotangent], bool(retain), False)
+            return
         settings = warning_settings()
         try:
             try:
@@ -86,6 +89,8 @@ def gradients_of_leaves(
         except RuntimeWarning:  # somebody made errors of warnings
             pass
     if found is None:
+        if Hooks.of_leaves and leads_to_hooks(target):
+            return None
         found = ...
         try:
             try:

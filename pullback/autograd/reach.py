@@ -31,6 +31,22 @@ def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[
     return run | wanted, run
 
 
+def leads_to_hooks(node: Any) -> bool:
+    """Whether a pass from this node ends at a leaf with hooks."""
+    seen = {node}
+    stack = [node]
+    while stack:
+        for target in stack.pop().edges:
+            if target is None or target in seen:
+                continue
+            seen.add(target)
+            if target.order:
+                stack.append(target)
+            elif target._hooks is not None and target._hooks.any():
+                return True
+    return False
+
+
 def leads_only_to(node: Any, wanted: set[Any]) -> bool:
     """Whether a pass from this node ends at these leaves, all of them, and at no others."""
     seen = {node}

@@ -528,6 +528,29 @@ def test_text_says_what_the_rule_says(name, dtype):
         assert one.tobytes() == other.tobytes()
 
 
+def test_hooks_of_leaves_concern_the_graphs_that_lead_to_them(monkeypatch):
+    x, y, other = leaf(3), leaf(3, seed=1), leaf(3)
+    loss = lambda x, y: (x * y).tanh().sum()  # noqa: E731
+    plan = prepared(loss, x, y)
+    expected = gradients(loss(x, y), (x, y))
+    handle = other.register_hook(lambda gradient: gradient * 2)
+    with monkeypatch.context() as patch:
+        patch.setattr("pullback.autograd.passes.walk", None)
+        for one, wanted in zip(gradients(loss(x, y), (x, y)), expected, strict=True):
+            np.testing.assert_array_equal(one, wanted)
+    np.testing.assert_array_equal(gradients(loss(other, y), (other,))[0], 2 * expected[0])
+    np.testing.assert_array_equal(pullback.autograd.grad(loss(other, y), (other, y))[0].numpy(), 2 * expected[0])
+    seen = []
+    x.register_post_accumulate_grad_hook(seen.append)
+    gradients(loss(x, y), (x, y))
+    assert seen == [x] and plan.programs
+    handle.remove()
+    plan.programs, walked = (), []  # graphs that were never seen are walked, too
+    monkeypatch.setattr("pullback.autograd.passes.walk", lambda *a: walked.append(1) or walk(*a))
+    np.testing.assert_array_equal(gradients(loss(other, y), (other,))[0], expected[0])
+    assert walked
+
+
 def test_a_rule_that_gives_no_array_after_all(monkeypatch):
     from pullback.ops import pointwise
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from .autograd import views
 from .autograd.tape import apply, wrap
-from .dtypes import ALL_DTYPES, default_dtype, get_default_dtype
+from .dtypes import ALL_DTYPES, default_dtype, from_numpy_dtype, get_default_dtype
 from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape, writing
 from .functional.operands import wrap_dim
 from .functional.registry import IN_PLACE, METHODS, load, on_load
@@ -314,7 +314,8 @@ def reduce_(self: Tensor, protocol: int) -> tuple[Any, ...]:
 def rebuild(cls: type[Any], array: np.ndarray, requires_grad: bool, attributes: dict[Any, Any] | None = None) -> Tensor:
     """A pickled tensor again."""
     result = object.__new__(cls)
-    result._array = array
+    # Operations know dtypes by NumPy's own objects for them, and pickles make new ones.
+    result._array = array.view(from_numpy_dtype(array.dtype).numpy)
     result._requires_grad = requires_grad
     if attributes:
         result.__dict__.update(attributes)

@@ -34,7 +34,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
         kind = type(array)
         given = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
         raise TypeError(f"expected np.ndarray (got {given}). Lists and numbers become tensors with torch.tensor(...).")
-    from_numpy_dtype(array.dtype)
+    kind = from_numpy_dtype(array.dtype).numpy
     if not array.dtype.isnative:
         raise ValueError(
             "given numpy array has byte order different from the native byte order. "
@@ -50,8 +50,9 @@ def from_numpy(array: np.ndarray) -> Tensor:
             "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
             "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
         )
-    # A view: the array may be given another shape, and a matrix would multiply as one.
-    return wrap(array.view(np.ndarray))
+    # A view: the array may be given another shape, and a matrix would multiply as one. Operations know dtypes by NumPy's own
+    # objects for them, and pickled arrays have others.
+    return wrap(array.view(np.ndarray) if array.dtype is kind else array.view(kind, np.ndarray))
 
 
 def to_numpy(self: Tensor, *, force: bool = False) -> np.ndarray:

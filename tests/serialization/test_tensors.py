@@ -256,3 +256,30 @@ def test_files_of_python_2(encoding, weights_only):
     for library in (torch, pullback):
         loaded = library.load(io.BytesIO(content), weights_only=weights_only, encoding=encoding)
         assert loaded[0] == text and loaded[1].tolist() == [0, 1], library
+
+
+def pickled(value):
+    return pickle.loads(pickle.dumps(value))
+
+
+ROADS = {  # from a pickle to a tensor
+    "tensor": lambda array: pickled(pullback.from_numpy(array)),
+    "parameter": lambda array: pickled(pullback.nn.Parameter(pullback.from_numpy(array))),
+    "module": lambda array: pickled(pullback.nn.Linear(3, 2, dtype=pullback.from_numpy(array).dtype)).weight,
+    "shared": lambda array: pullback.from_numpy(pickled(array)),
+    "as tensor": lambda array: pullback.as_tensor(pickled(array)),
+    "part": lambda array: pullback.from_numpy(pickled(array)[1:, ::2]),
+    "other order": lambda array: pullback.tensor(array.astype(array.dtype.newbyteorder())),
+}
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ROADS)
+def test_dtypes_out_of_pickles_are_the_usual_objects(name, kind):
+    """Operations know them by identity, and would take the long way with others."""
+    array = np.arange(12, dtype=kind).reshape(3, 4)
+    found = ROADS[name](array)._array
+    assert found.dtype is np.dtype(kind)
+    if name != "module":
+        assert found.tolist() == (array[1:, ::2] if name == "part" else array).tolist()
+    assert found.flags.writeable

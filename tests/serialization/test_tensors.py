@@ -269,7 +269,6 @@ ROADS = {  # from a pickle to a tensor
     "shared": lambda array: pullback.from_numpy(pickled(array)),
     "as tensor": lambda array: pullback.as_tensor(pickled(array)),
     "part": lambda array: pullback.from_numpy(pickled(array)[1:, ::2]),
-    "other order": lambda array: pullback.tensor(array.astype(array.dtype.newbyteorder())),
 }
 
 

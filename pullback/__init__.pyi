@@ -857,7 +857,7 @@ def save(obj: object, f: Any, pickle_module: Any = ..., pickle_protocol: _int = 
     kind, which every torch since 1.6 reads, or of the kind before (which has no checksums); its pickle is of protocol 2.
     With a `pickle_module` such as dill or cloudpickle, that module's pickler writes it, for Pullback alone to read.
     """
-def scalar_tensor(s: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool = ..., **_: Any) -> Tensor: """A 0-d tensor of the default dtype."""
+def scalar_tensor(s: Any, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor: """A 0-d tensor of the default dtype."""
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: str | None = ..., out: Any = ...) -> Tensor:
     """A copy with the elements of `src` (or one value) written at `index` along a dim.
 

@@ -19,7 +19,7 @@ from .dtypes import dtype as dtype_type
 from .from_data import all_floats_between, array_from
 from .functional.operands import sizes_of
 from .functional.registry import FUNCTIONS, METHODS, write_out
-from .layout import dense_order, require_strided
+from .layout import dense_order, is_in_order, require_strided
 from .notices import warn_user
 from .size import Size
 from .tensor import Tensor
@@ -178,8 +178,9 @@ def _sharing(obj: Any, dtype: Any) -> Tensor | None:
 
 
 def scalar_tensor(
-    s: Any, *, dtype: dtype_type | None = None, device: Any = None, requires_grad: bool = False, **_: Any
-) -> Tensor:
+    s: Any, *, dtype: dtype_type | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """A 0-d tensor of the default dtype."""
     return finish(np.array(s).astype(numpy_dtype(dtype)), requires_grad, device)
 
@@ -355,6 +356,8 @@ def _like(function: Any, input: Tensor, dtype: Any, requires_grad: bool, device:
     array = input._array
     wanted = array.dtype if dtype is None else as_dtype(dtype).numpy
     if isinstance(array, (np.ndarray, np.generic)):
+        if is_in_order(memory_format):
+            array = np.empty(array.shape, wanted)
         if not array.flags.c_contiguous and 0 in array.strides:  # NumPy would put what was expanded innermost
             order = dense_order(array)
             array = np.empty([array.shape[axis] for axis in order], wanted)
@@ -465,7 +468,7 @@ def _new(creator: Any) -> Any:
 
 
 def new_tensor(
-    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A tensor from data, in the dtype of this one."""
     return tensor(data, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)

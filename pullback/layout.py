@@ -52,6 +52,11 @@ channels_last: memory_format = memory_format("channels_last")
 channels_last_3d: memory_format = memory_format("channels_last_3d")
 
 
+def is_in_order(wish: Any) -> bool:
+    """Whether a memory format asks for dims to lie in their own order: all but `preserve_format` do, for us."""
+    return wish is not None and wish is not preserve_format
+
+
 def dense_order(array: Any) -> tuple[int, ...]:
     """The dims, outermost first, in which a new tensor of an array's layout lies in memory, without gaps.
 

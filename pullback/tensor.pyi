@@ -651,7 +651,7 @@ class Tensor:
     def new_empty_strided(self, size: Any, stride: Any, *, dtype: Any = ..., **options: Any) -> Tensor: """An uninitialised tensor with the given sizes and strides, in the dtype of this one."""
     def new_full(self, *args: Any, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **kwargs: Any) -> Tensor: """`full` in the dtype of this tensor unless told otherwise."""
     def new_ones(self, *args: Any, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **kwargs: Any) -> Tensor: """`ones` in the dtype of this tensor unless told otherwise."""
-    def new_tensor(self, data: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **_: Any) -> Tensor: """A tensor from data, in the dtype of this one."""
+    def new_tensor(self, data: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ...) -> Tensor: """A tensor from data, in the dtype of this one."""
     def new_zeros(self, *args: Any, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **kwargs: Any) -> Tensor: """`zeros` in the dtype of this tensor unless told otherwise."""
     def nextafter(self, other: Any) -> Tensor: """The next float after each element on the way to `other`."""
     def nextafter_(self, other: Any) -> Tensor: """`nextafter`, written over this tensor."""

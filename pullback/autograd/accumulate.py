@@ -69,7 +69,7 @@ def prepared(leaf: Tensor, gradient: Any, record: bool, sums: list[tuple[Any, An
     if present is not None and type(present) is not Tensor and present.is_sparse and type(gradient) is not Rows:
         present = leaf._grad = present.to_dense()  # as what is added to it is
     if record:
-        return recorded_sum(present, gradient, leaf)
+        return recorded_sum(present, gradient)
     if leaf._grad_dtype is not False:
         gradient = cast_to_grad_dtype(gradient, leaf)
     if type(gradient) is Rows:
@@ -124,7 +124,7 @@ def cast_to_grad_dtype(gradient: Any, leaf: Tensor) -> Any:
     return gradient if wanted is None else gradient.astype(wanted.numpy)
 
 
-def recorded_sum(present: Tensor | None, gradient: Any, leaf: Tensor) -> Tensor:
+def recorded_sum(present: Tensor | None, gradient: Any) -> Tensor:
     """The new `.grad` of a recorded pass, out of place so that the old one's history stays true."""
     from ..ops.casting import copied
     from ..ops.pointwise import add

@@ -243,7 +243,7 @@ class Op:
         def sources_of(rule: Callable) -> tuple:
             sources: list[Any] = []
             for name in _rule_names(rule):
-                code = self._save_code(name, count)
+                code = self._save_code(name)
                 if code is None:
                     sources.append(name)
                     continue
@@ -270,7 +270,7 @@ class Op:
         plan.places = self.places
         return plan
 
-    def _save_code(self, name: str, count: int) -> Any:
+    def _save_code(self, name: str) -> Any:
         if name in self.inputs:
             return self.inputs.index(name)
         if name == "out":

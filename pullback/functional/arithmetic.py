@@ -111,7 +111,7 @@ def _needed(result: Any, function: str, value: Any) -> Tensor:
     return result
 
 
-def _scaled(op: Op, a: Any, b: Any, alpha: Any, function: str) -> Tensor:
+def _scaled(op: Op, a: Any, b: Any, alpha: Any) -> Tensor:
     first, second = promote(as_tensor(a), operand(b))
     if isinstance(alpha, Tensor):
         alpha = alpha.item()
@@ -144,7 +144,7 @@ def add(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
         other, alpha = legacy[0], other
     if alpha == 1 and alpha is not True:
         return _needed(_add(_first(input, other), other), "add", other)
-    return _scaled(ops.add_scaled, input, other, alpha, "add")
+    return _scaled(ops.add_scaled, input, other, alpha)
 
 
 @public("subtract", in_place=True, out=True)
@@ -155,7 +155,7 @@ def sub(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
         other, alpha = legacy[0], other
     if alpha == 1 and alpha is not True:
         return _needed(_subtract(_first(input, other), other), "sub", other)
-    return _scaled(ops.subtract_scaled, input, other, alpha, "sub")
+    return _scaled(ops.subtract_scaled, input, other, alpha)
 
 
 @public()
@@ -165,7 +165,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     if alpha == 1:
         subtract = _reverse_subtract_tensors if isinstance(other, Tensor) else _reverse_subtract
         return _needed(subtract(as_tensor(input), other), "rsub", other)
-    return _scaled(ops.reverse_subtract_scaled, input, other, alpha, "rsub")
+    return _scaled(ops.reverse_subtract_scaled, input, other, alpha)
 
 
 @public("multiply", in_place=True, out=True)

@@ -13,6 +13,7 @@ from ..device import cpu, meta, place_of
 from ..device import device as device_type
 from ..dtypes import ALIASES, FLOAT, INTEGER, LARGEST_HALF, as_dtype, bfloat16, int8, number_in, uint8
 from ..dtypes import dtype as dtype_type
+from ..layout import is_in_order
 from ..notices import warn_user
 from ..ops import casting as ops
 from ..ops import pointwise
@@ -26,7 +27,7 @@ from .writing import plain_operands
 @public()
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with its own memory; gradients flow through it."""
-    return apply_unary(ops.clone, input)
+    return apply_unary(ops.clone_contiguous if is_in_order(memory_format) else ops.clone, input)
 
 
 def to_dtype(x: Tensor, dtype: dtype_type, copy: bool = False) -> Tensor:
@@ -47,7 +48,10 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             return to_dtype(input, args[0])
         if kind is device_type and args[0] is cpu or kind is str and args[0] == "cpu":
             return input
-    device, dtype, _, copy, _ = wanted_by(args, kwargs)
+    device, dtype, _, copy, memory_format = wanted_by(args, kwargs)
+    if is_in_order(memory_format):
+        result = to(input, device, dtype, copy=copy)
+        return result if result is input else result.contiguous()
     if place_of(device) is meta:
         from ..meta import outlined
 

@@ -22,7 +22,7 @@ from ..creation import _checked as checked_sizes
 from ..creation import finish
 from ..dtypes import as_dtype, default_dtype, int64
 from ..kernels.random import discrete, streams
-from ..layout import dense_order
+from ..layout import dense_order, is_in_order
 from ..ops.pointwise import flat
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
@@ -174,11 +174,15 @@ def _like(
     dtype: Any,
     requires_grad: bool,
     device: Any,
+    memory_format: Any,
     *args: Any,
 ) -> Tensor:
-    kind = input._array.dtype if dtype is None else as_dtype(dtype).numpy
+    array = input._array
+    kind = array.dtype if dtype is None else as_dtype(dtype).numpy
+    if is_in_order(memory_format) and type(array) is np.ndarray:
+        array = np.empty(array.shape, kind)
     return _finish(
-        _in_memory_order(input._array, kind, draw, _from(generator), *args, fresh=True),
+        _in_memory_order(array, kind, draw, _from(generator), *args, fresh=True),
         requires_grad,
         device,
         None,
@@ -191,7 +195,7 @@ def rand_like(
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1) in the shape of another tensor."""
-    return _like(_uniform_values, input, generator, dtype, requires_grad, device)
+    return _like(_uniform_values, input, generator, dtype, requires_grad, device, memory_format)
 
 
 def randn_like(
@@ -199,7 +203,7 @@ def randn_like(
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Normal numbers in the shape of another tensor."""
-    return _like(normal_array, input, generator, dtype, requires_grad, device)
+    return _like(normal_array, input, generator, dtype, requires_grad, device, memory_format)
 
 
 def randint_like(
@@ -213,7 +217,7 @@ def randint_like(
         low, high = (low, args[0]) if high is None else (args[0], high)
     kind = input._array.dtype if dtype is None else as_dtype(dtype).numpy
     first, end = integer_range(int(low or 0), None if high is None else int(high), kind)
-    return _like(_integers, input, generator, dtype, requires_grad, device, first, end)
+    return _like(_integers, input, generator, dtype, requires_grad, device, memory_format, first, end)
 
 
 FUNCTIONS.update({f.__name__: f for f in (rand, randn, randint, randperm, rand_like, randn_like, randint_like)})

@@ -440,6 +440,8 @@ def _relu(x: Any) -> Any:
     if kind.kind in "bc":
         what = "Boolean" if kind.kind == "b" else "Complex"
         raise RuntimeError(f"{what} inputs not supported for relu")
+    if kind.char == "e" and x.size >= rectifier.LARGE and type(x) is np.ndarray:
+        return rectifier.rectified(x)
     return np.maximum(x, kind.type(0))
 
 

@@ -30,6 +30,9 @@ x.to_sparse(layout=t.sparse_csr).layout
 x.to_sparse(dense_dim=1).sparse_dim()
 x.type(t.float32,wrong=1)
 t.logspace(0,1,3,wrong=1)
+t.scalar_tensor(1.,wrong=1)
+t.scalar_tensor(1.,layout=t.strided,pin_memory=False)
+x.new_tensor([1.],wrong=1)
 t.range(0,2,wrong=1)
 t.tril_indices(2,2,wrong=1)
 t.tril_indices(2,2,requires_grad=False,pin_memory=False)
@@ -322,3 +325,26 @@ def test_segment_reduce() -> None:
             found.append((y, z, gradient))
         for want, got in zip(*found, strict=True):
             assert_same(got, want, reduce)
+
+
+ORDERED = {
+    "zeros_like": lambda t, x, order: t.zeros_like(x, memory_format=order),
+    "full_like": lambda t, x, order: t.full_like(x, 2.0, memory_format=order),
+    "rand_like": lambda t, x, order: t.rand_like(x, memory_format=order),
+    "randint_like": lambda t, x, order: t.randint_like(x, 3, memory_format=order),
+    "clone": lambda t, x, order: x.clone(memory_format=order),
+    "to": lambda t, x, order: x.to(memory_format=order),
+    "to another dtype": lambda t, x, order: x.to(t.float64, memory_format=order),
+}
+
+
+@pytest.mark.parametrize("order", ["contiguous_format", "preserve_format"])
+@pytest.mark.parametrize("name", ORDERED)
+def test_the_order_in_memory_is_as_asked_for(name, order):
+    found = []
+    for library in (torch, pullback):
+        library.manual_seed(0)
+        turned = library.arange(24.0).reshape(2, 3, 4).permute(2, 0, 1)
+        result = ORDERED[name](library, turned, getattr(library, order))
+        found.append((tuple(result.stride()), result.tolist()))
+    assert found[0] == found[1]

@@ -33,6 +33,7 @@ from .stand_ins import __future__ as __future__
 from .stand_ins import _dynamo as _dynamo
 from .stand_ins import _subclasses as _subclasses
 from .stand_ins import _utils as _utils
+from .stand_ins import _utils_internal as _utils_internal
 from .stand_ins import accelerator as accelerator
 from . import amp as amp
 from . import array_api as array_api

@@ -43,6 +43,7 @@ sparse_csr: layout = layout("sparse_csr")
 sparse_csc: layout = layout("sparse_csc")
 sparse_bsr: layout = layout("sparse_bsr")
 sparse_bsc: layout = layout("sparse_bsc")
+_mkldnn: layout = layout("_mkldnn")
 jagged: layout = layout("jagged")
 
 preserve_format: memory_format = memory_format("preserve_format")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._schedule_base import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from ._schedule_base import LRScheduler, _LRScheduler
 from ._schedules import (
     ConstantLR,

@@ -40,6 +40,8 @@ _LAZY = {
     "get_default_mmap_options": "options",
     "get_unsafe_globals_in_checkpoint": "options",
     "set_crc32_options": "options",
+    "check_module_version_greater_or_equal": "options",
+    "skip_data": "options",
     "set_default_load_endianness": "options",
     "set_default_mmap_options": "options",
 }

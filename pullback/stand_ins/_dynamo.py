@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +13,14 @@ from .compiler import allow_in_graph, disable, is_compiling, reset
 
 __all__ = ["OptimizedModule", "allow_in_graph", "config", "disable", "is_compiling", "optimize", "reset"]
 
-config = SimpleNamespace(verbose=False, suppress_errors=False, cache_size_limit=8, recompile_limit=8)
+
+@contextmanager
+def _patch(*args: Any, **settings: Any) -> Iterator[None]:
+    """Settings for the length of a block, or of a decorated function: nobody reads them."""
+    yield
+
+
+config = SimpleNamespace(patch=_patch, verbose=False, suppress_errors=False, cache_size_limit=8, recompile_limit=8)
 
 
 class OptimizedModule(Module):

@@ -93,6 +93,11 @@ def _rebuild_tensor_v2(
     return _rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, storage.dtype, flags)
 
 
+def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Tensor:
+    """The first form of all."""
+    return _rebuild_tensor_v2(storage, storage_offset, size, stride, False, None)
+
+
 def _rebuild_parameter(data: Tensor, requires_grad: bool, hooks: Any) -> Tensor:
     """A parameter with the elements of a tensor."""
     from pullback.nn import Parameter

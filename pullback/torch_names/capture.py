@@ -104,6 +104,11 @@ def _shape_as_tensor(self: Any) -> Any:
     return wrap(np.array(tuple(self.shape), dtype=np.int64))
 
 
+def _nnpack_available() -> bool:
+    """Whether a library for mobile processors is used: it is not."""
+    return False
+
+
 def _has_compatible_shallow_copy_type(input: Any, from_: Any) -> bool:
     """Whether a tensor's data can be replaced by another's: there is one kind of tensor."""
     return True

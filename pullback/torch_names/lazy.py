@@ -6,7 +6,7 @@ from typing import Any
 
 SUBMODULES: frozenset[Any] = frozenset(
     {
-        "_C", "__config__", "__future__", "_dynamo", "_subclasses", "_utils", "accelerator", "amp",
+        "_C", "__config__", "__future__", "_dynamo", "_subclasses", "_utils", "_utils_internal", "accelerator", "amp",
         "array_api",
         "autograd", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "explaining", "fft", "func",
         "futures", "fx", "hub", "implicit", "jit", "library", "linalg", "masked", "mps", "multi", "multiprocessing",
@@ -20,7 +20,7 @@ _BY_MODULE = {
     "serialization": "save load",
     "func": "vmap",
     "explaining": "explain memory",
-    "layout": "memory_format strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
+    "layout": "memory_format strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc _mkldnn jagged "
     "preserve_format contiguous_format legacy_contiguous_format channels_last channels_last_3d",
     "torch_names.legacy_types": "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor "
     "LongTensor BoolTensor ComplexFloatTensor ComplexDoubleTensor set_default_tensor_type typename get_default_device "
@@ -31,7 +31,8 @@ _BY_MODULE = {
     "futures": "Future",
     "sparse": "sparse_coo_tensor sparse_csr_tensor spmm dsmm smm saddmm",
     "torch_names.capture": "_assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
-    "_check_type _check_value _has_compatible_shallow_copy_type _shape_as_tensor cond while_loop sym_float sym_int sym_ite "
+    "_check_type _check_value _has_compatible_shallow_copy_type _nnpack_available _shape_as_tensor "
+    "cond while_loop sym_float sym_int sym_ite "
     "sym_max sym_min sym_not sym_sqrt sym_sum",
     "amp": "autocast GradScaler",
     "dtypes": "complex32 chalf qint8 quint8 qint32 quint4x2 quint2x4 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu "

@@ -1,5 +1,6 @@
 """Helpers of torch.testing._internal that test files of other projects import: they do what their names say."""
 
+import subprocess
 import sys
 import types
 import unittest
@@ -9,7 +10,10 @@ import numpy as np
 import pytest
 
 import pullback
+from pullback.serialization import options
+from pullback.stand_ins import __future__ as future
 from pullback.testing._internal import common_cuda, common_device_type, common_dtype, common_utils
+from pullback.torch_names.lookup import find_torch_name
 
 
 def test_groups_of_dtypes_hold_every_dtype_once():
@@ -249,3 +253,61 @@ def test_alerts_about_algorithms():
         case.check_nondeterministic_alert(lambda: None, "sums")
     with pytest.raises(RuntimeError):
         case.check_nondeterministic_alert(alerting, "sums", should_alert=False)
+
+
+NAMES_THAT_TEST_FILES_IMPORT = """
+torch._C._ConvBackend torch._nnpack_available torch._utils._rebuild_tensor torch._utils_internal.get_file_path_2
+torch.backends.quantized.supported_engines torch.library.fallthrough_kernel
+torch.optim.lr_scheduler.EPOCH_DEPRECATION_WARNING torch.serialization.check_module_version_greater_or_equal
+torch.testing._internal.autograd_function_db.autograd_function_db torch.testing._internal.common_mkldnn.bf32_on_and_off
+torch.testing._internal.common_methods_invocations.OpInfo torch.testing._internal.common_methods_invocations.SampleInput
+torch.testing._internal.common_methods_invocations.reference_masked_ops torch.testing._internal.common_nn.new_module_tests
+torch.testing._internal.common_subclass.subclass_db torch.testing._internal.common_utils.MACOS_VERSION
+torch.testing._internal.common_utils.swap torch.testing._internal.custom_op_db.custom_op_db
+torch.testing._internal.generated.annotated_fn_args.annotated_args torch.testing._internal.hypothesis_utils.tensor
+torch.testing._internal.logging_tensor.capture_logs torch.testing._internal.two_tensor.TwoTensor
+torch.utils._mode_utils.no_dispatch torch._dynamo.config.patch
+"""
+
+
+@pytest.mark.parametrize("name", NAMES_THAT_TEST_FILES_IMPORT.split())
+def test_names_that_torchs_test_files_import_are_there(name):
+    """A file that cannot import one of them has no tests at all."""
+    assert type(find_torch_name(name)).__name__ != "Placeholder"
+
+
+def test_tests_run_with_and_without_swapping():
+    seen = []
+
+    class Tests(unittest.TestCase):
+        @common_utils.swap([True, False])
+        @common_utils.parametrize("number", [1, 2])
+        def test_it(self, number):
+            seen.append((number, future.get_swap_module_params_on_conversion()))
+
+    common_utils.instantiate_parametrized_tests(Tests)
+    names = [name for name in dir(Tests) if name.startswith("test")]
+    assert names == [f"test_it_swap_{value}_number_{number}" for value in (False, True) for number in (1, 2)]
+    assert unittest.defaultTestLoader.loadTestsFromTestCase(Tests).run(unittest.TestResult()).wasSuccessful()
+    assert seen == [(1, False), (2, False), (1, True), (2, True)] and not future.get_swap_module_params_on_conversion()
+
+
+def test_versions_of_picklers():
+    module = types.SimpleNamespace(__name__="dill", __version__="0.3.10")
+    assert options.check_module_version_greater_or_equal(module, (0, 3, 1))
+    assert not options.check_module_version_greater_or_equal(module, (0, 4))
+    module.__version__ = "new"
+    with pytest.raises(RuntimeError, match="malformed"):
+        options.check_module_version_greater_or_equal(module, (0, 4))
+
+
+def test_a_wrapper_of_two_tensors_runs_everything_on_both():
+    code = """
+import pullback; pullback.install_as_torch(); import torch
+from torch.testing._internal.two_tensor import TwoTensor
+pair = TwoTensor(torch.ones(2), torch.zeros(2))
+result = (pair * 2 + 1).sum()
+assert (result.a.item(), result.b.item()) == (6.0, 2.0) and result.__tensor_flatten__()[0] == ["a", "b"]
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]

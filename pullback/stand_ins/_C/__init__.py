@@ -19,10 +19,11 @@ from pullback.tensor import disabled_torch_function as _disabled_torch_function_
 from pullback.torch_function import DisableTorchFunction, DisableTorchFunctionSubclass
 
 from . import _autograd, _functions
-from ._dispatch import DispatchKey, DispatchKeySet, _ExcludeDispatchKeyGuard
+from ._dispatch import DispatchKey, DispatchKeySet, _ConvBackend, _ExcludeDispatchKeyGuard
 
 __all__ = [
     "DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "_ExcludeDispatchKeyGuard",
+    "_ConvBackend",
     "_disabled_torch_function_impl",
     "_WeakTensorRef", "_autograd", "_current_autograd_node", "_current_graph_task_execution_order",
     "_current_graph_task_id", "_functions", "_set_fwd_grad_enabled", "_will_engine_execute_node", "has_lapack",

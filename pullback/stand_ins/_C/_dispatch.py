@@ -16,6 +16,10 @@ class DispatchKey(metaclass=_KeyNames):
     """`DispatchKey.AutocastCPU` is its name."""
 
 
+class _ConvBackend(metaclass=_KeyNames):
+    """`_ConvBackend.Empty` is its name: there is one way to convolve."""
+
+
 class DispatchKeySet:
     """A set of keys."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pullback.on_demand import names_on_demand
 
-_submodules = ("cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum")
+_submodules = ("cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum", "quantized")
 
 __getattr__ = names_on_demand(__name__, modules=_submodules)
 

@@ -7,11 +7,35 @@ from typing import Any
 
 from ...tensor import Tensor
 
+# Tables of operators with samples of their arguments: tests that read them have nothing to do.
 op_db: list[Any] = []
 unary_ufuncs: list[Any] = []
 binary_ufuncs: list[Any] = []
+binary_ufuncs_and_refs: list[Any] = []
 reduction_ops: list[Any] = []
+reference_masked_ops: list[Any] = []
+shape_funcs: list[Any] = []
 spectral_funcs: list[Any] = []
+
+
+class OpInfo:
+    """One entry of such a table: what it was made with."""
+
+    def __init__(self, name: str = "", *args: Any, **facts: Any) -> None:
+        self.name: str = name
+        vars(self).update(facts)
+
+
+UnaryUfuncInfo = BinaryUfuncInfo = ReductionOpInfo = ReductionPythonRefInfo = SpectralFuncInfo = OpInfo
+
+
+class SampleInput:
+    """Arguments to call an operator with."""
+
+    def __init__(self, input: Any, *more: Any, args: Any = (), kwargs: Any = None, **named: Any) -> None:
+        self.input: Any = input
+        self.args: tuple[Any, ...] = more or tuple(args)
+        self.kwargs: dict[str, Any] = {**(kwargs or {}), **named}
 
 
 def mask_not_all_zeros(shape: Any) -> Tensor:

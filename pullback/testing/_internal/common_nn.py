@@ -11,7 +11,37 @@ __all__ = ["NNTestCase", "freeze_rng_state"]
 
 module_tests: list[Any] = []
 criterion_tests: list[Any] = []
+new_module_tests: list[Any] = []
 loss_reference_fns: dict[str, Any] = {}
+
+
+class NewModuleTest:
+    """A test of one module: it is made, and gradients of its output reach its input."""
+
+    with_tf32: bool = False
+
+    def __init__(self, **facts: Any) -> None:
+        self.facts: dict[str, Any] = facts
+
+    def get_name(self) -> str:
+        """The name of the test."""
+        facts = self.facts
+        name = facts.get("fullname") or facts.get("module_name") or facts["constructor"].__name__
+        return f"test_{name}_{facts['desc']}" if facts.get("desc") else f"test_{name}"
+
+    def __call__(self, test_case: Any) -> None:
+        facts = self.facts
+        module = facts["constructor"](*facts.get("constructor_args", ()))
+        input = facts["input_fn"]() if "input_fn" in facts else _torch().randn(facts["input_size"])
+        module(input.requires_grad_()).sum().backward()
+        test_case.assertEqual(input.grad.shape, input.shape)
+
+    def test_cuda(self, test_case: Any) -> None:
+        """The same elsewhere: there is no such place."""
+        test_case.skipTest("for another device")
+
+
+CriterionTest = NewModuleTest
 
 
 class NNTestCase(TestCase):

@@ -27,11 +27,11 @@ from ... import autograd
 from ...dtypes import bfloat16, float16, float32, float64
 from ...tensor import Tensor
 from .. import assert_close, make_tensor
-from .parametrization import _TestParametrizer, decorateIf, instantiate_parametrized_tests, parametrize, subtest
+from .parametrization import _TestParametrizer, decorateIf, instantiate_parametrized_tests, parametrize, subtest, swap
 
 __all__ = [
     "TestCase", "_TestParametrizer", "decorateIf", "instantiate_parametrized_tests", "make_tensor", "parametrize",
-    "run_tests", "subtest",
+    "run_tests", "subtest", "swap",
 ]  # fmt: skip
 
 SEED: int = 1234
@@ -40,6 +40,7 @@ TEST_NUMPY: bool = True
 IS_LINUX: bool = sys.platform == "linux"
 IS_X86: bool = True
 IS_FILESYSTEM_UTF8_ENCODING: bool = sys.getfilesystemencoding() == "utf-8"
+MACOS_VERSION: float = 0.0
 NATIVE_DEVICES: tuple[str, ...] = ("cpu",)
 dtype2prec_DONTUSE: dict[Any, float] = {float32: 1e-5, float64: 1e-5, float16: 1e-2, bfloat16: 1e-1}
 
@@ -48,6 +49,13 @@ def _torch() -> Any:
     import pullback
 
     return pullback
+
+
+def get_function_arglist(func: Any) -> list[str]:
+    """The names of a function's arguments."""
+    import inspect
+
+    return inspect.getfullargspec(func).args
 
 
 def __getattr__(name: str) -> Any:
@@ -60,7 +68,7 @@ def __getattr__(name: str) -> Any:
         return _dtype_table(name.startswith("torch"))
     if name.startswith(("IS_", "TEST_", "NO_", "HAS_", "BUILD_", "RERUN_", "PRINT_")):
         return False
-    if re.match(r"(skip|xfail|expectedFailure|slow|serial|mark|suppress|gcIf|runOn|only|set[A-Z]|wrap)", name):
+    if re.match(r"(skip|xfail|expectedFailure|slow|serial|mark|unMark|suppress|gcIf|runOn|only|set[A-Z]|wrap)", name):
         return _does_nothing
     raise AttributeError(
         f"module {__name__!r} has no attribute {name!r}: it is not among the test helpers of this library"

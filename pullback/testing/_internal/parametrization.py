@@ -55,7 +55,7 @@ def parametrize(
     def mark(test: Any, generic_cls: Any, device_cls: Any) -> Iterator[Case]:
         for number, value in enumerate(given_values):
             given = value if isinstance(value, subtest) else subtest(value)
-            values = list(given.arg_values) if len(names) > 1 else [given.arg_values]
+            values = [given.arg_values] if len(names) == 1 else list(given.arg_values)
             if given.name is not None:
                 name = given.name
             elif name_fn is not None:
@@ -65,6 +65,29 @@ def parametrize(
             yield Case(test, name, dict(zip(names, values, strict=True)), _always(given.decorators))
 
     return lambda function: add_mark(function, mark)
+
+
+def swap(swap_values: Iterable[bool]) -> Callable[[Any], Any]:
+    """Run a test with and without `torch.utils.swap_tensors` in the conversions of modules."""
+    return parametrize(
+        "",
+        [subtest((), name=f"swap_{value}", decorators=[functools.partial(_swapping, value)]) for value in swap_values],
+    )
+
+
+def _swapping(value: bool, test: Any) -> Any:
+    from ...stand_ins import __future__ as future
+
+    @functools.wraps(test)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        before = future.get_swap_module_params_on_conversion()
+        future.set_swap_module_params_on_conversion(value)
+        try:
+            return test(*args, **kwargs)
+        finally:
+            future.set_swap_module_params_on_conversion(before)
+
+    return run
 
 
 def _always(decorators: list[Any]) -> Callable[[dict[str, Any]], list[Any]]:

@@ -448,7 +448,7 @@ class _Writer:
         """Write the gradients to leaves that have none, all at once, or answer with them."""
         leaves = range(self.leaves)
         freed = [number for number in (*self.before, *self.after) if self.form.steps[number].plan.frees]
-        facts = self.form.leaves or (None,) * self.leaves
+        facts: tuple[Any, ...] = self.form.leaves or (None,) * self.leaves
         alike = [number for number in leaves if facts.count(facts[number]) > 1]
         if alike:  # what were two leaves may be one now
             self.write(f"if len({{{listed('a', alike)}}}) != {len(alike)}: return")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from numpy import ndarray
 
 from ..constants import FLOAT32, FLOAT64
+from ..storage import clock
 from .node import Node
 from .op import LONG, Plan
 
@@ -54,8 +55,11 @@ class Form(NamedTuple):
 
 
 def form_of(executed: list[Node]) -> Form | None:
-    """The form of the graph that these nodes are, None if some are not ordinary, or they are too many."""
-    if len(executed) > MOST_WALKED:
+    """The form of the graph that these nodes are, None if some are not ordinary, or they are too many.
+
+    Nor has one that something was written into since: no program runs it, and leaves may not be what it was made from.
+    """
+    if len(executed) > MOST_WALKED or executed[-1].order <= clock.last_write:
         return None
     numbers = {node: number for number, node in enumerate(executed)}
     leaves: dict[Any, int] = {}

@@ -277,6 +277,17 @@ def test_programs_keep_no_graph_alive():
     assert array() is None
 
 
+def test_nothing_is_learned_from_a_graph_that_was_written_into_since():
+    x = leaf(3)
+    plan = forget((x + x).sum())
+    for _ in range(ROUNDS):
+        root = (x + x).sum()
+        with pullback.no_grad():
+            x.add_(0)
+        gradients(root, (x,))
+    assert plan.programs == ()
+
+
 def test_graphs_that_never_repeat_are_left_to_the_walk():
     x = leaf(3)
     plan = forget(x.sum())

@@ -225,7 +225,7 @@ def test_a_program_that_fails_anywhere_changes_nothing(seed, soon, monkeypatch):
     held = seed % 2  # some gradients are there already, and are added to
     root = training.forward("")[0]
     names = {name for program in root.grad_fn.plan.programs for name in program.__globals__}
-    assert names
+    assert names or any(function is ONE["written"] for function, _ in training.cell)
     for name in sorted(names):
         for call in 0, 2:
             for leaf in leaves:

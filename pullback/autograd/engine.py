@@ -374,7 +374,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
         values = node.arrays
         if values is None or node.order <= last_write:
             if node.general or not plain:
-                sweep = sweep or adopt(heap, waiting, leaves, owned, executed)
+                sweep = sweep or adopt(node, heap, waiting, leaves, owned, executed)
                 if not sweep.switched:
                     sweep.switched = True
                     if current_mode() is RECORD:
@@ -383,7 +383,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                     executed.append(node)
                 continue
             if values is None and sweep is None:  # values behind hooks: what unpacks them may ask which pass this is
-                sweep = adopt(heap, waiting, leaves, owned, executed)
+                sweep = adopt(node, heap, waiting, leaves, owned, executed)
             values = tensors_of(node) if record else arrays_of(node)
         # The rest is `gradients` and `deliver` written out for a node with one output and no hooks:
         # nearly all nodes are such, and this loop is where a small program spends its time.
@@ -433,7 +433,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
                         waiting[upcoming] = coming
                         heappush(heap, (-upcoming.order, upcoming))
                         upcoming = None
-                    sweep = sweep or adopt(heap, waiting, leaves, owned, executed)
+                    sweep = sweep or adopt(node, heap, waiting, leaves, owned, executed)
                     sweep.skip(target)
                     continue
             if target.order:
@@ -478,7 +478,7 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
             if simple_leaves and gradient.shape != array.shape and gradient.dtype is array.dtype:
                 gradient = fit(gradient, array.shape, array.dtype)
             if not simple_leaves or gradient.dtype is not array.dtype:
-                sweep = sweep or adopt(heap, waiting, leaves, owned, executed)
+                sweep = sweep or adopt(node, heap, waiting, leaves, owned, executed)
                 sweep.deliver_leaf(target, gradient, gradient is not cotangent)
             elif target not in leaves:
                 leaves[target] = gradient
@@ -489,10 +489,15 @@ def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, A
 
 
 def adopt(
-    heap: list[Any], waiting: dict[Any, Any], leaves: dict[Any, Any], owned: dict[Any, Any], executed: list[Any]
+    node: Any,
+    heap: list[Any],
+    waiting: dict[Any, Any],
+    leaves: dict[Any, Any],
+    owned: dict[Any, Any],
+    executed: list[Any],
 ) -> Sweep:
-    """A sweep that goes on where an ordinary pass has got to."""
-    sweep = Sweep([])
+    """A sweep that goes on where an ordinary pass has got to, at this node."""
+    sweep = Sweep([(executed[0] if executed else node, 0)])
     sweep.heap, sweep.cotangents, sweep.leaves, sweep.owned, sweep.executed = heap, waiting, leaves, owned, executed
     return sweep
 

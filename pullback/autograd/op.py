@@ -243,7 +243,7 @@ class Op:
         def sources_of(rule: Callable) -> tuple:
             sources: list[Any] = []
             for name in _rule_names(rule):
-                code = self._save_code(name)
+                code = self.save_code(name)
                 if code is None:
                     sources.append(name)
                     continue
@@ -270,7 +270,8 @@ class Op:
         plan.places = self.places
         return plan
 
-    def _save_code(self, name: str) -> Any:
+    def save_code(self, name: str) -> Any:
+        """What a name stands for among what is saved: as in `Plan.saves`; None for a parameter, or `needs`."""
         if name in self.inputs:
             return self.inputs.index(name)
         if name == "out":

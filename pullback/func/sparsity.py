@@ -213,7 +213,7 @@ def _of_product(node: Any, position: int, made: tuple, given: tuple, varying: se
 
 
 def _saved_input(node: Any, name: str) -> np.ndarray | None:
-    code = node.op._save_code(name, len(node.edges))
+    code = node.op.save_code(name)
     return np.asarray(arrays_of(node)[node.plan.saves.index(code)]) if code in node.plan.saves else None
 
 

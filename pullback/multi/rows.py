@@ -188,7 +188,7 @@ class RowSweep(Sweep):
 
     def saved(self, node: Any, name: str) -> Any:
         """A saved value, by the name rules ask for it; None if it was not saved."""
-        code = node.op._save_code(name, len(node.edges))
+        code = node.op.save_code(name)
         return arrays_of(node)[node.plan.saves.index(code)] if code in node.plan.saves else None
 
     def shape_of(self, node: Any, position: int) -> tuple[Any, ...]:

@@ -304,6 +304,10 @@ class Sweep:
         if not self.accumulating or not (hooks.accumulated or hooks.post):
             return
         owner = leaf.owner()
+        if owner is None and hooks.accumulated:
+            from .graph import revived
+
+            owner = revived(leaf)  # the program let go of it, but not of its hooks
         first = owner is not None and owner._grad is None
         if gradient is not None:
             commit({leaf: self.leaves.pop(leaf)}, self.owned, self.record)

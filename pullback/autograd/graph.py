@@ -46,6 +46,15 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
 
+def revived(anchor: Anchor) -> Tensor:
+    """A leaf with the memory of one that nobody has any more, to be shown in its place."""
+    leaf = object.__new__(Tensor)
+    leaf._array, leaf._requires_grad = anchor._array, True
+    leaf._storage, leaf._anchor = anchor._storage, anchor
+    anchor._owner = weakref.ref(leaf)
+    return leaf
+
+
 class AccumulateGrad:
     """What stands for a leaf in `next_functions`: its `variable` is the leaf tensor."""
 
@@ -60,11 +69,8 @@ class AccumulateGrad:
     def variable(self) -> Tensor:
         """The leaf."""
         leaf = self.anchor.owner()
-        if leaf is None:  # nobody has the leaf any more: show one with the same memory
-            leaf = self._revived = object.__new__(Tensor)
-            leaf._array, leaf._requires_grad = self.anchor._array, True
-            leaf._storage, leaf._anchor = self.anchor._storage, self.anchor
-            self.anchor._owner = weakref.ref(leaf)
+        if leaf is None:
+            leaf = self._revived = revived(self.anchor)
         return leaf
 
     def name(self) -> str:

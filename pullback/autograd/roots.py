@@ -150,14 +150,14 @@ def grad(
     weights = _weights_for(given, grad_outputs, isinstance(outputs, (Tensor, GradientEdge)))
     record = bool(create_graph)
     retain = record if retain_graph is None else bool(retain_graph)
+    starts = None if is_grads_batched else _roots(given, weights, record)  # torch complains about outputs first
     keys = [_edge_of(target) for target in targets]
-    if is_grads_batched:
+    if starts is None:
         from .batched_grad import batched_gradients
 
         gradients = batched_gradients(given, weights, keys, retain, record)
     else:
-        roots, cotangents = _roots(given, weights, record)
-        gradients = passes.backward_to_inputs(roots, cotangents, keys, retain, record)
+        gradients = passes.backward_to_inputs(*starts, keys, retain, record)
     answers = tuple(
         _answer(gradient, key, target, position, allow_unused, materialize_grads, record)
         for position, (gradient, key, target) in enumerate(zip(gradients, keys, targets, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -437,7 +438,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if x.ndim == 0 or x.shape[-1] != w.shape[-1]:
         if x.ndim == 0:
             raise RuntimeError("both arguments to linear need to be at least 1D, but they are 0D and 2D")
-        raise _mismatch((x.size // max(x.shape[-1], 1), x.shape[-1]), w.shape[::-1])
+        if w.ndim == 1:
+            return input @ weight  # refuses, in torch's words
+        raise _mismatch((math.prod(x.shape[:-1]), x.shape[-1]), w.shape[::-1])
     if bias is None:
         if x.dtype is not w.dtype:
             _same_dtype(input, weight)

@@ -124,6 +124,15 @@ def test_partial_backward_reaches_post_accumulate_hooks():
     assert seen == [3.0] and y.grad is None
 
 
+def test_post_accumulate_hooks_of_a_leaf_that_nobody_has_any_more():
+    x, seen = torch.ones(2, requires_grad=True), []
+    x.register_post_accumulate_grad_hook(lambda t: seen.append(t.grad.tolist()))
+    loss = (x * 3).sum()
+    del x
+    loss.backward()
+    assert seen == [[3.0, 3.0]]
+
+
 def test_what_a_pass_says_about_itself():
     x, unused = scalar(), scalar()
     y = x * 2

@@ -36,8 +36,10 @@ def array_from(data: Any, dtype: Any = None) -> np.ndarray:
     if isinstance(data, Tensor):
         array = np.array(data._array)
     elif isinstance(data, (np.ndarray, np.generic)):
-        from_numpy_dtype(data.dtype)
+        kind = from_numpy_dtype(data.dtype).numpy
         array = np.array(data, order="C")
+        if array.dtype is not kind:  # operations know dtypes by NumPy's own objects, and pickled arrays have others
+            array = array.astype(kind)
     else:
         array, from_numbers = _from_python(data)
         if dtype is None and from_numbers and array.dtype.kind == "u":

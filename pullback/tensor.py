@@ -417,6 +417,8 @@ class Tensor(TensorBase):
         self._array = value.memory()
         if self._anchor is not None:
             self._anchor._array = self._array
+        if self._anchor is not None or self._node is not None:
+            clock.last_write = next_order()  # what was recorded before has seen something else, maybe of another shape
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,

@@ -89,7 +89,7 @@ def _apply_in_batch(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> A
 def _run(function: Any, *args: Any, **kwargs: Any) -> Any:
     try:
         return function(*args, **kwargs)
-    except RuntimeWarning:  # as in `tape.apply`
+    except (RuntimeWarning, FloatingPointError):  # as in `tape.apply`
         return quiet(function)(*args, **kwargs)
 
 

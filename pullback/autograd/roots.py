@@ -15,7 +15,7 @@ from numpy import ndarray
 from .. import tensor as _tensor  # type: ignore[no-redef]
 from ..constants import FLOAT32
 from ..dtypes import from_numpy_dtype
-from ..quiet import usual_settings, warning_settings
+from ..quiet import first_filter, usual_settings, warning_settings, warnings_are_dropped
 from ..size import Size
 from ..storage import clock
 from ..tensor import Tensor, anchor_of
@@ -61,7 +61,9 @@ def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create
         passes.backward_to_leaves([(target, root._output_nr)], [cotangent], bool(retain_graph), False)
         return
     found = None
-    if warning_settings() is usual_settings:
+    if warning_settings() is usual_settings and (
+        warnings.filters and warnings.filters[0] is first_filter[0] or warnings_are_dropped()
+    ):
         try:
             for program in target.plan.programs:
                 found = program(target, cotangent, clock.last_write, None, retain_graph)

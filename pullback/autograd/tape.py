@@ -74,7 +74,7 @@ def apply_any(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mo
         bit += bit
     try:
         out = op.forward(*arrays, **params) if params else op.forward(*arrays)
-    except RuntimeWarning:  # somebody made errors of warnings (pytest can); torch would not have warned
+    except (RuntimeWarning, FloatingPointError):  # somebody made errors of warnings; torch would not have warned
         out = quiet(op.forward)(*arrays, **(params or {}))
     mask = mask & op.differentiable_inputs if mode.grad else 0
     if op.outputs != 1:
@@ -116,7 +116,7 @@ def apply_unary(op: Op, x: Tensor, params: dict[Any, Any] | None = None) -> Tens
             large = True
         else:
             out = op.forward(array)
-    except RuntimeWarning:
+    except (RuntimeWarning, FloatingPointError):
         out = quiet(op.forward)(array, **(params or {}))
     result = new_object(Tensor)
     result._array = out
@@ -215,7 +215,7 @@ def binary(
         large = x.size >= many
         try:
             out = by_blocks(forward, x, y) if large and spread else forward(x, y)
-        except RuntimeWarning:
+        except (RuntimeWarning, FloatingPointError):
             out = quiet(forward)(x, y)
         except ValueError:
             return carefully(a, b)  # which says in torch's words why the operands do not go together

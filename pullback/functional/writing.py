@@ -56,7 +56,7 @@ def direct(name: str, function: Callable[..., Any], write: Callable[..., Any]) -
         if arrays is not None:
             try:
                 write(*arrays, **kwargs)
-            except RuntimeWarning:
+            except (RuntimeWarning, FloatingPointError):
                 pass  # all is written: somebody made errors of warnings (pytest can) where torch would not have warned
             except (TypeError, ValueError):
                 # nothing is written yet; the general form says in torch's words what is wrong
@@ -115,7 +115,7 @@ def operator(ufunc: Any, method: Callable[..., Any]) -> Callable[[Tensor, Any], 
             if y.dtype is kind and (kind is FLOAT32 or kind is FLOAT64) and type(x) is ndarray and x.base is None:
                 try:
                     ufunc(x, y, x)
-                except RuntimeWarning:
+                except (RuntimeWarning, FloatingPointError):
                     pass  # all is written, as above
                 except ValueError:
                     return method(self, other)  # says in torch's words why the operands do not go together

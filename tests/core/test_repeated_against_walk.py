@@ -41,8 +41,8 @@ NUMBER = {  # functions of a value and a number
     "rest": lambda a, b: b - a,
 }  # fmt: skip
 EVENTS = (
-    "", "", "data", "resized", "data late", "data inside", "numbers", "tied", "frozen", "again", "asked", "asked", "added",
-    "replaced",
+    "", "", "data", "resized", "data late", "resized late", "data inside", "resized inside", "numbers", "tied", "frozen",
+    "again", "asked", "asked", "added", "replaced",
 )  # fmt: skip
 
 

@@ -206,6 +206,24 @@ def test_hooks_come_before_programs():
     np.testing.assert_allclose(got, 20 * np.exp(x.detach().numpy()))
 
 
+def test_other_memory_between_the_passes_is_noticed():
+    """`.data` may be given another shape: by gathering and sharding, for one."""
+    whole, part = pullback.ones(4, 3, dtype=pullback.float64), pullback.ones(3, dtype=pullback.float64)
+    x = part.clone().requires_grad_()
+    prepared(lambda x: (x + x).sum(), x)
+    for _ in range(ROUNDS):
+        x.data = whole
+        root = (x + x).sum()
+        x.data = part
+        assert gradients(root, (x,))[0].tolist() == [8.0, 8.0, 8.0]
+    assert gradients((x + x).sum(), (x,))[0].tolist() == [2.0, 2.0, 2.0]
+
+    prepared(lambda x: (x.exp() * x).sum(), x)
+    middle = x.exp()
+    middle.data = whole
+    assert gradients((middle * x).sum(), (x,))[0].tolist() == pytest.approx([4 + 4 * np.e] * 3)
+
+
 def test_values_written_since_are_noticed():
     x = leaf(3)
     prepared(lambda x: (x.exp() * 2).sum(), x)

@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 
 import pullback
@@ -39,6 +40,12 @@ def test_nothing_is_raised(line):
         eval(line, {"t": pullback, "x": pullback.tensor([1.0, 2.0])})
 
 
+@pytest.mark.parametrize("line", LINES)
+def test_nothing_is_raised_where_numpy_is_told_to(line):
+    with np.errstate(all="raise"):
+        eval(line, {"t": pullback, "x": pullback.tensor([1.0, 2.0])})
+
+
 def test_a_write_happens_once():
     x = pullback.tensor([3.0, 1e38])
     with warnings.catch_warnings():
@@ -51,7 +58,10 @@ def test_a_write_happens_once():
 
 FILTERS = {
     "none": lambda: None,
+    "always": lambda: warnings.simplefilter("always"),
+    "default": lambda: warnings.simplefilter("default"),
     "error": lambda: warnings.simplefilter("error"),
+    "reset": warnings.resetwarnings,
     "others": lambda: warnings.filterwarnings("always", category=UserWarning),
     "ignored": lambda: warnings.simplefilter("ignore"),
 }

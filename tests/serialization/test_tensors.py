@@ -268,6 +268,8 @@ ROADS = {  # from a pickle to a tensor
     "module": lambda array: pickled(pullback.nn.Linear(3, 2, dtype=pullback.from_numpy(array).dtype)).weight,
     "shared": lambda array: pullback.from_numpy(pickled(array)),
     "as tensor": lambda array: pullback.as_tensor(pickled(array)),
+    "copied": lambda array: pullback.tensor(pickled(array)),
+    "other order": lambda array: pullback.tensor(array.astype(array.dtype.newbyteorder())),
     "part": lambda array: pullback.from_numpy(pickled(array)[1:, ::2]),
 }
 

@@ -262,6 +262,16 @@ def reverse_divide(x: Tensor, number: Any) -> Tensor:
     return _multiply(apply(ops.reciprocal, (float_operand(x),)), other)
 
 
+def power_of(x: Tensor, exponent: Any) -> Tensor:
+    """`x ** exponent`. What is neither tensor nor number is asked whether it knows how to be an exponent."""
+    try:
+        return pow(x, exponent)
+    except TypeError:
+        if as_operand(exponent) is None:
+            return NotImplemented
+        raise
+
+
 def reverse_power(x: Tensor, base: Any) -> Tensor:
     """`base ** x` for a base that is no tensor."""
     base = as_operand(base)
@@ -278,7 +288,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "__truediv__": _divide,
     "__rtruediv__": reverse_divide,
     "__rdiv__": reverse_divide,
-    "__pow__": pow,
+    "__pow__": power_of,
     "__rpow__": reverse_power,
     "__neg__": neg,
     "__pos__": positive,

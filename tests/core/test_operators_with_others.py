@@ -17,6 +17,9 @@ class Bundle(tuple):
     def __radd__(self, term):
         return Bundle(term + value for value in self)
 
+    def __rpow__(self, base):
+        return Bundle(base**value for value in self)
+
 
 def test_a_class_made_from_a_tuple_is_asked():
     bundle = Bundle((pullback.ones(1), pullback.ones(2)))
@@ -24,6 +27,12 @@ def test_a_class_made_from_a_tuple_is_asked():
     assert isinstance(scaled, Bundle)
     assert [value.tolist() for value in scaled] == [[2.0], [2.0, 2.0]]
     assert [value.tolist() for value in pullback.tensor(1.0) + bundle] == [[2.0], [2.0, 2.0]]
+
+
+def test_a_class_is_asked_whether_it_can_be_an_exponent():
+    assert [value.tolist() for value in pullback.tensor(3.0) ** Bundle((pullback.ones(1), 2))] == [[3.0], 9.0]
+    with pytest.raises(TypeError, match="unsupported operand"):
+        pullback.ones(2) ** object()
 
 
 def test_plain_sequences_are_arrays():

@@ -168,6 +168,8 @@ _OF_THE_FORM = frozenset({"strides", "flags", "itemsize", "nbytes", "base"})
 class Form:
     """Stands for the array of a wrapper, and leads those that know only this to it, or to its `content`: another one."""
 
+    is_form: bool = True
+
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...] | None = None) -> None:
         if strides is None:
             steps = [dtype.itemsize]

@@ -59,6 +59,7 @@ class Tensor(TensorBase):
     _inference: bool = False
     _detached: bool = False  # by `detach_`, so that graphs made before can no longer follow it
     _name: str | None = None
+    _lender: Any = None  # the array that a program gave its memory with
 
     is_node: bool = False
     __array_priority__ = 1000

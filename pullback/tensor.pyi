@@ -45,6 +45,7 @@ class Tensor:
     _detached: _bool
     _moves: Any
     _name: str | None
+    _lender: Any
     is_node: _bool
     __array_priority__: _int
     @property

@@ -425,7 +425,9 @@ def _computed(function: Callable[..., Any], alias: Tensor, args: tuple, kwargs: 
 
 def is_form(array: Any) -> bool:
     """Whether this stands for the array of a wrapper, whose class has written to the tensors inside itself."""
-    return type(array) is not np.ndarray and hasattr(array, "content")
+    return getattr(
+        type(array), "is_form", False
+    )  # by the class: what stands for other arrays may refuse every question
 
 
 def _keep_old_values(aliases: list[Tensor]) -> None:

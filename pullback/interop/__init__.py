@@ -52,7 +52,10 @@ def from_numpy(array: np.ndarray) -> Tensor:
         )
     # A view: the array may be given another shape, and a matrix would multiply as one. Operations know dtypes by NumPy's own
     # objects for them, and pickled arrays have others.
-    return wrap(array.view(np.ndarray) if array.dtype is kind else array.view(kind, np.ndarray))
+    result = wrap(array.view(np.ndarray) if array.dtype is kind else array.view(kind, np.ndarray))
+    if array.base is not None:
+        result._lender = array  # it lives as long as the tensor, as in torch, though the memory is another's
+    return result
 
 
 def to_numpy(self: Tensor, *, force: bool = False) -> np.ndarray:

@@ -209,3 +209,14 @@ def test_shapes_and_flags_given_to_an_array_are_its_own():
     tensor += 1
     theirs += 1
     assert array.tolist() == taken[0].tolist() == taken[1].tolist() == [2.0] * 6
+
+
+def test_an_array_lives_as_long_as_the_tensor_that_has_its_memory():
+    import weakref
+
+    array = pullback.ones(3).numpy()  # whose memory is another's
+    tensor, known = pullback.from_numpy(array), weakref.ref(array)
+    del array
+    assert known() is not None
+    del tensor
+    assert known() is None

@@ -213,8 +213,8 @@ _OPERATORS = _UNARY | {
 _FIELDS = (
     "_array: Any", "_requires_grad: _bool", "_node: Any", "_output_nr: _int", "_grad: Tensor | None", "_grad_dtype: Any",
     "_storage: Any", "_view: Any", "_anchor: Any", "_tangent: Any", "_tangents_moved: _int", "_is_written: Any",
-    "_is_param: _bool", "_inference: _bool", "_detached: _bool", "_moves: Any", "_name: str | None", "_lender: Any", "is_node: _bool",
-    "__array_priority__: _int",
+    "_is_param: _bool", "_inference: _bool", "_detached: _bool", "_moves: Any", "_name: str | None", "_lender: Any",
+    "is_node: _bool", "__array_priority__: _int",
 )  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """NumPy's and SciPy's functions on tensors: right values, the gradient kept, nothing detached in silence."""
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -212,10 +214,8 @@ def test_shapes_and_flags_given_to_an_array_are_its_own():
 
 
 def test_an_array_lives_as_long_as_the_tensor_that_has_its_memory():
-    import weakref
-
-    array = pullback.ones(3).numpy()  # whose memory is another's
-    tensor, known = pullback.from_numpy(array), weakref.ref(array)
+    array = torch.ones(3).numpy()  # whose memory is another's
+    tensor, known = torch.from_numpy(array), weakref.ref(array)
     del array
     assert known() is not None
     del tensor

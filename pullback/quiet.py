@@ -69,27 +69,15 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     return quietly
 
 
-class _OurCalls:
-    """Stands for a pattern in a filter of warnings: modules of the package, and NumPy's where they were called from here."""
-
-    def match(self, module: str) -> bool:
-        """Whether a warning that is about to be given in a module is one of ours."""
-        frame: Any = sys._getframe(1)
-        while module.startswith("numpy.") and frame.f_back is not None:
-            frame = frame.f_back
-            module = frame.f_globals.get("__name__", "")
-        return module.startswith("pullback.")
-
-
-_our_filter = ("ignore", None, RuntimeWarning, _OurCalls(), 0)
-first_filter: list[Any] = [_our_filter]  # of those that are known to drop what NumPy says of our calls
+_our_filter: Any = None
+first_filter: list[Any] = [None]  # of those that are known to drop what NumPy says of our calls
 
 
 def drop_warnings() -> None:
     """Have Python pass over what NumPy says of our calls; the user's own NumPy code keeps its settings."""
+    global _our_filter
     warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"pullback\.")
-    if usual_settings is not None:
-        warnings.filters[0] = _our_filter  # type: ignore[index]
+    first_filter[0] = _our_filter = warnings.filters[0]
 
 
 def warnings_are_dropped() -> bool:

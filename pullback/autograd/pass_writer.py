@@ -19,6 +19,7 @@ from numpy import ndarray
 
 from ..arrays.mostly_zeros import Picked
 from ..kernels.memory import is_own
+from ..quiet import restore, silence, warning_settings
 from ..tensor import Tensor, new_object
 from .accumulate import DONE, lock
 from .cotangents import add_part, run_joint
@@ -64,7 +65,8 @@ def source(form: Form) -> tuple[str, dict[str, Any]]:
 NAMES: dict[str, Any] = {
     "DONE": DONE, "FREED": FREED, "Tensor": Tensor, "add_part": add_part, "fit": fit_array, "fitted": fitted, "free": free,
     "given_up": given_up, "is_own": is_own, "lock": lock, "ndarray": ndarray, "new_object": new_object, "run_joint": run_joint,
-    "sum_by_blocks": sum_by_blocks, "__name__": __name__, **INLINED_NAMES,
+    "restore": restore, "silence": silence, "sum_by_blocks": sum_by_blocks, "warning_settings": warning_settings,
+    "__name__": __name__, **INLINED_NAMES,
 }  # fmt: skip
 
 
@@ -99,6 +101,7 @@ class _Writer:
         self.known_results: set[int] = set()
         self.known_values: dict[int, set[int]] = {}
         self.is_useful: bool = form.leaves is None  # to know arrays
+        self.calls_python: bool = False  # functions of NumPy's that give warnings in their own name, maybe
         count, start, period = len(form.steps), form.start, form.period
         self.before, self.loop, self.after = range(start), range(start, start + period), range(start + period, count)
         self.carried: list[int] = sorted(leads_to(form.steps[:start], start, start + period))
@@ -107,6 +110,14 @@ class _Writer:
         """All lines of the code; None if what is known of arrays is of no use."""
         self.run()  # first, to know what is to be tested
         run, self.lines = self.lines, []
+        if self.calls_python:
+            run = [
+                "    settings = warning_settings()",
+                "    try:",
+                "        silence()",
+                *[f"    {line}" for line in run],
+            ]
+            run += ["    finally:", "        restore(settings)"]
         if not self.is_useful:
             return None
         self.check()
@@ -284,6 +295,7 @@ class _Writer:
             self.known_values[number] = relied_on
             self.known_results.update(edge for edge in edges if edge is not None and edge < 0)
         if any(call[2] == JOINT for call in plan.steps):
+            self.calls_python = True
             self.write(f"shares = run_joint(n{number}, g{number}, n{number}.arrays, None)")
         elif plan.saves and (number in self.loop if relied_on else None in texts):  # the check names what it looks at
             self.unpack(number)
@@ -320,8 +332,9 @@ class _Writer:
         position, rule, source, sources = call
         if source == JOINT:
             return f"shares[{position}]"
-        if source == NOTHING:
-            return f"g{number}" if rule is passed_on else f"{self.name('r', rule)}(g{number})"
+        if source == NOTHING and rule is passed_on:
+            return f"g{number}"
+        self.calls_python = self.calls_python or hasattr(rule, "__code__")
         given = [f"v{number}_{s}" if type(s) is int else f"n{number}.params[{s!r}]" for s in sources]
         return f"{self.name('r', rule)}({', '.join([f'g{number}', *given])})"
 

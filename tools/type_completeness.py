@@ -7,8 +7,10 @@ names that are not known, with the reason.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 LEAST = 0.90
@@ -17,7 +19,9 @@ LEAST = 0.90
 def measure() -> dict[str, Any]:
     """Pyright's report on the installed package."""
     command = [sys.executable, "-m", "pyright", "--verifytypes", "pullback", "--ignoreexternal", "--outputjson"]
-    answer = subprocess.run(command, capture_output=True, text=True)
+    # Pyright looks the package up with whichever `python` comes first, and that is to be the one that runs this.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    answer = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": path})
     try:
         return json.loads(answer.stdout)["typeCompleteness"]
     except (ValueError, KeyError):

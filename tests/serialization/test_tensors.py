@@ -250,7 +250,7 @@ def test_files_of_python_2(encoding, weights_only):
 
     word, file = "żó", io.BytesIO()
     torch.save([word, torch.arange(2.0)], file, _use_new_zipfile_serialization=False)
-    content = re.sub(rb"X.\0\0\0((?:storage|cpu|\d+|" + word.encode() + rb"))", as_python_2, file.getvalue())
+    content = re.sub(rb"(?s:X.)\0\0\0((?:storage|cpu|\d+|" + word.encode() + rb"))", as_python_2, file.getvalue())
     assert content.count(b"U") >= 4
     text = word.encode() if encoding == "bytes" else word.encode().decode(encoding)
     for library in (torch, pullback):

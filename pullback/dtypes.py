@@ -63,7 +63,10 @@ class dtype:
 
     def to_complex(self) -> dtype:
         """The complex dtype whose parts have this dtype."""
-        return _COMPLEX_OF.get(self, self)
+        found = _COMPLEX_OF.get(self)
+        if found is None:
+            raise RuntimeError(f"Unknown Complex ScalarType for {self.type_name}")
+        return found
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -125,7 +128,10 @@ _BY_NUMPY: dict[np.dtype, dtype] = {
     d.numpy: d for d in ALL_DTYPES if d.name not in _FROM_ML_DTYPES and d.name not in NAMED_ONLY
 }
 _REAL_OF = {complex64: float32, complex128: float64}
-_COMPLEX_OF = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
+_COMPLEX_OF = {
+    float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128,
+    complex64: complex64, complex128: complex128,
+}  # fmt: skip
 
 
 LARGEST_HALF = 65504.0  # of float16: a number within fits every floating point dtype
@@ -335,7 +341,18 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 # --- limits ---------------------------------------------------------------------------------------------------------
 
 
-class finfo:
+class _Limits:
+    """What `finfo` and `iinfo` have in common: two of the same dtype are equal."""
+
+    dtype: str
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.dtype == self.dtype
+
+    __hash__: Any = None
+
+
+class finfo(_Limits):
     """Machine limits of a floating point dtype."""
 
     def __init__(self, type: dtype | None = None) -> None:
@@ -366,7 +383,7 @@ def _ml_finfo(real: dtype):  # ml_dtypes.finfo, an optional type
     return ml_dtypes.finfo(real.numpy)
 
 
-class iinfo:
+class iinfo(_Limits):
     """Limits of an integer dtype."""
 
     def __init__(self, type: dtype) -> None:

@@ -103,7 +103,8 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     """How many elements apart neighbours lie in memory, for each dim."""
     array = self.memory()
     strides = tuple(step // array.itemsize for step in array.strides)
-    if (array.size == 0 or 1 in array.shape) and array.flags.c_contiguous:
+    is_open = 1 in array.shape if array.size else not any(strides)  # what NumPy need not know of memory in order
+    if is_open and array.flags.c_contiguous:
         strides = plain_strides(array.shape)
     return strides if dim is None else strides[wrap_dim(dim, len(strides), scalar_ok=False)]
 

@@ -348,8 +348,8 @@ class TypedStorage(_StorageBase):
         if len(args) > 1:
             raise _invalid(RuntimeError, "Too many positional arguments")
         source = args[0] if args else 0
-        if isinstance(source, int):
-            self._untyped_storage = UntypedStorage(source * kind.itemsize, device=device)
+        if isinstance(source, (int, np.integer)):
+            self._untyped_storage = UntypedStorage(int(source) * kind.itemsize, device=device)
         elif isinstance(source, Sequence) and not isinstance(source, (str, bytes)):
             self._untyped_storage = UntypedStorage._around(np.array(source, copy=None, ndmin=1).astype(kind.numpy))
         elif isinstance(source, str):

@@ -306,6 +306,11 @@ def sum_with_product(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: 
 
 @_form("t")
 def _matrix_transposed(x: SparseTensor) -> Any:
+    if x.sparse_dim() > 2 or x.dense_dim():
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {x.sparse_dim()} sparse and "
+            f"{x.dense_dim()} dense dimensions"
+        )
     return x if x.dim() < 2 else _transposed(x, 0, 1)
 
 

@@ -43,6 +43,7 @@ PROGRAMS = {
     "set": lambda t: (lambda x: t.tensor([]).set_(x.storage()).tolist())(ramp(t)),
     "set bytes": lambda t: (lambda x: t.tensor([]).set_(x.untyped_storage(), 1, (2, 2), (2, 1)).tolist())(ramp(t)),
     "set shares": lambda t: (lambda s: (t.tensor([]).set_(s, 1, (1,)).fill_(5), s.tolist())[1])(t.FloatStorage([1, 2])),
+    "a size of NumPy": lambda t: t.FloatStorage(np.int16(3)).size(),
     "set knows its storage": lambda t: (lambda s: t.tensor([]).set_(s).untyped_storage() is s.untyped())(t.FloatStorage(3)),
     "a tensor of a storage shares": lambda t: (lambda s: (t.FloatTensor(s).fill_(5), s.tolist())[1])(t.FloatStorage([1, 2])),
     "the oldest constructors": lambda t: (t.Tensor(t.FloatStorage([1, 2])).tolist(), t.ones(1).new(t.FloatStorage([3])).tolist()),

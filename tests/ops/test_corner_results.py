@@ -191,6 +191,16 @@ t.addbmm(t.ones(2, 2), t.ones(3, 2, 0), t.ones(3, 0, 2))
 t.einsum("a")  ## must specify the equation string and at least one operand
 t.lu_unpack(t.eye(2), t.tensor([0, 3], dtype=t.int32))  ## must be between 1 and LU.size(-2) inclusive
 [t.finfo(kind).resolution for kind in (t.float16, t.bfloat16, t.float32, t.float64)]
+[t.finfo(t.float32) == t.finfo(), t.finfo(t.float64) == t.finfo(), t.iinfo(t.int8) == t.iinfo(t.int8)]
+[t.finfo(t.complex64) == t.finfo(t.float32), t.finfo(t.float32) != 3, t.finfo(t.float32) == t.iinfo(t.int32)]
+hash(t.finfo(t.float32))  ## unhashable type
+hash(t.iinfo(t.int8))  ## unhashable type
+str([kind.to_complex() for kind in (t.float32, t.float64, t.bfloat16, t.complex64, t.complex128)])
+t.int64.to_complex()  ## Unknown Complex ScalarType for Long
+t.bool.to_complex()  ## Unknown Complex ScalarType for Bool
+t.ones(2, 2, 2).to_sparse().t()  ## t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got 3 sparse
+t.ones(2, 2).to_sparse(1).t()  ## but got 1 sparse and 1 dense dimensions
+[list(a.stride()) for a in (x[:, 1:1], x[1, :0], x.t()[3:], x[:0, ::2], t.empty(2, 0, 4))]
 x.stride(2)  ## Dimension out of range (expected to be in range of [-2, 1], but got 2)
 t.log1p(t.tensor(1e-10 + 1e-5j, dtype=t.complex128))
 t.nn.functional.hardshrink(t.tensor([1, 0.5, 0.3, 0, -0.3, -1], dtype=t.bfloat16), 0.3)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..arrays.mostly_zeros import Rows
+from ..kernels.like import is_elsewhere
 from ..quiet import restore, silence, warning_settings
 from ..storage import storage_of
 from ..tensor import Anchor, Tensor
@@ -83,7 +84,7 @@ def prepared(leaf: Tensor, gradient: Any, record: bool, sums: list[tuple[Any, An
     memory = present.memory()
     if (
         memory.shape != gradient.shape or memory.dtype is not gradient.dtype or 0 in memory.strides
-        or not memory.flags.writeable
+        or type(memory) is ndarray and not memory.flags.writeable
     ):  # fmt: skip
         check_sum(present, gradient)
     sums.append((memory, gradient))
@@ -94,7 +95,7 @@ def prepared(leaf: Tensor, gradient: Any, record: bool, sums: list[tuple[Any, An
 def check_sum(present: Tensor, gradient: Any) -> None:
     """Refuse what cannot be added to a `.grad` that somebody has set or changed, before anything is written."""
     memory = present._array
-    if not memory.flags.writeable:
+    if type(memory) is ndarray and not memory.flags.writeable:
         raise RuntimeError("A gradient cannot be added to a .grad in read-only memory. Set .grad to None or to a copy.")
     try:
         shape = np.broadcast_shapes(memory.shape, gradient.shape)
@@ -111,7 +112,7 @@ def fresh_copy(gradient: Any, leaf: Tensor) -> Any:
     if type(gradient) is ndarray:
         if gradient.strides == leaf._array.strides:
             return gradient.copy()
-    elif not isinstance(gradient, np.generic):
+    elif not isinstance(gradient, np.generic) and not is_elsewhere(gradient):
         return gradient
     copy = np.empty_like(leaf._array, dtype=gradient.dtype)
     copy[...] = gradient

@@ -10,11 +10,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
+from numpy import float32, ndarray
 
 from .. import tensor as _tensor  # type: ignore[no-redef]
-from ..constants import FLOAT32
 from ..dtypes import from_numpy_dtype
+from ..kernels.like import is_elsewhere
 from ..quiet import first_filter, usual_settings, warning_settings, warnings_are_dropped
 from ..size import Size
 from ..storage import clock
@@ -30,7 +30,7 @@ from .tape import wrap
 from .views import look
 
 transforms_run = transform_depth.get
-_ONE = np.float32(1)  # the weight of nearly every loss
+_ONE = float32(1)  # the weight of nearly every loss
 
 
 def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
@@ -46,7 +46,7 @@ def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create
     array = root._array
     shape, dtype = array.shape, array.dtype
     if gradient is None:
-        cotangent = _implicit_one(root, shape, dtype) if shape or dtype is not FLOAT32 else _ONE
+        cotangent = _ONE if type(array) is float32 else _implicit_one(root, shape, dtype)
     elif type(gradient) is Tensor and gradient._array.dtype is dtype and gradient._array.shape == shape:
         cotangent = gradient._array
     else:
@@ -257,7 +257,8 @@ def root_of(output: Any, position: int, weight: Any) -> tuple[Any, ...]:
 def _implicit_one(output: Any, shape: tuple, dtype: Any) -> Any:
     if shape == ():
         if dtype.kind != "c":
-            return dtype.type(1)
+            array = getattr(output, "_array", None)  # an edge has none
+            return np.ones_like(array) if is_elsewhere(array) else dtype.type(1)
     elif int(np.prod(shape)) != 1:
         raise needs_weights(output, shape)
     if dtype.kind == "c":

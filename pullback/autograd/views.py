@@ -16,6 +16,7 @@ import numpy as np
 from .. import tensor as _tensor  # type: ignore[no-redef]
 from ..arrays.batched import Batched, NotBatchable
 from ..dtypes import can_cast, from_numpy_dtype
+from ..kernels.like import copy
 from ..storage import Storage, storage_of
 from ..tensor import Anchor, Tensor, anchor_of
 from .grad_mode import is_view_replay_enabled
@@ -220,7 +221,7 @@ replay: Op = linear("AsStridedBackward0", _replay, x=lambda g, steps: _replay_tr
 
 def _edited(x: Any, value: Any, steps: tuple) -> Any:
     """A copy of x with `value` where the steps lead to."""
-    out = np.array(x, order="C")
+    out = copy(x, "C")
     region = _replay(out, steps)
     if np.may_share_memory(region, out) or not region.size:
         region[...] = value

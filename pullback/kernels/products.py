@@ -61,7 +61,13 @@ UNSHARED_PRODUCT = 1 << 18
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """`a @ b` for a matrix or a vector on either side."""
     size = a.size + b.size
-    if size <= FEW or a.dtype != b.dtype or a.dtype.kind not in "fc" or a.shape[-1] != b.shape[0]:
+    if (
+        size <= FEW
+        or type(a) is not np.ndarray
+        or a.dtype != b.dtype
+        or a.dtype.kind not in "fc"
+        or a.shape[-1] != b.shape[0]
+    ):
         return a.dot(b)
     if size <= FEW_FOR_A_VECTOR and (a.ndim < 2 or b.ndim < 2):
         return a.dot(b)

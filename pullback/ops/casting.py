@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from ..kernels.like import copy, empty
 
 
 def _order(x: Any) -> Any:
@@ -37,10 +38,10 @@ _MANY = 1 << 14  # elements of half precision from which there is a faster way
 
 # The tape's edge casts cotangents back, so the pullback of a cast is the identity.
 cast: Op = linear("ToCopyBackward0", _cast, x=lambda g: g)
-clone: Op = linear("CloneBackward0", lambda x: np.array(x, order=_order(x)), x=lambda g: g)
-clone_contiguous: Op = linear("CloneBackward0", lambda x: np.array(x, order="C"), x=lambda g: g)
+clone: Op = linear("CloneBackward0", lambda x: copy(x, _order(x)), x=lambda g: g)
+clone_contiguous: Op = linear("CloneBackward0", lambda x: copy(x, "C"), x=lambda g: g)
 # Torch shows the copy's target, which has no gradient, as the first of two inputs.
-copied: Op = linear("CopyBackwards", lambda target, x: np.array(x), target=None, x=lambda g: g)
+copied: Op = linear("CopyBackwards", lambda target, x: copy(x), target=None, x=lambda g: g)
 
 
 def copy_over(x: Any, source: Any) -> None:
@@ -49,7 +50,7 @@ def copy_over(x: Any, source: Any) -> None:
 
 
 def _copy_into(x: Any, source: Any) -> Any:
-    out = np.empty(x.shape, x.dtype)
+    out = empty(x.shape, x)
     copy_over(out, source)
     return out
 

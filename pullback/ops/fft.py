@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear
+from ..kernels.like import copy, zeros
 from .striding import in_order
 
 
@@ -127,7 +128,7 @@ real_inverse: Op = linear("FftC2RBackward0", _real_inverse, x=_real_inverse_adjo
 
 def _scale_inner(x: Any, axis: int, size: int, factor: float) -> Any:
     """Multiply the frequencies that stand for themselves and their negatives in a real signal of `size` elements."""
-    out = np.array(x)
+    out = copy(x)
     out[(*(slice(None),) * axis, slice(1, size - size // 2))] *= factor
     return out
 
@@ -143,7 +144,7 @@ def _resize(x: Any, axes: tuple, sizes: tuple) -> Any:
     for axis, size in zip(axes, sizes, strict=True):
         kept[axis] = slice(0, min(size, shape[axis]))
         shape[axis] = size
-    out = np.zeros(shape, x.dtype)
+    out = zeros(shape, x)
     out[tuple(kept)] = x[tuple(kept)]
     return out
 

@@ -73,7 +73,9 @@ _ZERO, _ZERO_DOUBLE = number(0, FLOAT32), number(0, FLOAT64)
 
 
 def zero_of(x: Any) -> Any:
-    """0 as an array of the dtype of a real array, for which NumPy takes half as long as for the number."""
+    """0, for a real array as an array of its dtype, for which NumPy takes half as long as for the number."""
+    if type(x) is not np.ndarray:  # arrays of other libraries take numbers, but not NumPy's arrays
+        return 0
     kind = x.dtype
     return _ZERO if kind is FLOAT32 else _ZERO_DOUBLE if kind is FLOAT64 else 0
 

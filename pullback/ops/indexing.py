@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from ..kernels.like import copy, zeros
 from .fusing import MANY, choose, drop, in_blocks, keep
 from .striding import in_order
 
@@ -24,7 +25,7 @@ def _pick(x: Any, index: tuple) -> Any:
 
 def _add_back(x: Any, shape: tuple, index: tuple) -> Any:
     """Add the elements of `x` to zeros at `index`; repeated indices accumulate."""
-    out = np.zeros(shape, x.dtype)
+    out = zeros(shape, x)
     add_at_index(out, index, x, fresh=True)
     return out
 
@@ -72,7 +73,7 @@ add_back: Op = linear("IndexPutBackward0", _add_back, x=lambda g, index: pick(g,
 
 
 def _put(x: Any, value: Any, index: tuple, accumulate: bool) -> Any:
-    out = np.array(x, order="C")
+    out = copy(x, "C")
     write(out, value, index, accumulate)
     return out
 
@@ -86,7 +87,7 @@ def write(out: Any, value: Any, index: tuple[Any, ...], accumulate: bool) -> Non
 
 
 def _zero_at(x: Any, index: tuple) -> Any:
-    out = np.array(x)
+    out = copy(x)
     out[index] = 0
     return out
 

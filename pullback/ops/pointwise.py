@@ -287,7 +287,7 @@ sigmoid.written = {"x": "multiply({g}, multiply((t := subtract(one_{dtype}, {out
 
 def flat(g: Any) -> Any:
     """The pullback of what is constant around each point: zero, even of a cotangent that is infinite."""
-    return np.where(False, g, 0)
+    return np.where(np.False_, g, 0)
 
 
 def straight(node_name: str, pullback: Any, **others: Any) -> Any:

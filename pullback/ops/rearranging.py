@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from ..kernels.like import empty
 from ..kernels.rectifier import BITS
 from .reductions import sum_axes
 from .striding import in_order
@@ -36,7 +37,7 @@ def _stack(*arrays: Any, axis: int) -> Any:
     first = arrays[0]
     if not axis:
         return np.array(arrays, first.dtype)
-    out = np.empty((*first.shape[:axis], len(arrays), *first.shape[axis:]), first.dtype)
+    out = empty((*first.shape[:axis], len(arrays), *first.shape[axis:]), first)
     lead: tuple[Any, ...] = (slice(None),) * axis
     if len(arrays) <= 8:
         for number, array in enumerate(arrays):

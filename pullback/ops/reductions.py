@@ -15,6 +15,7 @@ from numpy import empty, generic, ndarray
 from ..arrays.mostly_zeros import Picked
 from ..autograd.op import Op, linear, op
 from ..constants import FLOAT32, FLOAT64, ones
+from ..kernels.like import largest
 from ..kernels.products import RUN, total
 from .shape import _expand, expand, reshape
 from .striding import in_order
@@ -192,16 +193,16 @@ def each_along(op: Any, values: list[Any], flags: list[Any], params: dict[Any, A
 
 def _softmax(x: Any, axis: int) -> Any:
     x = in_order(x)
-    if x.size >= _LARGE or x.dtype.itemsize == 2:
+    if type(x) is ndarray and (x.size >= _LARGE or x.dtype.itemsize == 2):
         return _kernels().softmax(x, axis=axis)
     flat = x.ravel()
     # If the sum of squares is below 80 squared, no exponential overflows or vanishes, and the largest need not be found.
-    powers = np.exp(x if flat.dot(flat) < 6400 else x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
+    powers = np.exp(x if flat.dot(flat) < 6400 else x - largest(x, axis))
     return powers / _sum(powers, (axis,), True)
 
 
 def _softmax_pull(g: Any, out: Any, axis: int) -> Any:
-    if (g.size >= _LARGE or g.dtype.itemsize == 2) and g.dtype == out.dtype:
+    if type(g) is ndarray and (g.size >= _LARGE or g.dtype.itemsize == 2) and g.dtype == out.dtype:
         return _kernels().softmax_backward(g, out, axis=axis)
     return (g - _sum(g * out, (axis,), True)) * out
 
@@ -220,9 +221,9 @@ softmax: Op = op("SoftmaxBackward0", _softmax, x=lambda g, out, axis: softmax_pu
 
 def _log_softmax(x: Any, axis: int) -> Any:
     x = in_order(x)
-    if x.size >= _LARGE or x.dtype.itemsize == 2:
+    if type(x) is ndarray and (x.size >= _LARGE or x.dtype.itemsize == 2):
         return _kernels().log_softmax(x, axis=axis)
-    shifted = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    shifted = x - largest(x, axis)
     return shifted - np.log(_sum(np.exp(shifted), (axis,), True))
 
 
@@ -231,7 +232,7 @@ def _log_softmax_pull(g: Any, out: Any, axis: int) -> Any:
         if axis == 1 and out.dtype == g.dtype and out.flags.c_contiguous:
             return _kernels().log_softmax_backward_picked(g.values, g.places, out)
         g = g.dense()
-    if (g.size >= _LARGE or g.dtype.itemsize == 2) and g.dtype == out.dtype:
+    if type(g) is ndarray and (g.size >= _LARGE or g.dtype.itemsize == 2) and g.dtype == out.dtype:
         return _kernels().log_softmax_backward(g, out, axis=axis)
     return g - np.exp(out) * _sum(g, (axis,), True)
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from ..kernels.like import copy, zeros
 from .fusing import in_single
 from .indexing import add_slices
 from .striding import in_order
@@ -111,7 +112,7 @@ def _gather(x: Any, index: Any, axis: int) -> Any:
 
 @in_single
 def _scatter_add(x: Any, index: Any, src: Any, axis: int) -> Any:
-    out = np.array(x, order="C")
+    out = copy(x, "C")
     write_scatter_add(out, index, src, axis)
     return out
 
@@ -135,7 +136,7 @@ def write_scatter_add(out: Any, index: Any, src: Any, axis: int) -> None:
 
 @in_single
 def _spread(x: Any, index: Any, shape: tuple, axis: int) -> Any:
-    out = np.zeros(shape, x.dtype)
+    out = zeros(shape, x)
     write_scatter_add(out, index, x, axis)
     return out
 
@@ -159,7 +160,7 @@ scatter_add: Op = linear("ScatterAddBackward0", _scatter_add, x=lambda g: g, ind
 
 
 def _scatter(x: Any, index: Any, src: Any, axis: int) -> Any:
-    out = np.array(x, order="C")
+    out = copy(x, "C")
     write_scatter(out, index, src, axis)
     return out
 
@@ -211,7 +212,7 @@ def _slices(index: Any, axis: int) -> tuple:
 
 
 def _index_add(x: Any, index: Any, source: Any, axis: int, alpha: Any = 1) -> Any:
-    out = np.array(x, order="C")
+    out = copy(x, "C")
     write_index_add(out, index, source, axis, alpha)
     return out
 
@@ -227,7 +228,7 @@ def write_index_add(out: Any, index: Any, source: Any, axis: int, alpha: Any = 1
 
 
 def _place_slices(x: Any, index: Any, shape: tuple, axis: int) -> Any:
-    out = np.zeros(shape, x.dtype)
+    out = zeros(shape, x)
     if not shape:
         return np.add.reduce(x.reshape(-1)).astype(x.dtype)
     add_slices(out, index.reshape(-1), x, axis, fresh=True)
@@ -236,7 +237,7 @@ def _place_slices(x: Any, index: Any, shape: tuple, axis: int) -> Any:
 
 index_select: Op = linear(
     "IndexSelectBackward0",
-    lambda x, index, axis: x.take(index, axis) if x.ndim else np.array(x),
+    lambda x, index, axis: x.take(index, axis) if x.ndim else copy(x),
     x=lambda g, x_shape, index, axis: place_slices(g, index, shape=x_shape, axis=axis),
     index=None,
 )
@@ -255,7 +256,7 @@ index_add: Op = linear("IndexAddBackward0", _index_add, x=lambda g: g, index=Non
 
 
 def _index_copy(x: Any, index: Any, source: Any, axis: int) -> Any:
-    out = np.array(x, order="C")
+    out = copy(x, "C")
     if not out.ndim:
         return np.array(source, out.dtype).reshape(-1)[-1:].reshape(()) if index.size else out
     out[_slices(index.reshape(-1), axis)] = source
@@ -263,7 +264,7 @@ def _index_copy(x: Any, index: Any, source: Any, axis: int) -> Any:
 
 
 def _index_clear(x: Any, index: Any, axis: int) -> Any:
-    out = np.array(x, order="C")
+    out = copy(x, "C")
     if out.ndim:
         out[_slices(index.reshape(-1), axis)] = 0
     elif index.size:
@@ -284,7 +285,7 @@ index_copy: Op = linear(
 
 
 def _index_fill(x: Any, index: Any, value: Any, axis: int) -> Any:
-    out = np.array(x, order="C")
+    out = copy(x, "C")
     write_index_fill(out, index, value, axis)
     return out
 
@@ -318,7 +319,7 @@ def _take(x: Any, index: Any) -> Any:
 
 
 def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
-    out = np.array(x, order="C")
+    out = copy(x, "C")
     flat = out.reshape(-1)
     if accumulate:
         np.add.at(flat, index.reshape(-1), source.reshape(-1).astype(out.dtype, copy=False))
@@ -330,14 +331,14 @@ def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
 take: Op = linear("TakeBackward0", _take, x=lambda g, x_shape, index: place_flat(g, index, shape=x_shape), index=None)
 place_flat: Op = linear(
     "PutBackward0",
-    lambda x, index, shape: _put(np.zeros(shape, x.dtype), index, x, True),
+    lambda x, index, shape: _put(zeros(shape, x), index, x, True),
     x=lambda g, index: take(g, index),
     index=None,
 )
 
 
 def _clear_flat(x: Any, index: Any) -> Any:
-    out = np.array(x, order="C")
+    out = copy(x, "C")
     out.reshape(-1)[index.reshape(-1)] = 0
     return out
 
@@ -361,7 +362,7 @@ def _masked_select(x: Any, mask: Any) -> Any:
 
 def _place_masked(x: Any, mask: Any, shape: tuple) -> Any:
     full = np.broadcast_shapes(shape, mask.shape)
-    out = np.zeros(full, x.dtype)
+    out = zeros(full, x)
     out[np.broadcast_to(mask, full)] = x
     return out
 

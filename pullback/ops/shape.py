@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd.fit import sum_to
 from ..autograd.op import Op, linear
+from ..kernels.like import copy, zeros
 from .striding import view_at
 
 
@@ -70,7 +71,8 @@ matrix_transpose_in_place: Op = linear("TBackward1", _permute, view=True, x=_per
 def _expand(x: Any, shape: tuple) -> Any:
     if x.shape == shape:
         return x[...]
-    x = np.asarray(x)
+    if not isinstance(x, np.ndarray):  # a number of NumPy's, or an array of another library
+        return np.broadcast_to(x, shape)
     sizes, strides = x.shape, x.strides
     extra = len(shape) - len(sizes)
     if sizes != shape[extra:]:
@@ -94,7 +96,7 @@ def _index_transpose(g: Any, x_shape: tuple, index: tuple) -> Any:
 
 
 def _place(x: Any, shape: tuple, index: tuple) -> Any:
-    out = np.zeros(shape, x.dtype)
+    out = zeros(shape, x)
     out[(*index, ...)] = x
     return out
 
@@ -110,7 +112,7 @@ for _op in (slice_, select):
 
 
 def _replace(x: Any, source: Any, index: tuple) -> Any:
-    out = np.array(x)
+    out = copy(x)
     out[(*index, ...)] = source
     return out
 
@@ -133,13 +135,13 @@ replace_slice, replace_selected = (
 
 def _diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Any:
     result = x.diagonal(offset, axis1, axis2)
-    if x.flags.writeable:
+    if isinstance(x, np.ndarray) and x.flags.writeable:  # NumPy's diagonal is read-only, others' never
         result.flags.writeable = True
     return result
 
 
 def _place_diagonal(x: Any, shape: tuple, offset: int, axis1: int, axis2: int) -> Any:
-    out = np.zeros(shape, x.dtype)
+    out = zeros(shape, x)
     _diagonal(out, offset, axis1, axis2)[...] = x
     return out
 
@@ -155,12 +157,12 @@ def _place_diagonal_transpose(g: Any, offset: int, axis1: int, axis2: int) -> An
 place_diagonal: Op = linear("DiagEmbedBackward0", _place_diagonal, x=_place_diagonal_transpose)
 diagonal: Op = linear("DiagonalBackward0", _diagonal, view=True, x=_diagonal_transpose)
 copied_diagonal: Op = linear(
-    "DiagonalBackward0_copy", lambda x, offset, axis1, axis2: np.array(x.diagonal(offset, axis1, axis2)), x=_diagonal_transpose
+    "DiagonalBackward0_copy", lambda x, offset, axis1, axis2: copy(x.diagonal(offset, axis1, axis2)), x=_diagonal_transpose
 )  # fmt: skip
 
 
 def _replace_diagonal(x: Any, source: Any, offset: int, axis1: int, axis2: int) -> Any:
-    out = np.array(x)
+    out = copy(x)
     _diagonal(out, offset, axis1, axis2)[...] = source
     return out
 
@@ -194,7 +196,7 @@ def _fold(x: Any, shape: tuple, axis: int, size: int, step: int) -> Any:
     """Add windows back to where they were cut; overlaps accumulate. One addition for each place in a window."""
     if not shape:
         return np.add.reduce(x, axis=0)
-    out = np.zeros(shape, x.dtype)
+    out = zeros(shape, x)
     count = x.shape[axis]
     lead = (slice(None),) * axis
     for place_in_window in range(size if count else 0):

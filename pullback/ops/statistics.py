@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, conjugate, op
+from ..kernels.like import largest
 from .cumulative import has_zeros, products_before
 from .fusing import number_for
 from .pointwise import fill
@@ -90,7 +91,7 @@ def _logsumexp(x: Any, axis: tuple, keepdims: Any) -> Any:
     real = x.real if x.dtype.kind == "c" else x
     if x.dtype.itemsize == 2:
         return _logsumexp(x.astype(np.float32), axis, keepdims).astype(x.dtype)
-    peak = in_order(np.maximum.reduce(real, axis=axis, keepdims=True, initial=-np.inf))
+    peak = in_order(largest(real, axis))
     flat = peak.ravel()
     if not flat.dot(flat) < math.inf:  # some are infinite, NaN or huge
         peak = np.where(np.isfinite(peak), peak, real.dtype.type(0))

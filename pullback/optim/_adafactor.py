@@ -76,12 +76,12 @@ class Adafactor(ArrayOptimizer):
         return plan
 
     def _run(self, plans: list[list[tuple[Any, ...]]], written: list[Tensor]) -> None:
+        touch(written)  # first, as in `ArrayOptimizer`
         with np.errstate(all="ignore"):
             for plan in plans:
                 for values, grad, averages, group, lr, counter in plan:
                     counter[...] += 1
                     _update(values, grad, averages, group, lr, counter.item())
-        touch(written)
 
 
 def _update(

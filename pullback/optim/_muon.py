@@ -71,11 +71,11 @@ class Muon(ArrayOptimizer):
         return [(arrays, group, lr) for arrays, *_ in rows]
 
     def _run(self, plans: list[list[tuple[Any, ...]]], written: list[Tensor]) -> None:
+        touch(written)  # first, as in `ArrayOptimizer`
         with np.errstate(all="ignore"):
             for plan in plans:
                 for (values, grad, buffer), group, lr in plan:
                     _update(values, grad, buffer, group, lr)
-        touch(written)
 
 
 def _check_iteration(group: dict[str, Any]) -> None:

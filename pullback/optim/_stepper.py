@@ -114,6 +114,8 @@ class ArrayOptimizer(Optimizer):
         self._run(plans, written)
 
     def _run(self, plans: list[list[tuple[Any, ...]]], written: list[Tensor]) -> None:
+        if written:
+            touch(written)  # first: should Ctrl-C come while memory is written, graphs that saved it know
         kernel, update = type(self)._kernel, _updates.update
         settings = warning_settings()
         try:
@@ -125,8 +127,6 @@ class ArrayOptimizer(Optimizer):
                     update(kernel, arrays, values, prepared)
         finally:
             restore(settings)
-        if written:
-            touch(written)
 
     def _collect(
         self, group: dict[str, Any], fresh: list[Any], written: list[Tensor]

@@ -87,8 +87,8 @@ def sparse_adam(
         values = -values if maximize else values
         at = tuple(once._indices()._array)
         first, second = array_of(average), array_of(square)
+        touch([param, average, square])  # before anything is written
         first[at] += (values - first[at]) * (1 - beta1)
         second[at] += (values * values - second[at]) * (1 - beta2)
         rate = float(lr * math.sqrt(1 - beta2**step) / (1 - beta1**step))
         array_of(param)[at] -= rate * (first[at] / (np.sqrt(second[at]) + eps))
-        touch([param, average, square])

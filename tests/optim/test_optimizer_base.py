@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import importlib
+import os
 import pickle
+import sys
+from itertools import count
 
 import numpy as np
 import pytest
@@ -294,3 +297,32 @@ def test_a_step_counts_as_a_write():
     optimizer.step()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
+
+
+@pytest.mark.parametrize("name", [*NAMES, "Adafactor", "Muon", "SparseAdam"])
+def test_what_a_step_wrote_before_ctrl_c_counts_as_a_write(name):
+    halfway = 0
+    for end in range(1000):
+        param = pullback.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        loss, optimizer = (param * param).sum(), getattr(pullback.optim, name)([param])
+        param.grad = pullback.ones(2, 2).to_sparse() if name == "SparseAdam" else pullback.ones(2, 2)
+        lines, usual = count(), sys.gettrace()
+
+        def trace(frame, event, _):
+            if event == "line" and next(lines) == end:  # noqa: B023
+                raise KeyboardInterrupt
+            return trace if f"{os.sep}optim{os.sep}" in frame.f_code.co_filename else None  # noqa: B023
+
+        sys.settrace(trace)
+        try:
+            optimizer.step()
+            break
+        except KeyboardInterrupt:
+            sys.settrace(usual)
+            if param.tolist() != [[1.0, 2.0], [3.0, 4.0]]:
+                halfway += 1
+                with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                    loss.backward()
+        finally:
+            sys.settrace(usual)
+    assert halfway

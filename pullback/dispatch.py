@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from .autograd import tape, views
+from .autograd import tape, writes
 from .autograd.mode import Mode, current_mode, set_mode
 from .autograd.op import Op
 from .quiet import quiet
@@ -151,7 +151,7 @@ def _shown_to_modes(op: Op, operator: Overload, inputs: tuple[Any, ...], params:
                 return _shown_to_modes(op, operator, tuple(chosen), params, current_mode())
         if not operator.overloadpacket.__name__.endswith("_") or chosen[0] is inputs[0]:
             return _run_plainly(op, chosen, params)
-        return views.in_place(chosen[0], lambda x: _run_plainly(op, [x, *chosen[1:]], params))
+        return writes.in_place(chosen[0], lambda x: _run_plainly(op, [x, *chosen[1:]], params))
 
     return show(operator, run, tuple(args), kwargs, mode)
 

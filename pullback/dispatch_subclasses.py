@@ -14,9 +14,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 
-import numpy as np
-from numpy.lib.stride_tricks import as_strided
-
+from .arrays.without_elements import NoElements, WrapperForm, is_form
 from .autograd.grad_mode import no_grad
 from .autograd.mode import current_mode, set_mode
 from .dispatch import check_answer, show
@@ -125,7 +123,7 @@ def gathered(leaves: dict[Any, Any], accumulating: bool) -> None:
     """Gradients that a class has answered go to their leaves (`backward`) as they are."""
     for anchor, gradient in list(leaves.items()):
         leaf = anchor._owner()
-        if accumulating and (dispatches(type(gradient)) or leaf is not None and type(leaf._array) is Form):
+        if accumulating and (dispatches(type(gradient)) or leaf is not None and is_form(leaf._array)):
             if leaf is not None and leaf._grad is not None:
                 leaf._grad.add_(gradient)
             elif leaf is not None:
@@ -149,51 +147,6 @@ def _handed_over(name: str, does: Callable[..., Any], args: tuple[Any, ...], kwa
 
 
 # --- wrappers ---
-
-
-class NoElements(AttributeError, NotImplementedError):
-    """Somebody asked for the elements of a wrapper, or for what only arrays have."""
-
-
-def _refuse(*args: Any, **kwargs: Any) -> Any:
-    raise NoElements(
-        "A wrapper tensor has a shape and a dtype, and no elements: those are in the tensors that it wraps. "
-        "Its class has to answer this in __torch_dispatch__."
-    )
-
-
-_OF_THE_FORM = frozenset({"strides", "flags", "itemsize", "nbytes", "base"})
-
-
-class Form:
-    """Stands for the array of a wrapper, and leads those that know only this to it, or to its `content`: another one."""
-
-    is_form: bool = True
-
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...] | None = None) -> None:
-        if strides is None:
-            steps = [dtype.itemsize]
-            for size in reversed(shape[1:]):
-                steps.append(steps[-1] * max(size, 1))
-            strides = tuple(reversed(steps[: len(shape)]))
-        self._form = as_strided(np.zeros((), dtype), shape, strides, writeable=False)
-        self.shape, self.dtype, self.ndim, self.size = shape, dtype, self._form.ndim, self._form.size
-        self.content: Tensor | None = None
-        self.owner: Callable[[], Tensor | None] = lambda: None
-
-    def again(self) -> Form:
-        """Another one like this."""
-        return Form(self.shape, self.dtype, self._form.strides)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _OF_THE_FORM:
-            return getattr(self._form, name)
-        raise AttributeError(name) if name.startswith("__") else NoElements(name)
-
-    __array__ = __array_ufunc__ = __array_function__ = __getitem__ = __iter__ = __len__ = _refuse
-    __bool__ = __int__ = __float__ = __complex__ = __index__ = _refuse
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse  # type: ignore[assignment]
-    __hash__ = object.__hash__
 
 
 def make_wrapper_subclass(
@@ -222,7 +175,7 @@ def make_wrapper_subclass(
     kind = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
     steps = None if strides is None else tuple(step * kind.itemsize for step in strides)
     result = plain(object.__new__(cls))
-    result._array = Form(tuple(size), kind, steps)
+    result._array = WrapperForm(tuple(size), kind, steps)
     result._array.owner = weakref.ref(result)
     result._requires_grad = bool(requires_grad)
     return result
@@ -242,7 +195,7 @@ def another(x: Tensor) -> Any:
     """A second object of the same class and content, without history."""
     result = plain(object.__new__(type(x)))
     array: Any = x._array
-    result._array = array.again() if type(array) is Form else array
+    result._array = array.again() if is_form(array) else array
     for name, value in attached(x).items():
         setattr(result, name, value)
     return result
@@ -251,7 +204,7 @@ def another(x: Tensor) -> Any:
 def kept(x: Tensor) -> Tensor:
     """The same tensor; what saves only its array will find its content there."""
     array: Any = x._array
-    if type(array) is Form and array.content is None and type(x) is not Tensor:
+    if is_form(array) and array.content is None and type(x) is not Tensor:
         array.content = another(x)
     return x
 
@@ -269,7 +222,7 @@ def as_given(x: Any) -> Any:
     if x._is_written is not None and dispatches(type(x._is_written)):
         return x._is_written
     array: Any = x._array
-    if type(x) is Tensor and type(array) is Form:
+    if type(x) is Tensor and is_form(array):
         found = array.content if array.content is not None else array.owner()
         return x if found is None else found
     return x

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import views
+from .arrays.without_elements import is_form
+from .autograd import writes
 from .autograd.tape import apply, wrap
 from .dtypes import ALL_DTYPES, default_dtype, from_numpy_dtype, get_default_dtype
 from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape, writing
@@ -26,7 +27,7 @@ from .tensor import Tensor, fields
 
 def _in_place_method(name: str, function: Callable) -> Callable:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return views.in_place(self, function, *args, **kwargs)
+        return writes.in_place(self, function, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"`{name[:-1]}`, written over this tensor."
@@ -231,7 +232,7 @@ def text(self: Tensor, *, tensor_contents: str | None = None) -> str:
         tangent = f"{self._tangent[max(self._tangent)]}"
     array = self._array
     if not isinstance(array, (np.ndarray, np.generic)):
-        if views.is_form(array):
+        if is_form(array):
             return _wrapper_text(self, tensor_contents)
         return _batch_text(array) if hasattr(array, "batched") else repr(array)
     described = tensor_text(
@@ -290,7 +291,7 @@ def deepcopy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
         )
     import copy
 
-    if views.is_form(self._array):
+    if is_form(self._array):
         from .dispatch_subclasses import copy_of_wrapper
 
         return copy_of_wrapper(self, memo)
@@ -305,7 +306,7 @@ def deepcopy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
 
 
 def reduce_(self: Tensor, protocol: int) -> tuple[Any, ...]:
-    if views.is_form(self._array):
+    if is_form(self._array):
         from .dispatch_subclasses import reduce_wrapper
 
         return reduce_wrapper(self)

@@ -60,6 +60,8 @@ class Tensor(TensorBase):
     _detached: bool = False  # by `detach_`, so that graphs made before can no longer follow it
     _name: str | None = None
     _lender: Any = None  # the array that a program gave its memory with
+    _moves: tuple[Any, ...] = ()  # of a base that was reshaped in place: the steps that undo it, for earlier views
+    _is_written: Tensor | None = None  # what an in-place operation writes to, where this is what it reads
 
     is_node: bool = False
     __array_priority__ = 1000

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import views
+from ..autograd import writes
 from ..tensor import Tensor
 from . import _elementwise as elementwise
 from ._array import Array
@@ -47,7 +47,7 @@ def _reflected(function: Callable) -> Callable:
 
 def _in_place(function: Callable) -> Callable:
     def operate(self: Array, other: Any, /) -> Any:
-        return views.in_place(self, function, other) if isinstance(other, _OPERANDS) else NotImplemented
+        return writes.in_place(self, function, other) if isinstance(other, _OPERANDS) else NotImplemented
 
     return operate
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.views import _replay
+from ..autograd.views import after_steps
 from .batched import Batched, raw
 from .batching_rules import Rule, example_by_example, is_tensor, lined_up, with_batch_axes, with_batch_axis
 
@@ -27,7 +27,7 @@ def replayed(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any
     if any(step is as_strided for step, _, _ in steps):
         shape = tuple(raw(values[0]).shape[1:])
         count = math.prod(shape)
-        places = _replay(np.arange(1, count + 1).reshape(shape), steps)
+        places = after_steps(np.arange(1, count + 1).reshape(shape), steps)
         picked = pick(np.reshape(values[0], (size, count)), index=(_ALL, np.maximum(places, 1) - 1))
         return picked if places.all() else np.where(places > 0, picked, 0)
     with batch_level() as level:
@@ -44,7 +44,7 @@ def edited(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any],
     x = with_batch_axis(values[0], flags[0], size)
     shape = tuple(raw(x).shape[1:])
     count = math.prod(shape)
-    places = _replay(np.arange(1, count + 1).reshape(shape), params["steps"])
+    places = after_steps(np.arange(1, count + 1).reshape(shape), params["steps"])
     known = places > 0
     index = (_ALL, places[known] - 1)
     flat = np.reshape(x, (size, count))

@@ -12,7 +12,8 @@ import numpy as np
 
 from ..autograd import general
 from ..autograd.tape import wrap
-from ..autograd.views import alias_of, base_of, keep_tangents, refresh, steps_of
+from ..autograd.views import base_of, refresh, steps_of
+from ..autograd.writes import alias_of, keep_tangents
 from ..tensor import Tensor
 from .batched import Batched, raw
 from .batching_rules import apply_batched, is_tensor

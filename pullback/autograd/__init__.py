@@ -1,6 +1,6 @@
 """Automatic differentiation: `backward`, `grad`, grad modes, custom functions, hooks, and tools around them.
 
-The tape (`tape.py`, `node.py`, `op.py`), the engine (`engine.py`) and in-place writes (`views.py`) are internal; what
+The tape (`tape.py`, `node.py`, `op.py`), the engine (`engine.py`) and in-place writes (`writes.py`) are internal; what
 torch calls `torch.autograd` is exported here. Submodules that few programs need are imported when asked for.
 """
 

@@ -20,7 +20,7 @@ from ..quiet import restore, silence, warning_settings
 from ..storage import storage_of
 from ..tensor import Anchor, Tensor
 from .tape import wrap
-from .views import check_no_overlap, check_result
+from .writes import check_no_overlap, check_result
 
 lock = threading.RLock()
 DONE: Any = ()  # the answer of a pass that has also written its gradients

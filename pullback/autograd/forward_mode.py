@@ -20,7 +20,7 @@ from ..ops.casting import cast, real
 from ..ops.shape import expand
 from ..ops.striding import geometry_of, same_places
 from ..tensor import Tensor, anchor_of
-from . import general, tape, views
+from . import general, tape, views, writes
 from .fit import fit_tensor
 from .grad_mode import enable_grad
 from .mode import NO_GRAD, RECORD, Mode, current_mode, set_mode
@@ -134,7 +134,7 @@ def below_level(tensor: Tensor, level: int) -> Tensor:
     kept = {number: tangent for number, tangent in tensor._tangent.items() if number < level}
     if tensor._view is not None:
         views.refresh(tensor)
-    same = views.alias_of(tensor)
+    same = writes.alias_of(tensor)
     same._tangent = kept or None
     if tensor._requires_grad and tensor._node is None:
         same._anchor = anchor_of(tensor)
@@ -356,7 +356,7 @@ def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: 
     for out, cotangent in zip(outs, cotangents, strict=True):
         tangent = None if cotangent is None else next(found)
         if record and not recording and tangent is not None:
-            tangents_outside, tangent = tangent._tangent, views.cut(tangent)
+            tangents_outside, tangent = tangent._tangent, writes.cut(tangent)
             tangent._tangent = tangents_outside
         answers.append(_zeros_like(out) if cotangent is not None and tangent is None else tangent)
     return answers

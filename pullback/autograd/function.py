@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..notices import warn_user
+from ..storage import storage_of
 from ..tensor import Anchor, Tensor
-from . import views
 from .cotangents import metadata_of
 from .fit import dense
 from .function_outputs import connect_outputs
@@ -51,7 +51,7 @@ class SavedOutput:
     def __init__(self, tensor: Tensor, number: int) -> None:
         self.array: Any = tensor._array
         self.number: int = number
-        self.storage: Any = views.storage_of(tensor)
+        self.storage: Any = storage_of(tensor)
         self.version: int = self.storage.version
 
 

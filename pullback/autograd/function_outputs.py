@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..notices import warn_user
+from ..storage import storage_of
 from ..tensor import Tensor
-from . import views
+from . import writes
 from .grad_mode import no_grad
 from .mode import current_mode
 from .tape import edges_of, wrap
@@ -81,9 +82,9 @@ class _Connection:
         if id(value) in self.inputs:
             value = self.returned_as_is(value)
         elif value._node is not None:
-            value = views.cut(value)
+            value = writes.cut(value)
         if id(value) in self.constant:
-            return views.cut(value) if value._requires_grad else value
+            return writes.cut(value) if value._requires_grad else value
         if value._view is not None and self.mode.grad:
             value._view.origin = self.origin
             value._view.version = value._storage.version
@@ -110,7 +111,7 @@ class _Connection:
         if id(value) not in self.inputs:
             self.complain_about(value)
         if differentiable and value._view is not None:
-            views.check_writable(value, self.mode, True)
+            writes.check_writable(value, self.mode, True)
             if self.count > 1:
                 raise RuntimeError(
                     "If your Function modifies inplace an input that is a view of another Tensor, your Function "
@@ -118,12 +119,12 @@ class _Connection:
                     "the Function in two: one that works in place and returns a single Tensor, and one for the rest."
                 )
         if id(value) in self.inputs:
-            views.bump(views.storage_of(value))
+            writes.bump(storage_of(value))
         if not differentiable:
             return value
         result = wrap(value._array)
         result._node, result._output_nr, result._requires_grad = self.ctx, number, True
-        views.rebase(value, result)
+        writes.rebase(value, result)
         return value
 
     @staticmethod

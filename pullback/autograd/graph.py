@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
+from ..storage import storage_of
 from ..tensor import Anchor, Tensor, anchor_of, fields, leaf_hooks
 from .mode import current_mode, set_mode
 from .node import Node as _Node
@@ -126,7 +127,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Tell autograd that the memory of these tensors was written by other means."""
-    from .views import bump, storage_of
+    from .writes import bump
 
     for item in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not item._inference:

@@ -3,7 +3,8 @@
 `apply` is the door for every operation; `apply_unary`, and the functions that `binary` makes, are the same for one and
 two tensors, written out because everything waits on them. In the plain modes (recording, or not) each is a short
 straight line; anomaly mode, saved-tensor hooks, forward mode, inference mode and profiling take
-`general.apply_special`. Promotion and argument checks belong to `functional/`; views and in-place writes to `views.py`.
+`general.apply_special`. Promotion and argument checks belong to `functional/`; views to `views.py`,
+writes in place to `writes.py`.
 """
 
 from __future__ import annotations

@@ -1,23 +1,19 @@
-"""Views and in-place writes: who shares memory with whom, and what a write does to history.
+"""Views: who shares memory with whom, and how a view follows the history of its base.
 
-A view remembers its base and the steps that lead from the base to it. A write through a view rebases the history of
-the base (`CopySlices`); every other view of that base finds out when it is next used (`refresh`) and replays its
-steps on the new history. Version counters live on the `Storage` that all of them share.
+A view remembers its base and the steps that lead from the base to it. A write through a view gives the base a new
+history (`CopySlices`); every other view of that base finds out when it is next used (`refresh`) and replays its steps
+on the new history. Version counters live on the `Storage` that all of them share. The writes are in `writes.py`.
 """
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import tensor as _tensor  # type: ignore[no-redef]
-from ..arrays.batched import Batched, NotBatchable
-from ..dtypes import can_cast, from_numpy_dtype
 from ..kernels.like import copy
-from ..storage import Storage, storage_of
+from ..storage import storage_of
 from ..tensor import Anchor, Tensor, anchor_of
 from .grad_mode import is_view_replay_enabled
 from .mode import Mode, current_mode
@@ -110,14 +106,14 @@ def refresh(tensor: Tensor) -> None:
             return
         raise RuntimeError(
             "A view was created in inference mode and its base or another view of its base has been modified inplace "
-            f"in normal mode. {_AMBIGUOUS}inside the inference_mode block or both outside."
+            f"in normal mode. {AMBIGUOUS}inside the inference_mode block or both outside."
         )
-    if view.origin in _FINAL and (base._requires_grad or tensor._node is not None):
+    if view.origin in FINAL and (base._requires_grad or tensor._node is not None):
         if not current_mode().grad:
             return
         raise RuntimeError(
-            f"{_made_by(tensor)} and its base or another view of its base has been modified inplace. "
-            f"{_FINAL[view.origin]}"
+            f"{made_by(tensor)} and its base or another view of its base has been modified inplace. "
+            f"{FINAL[view.origin]}"
         )
     if base._requires_grad:
         if tensor._array.dtype.kind in "fcV":
@@ -130,7 +126,7 @@ def refresh(tensor: Tensor) -> None:
 
 def look(tensor: Tensor) -> None:
     """`refresh` for attributes: looking at a tensor that can no longer be used is no error."""
-    if tensor._view.origin not in _FINAL:
+    if tensor._view.origin not in FINAL:
         if tensor._view.version >= 0 or current_mode().grad:  # a view without history gets one when it is wanted
             refresh(tensor)
     elif tensor._node is None and base_of(tensor._view)._requires_grad and tensor._array.dtype.kind in "fcV":
@@ -146,23 +142,16 @@ CUSTOM: str = (
     "to handle view+inplace would override the custom backward associated with the custom Function, leading to "
     "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
 )
-_FINAL = {"several": SEVERAL, "custom": CUSTOM}  # views whose way from the base cannot be replayed
+FINAL: dict[str, str] = {"several": SEVERAL, "custom": CUSTOM}  # views whose way from the base cannot be replayed
 
 
-_AMBIGUOUS = (
+AMBIGUOUS: str = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
     "the view and the inplace either both "
 )
 
 
-def _view_of(tensor: Tensor) -> str:
-    """A view made in no_grad or inference mode, or a view with a history of such a view."""
-    if tensor._node is None or tensor._view.unrecorded:
-        return "A view"
-    return f"{_made_by(tensor)} of a view which"
-
-
-def _made_by(tensor: Tensor) -> str:
+def made_by(tensor: Tensor) -> str:
     """The beginning of torch's complaints about views of functions that give several."""
     if tensor._node is None:
         return "A view was created in no_grad mode"
@@ -190,6 +179,18 @@ def replay_on(base: Tensor, tensor: Tensor) -> None:
     adopt_history(tensor, node, 0)
 
 
+def adopt_history(tensor: Tensor, node: Any, output_nr: int) -> None:
+    """Move a tensor to a new node. A tensor that retains its gradient goes on retaining it."""
+    old = tensor._node
+    tensor._node, tensor._output_nr, tensor._requires_grad = node, output_nr, True
+    if old is not None and old.hooks is not None:
+        retained = old.hooks.retained
+        for number, reference in list(retained.items()):
+            if reference() is tensor:
+                del retained[number]
+                node.ensure_hooks().retained[output_nr] = reference
+
+
 def with_shapes(steps: tuple[Any, ...], array: Any) -> tuple[Any, ...]:
     """The steps with the shape of what each is applied to, which their transposes need."""
     described = []
@@ -202,7 +203,8 @@ def with_shapes(steps: tuple[Any, ...], array: Any) -> tuple[Any, ...]:
 # --- the operations on histories -------------------------------------------------------------------------------------
 
 
-def _replay(x: Any, steps: tuple) -> Any:
+def after_steps(x: Any, steps: tuple[Any, ...]) -> Any:
+    """What the steps, with their shapes, make of an array."""
     for op, params, _ in steps:
         x = op(x, **(params or {}))
     return x
@@ -216,18 +218,18 @@ def _replay_transpose(g: Any, steps: tuple) -> Any:
     return g
 
 
-replay: Op = linear("AsStridedBackward0", _replay, x=lambda g, steps: _replay_transpose(g, steps))
+replay: Op = linear("AsStridedBackward0", after_steps, x=lambda g, steps: _replay_transpose(g, steps))
 
 
 def _edited(x: Any, value: Any, steps: tuple) -> Any:
     """A copy of x with `value` where the steps lead to."""
     out = copy(x, "C")
-    region = _replay(out, steps)
+    region = after_steps(out, steps)
     if np.may_share_memory(region, out) or not region.size:
         region[...] = value
         return out
     # The steps made a copy (a reshape that needed the base's own strides, as_strided): follow the places instead.
-    places = _replay(np.arange(1, out.size + 1).reshape(out.shape), steps)
+    places = after_steps(np.arange(1, out.size + 1).reshape(out.shape), steps)
     known = places > 0
     out.reshape(-1)[places[known] - 1] = np.broadcast_to(value, places.shape)[known]
     return out
@@ -247,339 +249,4 @@ copy_slices: Op = linear(
 )
 
 
-# --- writing ---------------------------------------------------------------------------------------------------------
-
-
-def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
-    """RuntimeError, with torch's words, where a write in place is not allowed."""
-    if tensor._inference and not mode.inference:
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
-            "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
-        )
-    view = tensor._view
-    if view is not None:
-        look(tensor)
-        # A view may be older than its base's wish for a gradient.
-        recording = recording or mode.grad and tensor._array.dtype.kind in "fcV" and base_of(view)._requires_grad
-    if not recording:
-        return
-    if view is not None:
-        base = base_of(view)
-        if view.origin == "no_grad" and (base._requires_grad or tensor._requires_grad):
-            raise RuntimeError(
-                f"{_view_of(tensor)} was created in no_grad mode and is being modified inplace with grad mode "
-                f"enabled. {_AMBIGUOUS}inside the no_grad block (if you don't want the inplace to be tracked) or both "
-                "outside (if you want the inplace to be tracked)."
-            )
-        if view.origin == "inference":
-            raise RuntimeError(
-                f"{_view_of(tensor)} was created in inference mode and is being modified inplace in normal mode. "
-                f"{_AMBIGUOUS}inside the inference_mode block (if you don't want the inplace to be tracked) or both "
-                "outside (if you want the inplace to be tracked)."
-            )
-        if view.origin in _FINAL:
-            raise RuntimeError(f"{_made_by(tensor)} and is being modified inplace. {_FINAL[view.origin]}")
-        if base._node is None and (base._requires_grad or tensor._requires_grad):
-            raise RuntimeError(
-                "a view of a leaf Variable that requires grad is being used in an in-place operation. "
-                "Update the data under torch.no_grad(), or work on a copy: x.clone()."
-            )
-    if tensor._requires_grad and tensor._node is None:
-        raise RuntimeError(
-            "a leaf Variable that requires grad is being used in an in-place operation. "
-            "Update it under torch.no_grad() (as optimizers do), or work on a copy: x.clone()."
-        )
-
-
-def check_early(tensor: Tensor, *others: Any) -> None:
-    """`check_writable` ahead of any other check of an in-place operation on these tensors (or numbers)."""
-    mode = current_mode()
-    check_writable(tensor, mode, mode.grad and _any_requires_grad(tensor, others))
-
-
-def _any_requires_grad(tensor: Tensor, others: tuple) -> bool:
-    if tensor.requires_grad:
-        return True
-    for other in others:
-        if isinstance(other, Tensor) and other.requires_grad:
-            return True
-    return False
-
-
-def check_no_overlap(array: Any) -> None:
-    """Complain about a write to memory in which several elements share a place."""
-    if 0 not in array.strides or array.size == 0:
-        return
-    if array.flags.c_contiguous:
-        return
-    for size, stride in zip(array.shape, array.strides, strict=True):
-        if stride == 0 and size > 1:
-            raise RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                "location. Please clone() the tensor before performing the operation."
-            )
-
-
-def cut(tensor: Tensor) -> Tensor:
-    """The same memory without the history of this tape: inside a batch, the tapes outside still follow it."""
-    result = tensor.detach()
-    result._array = tensor._array
-    return result
-
-
-def alias_of(tensor: Tensor) -> Tensor:
-    """A second tensor object on the same memory and history: what an in-place operation reads from."""
-    alias = object.__new__(Tensor)
-    alias._array = tensor._array
-    alias._node = tensor._node
-    alias._output_nr = tensor._output_nr
-    alias._requires_grad = tensor._requires_grad
-    alias._storage = tensor._storage
-    node = alias._node
-    if node is not None and tensor._view is not None and (node.hooks is not None or node.op is None):
-        # A write through a view leaves the view's old node behind: hooks on it, and a custom backward, do not run.
-        alias._view = tensor._view
-        replay_on(base_of(tensor._view), alias)
-        alias._view = None
-    if tensor._tangent is not None:
-        alias._tangent = tensor._tangent
-    return alias
-
-
-def keep_tangents(alias: Tensor) -> None:
-    """Give what an in-place operation reads from, if it has tangents, memory of its own, and tangents of its own.
-
-    What tangents are computed from may be kept in many places, and the write will change the tangents, too.
-    """
-    if alias._tangent is not None:
-        alias._array, alias._storage = np.copy(alias._array), None
-        alias._tangent = {level: tangent.clone() for level, tangent in alias._tangent.items()}
-
-
-def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
-    """Compute `function(tensor, ...)` and write the result over `tensor`, keeping history right."""
-    mode = current_mode()
-    tensor.memory()
-    check_writable(tensor, mode, mode.grad and tensor._requires_grad)
-    if mode.saved_hooks:
-        from .mutation import keep_saved
-
-        keep_saved(tensor)
-    storage = storage_of(tensor)
-    if not mode.grad and not mode.special:
-        result = function(tensor, *args, **kwargs)
-        if result is not tensor:
-            write(tensor, result, storage)
-        return tensor
-    aliases = _aliases_to_read(tensor)
-    if mode.dispatch:
-        aliases[0]._is_written = tensor  # such modes are shown `add_`, not `add`, and the tensor itself
-    result = _computed(function, aliases[0], args, kwargs, mode)
-    if result is aliases[0]:  # nothing to do, as for the conjugate of real numbers
-        return tensor
-    check_result(tensor, result)
-    recording = mode.grad and result._requires_grad
-    if recording:
-        check_writable(tensor, mode, True)
-    _keep_old_values(aliases)
-    write(tensor, result, storage)
-    if result._tangent is not None or tensor._tangent is not None:
-        from .forward_mode import write_tangents
-
-        write_tangents(tensor, result)
-    if recording:
-        rebase(tensor, result)
-    return tensor
-
-
-def _aliases_to_read(tensor: Tensor) -> list[Tensor]:
-    """What an in-place operation reads from: an alias of the tensor, and of the tensors inside it where it is a batch."""
-    view = tensor._view
-    if view is not None and base_of(view)._tangent is not None:
-        from .forward_mode import tangents_of
-
-        tangents_of(tensor)
-    if tensor._requires_grad and tensor._node is None:
-        alias = cut(tensor)  # no_grad with forward mode: a leaf may be written
-    else:
-        alias = alias_of(tensor)
-    keep_tangents(alias)
-    if type(alias._array) is not Batched:
-        return [alias]
-    from ..arrays.own_memory import alias_inside
-
-    return [alias, *alias_inside(alias)]
-
-
-def _computed(function: Callable[..., Any], alias: Tensor, args: tuple, kwargs: dict, mode: Mode) -> Tensor:
-    try:
-        return function(alias, *args, **kwargs)
-    except NotBatchable as error:
-        from ..arrays.fallback import call_example_by_example
-
-        return call_example_by_example(function, (alias, *args), kwargs, error)
-    finally:
-        if mode.dispatch:
-            alias._is_written = None
-
-
-def is_form(array: Any) -> bool:
-    """Whether this stands for the array of a wrapper, whose class has written to the tensors inside itself."""
-    return getattr(
-        type(array), "is_form", False
-    )  # by the class: what stands for other arrays may refuse every question
-
-
-def _keep_old_values(aliases: list[Tensor]) -> None:
-    """Forget the aliases. Where one lives on, a rule wants the old value: it gets a copy that the write will not change."""
-    references = [weakref.ref(alias) for alias in aliases]
-    aliases.clear()
-    for reference in references:
-        saved = reference()
-        if saved is not None and not is_form(saved._array):
-            saved._array = np.copy(saved._array)
-            saved._storage = None
-
-
-def write_in_place(
-    tensor: Tensor,
-    op: Op,
-    others: tuple[Any, ...],
-    params: dict[Any, Any],
-    writer: Callable[..., Any],
-    overlap: bool = False,
-) -> Tensor:
-    """`in_place` for an operation that changes some elements only and whose rules need neither old nor new values.
-
-    `writer(array, *others, **params)` changes the array as it is, without a copy of the rest. With `overlap`, elements
-    may share memory (as in an expanded tensor).
-    """
-    mode = current_mode()
-    if mode.special:
-        from . import tape
-
-        return in_place(tensor, lambda x, *values: tape.apply(op, (x, *values), params), *others)
-    array = tensor.memory()
-    recording = mode.grad and _any_requires_grad(tensor, others)
-    check_writable(tensor, mode, recording)
-    if not overlap:
-        check_no_overlap(array)
-    storage = storage_of(tensor)
-    mask = 0
-    if recording:
-        from . import tape  # importing takes as long as a short write
-
-        inputs = (alias_of(tensor), *others)
-        mask = tape.needs_gradient(op, inputs)
-    writer(array, *[value._array if isinstance(value, Tensor) else value for value in others], **params)
-    bump(storage)
-    if mask:
-        result = object.__new__(Tensor)
-        if tape.record(op, inputs, params, mask, result, array) is not None:
-            rebase(tensor, result)
-    return tensor
-
-
-def check_result(tensor: Tensor, result: Tensor) -> None:
-    """The result of an in-place operation must fit where it is to be written."""
-    target, value = tensor._array, result._array
-    if value.shape != target.shape:
-        raise RuntimeError(
-            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(value.shape)}"
-        )
-    if value.dtype is not target.dtype and value.dtype != target.dtype:
-        have, want = from_numpy_dtype(value.dtype), from_numpy_dtype(target.dtype)
-        if not can_cast(have, want):
-            raise RuntimeError(
-                f"result type {have.type_name} can't be cast to the desired output type {want.type_name}. "
-                "Make a new tensor (x = x / 2 instead of x /= 2), or convert this one first, as in x.float()."
-            )
-
-
-def write(tensor: Tensor, result: Tensor, storage: Storage) -> None:
-    """Write a result over a tensor's memory and count the write."""
-    check_result(tensor, result)
-    check_no_overlap(tensor._array)
-    if type(result._array) is Batched:
-        from ..arrays.own_memory import follow_memory, followed
-
-        if followed(result._array):
-            follow_memory(tensor)
-    if result._array is not tensor._array and not is_form(tensor._array):
-        np.copyto(tensor.memory(), result._array, casting="unsafe")
-    bump(storage)
-
-
-def bump(storage: Storage) -> None:
-    """Count a write. In anomaly mode, remember which line did it."""
-    storage.bump()
-    if current_mode().anomaly is not None:
-        from .anomaly_mode import user_line
-
-        storage.writer = user_line()
-
-
-def rebase(tensor: Tensor, result: Tensor) -> None:
-    """Make the history of `result` that of `tensor`, and of the base it is a view of."""
-    node, output_nr, view = result._node, result._output_nr, tensor._view
-    if view is None:
-        adopt_history(tensor, node, output_nr)
-        return
-    base = base_of(view)
-    steps = with_shapes(steps_of(view, base), base._array)
-    edges = (None if not base._requires_grad else base._node or anchor_of(base), node)
-    plan = copy_slices.plan((1 if base._requires_grad else 0) | 2, 2)
-    copied = Node().prepare(edges, (), {"steps": steps}, plan, None, None)
-    copied.slots = (base._output_nr if base._node is not None else 0, output_nr)
-    copied.shape, copied.dtype = base._array.shape, base._array.dtype
-    adopt_history(base, copied, 0)
-    refresh(tensor)
-
-
-def adopt_history(tensor: Tensor, node: Any, output_nr: int) -> None:
-    """Move a tensor to a new node. A tensor that retains its gradient goes on retaining it."""
-    old = tensor._node
-    tensor._node, tensor._output_nr, tensor._requires_grad = node, output_nr, True
-    if old is not None and old.hooks is not None:
-        retained = old.hooks.retained
-        for number, reference in list(retained.items()):
-            if reference() is tensor:
-                del retained[number]
-                node.ensure_hooks().retained[output_nr] = reference
-
-
-# --- other shapes in place -------------------------------------------------------------------------------------------
-
-
-def reshape_in_place(tensor: Tensor, op: Op, params: dict[Any, Any], back: tuple[Any, ...]) -> Tensor:
-    """Give the tensor itself the shape that a view operation gives. `back` is the step that undoes it.
-
-    Of a base, other views are still to be replayed: they saw it in its old shape, which `back` restores.
-    """
-    from .tape import apply
-
-    mode = current_mode()
-    check_writable(tensor, mode, mode.grad and tensor._requires_grad)
-    storage = storage_of(tensor)
-    alias = alias_of(tensor)
-    alias._view = tensor._view
-    result = apply(op, (alias,), params)
-    tensor._array = result._array
-    if tensor._anchor is not None:
-        tensor._anchor._array = result._array
-    bump(storage)
-    if tensor._view is None:
-        tensor._moves = (*tensor._moves, back)
-    else:
-        tensor._view.steps, tensor._view.moves = result._view.steps, result._view.moves
-    if result._node is not None:
-        adopt_history(tensor, result._node, result._output_nr)
-        if tensor._view is not None:
-            tensor._view.version = storage.version
-    return tensor
-
-
 _tensor._refresh = look
-Tensor._is_written = None
-Tensor._moves = ()  # of a base that was reshaped in place: the steps that undo it, for views that saw it before

@@ -13,7 +13,7 @@ from ..arrays.own_memory import followed
 from ..autograd.general import payload_of
 from ..autograd.mode import current_mode, set_mode, transform_depth
 from ..autograd.tape import apply, wrap
-from ..autograd.views import cut
+from ..autograd.writes import cut
 from ..ops.shape import alias
 from ..tensor import Tensor, anchor_of
 from ..utils._pytree import tree_flatten, tree_map, tree_map_only

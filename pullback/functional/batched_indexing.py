@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays.batched import Batched, DynamicShape, NotBatchable
 from ..arrays.fallback import call_example_by_example
 from ..autograd.tape import apply
-from ..autograd.views import in_place
+from ..autograd.writes import in_place
 from ..ops.indexing import pick, put
 from ..tensor import Tensor
 from .index_parsing import FULL, parse

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import views
+from ..autograd import writes
 from ..autograd.tape import apply, apply_unary, wrap
 from ..device import cpu, meta, place_of
 from ..device import device as device_type
@@ -17,6 +17,7 @@ from ..layout import is_in_order
 from ..notices import warn_user
 from ..ops import casting as ops
 from ..ops import pointwise
+from ..storage import storage_of
 from ..tensor import Tensor
 from .checks import ONE_VALUE, invalid_combination
 from .operands import NUMBERS, as_operand, common_shape
@@ -134,7 +135,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         arrays = plain_operands(input, (src,))
         if arrays is not None:
             arrays[0][...] = arrays[1]
-            views.bump(views.storage_of(input))
+            writes.bump(storage_of(input))
             return input
     source = as_operand(src)
     if source is None:
@@ -143,11 +144,11 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         source = wrap(np.asarray(source))
     shape, given = input._array.shape, source._array.shape
     if given != shape:
-        views.check_early(input, source)
+        writes.check_early(input, source)
         common = common_shape(shape, given)
         if common != shape:
             raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
-    return views.write_in_place(input, ops.copy_into, (source,), {}, ops.copy_over, overlap=source is input)
+    return writes.write_in_place(input, ops.copy_into, (source,), {}, ops.copy_over, overlap=source is input)
 
 
 METHODS["copy_"] = copy_
@@ -159,14 +160,14 @@ def fill_(input: Tensor, value: Any) -> Tensor:
         arrays = plain_operands(input, ())
         if arrays is not None:
             arrays[0].fill(value)
-            views.bump(views.storage_of(input))
+            writes.bump(storage_of(input))
             return input
     if isinstance(value, Tensor):
         if value._array.ndim:
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."
             )
-        return views.write_in_place(input, pointwise.fill_from, (value,), {}, ops.copy_over)
+        return writes.write_in_place(input, pointwise.fill_from, (value,), {}, ops.copy_over)
     if isinstance(value, complex) and input._array.dtype.kind != "c":
         raise RuntimeError(
             f"value cannot be converted to type {input.dtype.short_name} without overflow: it is complex"
@@ -175,7 +176,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
         raise invalid_combination("fill_", value, wanted=ONE_VALUE)
     if isinstance(value, (int, float)):
         value = number_in(value, input._array.dtype)
-    return views.write_in_place(input, pointwise.fill, (), {"value": value}, _fill_over, overlap=True)
+    return writes.write_in_place(input, pointwise.fill, (), {"value": value}, _fill_over, overlap=True)
 
 
 def _fill_over(array: Any, value: Any) -> None:
@@ -187,9 +188,9 @@ def zero_(input: Tensor) -> Tensor:
     arrays = plain_operands(input, ())
     if arrays is not None:
         arrays[0].fill(0)
-        views.bump(views.storage_of(input))
+        writes.bump(storage_of(input))
         return input
-    return views.write_in_place(input, pointwise.zero, (), {}, _zero_over, overlap=True)
+    return writes.write_in_place(input, pointwise.zero, (), {}, _zero_over, overlap=True)
 
 
 def _zero_over(array: Any) -> None:
@@ -242,7 +243,7 @@ def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     if any(isinstance(value, str) for value in values):
         raise TypeError("must be real number, not str")
     array[...] = np.array(values, array.dtype).reshape(array.shape)
-    views.bump(views.storage_of(input))
+    writes.bump(storage_of(input))
     return input
 
 
@@ -253,7 +254,7 @@ def map_(input: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> 
     other = tensor.expand(array.shape)._array
     for place in np.ndindex(array.shape):
         array[place] = callable(array[place].item(), other[place].item())
-    views.bump(views.storage_of(input))
+    writes.bump(storage_of(input))
     return input
 
 

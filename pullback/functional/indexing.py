@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.batched import NotBatchable
-from ..autograd import views
+from ..autograd import writes
 from ..autograd.mode import Mode, current_mode
 from ..autograd.tape import apply, apply_unary, wrap
 from ..autograd.view_making import view_of
@@ -20,6 +20,7 @@ from ..constants import FLOAT32, FLOAT64
 from ..dtypes import LARGEST_HALF, number_in
 from ..ops import indexing as ops
 from ..ops import shape as shapes
+from ..storage import storage_of
 from ..tensor import Tensor
 from .index_parsing import FULL, check_arrays, out_of_bounds, parse, parse_arrays, parse_basic
 from .operands import as_operand, broadcasts_to
@@ -176,23 +177,23 @@ def _has_mask(index: Any) -> bool:
 
 def _write_number(x: Tensor, basic: tuple, advanced: tuple, value: float, mode: Mode) -> None:
     """`_write` of a Python number, when nothing is recorded."""
-    views.check_writable(x, mode, False)
-    storage = x._storage or views.storage_of(x)
+    writes.check_writable(x, mode, False)
+    storage = x._storage or storage_of(x)
     array = x.memory()
     if array.base is not None and 0 in array.strides and not advanced:
-        views.check_no_overlap(array[(*basic, ...)])
+        writes.check_no_overlap(array[(*basic, ...)])
     if advanced and basic:
         array[(*basic, ...)][advanced] = value
     else:
         array[advanced or basic] = value
-    views.bump(storage)
+    writes.bump(storage)
 
 
 def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:
     """The write alone, when nothing is recorded."""
     mode = current_mode()
-    views.check_writable(x, mode, False)
-    storage = views.storage_of(x)
+    writes.check_writable(x, mode, False)
+    storage = storage_of(x)
     region = x.memory()[(*basic, ...)]
     array = value._array
     if array.dtype.kind == "c" and region.dtype.kind not in "cb":
@@ -205,7 +206,7 @@ def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:
             raise
     else:
         if value is not x:
-            views.check_no_overlap(region)
+            writes.check_no_overlap(region)
         if array.ndim > region.ndim or array.shape != region.shape and array.ndim:
             array = drop_ones(wrap(array))._array
             _check_broadcast(array.shape, region.shape)
@@ -213,7 +214,7 @@ def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:
             region[...] = array
         else:
             np.copyto(region, array, casting="unsafe")
-    views.bump(storage)
+    writes.bump(storage)
 
 
 def _check_broadcast(have: tuple, want: tuple) -> None:
@@ -240,7 +241,7 @@ def put_in_place(target: Tensor, value: Tensor, index: tuple[Any, ...], accumula
     """`target[index] = value` (or `+=`, repeats added up) on memory, recorded."""
     check_fits(value._array.shape, target._array.shape, index)
     params = {"index": index, "accumulate": accumulate}
-    return views.write_in_place(target, ops.put, (value,), params, ops.write, overlap=True)
+    return writes.write_in_place(target, ops.put, (value,), params, ops.write, overlap=True)
 
 
 def as_value(value: Any, x: Tensor) -> Tensor:

@@ -366,10 +366,10 @@ def _addbmm_in_place(
     """`addbmm`, written over this tensor; alone among its kind it lets a tensor that broadcasts grow."""
     if legacy:
         return _older_form(_addbmm_in_place, self, batch1, batch2, *legacy)
-    from ..autograd import views
+    from ..autograd import writes
 
     if self._array.ndim == 2 and self._array.shape == (batch1._array.shape[1], batch2._array.shape[2]):
-        return views.in_place(self, addbmm, batch1, batch2, beta=beta, alpha=alpha)
+        return writes.in_place(self, addbmm, batch1, batch2, beta=beta, alpha=alpha)
     result = addbmm(self, batch1, batch2, beta=beta, alpha=alpha)
     self._array, self._node, self._output_nr = result._array, result._node, result._output_nr
     self._requires_grad = result._requires_grad

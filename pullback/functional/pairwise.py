@@ -14,7 +14,7 @@ import numpy as np
 
 from ..autograd.op import Op
 from ..autograd.tape import binary, wrap
-from ..autograd.views import in_place
+from ..autograd.writes import in_place
 from ..dtypes import complex128, float64
 from ..dtypes import dtype as dtype_type
 from ..ops import pairs, pointwise

@@ -17,13 +17,14 @@ from ..arrays.randomness import drawn_along, drawn_by, drawn_from, memory_of_exa
 from ..autograd.mode import current_mode
 from ..autograd.op import Op, op
 from ..autograd.tape import apply, wrap
-from ..autograd.views import bump, check_no_overlap, check_writable, in_place, storage_of
+from ..autograd.writes import bump, check_no_overlap, check_writable, in_place
 from ..creation import _checked as checked_sizes
 from ..creation import finish
 from ..dtypes import as_dtype, default_dtype, int64
 from ..kernels.random import discrete, streams
 from ..layout import dense_order, is_in_order
 from ..ops.pointwise import flat
+from ..storage import storage_of
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .random_bounds import check_permutation, check_uniform, integer_range

@@ -16,9 +16,10 @@ from ..arrays.batched import NotBatchable
 from ..autograd.autocast import around_autocast
 from ..autograd.grad_mode import no_grad
 from ..autograd.mode import current_mode
-from ..autograd.views import bump, check_no_overlap, check_writable, storage_of
+from ..autograd.writes import bump, check_no_overlap, check_writable
 from ..dtypes import can_cast
 from ..notices import warn_user
+from ..storage import storage_of
 from ..tensor import Tensor
 from . import names
 from .refusals import blame_argument

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.batched import NotBatchable
-from ..autograd import views
+from ..autograd import writes
 from ..autograd.tape import apply, wrap
 from ..dtypes import number_in
 from ..ops import indexing
@@ -70,12 +70,12 @@ def scatter_(
 ) -> Tensor:
     """Write the elements of `src` (or one value) at `index` along a dim."""
     source = value if src is None else src
-    views.check_early(self, source)
+    writes.check_early(self, source)
     op, others, params = _scatter_plan(self, dim, index, source, reduce)
     if op is None or not index._array.size:
-        return views.in_place(self, FUNCTIONS["scatter"], dim, index, source, reduce=reduce)
+        return writes.in_place(self, FUNCTIONS["scatter"], dim, index, source, reduce=reduce)
     writer = ops.write_scatter if len(others) > 1 else ops.write_scatter_value
-    return views.write_in_place(self, op, others, params, writer)
+    return writes.write_in_place(self, op, others, params, writer)
 
 
 def _scatter_plan(input: Tensor, dim: int, index: Tensor, source: Any, reduce: str | None) -> tuple:
@@ -209,9 +209,9 @@ def _scale(input: Tensor, alpha: Any) -> Any:
 
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """Add the slices of `source` at `index` of a dim."""
-    views.check_early(self, source)
+    writes.check_early(self, source)
     params = {"axis": _check_index_add(self, dim, index, source), "alpha": _scale(self, alpha)}
-    return views.write_in_place(self, ops.index_add, (index, source), params, ops.write_index_add)
+    return writes.write_in_place(self, ops.index_add, (index, source), params, ops.write_index_add)
 
 
 def _check_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor) -> int:
@@ -252,9 +252,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """Write one value to the slices at `index` of a dim."""
-    views.check_early(self, value)
+    writes.check_early(self, value)
     op, params, value = _index_fill_plan(self, dim, index, value)
-    return views.write_in_place(self, op, (index, value), params, ops.write_index_fill, overlap=True)
+    return writes.write_in_place(self, op, (index, value), params, ops.write_index_fill, overlap=True)
 
 
 def _index_fill_plan(input: Tensor, dim: int, index: Tensor, value: Any) -> tuple:
@@ -313,11 +313,11 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write (or add) `values` at the indices, one tensor of indices for each dim."""
-    views.check_early(self, values)
+    writes.check_early(self, values)
     try:
         plan = _index_put_plan(self, indices, values)
     except NotBatchable:  # every example has indices of its own
-        return views.in_place(self, FUNCTIONS["index_put"], indices, values, accumulate)
+        return writes.in_place(self, FUNCTIONS["index_put"], indices, values, accumulate)
     return put_in_place(self, values, plan, bool(accumulate))
 
 
@@ -375,14 +375,14 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """Write one value where the mask is true."""
-    views.check_early(self, value)
+    writes.check_early(self, value)
     op, value = _masked_fill_plan(self, mask, value)
     if np.broadcast_shapes(self._array.shape, mask._array.shape) != self._array.shape:
         raise RuntimeError(
             f"output with shape {list(self._array.shape)} doesn't match the broadcast shape "
             f"{list(np.broadcast_shapes(self._array.shape, mask._array.shape))}"
         )
-    return views.write_in_place(self, op, (mask, value), {}, indexing.write_masked, overlap=True)
+    return writes.write_in_place(self, op, (mask, value), {}, indexing.write_masked, overlap=True)
 
 
 def _masked_fill_plan(input: Tensor, mask: Tensor, value: Any) -> tuple:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import views
 from ..autograd.tape import apply, wrap
 from ..autograd.view_making import view_of, views_of
 from ..dtypes import as_dtype
@@ -23,6 +22,7 @@ from ..ops.casting import clone as clone_op
 from ..ops.casting import clone_contiguous
 from ..ops.splitting import unbind as unbind_op
 from ..size import Size
+from ..storage import storage_of
 from ..tensor import Tensor
 from .operands import common_shape, sizes_of, wrap_dim, wrap_dims
 from .refusals import in_a_row
@@ -136,7 +136,7 @@ def view_dtype(x: Tensor, dtype: dtype_type) -> Tensor:
         if want > have:
             _check_wider(x, dtype, want // have)
     result = wrap(array.view(wanted))
-    result._storage = views.storage_of(x)
+    result._storage = storage_of(x)
     return result
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd import views
+from ..autograd import writes
 from ..ops import shape as ops
 from ..tensor import Tensor
 from .operands import wrap_dim
@@ -15,7 +15,7 @@ from .shape import matrix_axes, ones, swapped_axes
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Give this tensor a new dim of size 1."""
     axis = wrap_dim(dim, self._array.ndim + 1)
-    return views.reshape_in_place(
+    return writes.reshape_in_place(
         self, ops.unsqueeze_in_place, {"axis": axis}, (ops.select, {"index": (*(slice(None),) * axis, 0)})
     )
 
@@ -26,20 +26,20 @@ def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     several = ops.squeeze_several_in_place
     op = ops.squeeze_all_in_place if dim is None else ops.squeeze_in_place if isinstance(dim, int) else several
     back = tuple(None if i in axes else slice(None) for i in range(self._array.ndim))
-    return views.reshape_in_place(self, op, {"axes": axes}, (ops.slice_, {"index": back}))
+    return writes.reshape_in_place(self, op, {"axes": axes}, (ops.slice_, {"index": back}))
 
 
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dims of this tensor."""
     axes = swapped_axes(self._array.ndim, dim0, dim1)
-    return views.reshape_in_place(self, ops.transpose_in_place, {"axes": axes}, (ops.permute, {"axes": axes}))
+    return writes.reshape_in_place(self, ops.transpose_in_place, {"axes": axes}, (ops.permute, {"axes": axes}))
 
 
 def t_(self: Tensor) -> Tensor:
     """Transpose this matrix."""
-    views.check_early(self)
+    writes.check_early(self)
     axes = matrix_axes(self, "t_")
-    return views.reshape_in_place(self, ops.matrix_transpose_in_place, {"axes": axes}, (ops.permute, {"axes": axes}))
+    return writes.reshape_in_place(self, ops.matrix_transpose_in_place, {"axes": axes}, (ops.permute, {"axes": axes}))
 
 
 METHODS.update(

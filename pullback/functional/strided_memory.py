@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.mode import is_inference_mode_enabled
+from ..autograd.mode import current_mode, is_inference_mode_enabled
 from ..autograd.tape import wrap
-from ..autograd.views import anchor_of, bump, check_writable, current_mode, storage_of
+from ..autograd.writes import bump, check_writable
 from ..ops.striding import address, owner_of, plain_strides, view_at
-from ..tensor import Tensor
+from ..storage import storage_of
+from ..tensor import Tensor, anchor_of
 from .operands import sizes_of
 from .registry import METHODS, public
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import views
+from ..autograd import writes
 from ..autograd.tape import apply
 from ..autograd.view_making import view_of
 from ..ops import shape as ops
@@ -275,7 +275,7 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
     after = (params["size"], params["stride"], params["offset"])
     back = {"size": shape_before, "stride": stride_before, "offset": offset_before, "geometry": after, "source": None}
     params["source"] = self._array
-    return views.reshape_in_place(self, striding.as_strided, params, (striding.as_strided, back))
+    return writes.reshape_in_place(self, striding.as_strided, params, (striding.as_strided, back))
 
 
 METHODS["as_strided_"] = as_strided_

@@ -1,7 +1,7 @@
 """Writes in place without detours: `add_`, `mul_`, `copy_` and their like on plain real tensors, as optimizers do all day.
 
 Plain means: of one real dtype, no views, nothing to record. Then a write is one or two calls into NumPy and a count.
-Anything else, errors included, goes through `views.in_place`, which knows about history.
+Anything else, errors included, goes through `writes.in_place`, which knows about history.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..autograd import views
+from ..autograd import writes
 from ..autograd.mode import NO_GRAD, RECORD, current_mode
 from ..constants import FLOAT32, FLOAT64, number
 from ..storage import clock, next_order, storage_of
@@ -60,10 +60,10 @@ def direct(name: str, function: Callable[..., Any], write: Callable[..., Any]) -
                 pass  # all is written: somebody made errors of warnings (pytest can) where torch would not have warned
             except (TypeError, ValueError):
                 # nothing is written yet; the general form says in torch's words what is wrong
-                return views.in_place(self, function, *args, **kwargs)
-            views.bump(self._storage or storage_of(self))
+                return writes.in_place(self, function, *args, **kwargs)
+            writes.bump(self._storage or storage_of(self))
             return self
-        return views.in_place(self, function, *args, **kwargs)
+        return writes.in_place(self, function, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
     method.__module__ = function.__module__  # its family, which may be loaded late
@@ -141,7 +141,7 @@ def written(function: Callable[..., Any]) -> Callable[[Tensor, Any], Tensor]:
     """`a &= b` and its like: the result of `a & b` goes where `a` is."""
 
     def write(self: Tensor, other: Any) -> Tensor:
-        return NotImplemented if as_operand(other) is None else views.in_place(self, function, other)
+        return NotImplemented if as_operand(other) is None else writes.in_place(self, function, other)
 
     return write
 

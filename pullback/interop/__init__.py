@@ -13,10 +13,10 @@ import numpy as np
 
 from ..autograd.mode import is_grad_enabled
 from ..autograd.tape import wrap
-from ..autograd.views import storage_of
 from ..device import require_cpu
 from ..dtypes import from_numpy_dtype
 from ..notices import warn_user
+from ..storage import storage_of
 from ..tensor import Tensor
 from .dlpack import dlpack, dlpack_device, from_dlpack, to_dlpack
 

@@ -16,7 +16,8 @@ from numpy import ndarray
 
 import pullback
 
-from ..autograd.views import check_no_overlap, is_form
+from ..arrays.without_elements import is_form
+from ..autograd.writes import check_no_overlap
 from ..quiet import restore, silence, warning_settings
 from ..tensor import Tensor
 from . import _updates

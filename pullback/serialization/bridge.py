@@ -90,7 +90,7 @@ def tensor_from_parts(
 
     It shares memory and version counter with the storage, but is no view in the eyes of autograd.
     """
-    from pullback.autograd.views import storage_of
+    from pullback.storage import storage_of
 
     if storage.device.type == "meta":
         return meta_tensor(storage.dtype, size, requires_grad)
@@ -165,7 +165,7 @@ def as_class(tensor: Any, kind: type[Any]) -> Any:
 
 def parts_of_wrapper(tensor: Any) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """Class, dtype and form of a tensor without elements of its own, and what its class has attached to it."""
-    from pullback.autograd.views import is_form
+    from pullback.arrays.without_elements import is_form
 
     if not is_form(getattr(tensor, "_array", None)):
         return None

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.without_elements import is_form
 from ..autograd.tape import wrap
-from ..autograd.views import is_form
 from ..dtypes import bfloat16, complex64, complex128, dtype, float16, float32, float64, promote_types
 from ..functional.operands import NUMBERS
 from ..tensor import Tensor

@@ -11,7 +11,7 @@ from ...arrays.randomness import drawn, drawn_from
 from ...autograd import autocast
 from ...autograd.op import Op
 from ...autograd.tape import apply, apply_unary
-from ...autograd.views import in_place
+from ...autograd.writes import in_place
 from ...functional import elementary, reductions
 from ...functional.checks import need_tensor
 from ...functional.operands import wrap_dim

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...arrays.randomness import drawn, drawn_along
 from ...autograd.mode import current_mode
-from ...autograd.views import in_place
+from ...autograd.writes import in_place
 from ...functional.arithmetic import mul
 from ...functional.operands import sizes_of
 from ...kernels.random.discrete import alpha_dropout_noise, dropout_mask, feature_noise_shape

@@ -10,10 +10,11 @@ from ...arrays.batched import Batched
 from ...arrays.fallback import looping
 from ...autograd.mode import current_mode
 from ...autograd.tape import apply, wrap
-from ...autograd.views import bump, storage_of
+from ...autograd.writes import bump
 from ...functional.checks import need_tensor
 from ...notices import warn_user
 from ...ops import embedding as ops
+from ...storage import storage_of
 from ...tensor import Tensor
 from ._common import constant
 

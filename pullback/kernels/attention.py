@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .half import wide_type
 from .threads import get_num_threads, parallel_tasks, prepare_broadcast
 
 if TYPE_CHECKING:
@@ -34,8 +35,7 @@ INLINE_SCORES = 1 << 16
 
 def _heads(x: np.ndarray) -> np.ndarray:
     """`x` (..., length, width) as (heads, length, width), in the type it is computed in."""
-    dtype = np.float32 if x.dtype == np.float16 else x.dtype
-    return np.ascontiguousarray(x, dtype).reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
+    return np.ascontiguousarray(x, wide_type(x.dtype)).reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
 
 
 def _per_head(values: np.ndarray | None, dtype: np.dtype, scores_shape: tuple[int, ...]) -> np.ndarray | None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..constants import FLOAT32, FLOAT64, ones
 from . import few_columns
+from .half import wide_type
 from .pooling import adaptive_bounds, pooled_shape
 from .threads import parallel_rows
 from .windows import windows_of
@@ -88,10 +89,6 @@ def _along(axis: int, part: slice | int) -> tuple:
     return (slice(None),) * axis + (part,)
 
 
-def _compute_type(dtype: np.dtype) -> np.dtype:
-    return np.dtype(np.float32) if dtype == np.float16 else dtype
-
-
 def avg_pool(
     x: np.ndarray,
     *,
@@ -106,7 +103,7 @@ def avg_pool(
     axes = len(kernel)
     spatial, lead = x.shape[x.ndim - axes :], x.shape[: x.ndim - axes]
     output = pooled_shape(spatial, kernel, stride, padding, (1,) * axes, ceil_mode=ceil_mode)
-    dtype = _compute_type(x.dtype)
+    dtype = wide_type(x.dtype)
     plan = _plan(spatial, output, kernel, stride, padding, count_include_pad, divisor_override, dtype)
     planes = x.reshape(math.prod(lead), *spatial).astype(dtype, copy=False)
     if plan.suits_few(len(planes)):
@@ -155,7 +152,7 @@ def avg_pool_transpose(
     """Transpose of `avg_pool` from a cotangent (n, channels, *output) to (n, channels, *spatial)."""
     axes = len(kernel)
     output, lead = gradient.shape[gradient.ndim - axes :], gradient.shape[: gradient.ndim - axes]
-    dtype = _compute_type(gradient.dtype)
+    dtype = wide_type(gradient.dtype)
     plan = _plan(spatial, output, kernel, stride, padding, count_include_pad, divisor_override, dtype)
     planes = gradient.reshape(math.prod(lead), *output).astype(dtype, copy=False)
     if plan.suits_few(len(planes)):
@@ -190,7 +187,7 @@ def adaptive_avg_pool(x: np.ndarray, *, output: Ints) -> np.ndarray:
     """Mean of windows that divide each axis into `output` parts."""
     axes = len(output)
     dtype = x.dtype
-    x = x.astype(_compute_type(dtype), copy=False)
+    x = x.astype(wide_type(dtype), copy=False)
     if all(count == 1 for count in output) and x.size:
         lead = x.shape[: x.ndim - axes]
         flat = x.reshape(math.prod(lead), -1)
@@ -215,7 +212,7 @@ def adaptive_avg_pool_transpose(gradient: np.ndarray, *, spatial: Ints) -> np.nd
     """Transpose of `adaptive_avg_pool`."""
     axes = len(spatial)
     dtype = gradient.dtype
-    gradient = gradient.astype(_compute_type(dtype), copy=False)
+    gradient = gradient.astype(wide_type(dtype), copy=False)
     for axis, size in zip(range(gradient.ndim - 1, gradient.ndim - axes - 1, -1), reversed(spatial)):
         shape = list(gradient.shape)
         shape[axis] = size

@@ -17,6 +17,7 @@ import numpy as np
 from . import columns as unrolling
 from . import few_columns
 from .columns import multiply, padded_samples, per_thread, pieces_of, run_pieces, spread_gradient, unrolled
+from .half import wide_type
 from .threads import get_num_threads
 from .windows import Windows, windows_of
 
@@ -88,11 +89,6 @@ def transposed_shape(
     )
 
 
-def _widened(dtype: np.dtype) -> np.dtype:
-    """Type in which products are summed: half precision in float32, everything else as it is."""
-    return np.dtype(np.float32) if dtype == np.float16 else dtype
-
-
 def _pointwise(windows: Windows) -> bool:
     """Whether each output position reads exactly the input position of the same index."""
     return windows.taps == 1 and windows.flat and windows.output == windows.spatial
@@ -110,13 +106,13 @@ def convolution(
 ) -> np.ndarray:
     """Cross-correlate `x` (n, channels, *spatial) with `weight` (out, channels / groups, *kernel)."""
     dtype = np.result_type(x, weight)
-    wide_type = _widened(dtype)
-    x, weight = x.astype(wide_type, copy=False), weight.astype(wide_type, copy=False)
+    wide = wide_type(dtype)
+    x, weight = x.astype(wide, copy=False), weight.astype(wide, copy=False)
     n, outputs = x.shape[0], weight.shape[0]
     windows = windows_of(x.shape[2:], weight.shape[2:], stride, padding, dilation)
-    if outputs and few_columns.suits(n, x.shape[1], groups, windows, wide_type):
+    if outputs and few_columns.suits(n, x.shape[1], groups, windows, wide):
         return few_columns.convolution(x, weight, bias, windows)[0].astype(dtype, copy=False)
-    out = np.empty((n, outputs, *windows.output), wide_type)
+    out = np.empty((n, outputs, *windows.output), wide)
     if out.size == 0:
         return out.astype(dtype, copy=False)
     matrix = np.ascontiguousarray(weight).reshape(groups, outputs // groups, -1)
@@ -235,14 +231,14 @@ def convolution_input(
 ) -> np.ndarray:
     """Transpose of `convolution` in its first argument: spread `gradient` (n, out, *positions) over `spatial`."""
     dtype = np.result_type(gradient, weight)
-    wide_type = _widened(dtype)
-    gradient, weight = gradient.astype(wide_type, copy=False), weight.astype(wide_type, copy=False)
+    wide = wide_type(dtype)
+    gradient, weight = gradient.astype(wide, copy=False), weight.astype(wide, copy=False)
     n, outputs = gradient.shape[:2]
     channels = weight.shape[1] * groups
     windows = windows_of(spatial, weight.shape[2:], stride, padding, dilation, gradient.shape[2:])
     if gradient.size == 0 or channels == 0:
-        out = np.zeros((n, channels, *spatial), wide_type)
-    elif few_columns.suits(n, channels, groups, windows, wide_type):
+        out = np.zeros((n, channels, *spatial), wide)
+    elif few_columns.suits(n, channels, groups, windows, wide):
         out = few_columns.input_gradient(gradient, weight, windows)
     elif _pointwise(windows):
         matrix = weight.reshape(groups, outputs // groups, -1)
@@ -342,8 +338,8 @@ def convolution_weight(
 ) -> np.ndarray:
     """Transpose of `convolution` in its second argument: (out, channels / groups, *kernel) from `gradient` and `x`."""
     dtype = np.result_type(gradient, x)
-    wide_type = _widened(dtype)
-    gradient, x = gradient.astype(wide_type, copy=False), x.astype(wide_type, copy=False)
+    wide = wide_type(dtype)
+    gradient, x = gradient.astype(wide, copy=False), x.astype(wide, copy=False)
     n, outputs = gradient.shape[:2]
     channels = x.shape[1]
     windows = windows_of(x.shape[2:], kernel, stride, padding, dilation, gradient.shape[2:])

@@ -6,6 +6,8 @@ moved about as integers here; infinities and nan, which are rare, are left to Nu
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .memory import empty
@@ -18,6 +20,11 @@ _BEYOND = 0x47800000  # 65536: what is as large becomes infinite
 _LEAST_EXPONENT = 113 << 23  # 2**-14, below which numbers lie on one grid
 _TO_LAST_BIT = 13 << 23  # 2**13 times as large, a number's last bit is that of half precision
 _BIAS = 126 << 10
+
+
+def wide_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type that numbers of a type are computed and summed in: float32 for half precision, itself for all others."""
+    return np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
 
 
 def widened(x: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .half import wide_type
 from .memory import Scratch, aligned, empty
 from .products import row_products
 from .threads import parallel_rows, prepare_broadcast
@@ -23,8 +24,7 @@ def _rows(x: np.ndarray, axes: int) -> np.ndarray:
     """`x` as (rows, columns) in the type it is computed in, with its last `axes` axes as columns."""
     columns = math.prod(x.shape[x.ndim - axes :])
     rows = math.prod(x.shape[: x.ndim - axes])
-    dtype = np.float32 if x.dtype == np.float16 else x.dtype
-    return x.reshape(rows, columns).astype(dtype, copy=False)
+    return x.reshape(rows, columns).astype(wide_type(x.dtype), copy=False)
 
 
 def _flat(parameter: np.ndarray | None, dtype: np.dtype) -> np.ndarray | None:

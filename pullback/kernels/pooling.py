@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .half import wide_type
 from .threads import parallel_rows
 from .windows import Windows, windows_of
 
@@ -250,7 +251,7 @@ def scatter_planes(values: np.ndarray, indices: np.ndarray, *, spatial: Ints) ->
     """Add `values` at flat plane `indices` of zero planes of shape `spatial`: backward of max pooling."""
     lead = values.shape[: values.ndim - len(spatial)]
     size = math.prod(spatial)
-    dtype = np.dtype(np.float32) if values.dtype == np.float16 else values.dtype
+    dtype = wide_type(values.dtype)
     out = np.zeros(math.prod(lead) * size, dtype)
     # On one-dimensional arrays numpy.add.at is as fast as an assignment.
     np.add.at(out, _flat_indices(indices, len(spatial), size), values.reshape(-1).astype(dtype, copy=False))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..quiet import quiet
+from .half import wide_type
 from .memory import Scratch, empty
 from .products import row_products
 from .threads import get_num_threads, parallel_rows, prepare_broadcast
@@ -31,10 +32,6 @@ def _folded(x: np.ndarray, axis: int) -> np.ndarray:
     return x.reshape(math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :]))
 
 
-def _compute_type(dtype: np.dtype) -> np.dtype:
-    return np.dtype(np.float32) if dtype.itemsize == 2 else dtype
-
-
 SMALL = 1 << 14
 """Up to this many elements the plain formula, without folding and blocks, is faster."""
 
@@ -46,7 +43,7 @@ def _is_small(x: np.ndarray) -> bool:
 def _over_rows(block: Callable[..., None], axis: int, *arrays: np.ndarray) -> np.ndarray:
     """Run `block(*views)` over pieces of `arrays` (one shape) and a new result; rows of the last axis come as 2-d."""
     first = arrays[0]
-    dtype = _compute_type(first.dtype)
+    dtype = wide_type(first.dtype)
     arrays = tuple(a.astype(dtype, copy=False) for a in arrays)
     out = empty(first.shape, dtype)
     if out.size:
@@ -282,7 +279,7 @@ def cross_entropy(
     An ignored target has loss 0. Losses are weighted; a mean divides their sum by `target_weights(...)`.
     """
     logits, wanted = _class_rows(x, target)
-    logits = logits.astype(_compute_type(x.dtype), copy=False)
+    logits = logits.astype(wide_type(x.dtype), copy=False)
     samples, classes, inner = logits.shape
     kept = check_targets(wanted, classes, ignore_index)
     chosen = np.where(kept, wanted, 0)
@@ -342,7 +339,7 @@ def cross_entropy_backward(
 ) -> np.ndarray:
     """Cotangent of the logits from that of each loss, `gradient` (of the targets' shape, or one number for all)."""
     logits, wanted = _class_rows(x, target)
-    dtype = _compute_type(x.dtype)
+    dtype = wide_type(x.dtype)
     logits = logits.astype(dtype, copy=False)
     samples, classes, inner = logits.shape
     kept = wanted != ignore_index

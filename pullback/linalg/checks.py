@@ -9,10 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..arrays.batched import all_values
-from ..dtypes import as_dtype
 from ..functional.operands import common_shape
 from ..functional.registry import with_out
-from ..ops.casting import cast
 from ..tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -148,14 +146,6 @@ def converged(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any
             f"{name}: The algorithm failed to converge because the input matrix is ill-conditioned or has too many "
             f"repeated singular values or eigenvalues ({error})."
         ) from None
-
-
-def in_dtype(x: Tensor, dtype: Any) -> Tensor:
-    """The tensor cast to a requested dtype, if one was requested."""
-    if dtype is None:
-        return x
-    wanted = as_dtype(dtype).numpy
-    return x if x._array.dtype == wanted else cast(x, dtype=wanted)
 
 
 def unrecorded(x: Tensor) -> bool:

@@ -9,10 +9,11 @@ from ..autograd.tape import apply, apply_unary
 from ..dtypes import as_dtype
 from ..dtypes import dtype as dtype_type
 from ..functional.operands import as_tensor, wrap_dim, wrap_dims
+from ..functional.reductions import in_dtype
 from ..ops import norms
 from ..ops.reductions import amax, amin, sum_axes
 from ..tensor import Tensor
-from .checks import floating, in_dtype, linalg_function, matrix
+from .checks import floating, linalg_function, matrix
 
 
 def _in_norm_dtype(x: Tensor, dtype: Any, function: str) -> Tensor:

@@ -174,20 +174,13 @@ def _addmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     return _combine(x, _matmul(a, b), beta, alpha)
 
 
-addmm: Op = op(
-    "AddmmBackward0",
-    _addmm,
-    x=lambda g, beta: _scaled(g, beta),
-    a=lambda g, b, alpha: _scaled(matmul(g, adjoint(b)), alpha),
-    b=lambda g, a, alpha: _scaled(matmul(adjoint(a), g), alpha),
-)
-baddbmm: Op = op(
-    "BaddbmmBackward0",
-    _addmm,
-    x=lambda g, beta: _scaled(g, beta),
-    a=lambda g, b, alpha: _scaled(matmul(g, adjoint(b)), alpha),
-    b=lambda g, a, alpha: _scaled(matmul(adjoint(a), g), alpha),
-)
+_OF_PRODUCT_ADDED: dict[str, Any] = {
+    "x": lambda g, beta: _scaled(g, beta),
+    "a": lambda g, b, alpha: _scaled(matmul(g, adjoint(b)), alpha),
+    "b": lambda g, a, alpha: _scaled(matmul(adjoint(a), g), alpha),
+}
+addmm: Op = op("AddmmBackward0", _addmm, **_OF_PRODUCT_ADDED)
+baddbmm: Op = op("BaddbmmBackward0", _addmm, **_OF_PRODUCT_ADDED)
 addmv: Op = op(
     "AddmvBackward0",
     _addmm,
@@ -203,13 +196,7 @@ def _addbmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     return _addmm(x, np.swapaxes(a, 0, 1).reshape(a.shape[1], summed), b.reshape(summed, b.shape[2]), beta, alpha)
 
 
-addbmm: Op = op(
-    "AddbmmBackward0",
-    _addbmm,
-    x=lambda g, beta: _scaled(g, beta),
-    a=lambda g, b, alpha: _scaled(matmul(g, adjoint(b)), alpha),
-    b=lambda g, a, alpha: _scaled(matmul(adjoint(a), g), alpha),
-)
+addbmm: Op = op("AddbmmBackward0", _addbmm, **_OF_PRODUCT_ADDED)
 
 
 @in_single

@@ -47,19 +47,21 @@ def _spatial(x_shape: tuple, axes: int) -> tuple:
     return tuple(x_shape[len(x_shape) - axes :])
 
 
-def _max_pool_rule(g: Any, x_shape: tuple, extras: Any, kernel: tuple) -> tuple:
-    return (scatter_planes(g, extras[0], spatial=_spatial(x_shape, len(kernel))),)
+def _max_op(axes: int, name: str, kernel: Any) -> Op:
+    """An operation that gives maxima over `axes` axes, and their places: a cotangent is added back there."""
+
+    def rule(g: Any, x_shape: tuple, extras: Any) -> tuple:
+        return (scatter_planes(g, extras[0], spatial=_spatial(x_shape, axes)),)
+
+    return fused(name, in_single(kernel), inputs=("x",), batch=leading, joint=rule)
 
 
-def _max_pool_op(name: str) -> Op:
-    return fused(name, in_single(kernels.max_pool), inputs=("x",), batch=leading, joint=_max_pool_rule)
-
-
-max_pool: dict[Any, Any] = {
-    1: _max_pool_op("SqueezeBackward1"),
-    2: _max_pool_op("MaxPool2DWithIndicesBackward0"),
-    3: _max_pool_op("MaxPool3DWithIndicesBackward0"),
-}
+max_pool: dict[int, Op] = {
+    axes: _max_op(axes, name, kernels.max_pool)
+    for axes, name in (
+        (1, "SqueezeBackward1"), (2, "MaxPool2DWithIndicesBackward0"), (3, "MaxPool3DWithIndicesBackward0"),
+    )
+}  # fmt: skip
 
 
 @in_single
@@ -70,12 +72,8 @@ def _max_values(x: Any, **window: Any) -> Any:
 max_values: Op = op("MaxPool2DBackward0", _max_values, batch=leading, x=None)  # where no gradient is asked for
 
 
-def _adaptive_max_rule(g: Any, x_shape: tuple, extras: Any, output: tuple) -> tuple:
-    return (scatter_planes(g, extras[0], spatial=_spatial(x_shape, len(output))),)
-
-
 adaptive_max_pool: dict[int, Op] = {
-    axes: fused(name, in_single(kernels.adaptive_max_pool), inputs=("x",), batch=leading, joint=_adaptive_max_rule)
+    axes: _max_op(axes, name, kernels.adaptive_max_pool)
     for axes, name in ((1, "SqueezeBackward1"), (2, "AdaptiveMaxPool2DBackward0"), (3, "AdaptiveMaxPool3DBackward0"))
 }
 

@@ -89,9 +89,9 @@ zeta_of_number: Op = op(
 # --- modified Bessel functions: derivatives are combinations of neighbours ---
 
 
-def _ratio(top: Any, x: Any, at_zero: float) -> Any:
-    """top / x, with its limit where x is zero."""
-    return np.where(x == 0, at_zero, top / np.where(x == 0, 1, x))
+def _ratio(top: Any, bottom: Any, limit: Any) -> Any:
+    """top / bottom, and its known limit where `bottom` is zero."""
+    return np.where(bottom == 0, limit, top / np.where(bottom == 0, 1, bottom))
 
 
 i0: Op = elementwise("I0Backward0", kernels.i0, x=lambda x: i1(x))
@@ -219,11 +219,6 @@ hermite_polynomial_he: Op = _polynomial(
 )
 
 
-def _with_ends(inside: Any, divisor: Any, at_end: Any) -> Any:
-    """inside / divisor, and the known limit where the divisor vanishes (at an end of the interval)."""
-    return np.where(divisor == 0, at_end, inside / np.where(divisor == 0, 1, divisor))
-
-
 def _parity(x: Any, n: Any) -> Any:
     """The sign that an odd function of order n + 1 has at x."""
     return np.where((x < 0) & (n % 2 == 0), -1, 1)
@@ -232,7 +227,7 @@ def _parity(x: Any, n: Any) -> Any:
 chebyshev_polynomial_u: Op = _polynomial(
     "ChebyshevPolynomialUBackward0",
     kernels.chebyshev_polynomial_u,
-    lambda x, n: _with_ends(
+    lambda x, n: _ratio(
         x * chebyshev_polynomial_u(x, n) - (n + 1) * chebyshev_polynomial_t(x, n + 1),
         1 - x * x,
         _parity(x, n) * n * (n + 1) * (n + 2) / 3,
@@ -241,7 +236,7 @@ chebyshev_polynomial_u: Op = _polynomial(
 chebyshev_polynomial_v: Op = _polynomial(
     "ChebyshevPolynomialVBackward0",
     kernels.chebyshev_polynomial_v,
-    lambda x, n: _with_ends(
+    lambda x, n: _ratio(
         (n + 0.5) * chebyshev_polynomial_w(x, n) - 0.5 * chebyshev_polynomial_v(x, n),
         1 + x,
         _parity(x, n) * n * (n + 1) * (2 * n + 1) / 3,
@@ -250,7 +245,7 @@ chebyshev_polynomial_v: Op = _polynomial(
 chebyshev_polynomial_w: Op = _polynomial(
     "ChebyshevPolynomialWBackward0",
     kernels.chebyshev_polynomial_w,
-    lambda x, n: _with_ends(
+    lambda x, n: _ratio(
         0.5 * chebyshev_polynomial_w(x, n) - (n + 0.5) * chebyshev_polynomial_v(x, n),
         1 - x,
         n * (n + 1) * (2 * n + 1) / 3,
@@ -266,7 +261,7 @@ laguerre_polynomial_l: Op = _polynomial(
 legendre_polynomial_p: Op = _polynomial(
     "LegendrePolynomialPBackward0",
     kernels.legendre_polynomial_p,
-    lambda x, n: _with_ends(
+    lambda x, n: _ratio(
         n * (legendre_polynomial_p(x, _lower(n)) - x * legendre_polynomial_p(x, n)),
         1 - x * x,
         _parity(x, n) * n * (n + 1) / 2,

@@ -10,7 +10,7 @@ import os as _os
 from math import e, inf, nan, pi
 from typing import Any
 
-# Modules such as `pullback.cuda`, which answer for what is not here, lie in a room of their own.
+# Modules such as `pullback.cuda`, which answer for what is not here, are in a folder of their own.
 __path__.append(_os.path.join(__path__[0], "stand_ins"))
 
 from . import creation as _creation

@@ -70,7 +70,7 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _our_filter: Any = None
-first_filter: list[Any] = [None]  # of those that are known to drop what NumPy says of our calls
+first_filter: list[Any] = [None]  # the first of `warnings.filters` when these were last found to drop our warnings
 
 
 def drop_warnings() -> None:
@@ -81,7 +81,10 @@ def drop_warnings() -> None:
 
 
 def warnings_are_dropped() -> bool:
-    """Whether nobody would hear what NumPy says of our calls; who asks often looks for `first_filter` before."""
+    """Whether no filter lets the warnings of our calls through.
+
+    Callers in hot paths compare `warnings.filters[0]` with `first_filter[0]` before, which says so at once.
+    """
     for one in warnings.filters:
         action, message, category, module, line = one
         if issubclass(RuntimeWarning, category):

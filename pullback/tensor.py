@@ -34,7 +34,7 @@ def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any =
 
 
 class TensorBase:
-    """Lends every tensor the dictionary that its fields and what programs attach to it lie in."""
+    """Gives every tensor a dictionary, for its fields and for what programs attach to it."""
 
 
 fields: Callable[[Any], dict[str, Any]] = vars(TensorBase)["__dict__"].__get__  # all of it, of one tensor

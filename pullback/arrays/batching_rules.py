@@ -29,7 +29,7 @@ def apply_batched(
 ) -> Any:
     """Run an operation on inputs of which some are batches, and wrap what comes out as batches of the same level.
 
-    Who knows them says which is the innermost level, and which among the parameters (`held`).
+    Callers that know them pass the innermost level of all (`level`) and of the parameters alone (`held`).
     """
     if held is None:
         held = params_level(params) if params else 0
@@ -257,7 +257,7 @@ def stacked(results: list[Any], op: Any, values: list[Any], flags: list[Any], pa
 
 
 def _none_of(part: Any) -> Any:
-    """No examples like this one, with the history of what they would share."""
+    """A batch of no examples, of the shape of this one and with the history of what they would share."""
     return (part if hasattr(part, "_pullback_apply") else np.asarray(part))[None][:0]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 
 class MostlyZeros:
-    """What stands for an array: arithmetic with it is arithmetic with that."""
+    """A short form of an array. Arithmetic with it gives what arithmetic with the whole array gives."""
 
     dtype: np.dtype[Any]
     size: int = 0  # never so large that it is worth dividing
@@ -79,7 +79,7 @@ class Picked(MostlyZeros):
     """Zeros of `matrix_shape`, but for `values` at `places`: one in each row, counted through all rows."""
 
     ndim: int = -1
-    shape: tuple[int, ...] = ()  # never that of the matrix, so that the engine stops to ask whether this is welcome
+    shape: tuple[int, ...] = ()  # not that of the matrix, so that the engine looks whether its target takes this form
 
     def __init__(self, values: np.ndarray, places: np.ndarray, matrix_shape: tuple[int, int]) -> None:
         self.values: np.ndarray = values

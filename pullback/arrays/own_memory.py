@@ -33,7 +33,7 @@ def room_for_examples(fresh: np.ndarray, like: Any) -> Any:
 
 
 def alias_inside(alias: Tensor) -> list[Tensor]:
-    """Give a tensor that is read during a write second objects for the tensors inside its batches: these, then."""
+    """Put aliases in the place of the tensors inside the batch, or batches, that an alias holds; returns these."""
     array = alias._array
     if type(array) is not Batched:
         return []
@@ -74,7 +74,7 @@ def without_history(array: Any) -> Any:
 
 
 def follow_memory(tensor: Tensor) -> None:
-    """Make the memory of a batch one that the tape outside follows, because such a value will be written there."""
+    """Put a tensor around the memory of a batch, so that the tape outside can follow what will be written there."""
     array, view = tensor._array, tensor._view
     if type(array) is not Batched or is_tensor(array.array):
         return
@@ -86,7 +86,7 @@ def follow_memory(tensor: Tensor) -> None:
 
 
 def look_at_base(tensor: Tensor) -> None:
-    """A view whose base has become followed by the tape outside looks at that: it was made before."""
+    """Repeat the steps of a view that was made before `follow_memory` put a tensor around the memory of its base."""
     array = tensor._array
     if type(array) is not Batched or is_tensor(array.array):
         return

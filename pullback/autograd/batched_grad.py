@@ -76,7 +76,7 @@ def gradient_rows(
     create_graph: bool = False,
     retain_graph: bool | None = None,
 ) -> list[Tensor]:
-    """`grad(..., is_grads_batched=True)` with rows of zeros for inputs that play no part: torch's are for one weight."""
+    """`grad(..., is_grads_batched=True)`; an input that was not used gets a row of zeros for each weight."""
     found = grad(outputs, inputs, weights, retain_graph, create_graph, is_grads_batched=True, allow_unused=True)
     rows = []
     for x, gradient in zip(inputs, found, strict=True):

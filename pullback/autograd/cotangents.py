@@ -14,7 +14,7 @@ from .node import Node
 
 
 class _Undefined:
-    """Waits at a node that nothing has arrived at yet, and gives way to what does."""
+    """The cotangent of a node that has to run though nothing has arrived; plus a cotangent it is that cotangent."""
 
     def __add__(self, gradient: Any) -> Any:
         return gradient

@@ -30,7 +30,7 @@ __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "on
 
 
 def plan_without_rules(frees: bool = False) -> Plan:
-    """The plan of a node whose `run` is all there is to it, and knows what to put where no gradient came."""
+    """The plan of nodes with a `run` of their own instead of rules; it is given None where no gradient came."""
     plan = Plan((), (), False, (None, ()), ())
     plan.undefined_allowed = True
     plan.frees = frees

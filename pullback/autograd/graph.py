@@ -257,21 +257,19 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
 # --- what is said about streams and compilers -------------------------------------------------------------------------
 
 
-class StreamWishes:
-    """What programs have asked for. There are no streams here, so that nothing looks at it but those who ask."""
+class StreamSettings:
+    """What programs have set, to be asked for; it has no effect, since there are no streams."""
 
     warn_on_mismatch: bool = True
-    override_stale: bool = False
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
     """Accepted: no gradient comes from another stream, so there is nothing to warn about."""
-    StreamWishes.warn_on_mismatch = bool(enabled)
+    StreamSettings.warn_on_mismatch = bool(enabled)
 
 
 def set_override_stale_capture_stream(enabled: bool) -> None:
     """Accepted: no stream is captured."""
-    StreamWishes.override_stale = bool(enabled)
 
 
 def region_activation_memory_budget(budget: float) -> AbstractContextManager[None]:

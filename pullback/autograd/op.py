@@ -20,9 +20,11 @@ _FORMS: dict[tuple[Any, ...], int] = {(): 0, (0,): 1, (1,): 2, (1, 0): 3, (-1,):
 
 
 NOTHING, TWO, CALLED, BLOCKED, JOINT = -1, -2, -3, -4, -5  # see `Plan.calls` and `Plan.steps`
-FIRST_LOOK = 128  # see `Plan.next_look`: to write a pass out takes as long as some hundred walks
-LONG = 256  # nodes of a graph in which a part that repeats is written as a loop, and
-SOONER = 6  # which is looked at so many doublings sooner: the code of a loop is short beside the walk it saves
+# After how many walks a pass is looked at, to be written out (`Plan.next_look`): that takes as long as some hundred walks.
+FIRST_LOOK = 128
+# Of more nodes than LONG, a part that repeats is written as a loop. Its code is short, so these passes are looked at after
+# 2**SOONER times fewer walks.
+LONG, SOONER = 256, 6
 _dispatching: dict[type[Any], bool] = {}
 
 

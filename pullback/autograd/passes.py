@@ -58,10 +58,8 @@ def backward_from(target: Any, cotangent: Any, retain: bool | None, found: Any =
             finally:
                 restore(settings)
         finally:
-            if (
-                found is None or found is not DONE and found[3] is not None
-            ):  # only a sweep, which may have been, switches it
-                set_mode(RECORD)
+            if found is None or found is not DONE and found[3] is not None:
+                set_mode(RECORD)  # a sweep may have switched the mode; nothing else does
         if found is DONE:
             return
     leaves, owned, executed, sweep = found

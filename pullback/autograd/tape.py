@@ -1,7 +1,7 @@
 """The tape: run an operation on the arrays inside tensors, and record a `Node` when somebody will want its gradient.
 
-`apply` is the door for every operation; `apply_unary`, and the functions that `binary` makes, are the same for one and
-two tensors, written out because everything waits on them. In the plain modes (recording, or not) each is a short
+Every operation goes through `apply`. `apply_unary`, and the functions that `binary` makes, do the same for one and two
+tensors: they are written out because they are called all the time. In the plain modes (recording, or not) each is a short
 straight line; anomaly mode, saved-tensor hooks, forward mode, inference mode and profiling take
 `general.apply_special`. Promotion and argument checks belong to `functional/`; views to `views.py`,
 writes in place to `writes.py`.

@@ -1,4 +1,4 @@
-"""Making views quickly: `tape.apply` for views, written out because indexing and reshaping wait on it.
+"""Making views quickly: `tape.apply` for views, written out because indexing and reshaping call it all the time.
 
 Both functions do what `apply` does with a view operation in the plain recording mode, and hand everything else to it.
 What a view is, and what a write does to it, is in `views.py`.

@@ -54,7 +54,7 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
     view = tensor._view
     if view is not None:
         look(tensor)
-        # A view may be older than its base's wish for a gradient.
+        # The base may have been asked for gradients after the view was made.
         recording = recording or mode.grad and tensor._array.dtype.kind in "fcV" and base_of(view)._requires_grad
     if not recording:
         return

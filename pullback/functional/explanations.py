@@ -1,4 +1,4 @@
-"""`Tensor.explain`: the door to `pullback.explaining`, which is imported when it is first called."""
+"""`Tensor.explain`, which imports `pullback.explaining` when it is first called."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """At home where arrays are: NumPy's protocols, DLPack, and sharing memory.
 
-`np.sin(t)`, `np.concatenate([t, u])` and `array + t` reach the functions of `functional/` and stay in the graph; the
-rules of recorded passes come through the same door. Converting a tensor that requires grad to a bare array is
+`np.sin(t)`, `np.concatenate([t, u])` and `array + t` reach the functions of `functional/` and stay in the graph; so
+do those that rules call in recorded passes. Converting a tensor that requires grad to a bare array is
 refused, as in torch, so that no gradient is lost silently.
 """
 

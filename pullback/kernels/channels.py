@@ -2,7 +2,7 @@
 
 A row is one channel of one sample. Forward takes moments of each row (one trip through memory), the caller combines
 them to statistics of channels or groups, and each row is then multiplied and shifted (a second trip); backward likewise.
-Everything of the size of a row count is left to the caller. Sums are by `dot` and `row_products`, which let threads run.
+Everything of the size of a row count is left to the caller. Sums are by `dot` and `vecdot`, which let threads run.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from .memory import Scratch, empty
-from .products import row_products
 from .threads import parallel_rows, prepare_broadcast
 
 SMALL = 1 << 14
@@ -38,7 +37,7 @@ def moments(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         part, centre = rows[start:stop], mean[start:stop]
         np.divide(part.dot(ones), length, centre)
         deviations = np.subtract(part, centre[:, None], scratch.rows(stop - start))
-        row_products(deviations, deviations, out=squares[start:stop])
+        np.vecdot(deviations, deviations, out=squares[start:stop])
 
     parallel_rows(block, count, 3 * length * rows.itemsize, products=True)
     return mean, squares
@@ -72,7 +71,7 @@ def sums(gradient: np.ndarray, x: np.ndarray, centre: np.ndarray) -> tuple[np.nd
         part = upstream[start:stop]
         part.dot(ones, totals[start:stop])
         deviations = np.subtract(rows[start:stop], centre[start:stop, None], scratch.rows(stop - start))
-        row_products(part, deviations, out=products[start:stop])
+        np.vecdot(part, deviations, out=products[start:stop])
 
     parallel_rows(block, count, 4 * length * rows.itemsize, products=True)
     return totals, products

@@ -2,7 +2,7 @@
 
 Rows are the leading axes, columns the normalized trailing ones. Forward also returns what backward needs of a row
 (its mean and reciprocal deviation) and nothing the size of the input. Half precision is computed in float32.
-Sums in blocks are by `dot` and `row_products`, which let other threads run meanwhile.
+Sums in blocks are by `dot` and `vecdot`, which let other threads run meanwhile.
 Batch norm and group norm are in `ops/normalization.py`.
 """
 
@@ -16,7 +16,6 @@ import numpy as np
 
 from .half import wide_type
 from .memory import Scratch, aligned, empty
-from .products import row_products
 from .threads import parallel_rows, prepare_broadcast
 
 
@@ -131,7 +130,7 @@ def layer_norm(
         part, result, centre, scale = rows[start:stop], out[start:stop], mean[start:stop], deviation[start:stop]
         np.divide(part.dot(ones), number, centre)
         np.subtract(part, centre[:, None], result)
-        row_products(result, result, out=scale)
+        np.vecdot(result, result, out=scale)
         np.add(scale, extra, scale)
         np.divide(root, np.sqrt(scale, scale), scale)
         np.multiply(result, scale[:, None], result)
@@ -255,7 +254,7 @@ def rms_norm(
     def block(start: int, stop: int) -> None:
         prepare_broadcast(columns)
         part, result, scale = rows[start:stop], out[start:stop], deviation[start:stop]
-        np.divide(row_products(part, part), columns, scale)
+        np.divide(np.vecdot(part, part), columns, scale)
         np.sqrt(np.add(scale, epsilon, scale), scale)
         np.reciprocal(scale, scale)
         np.multiply(part, scale[:, None], result)

@@ -197,11 +197,6 @@ def sum_of_rows(x: Any, ones: np.ndarray) -> np.ndarray:
     return functools.reduce(np.add, parts.values())
 
 
-def row_products(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """The dot product of each row of `a` with that of `b`."""
-    return np.vecdot(a, b, out=out)
-
-
 def total(x: np.ndarray) -> np.generic:
     """The sum of all elements of a contiguous array, pairwise but for runs that are short enough to be as exact."""
     flat = x.reshape(-1)

@@ -17,7 +17,6 @@ import numpy as np
 from ..quiet import quiet
 from .half import wide_type
 from .memory import Scratch, empty
-from .products import row_products
 from .threads import get_num_threads, parallel_rows, prepare_broadcast
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def row_sum(x: np.ndarray) -> np.ndarray:
 
 def _row_dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.ndim == 2:
-        return row_products(a, b)[:, None]
+        return np.vecdot(a, b)[:, None]
     return np.add.reduce(a * b, axis=1, keepdims=True)
 
 

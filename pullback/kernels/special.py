@@ -1,4 +1,4 @@
-"""The door to every special-function kernel, and the home of the elementary ones.
+"""Every special function by its name, and the kernels of the elementary ones.
 
 Here live the functions that need no coefficient table: sigmoid and its logarithm, softplus, logit, entropy,
 ``x log y``, sinc. The families are re-exported from ``error``, ``gamma``, ``incomplete_gamma``, ``bessel``,

@@ -33,7 +33,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
                 from ..meta import MetaParameter
 
                 return MetaParameter.__new__(MetaParameter, data, requires_grad)
-            if _has_a_say(type(data)) and not data.is_sparse:
+            if _takes_operations_over(type(data)) and not data.is_sparse:
                 return _of_its_class(data, requires_grad)
         result = plain(object.__new__(cls))
         result._array = array
@@ -60,7 +60,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     __str__ = __repr__
 
 
-def _has_a_say(kind: type) -> bool:
+def _takes_operations_over(kind: type) -> bool:
     """Whether a class takes operations on its tensors over: its parameters have to be of that class."""
     return not issubclass(kind, Parameter) and kind is not Tensor and (
         kind.__torch_function__ is not disabled_torch_function  # type: ignore[attr-defined]

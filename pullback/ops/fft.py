@@ -33,7 +33,7 @@ def _single(x: Any) -> bool:
 def _pass(x: Any, axes: tuple, forward: bool) -> tuple[Any, int]:
     """Transform one axis after the other; what the result is still to be multiplied by.
 
-    NumPy takes the slow road through double precision when it is asked for an unscaled transform in single precision,
+    NumPy computes in double precision, which is slow, when it is asked for an unscaled transform in single precision,
     so those are divided by their size (and the caller multiplies by it, together with the scale).
     """
     left = 1

@@ -81,7 +81,7 @@ def zero_of(x: Any) -> Any:
 
 
 def number_for(value: Any, x: Any) -> Any:
-    """A Python number (or None) as `zero_of` has 0; as it is for anything but a real array (NumPy's scalars like it so)."""
+    """A number as an array of the dtype of `x`, if that is a real array; else, and None too, as it is. See `zero_of`."""
     kind = x.dtype
     if value is None or type(x) is not np.ndarray or kind is not FLOAT32 and kind is not FLOAT64:
         return value

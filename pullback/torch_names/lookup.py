@@ -48,7 +48,7 @@ ELSEWHERE: dict[str, str] = {
     "torch.utils._contextlib": "pullback.autograd.grad_mode",
 }
 
-# Where people look for a function that lives next door (torch.nn.relu, torch.functional.softmax), most likely first.
+# Modules that may have what was looked for in another (torch.nn.relu, torch.functional.softmax), most likely first.
 _NEIGHBOURS = (
     "torch", "torch.nn", "torch.nn.functional", "torch.Tensor", "torch.linalg", "torch.special", "torch.optim",
     "torch.optim.lr_scheduler", "torch.autograd", "torch.func", "torch.utils.data",
@@ -126,7 +126,7 @@ def only_refuses(dotted: str) -> bool:
 
 
 def nearest_torch_name(dotted: str) -> str | None:
-    """The supported name a reader most likely meant: the same name next door, or one spelled alike; None if none is."""
+    """The supported name a reader most likely meant: the same name in another module, or one spelled alike; else None."""
     import difflib
 
     parts = dotted.split(".")

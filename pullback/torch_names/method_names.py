@@ -1,4 +1,4 @@
-"""Functions of `torch` that are methods of tensors by another road: `torch.sin_(x)`, `torch._foreach_add(tensors, 1)`.
+"""Functions of `torch` that are methods of tensors under another name: `torch.sin_(x)`, `torch._foreach_add(tensors, 1)`.
 
 `_foreach_` functions repeat one operation on every tensor of a list, in a plain loop; optimizers of other libraries use
 them.

@@ -61,9 +61,9 @@ def _set_autograd_fallback_mode(mode: str) -> None:
 
 def _warn_on_accumulate_grad_stream_mismatch() -> bool:
     """What `set_warn_on_accumulate_grad_stream_mismatch` was last told."""
-    from pullback.autograd.graph import StreamWishes
+    from pullback.autograd.graph import StreamSettings
 
-    return StreamWishes.warn_on_mismatch
+    return StreamSettings.warn_on_mismatch
 
 
 def _is_grad_layout_enforcement_enabled() -> bool:

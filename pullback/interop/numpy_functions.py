@@ -8,7 +8,9 @@ with an error and never computed on a detached copy. Functions that rules do not
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -41,7 +43,8 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
         result = _with_initial(ufunc, _REDUCTIONS[ufunc](*inputs, **kwargs), initial)
         return result if out is None else _write(out[0], result)
     if method == "accumulate" and ufunc.__name__ in _ACCUMULATIONS:
-        return _ACCUMULATIONS[ufunc.__name__](inputs[0], *inputs[1:2] or (kwargs.get("axis", 0),))
+        result = _ACCUMULATIONS[ufunc.__name__](in_dtype(inputs[0], kwargs.get("dtype")), kwargs.get("axis", 0))
+        return result if kwargs.get("out") is None else _write(kwargs["out"][0], result)
     if method == "outer" and not kwargs:
         first, second = (_tensor(each) for each in inputs)
         return ufunc(first.reshape((*first.shape, *(1,) * second.ndim)), second)
@@ -164,10 +167,30 @@ def call_function(function: Any, types: Any, args: tuple[Any, ...], kwargs: dict
     implementation = FUNCTIONS.get(function) or _load_more(function)
     if implementation is None:
         return _without_gradient(function, f"np.{function.__name__}", args, kwargs)
+    if len(args) > 2:
+        args = _with_named_out(function, args, kwargs)
     kwargs.pop("like", None)
     out = kwargs.pop("out", None)
     result = implementation(*args, **kwargs)
     return result if out is None else _write(out, result)
+
+
+@cache
+def _arguments(function: Any) -> list[str]:
+    """The names of arguments that a function of NumPy's takes by their places; none where it does not tell."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:
+        return []
+    return [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+
+
+def _with_named_out(function: Any, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> tuple[Any, ...]:
+    """The arguments before `out`, which may be given by its place; from there on they go to those with names."""
+    names = _arguments(function)
+    place = names.index("out") if "out" in names else len(args)
+    kwargs.update(zip(names[place:], args[place:]))
+    return args[:place]
 
 
 def _load_more(function: Any) -> Callable | None:

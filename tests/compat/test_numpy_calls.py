@@ -154,6 +154,7 @@ OPTIONS = [
     lambda x: np.sum(x, dtype=np.float64), lambda x: np.mean(x, dtype="float32"), lambda x: np.cumsum(x, dtype=float),
     lambda x: np.sum(x, where=x % 2 == 0), lambda x: np.max(x, axis=0, where=x % 2 == 0, initial=-1),
     lambda x: np.add.reduce(x, dtype=np.float64), lambda x: np.std(x, dtype=np.float64),
+    lambda x: np.add.accumulate(x, 1, np.float32), lambda x: np.maximum.accumulate(x),
     lambda x: np.max(x, axis=1, initial=4), lambda x: np.sum(x, initial=10), lambda x: np.minimum.reduce(x, initial=2),
 ]  # fmt: skip
 
@@ -170,6 +171,9 @@ WITH_OUT = [
     lambda x, out: np.sum(x, axis=0, out=out), lambda x, out: np.dot(x[0], x, out=out),
     lambda x, out: np.clip(x[0], 0, 1, out=out), lambda x, out: np.concatenate([x[0, :1], x[0, 1:]], out=out),
     lambda x, out: np.maximum.reduce(x, axis=0, out=out), lambda x, out: np.median(x, axis=0, out=out),
+    lambda x, out: np.add.accumulate(x[0], out=out), lambda x, out: np.sum(x, 0, None, out),
+    lambda x, out: np.max(x, 0, out), lambda x, out: np.clip(x[0], 0, 1, out), lambda x, out: np.cumprod(x[0], 0, None, out),
+    lambda x, out: np.round(x[0], 1, out), lambda x, out: np.std(x, 0, None, out, 1),
 ]  # fmt: skip
 
 

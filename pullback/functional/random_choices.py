@@ -50,7 +50,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, o
 @public(method=False)
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Poisson counts with the rates in `input`."""
-    if certainly(np.any(input._array < 0)):
+    if certainly(np.any(~(input._array >= 0))):  # nan is no rate either
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     stream = _from(generator)
     return apply(_poisson_from, (input, wrap(drawn_from(lambda rate: rejection.poisson(stream, rate), input._array))))

@@ -393,6 +393,8 @@ def test_poisson_and_binomial_numbers_of_few_elements(count: int, dtype: str) ->
         assert_same(torch.poisson(torch.from_numpy(rate)), rejection.poisson(generator, rate), generator)
         theirs = torch.binomial(torch.from_numpy(trials), torch.from_numpy(chance))
         assert_same(theirs, rejection.binomial(generator, trials, chance), generator)
+    # Here torch never comes back.
+    assert np.isnan(rejection.binomial(start(0), np.full(count, np.nan), np.full(count, 0.3))).all()
 
 
 GAMMA_SHAPES = {

@@ -301,7 +301,7 @@ def _binomial_methods(dtype: np.dtype, count: np.ndarray, probability: np.ndarra
     for trials, chance, mean, log_failure, *numbers in rows:
         if trials <= 0 or chance <= 0:
             yield none
-        elif chance != chance:
+        elif chance != chance or trials != trials:
             yield _Constant(math.nan)
         elif mean >= 10:
             large.count = trials

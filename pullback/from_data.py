@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .dtypes import LARGEST_HALF, as_dtype, default_dtype, from_numpy_dtype, number_in, promote_types, scalar_dtype
+from .ops.casting import ready_for
 from .quiet import quiet
 from .tensor import Tensor
 
@@ -55,7 +56,7 @@ def array_from(data: Any, dtype: Any = None) -> np.ndarray:
         if wanted.kind in "iu" and array.dtype != wanted and array.size and not isinstance(data, (Tensor, np.ndarray)):
             _check_range(array, wanted)
         with np.errstate(all="ignore"):
-            array = array.astype(wanted, copy=False)
+            array = ready_for(wanted, array).astype(wanted, copy=False)
     elif array.dtype.kind == "O":
         raise RuntimeError("Overflow when unpacking long long: the number does not fit in int64")
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
@@ -81,7 +82,7 @@ def _overflow(kind: np.dtype) -> RuntimeError:
 def _number(value: float, kind: np.dtype) -> np.ndarray:
     if kind.kind in "iu":
         _check_range(np.array(value), kind)
-    return np.array(value).astype(kind)
+    return ready_for(kind, np.array(value)).astype(kind)
 
 
 def _checked_integers(array: np.ndarray, wanted: np.dtype) -> np.ndarray:

@@ -20,6 +20,7 @@ from ..constants import FLOAT32, FLOAT64
 from ..dtypes import LARGEST_HALF, number_in
 from ..ops import indexing as ops
 from ..ops import shape as shapes
+from ..ops.casting import copy_over
 from ..storage import storage_of
 from ..tensor import Tensor
 from .index_parsing import FULL, check_arrays, out_of_bounds, parse, parse_arrays, parse_basic
@@ -196,8 +197,6 @@ def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:
     storage = storage_of(x)
     region = x.memory()[(*basic, ...)]
     array = value._array
-    if array.dtype.kind == "c" and region.dtype.kind not in "cb":
-        array = array.real
     if advanced:
         try:
             region[advanced] = array
@@ -213,7 +212,7 @@ def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:
         if array.dtype is region.dtype:
             region[...] = array
         else:
-            np.copyto(region, array, casting="unsafe")
+            copy_over(region, array)
     writes.bump(storage)
 
 

@@ -202,7 +202,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     if extra < 0 or builtins.any(w not in (1, h) for w, h in zip(want, have[extra:], strict=True)):
         raise RuntimeError(f"size {{{list(want)}}} is not expandable to size {{{list(have)}}}.")
     axis = (*range(extra), *(i + extra for i, w in enumerate(want) if w == 1 != have[i + extra]))
-    if not axis:
+    if not axis and have:
         return input
     return sum(input, axis, True).reshape(want)
 

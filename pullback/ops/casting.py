@@ -15,17 +15,20 @@ def _order(x: Any) -> Any:
     return "C" if 0 in x.strides else "K"
 
 
-def _real_and_narrow(x: Any, dtype: Any) -> Any:
-    """What is cast to a dtype: of complex numbers the real part, and of half precision, as in torch, what single has left."""
+def ready_for(dtype: Any, x: Any) -> Any:
+    """What NumPy is to cast to a dtype, so that torch's numbers come out: of complex numbers the real parts.
+
+    Half precision is made of what single precision has left, and where there is no infinity numbers stop at the largest.
+    """
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = x.real
+    if dtype.kind == "V" and dtype.name == "float8_e4m3fn":
+        return np.clip(x.astype(np.float32), -448, 448)
     return x.astype(np.float32) if dtype.char == "e" and x.dtype.char == "d" else x
 
 
 def _cast(x: Any, dtype: Any) -> Any:
-    x = _real_and_narrow(x, dtype)
-    if dtype.kind == "V" and dtype.name == "float8_e4m3fn":  # has no infinity: torch's numbers stop at the largest
-        x = np.clip(x.astype(np.float32), -448, 448)
+    x = ready_for(dtype, x)
     if x.size >= _MANY and (x.dtype.char, dtype.char) in (("e", "f"), ("f", "e")) and x.flags.c_contiguous:
         from ..kernels.half import converted
 
@@ -46,7 +49,7 @@ copied: Op = linear("CopyBackwards", lambda target, x: copy(x), target=None, x=l
 
 def copy_over(x: Any, source: Any) -> None:
     """Write `source` (broadcast, cast) over x."""
-    np.copyto(x, _real_and_narrow(source, x.dtype), casting="unsafe")
+    np.copyto(x, ready_for(x.dtype, source), casting="unsafe")
 
 
 def _copy_into(x: Any, source: Any) -> Any:

@@ -160,6 +160,13 @@ t.nn.functional.relu6(t.tensor([1j]))  ## clamp is not supported for complex typ
 t.tensor([448.0, 463, 465, 500, 1e9, -1e9, float("inf"), n]).to(t.float8_e4m3fn).float()
 t.tensor([464.5, 3.3], dtype=t.bfloat16).to(t.float8_e4m3fn).float()
 t.tensor([61439.0, 61440, -1e9]).to(t.float8_e5m2).float()
+t.zeros(4, dtype=t.float8_e4m3fn).copy_(t.tensor([450.0, 500, -1e9, n])).float()
+[h := t.zeros(2, dtype=t.float8_e4m3fn), h.__setitem__(slice(2), t.tensor([500.0, 3.3], dtype=t.float64)), h.float()][1:]
+t.tensor([500.0, 3.3, -1e9], dtype=t.float8_e4m3fn).float()
+[h := t.zeros(1, dtype=t.float16), h.__setitem__(slice(1), t.tensor([2.0**-24 * (1.5 - 2**-40)], dtype=t.float64)), h]
+t.tensor([2.0**-24 * (1.5 - 2**-40)], dtype=t.float16)
+t.tensor(True).sum_to_size(())
+t.poisson(t.tensor([1.0, n]))  ## invalid Poisson rate
 str(t.slogdet(t.eye(2)))
 type(t.slogdet(t.eye(2))) is t.return_types.slogdet
 t.nn.functional.one_hot(None)  ## argument 'input' (position 1) must be Tensor, not NoneType

@@ -205,7 +205,7 @@ class Tensor(TensorBase):
         if self._view is not None:
             _refresh(self)
         node = self._node
-        return None if node is None else node.shown()
+        return None if node is None else node.as_torch_shows_it()
 
     @property
     def _grad_fn(self) -> Node | None:

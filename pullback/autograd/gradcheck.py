@@ -350,22 +350,15 @@ def _recorded(value: Any, original: Any) -> Any:
 
 
 def _random_weights(func: Callable, values: tuple, strided: bool) -> tuple:
-    rng = np.random.default_rng(0)
+    """Weights for all outputs, from the generator and in the way that torch draws them."""
+    from ..testing import make_tensor
+
     with enable_grad():
         outputs = [output for output in floating_outputs(func(*values)) if output.requires_grad]
-    weights = []
-    for output in outputs:
-        kind = output._array.dtype
-        drawn = rng.standard_normal(output._array.shape)
-        if kind.kind == "c":
-            drawn = drawn + 1j * rng.standard_normal(output._array.shape)
-        array = np.asarray(drawn).astype(kind)
-        if strided and array.ndim:
-            array = np.repeat(array, 2, -1)[..., ::2]
-        weight = wrap(array)
-        weight._requires_grad = True
-        weights.append(weight)
-    return tuple(weights)
+    return tuple(
+        make_tensor(output.shape, dtype=output.dtype, low=-1, high=1, requires_grad=True, noncontiguous=strided)
+        for output in outputs
+    )
 
 
 # --- torch's former names for the two Jacobians, still imported by old programs ---

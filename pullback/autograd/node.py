@@ -132,6 +132,12 @@ class Node(metaclass=NodeType):
             self.__class__ = self.plan.op.node_type
         return self
 
+    def as_torch_shows_it(self) -> Node:
+        """This node as programs may look at it: one that stands for several of torch's becomes those, for good."""
+        if self.op is not None and self.op.rebuild is not None:
+            self.op.rebuild(self)
+        return self.shown()
+
     def name(self) -> str:
         """The name torch shows, such as `MulBackward0`."""
         shown = self.shown()
@@ -142,13 +148,14 @@ class Node(metaclass=NodeType):
         """Where gradients go next: pairs of a node (None for inputs without gradient) and a number."""
         from .graph import accumulator_of  # a leaf's AccumulateGrad is made when somebody looks
 
-        if self.op is not None and self.op.rebuild is not None:
-            self.op.rebuild(self)
+        self.as_torch_shows_it()
         slots = self.slots or (0,) * len(self.edges)
         return tuple(
-            (None, 0) if target is None else (target.shown(), slot) if target.is_node else (accumulator_of(target), 0)
+            (None, 0) if target is None
+            else (target.as_torch_shows_it(), slot) if target.is_node
+            else (accumulator_of(target), 0)
             for target, slot in zip(self.edges, slots, strict=True)
-        )
+        )  # fmt: skip
 
     @property
     def metadata(self) -> dict[Any, Any]:

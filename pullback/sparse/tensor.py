@@ -193,6 +193,9 @@ class SparseTensor(Tensor):
             fresh_line=not rows,
         )
 
+    def __format__(self, specification: str) -> str:
+        return object.__format__(self, specification)
+
     __str__ = __repr__
 
 

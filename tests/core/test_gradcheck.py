@@ -168,3 +168,15 @@ def test_transposes_of_sparse_tensors():
 def test_an_empty_input_overlaps_with_nothing():
     x = torch.testing.make_tensor((0, 5), dtype=torch.float64, device="cpu", requires_grad=True)
     assert torch.autograd.gradcheck(lambda x: x * 2, (x,))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_weights_of_gradgradcheck_are_drawn_as_in_torch(dtype: str) -> None:
+    oracle = pytest.importorskip("torch")
+    following = []
+    for lib in (torch, oracle):
+        x = lib.ones(2, 3, dtype=getattr(lib, dtype), requires_grad=True)
+        lib.manual_seed(0)
+        assert lib.autograd.gradgradcheck(lambda v: (v * 2, v.sum()), x, atol=1, eps=1e-2)
+        following.append(lib.rand(3).tolist())
+    assert following[0] == following[1]

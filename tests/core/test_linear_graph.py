@@ -17,25 +17,29 @@ def tree(node: Any) -> Any:
     return node if node is None else (node.name(), [tree(each) for each, _ in node.next_functions])
 
 
-def layer(lib: Any, dtype: str, kinds: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+def layer(lib: Any, dtype: str, kinds: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any, list[Any]]:
     """The result of a layer, and its leaves. Kinds of operands: 0 constant, 1 leaf, 2 computed, None absent."""
     lib.manual_seed(0)
     operands, leaves = [], []
-    for kind, shape in zip(kinds, ((3, 4), (5, 4), (5,)), strict=True):
-        leaf = None if kind is None else lib.randn(*shape, dtype=getattr(lib, dtype)).requires_grad_(bool(kind))
+    for kind, sizes in zip(kinds, (shape, (5, 4), (5,)), strict=True):
+        leaf = None if kind is None else lib.randn(*sizes, dtype=getattr(lib, dtype)).requires_grad_(bool(kind))
         if kind:
             leaves.append(leaf)
         operands.append(leaf.sin() if kind == 2 else leaf)
     return lib.nn.functional.linear(*operands), leaves
 
 
-@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize(
+    "shape, dtype", [((3, 4), "float64"), ((3, 4), "complex128"), ((4,), "float64"), ((2, 3, 4), "complex128")]
+)
 @pytest.mark.parametrize("looked", ["before", "between"])
 @pytest.mark.parametrize("kinds", [k for k in itertools.product((0, 1, 2), (0, 1, 2), (None, 0, 1)) if any(k)])
-def test_graph_and_gradients_are_torchs(kinds: tuple[Any, ...], looked: str, dtype: str) -> None:
+def test_graph_and_gradients_are_torchs(
+    kinds: tuple[Any, ...], looked: str, shape: tuple[int, ...], dtype: str
+) -> None:
     results = []
     for lib in (pullback, torch):
-        y, leaves = layer(lib, dtype, kinds)
+        y, leaves = layer(lib, dtype, kinds, shape)
         shown = tree(y.grad_fn) if looked == "before" else None
         first = lib.autograd.grad((y * y.conj()).real.sum(), leaves, create_graph=True)
         shown = shown or tree(y.grad_fn)
@@ -46,6 +50,26 @@ def test_graph_and_gradients_are_torchs(kinds: tuple[Any, ...], looked: str, dty
     assert ours == theirs
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 3, 4), (2, 1, 3, 4)])
+@pytest.mark.parametrize("bias", [True, False])
+def test_results_of_layers_print_as_torchs(bias: bool, shape: tuple[int, ...]) -> None:
+    texts = []
+    for lib in (pullback, torch):
+        y = lib.nn.functional.linear(lib.ones(shape), lib.ones(2, 4).requires_grad_(), lib.ones(2) if bias else None)
+        texts.append(str(y))
+        y.sum().backward()
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 3, 4)])
+def test_a_vector_may_be_the_weight(shape: tuple[int, ...]) -> None:
+    weight = pullback.ones(4, requires_grad=True)
+    y = pullback.nn.functional.linear(pullback.ones(shape), weight)
+    tree(y.grad_fn)
+    y.sum().backward()
+    assert pullback.equal(weight.grad, pullback.ones(shape).reshape(-1, 4).sum(0))
 
 
 def test_hooks_on_the_transpose_run() -> None:

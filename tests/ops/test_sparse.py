@@ -109,7 +109,7 @@ CASES = {
     "empty": lambda t, a: (t.sparse_coo_tensor((2, 3)).to_dense(), t.sparse_coo_tensor((2, 3))._nnz()),
     "shape not given": lambda t, a: tuple(t.sparse_coo_tensor(PLACES, VALUES).shape),
     "dense dims": lambda t, a: t.sparse_coo_tensor([[0, 0, 2]], t.ones(3, 2)),
-    "text": lambda t, a: repr(a),
+    "text": lambda t, a: (repr(a), str(a), f"{a}"),
     "not ordered": lambda t, a: a.indices(),
     "of a dense tensor": lambda t, a: t.ones(2).indices(),
     "outside": lambda t, a: t.sparse_coo_tensor([[0, 5]], [1.0, 2.0], (3,), check_invariants=True),

@@ -36,12 +36,19 @@ class Storage:
     writer: str | None = None  # in anomaly mode: the line that last wrote here
 
     def bump(self) -> None:
-        """Count a write."""
+        """Count a write. This comes first: Ctrl-C may end the write, or what would follow it."""
         self.version += 1
         self.written = clock.last_write = order = next_order()
         if self.recent is None:
             self.recent = deque(maxlen=32)
         self.recent.append(order)
+
+    def take_back(self) -> None:
+        """Count the last write no longer: nothing was written, since the operands do not go together."""
+        times: Any = self.recent
+        times.pop()
+        self.version -= 1
+        self.written = times[-1] if times else 0
 
     def version_at(self, order: int) -> int:
         """The version a node recorded at that time saw (as far back as is remembered)."""

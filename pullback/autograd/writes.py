@@ -255,8 +255,8 @@ def write_in_place(
     if recording:
         inputs = (alias_of(tensor), *others)
         mask = tape.needs_gradient(op, inputs)
-    writer(array, *[value._array if isinstance(value, Tensor) else value for value in others], **params)
     bump(storage)
+    writer(array, *[value._array if isinstance(value, Tensor) else value for value in others], **params)
     if mask:
         result = object.__new__(Tensor)
         if tape.record(op, inputs, params, mask, result, array) is not None:
@@ -289,9 +289,9 @@ def write(tensor: Tensor, result: Tensor, storage: Storage) -> None:
 
         if followed(result._array):
             follow_memory(tensor)
+    bump(storage)
     if result._array is not tensor._array and not is_form(tensor._array):
         np.copyto(tensor.memory(), result._array, casting="unsafe")
-    bump(storage)
 
 
 def bump(storage: Storage) -> None:

@@ -134,8 +134,8 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if isinstance(src, Tensor) and src._array.shape == input._array.shape:
         arrays = plain_operands(input, (src,))
         if arrays is not None:
-            arrays[0][...] = arrays[1]
             writes.bump(storage_of(input))
+            arrays[0][...] = arrays[1]
             return input
     source = as_operand(src)
     if source is None:
@@ -159,8 +159,8 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     if (type(value) is float or type(value) is int) and -LARGEST_HALF < value < LARGEST_HALF:
         arrays = plain_operands(input, ())
         if arrays is not None:
-            arrays[0].fill(value)
             writes.bump(storage_of(input))
+            arrays[0].fill(value)
             return input
     if isinstance(value, Tensor):
         if value._array.ndim:
@@ -187,8 +187,8 @@ def zero_(input: Tensor) -> Tensor:
     """Write zeros everywhere."""
     arrays = plain_operands(input, ())
     if arrays is not None:
-        arrays[0].fill(0)
         writes.bump(storage_of(input))
+        arrays[0].fill(0)
         return input
     return writes.write_in_place(input, pointwise.zero, (), {}, _zero_over, overlap=True)
 
@@ -242,8 +242,9 @@ def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     values = [callable(element) for element in array.ravel().tolist()]
     if any(isinstance(value, str) for value in values):
         raise TypeError("must be real number, not str")
-    array[...] = np.array(values, array.dtype).reshape(array.shape)
+    values = np.array(values, array.dtype).reshape(array.shape)
     writes.bump(storage_of(input))
+    array[...] = values
     return input
 
 
@@ -252,9 +253,9 @@ def map_(input: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> 
     _refuse_grad(input, "map_()")
     array = input.memory()
     other = tensor.expand(array.shape)._array
+    writes.bump(storage_of(input))
     for place in np.ndindex(array.shape):
         array[place] = callable(array[place].item(), other[place].item())
-    writes.bump(storage_of(input))
     return input
 
 

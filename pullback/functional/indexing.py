@@ -183,11 +183,11 @@ def _write_number(x: Tensor, basic: tuple, advanced: tuple, value: float, mode: 
     array = x.memory()
     if array.base is not None and 0 in array.strides and not advanced:
         writes.check_no_overlap(array[(*basic, ...)])
+    writes.bump(storage)
     if advanced and basic:
         array[(*basic, ...)][advanced] = value
     else:
         array[advanced or basic] = value
-    writes.bump(storage)
 
 
 def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:
@@ -198,22 +198,24 @@ def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:
     region = x.memory()[(*basic, ...)]
     array = value._array
     if advanced:
+        writes.bump(storage)
         try:
             region[advanced] = array
         except ValueError:
+            storage.take_back()
             check_fits(array.shape, region.shape, advanced)
             raise
-    else:
-        if value is not x:
-            writes.check_no_overlap(region)
-        if array.ndim > region.ndim or array.shape != region.shape and array.ndim:
-            array = drop_ones(wrap(array))._array
-            _check_broadcast(array.shape, region.shape)
-        if array.dtype is region.dtype:
-            region[...] = array
-        else:
-            copy_over(region, array)
+        return
+    if value is not x:
+        writes.check_no_overlap(region)
+    if array.ndim > region.ndim or array.shape != region.shape and array.ndim:
+        array = drop_ones(wrap(array))._array
+        _check_broadcast(array.shape, region.shape)
     writes.bump(storage)
+    if array.dtype is region.dtype:
+        region[...] = array
+    else:
+        copy_over(region, array)
 
 
 def _check_broadcast(have: tuple, want: tuple) -> None:

@@ -251,8 +251,9 @@ def _filled(refill: Op, x: Tensor, generator: Any, draw: Callable[..., np.ndarra
         array = x.memory()
         check_writable(x, mode, False)
         check_no_overlap(array)
-        array[...] = _in_memory_order(array, array.dtype, draw, stream, *args)
+        values = _in_memory_order(array, array.dtype, draw, stream, *args)
         bump(storage_of(x))
+        array[...] = values
         return x
 
     if mode.batch_level:

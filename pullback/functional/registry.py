@@ -216,8 +216,8 @@ def write_out(name: str, target: Any, value: Tensor) -> None:
         keep_saved(target)
     if target._inference and not mode.inference:
         check_writable(target, mode, False)
-    np.copyto(target.memory(), value._array, casting="unsafe")
     bump(storage_of(target))
+    np.copyto(target.memory(), value._array, casting="unsafe")
 
 
 def _check_out_dtype(name: str, target: Tensor, value: Tensor) -> None:

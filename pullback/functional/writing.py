@@ -54,14 +54,16 @@ def direct(name: str, function: Callable[..., Any], write: Callable[..., Any]) -
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         arrays = plain_operands(self, args)
         if arrays is not None:
+            storage = self._storage or storage_of(self)
+            writes.bump(storage)
             try:
                 write(*arrays, **kwargs)
             except (RuntimeWarning, FloatingPointError):
                 pass  # all is written: somebody made errors of warnings (pytest can) where torch would not have warned
             except (TypeError, ValueError):
                 # nothing is written yet; the general form says in torch's words what is wrong
+                storage.take_back()
                 return writes.in_place(self, function, *args, **kwargs)
-            writes.bump(self._storage or storage_of(self))
             return self
         return writes.in_place(self, function, *args, **kwargs)
 
@@ -113,19 +115,20 @@ def operator(ufunc: Any, method: Callable[..., Any]) -> Callable[[Tensor, Any], 
             x, y = self._array, other._array
             kind = x.dtype
             if y.dtype is kind and (kind is FLOAT32 or kind is FLOAT64) and type(x) is ndarray and x.base is None:
+                storage = self._storage or storage_of(self)
+                if storage.recent is None:
+                    storage.bump()
+                else:
+                    storage.version += 1  # as `bump` does, without the call
+                    storage.written = clock.last_write = order = next_order()
+                    storage.recent.append(order)
                 try:
                     ufunc(x, y, x)
                 except (RuntimeWarning, FloatingPointError):
                     pass  # all is written, as above
                 except ValueError:
+                    storage.take_back()
                     return method(self, other)  # says in torch's words why the operands do not go together
-                storage = self._storage or storage_of(self)
-                if storage.recent is None:
-                    storage.bump()
-                    return self
-                storage.version += 1  # as `bump` does, without the call
-                storage.written = clock.last_write = order = next_order()
-                storage.recent.append(order)
                 return self
         try:
             return method(self, other)

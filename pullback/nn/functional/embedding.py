@@ -39,8 +39,8 @@ def shorten_rows(weight: Tensor, indices: np.ndarray, max_norm: float, norm_type
     long = norms > max_norm
     if long.any():
         factors = max_norm / (norms[long] + 1e-7)
-        table[used[long]] = (table[used[long]] * factors[:, None]).astype(table.dtype)
         bump(storage_of(weight))
+        table[used[long]] = (table[used[long]] * factors[:, None]).astype(table.dtype)
 
 
 def _shorten_in_batch(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:

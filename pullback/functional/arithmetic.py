@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.mode import current_mode
 from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, binary, wrap
 from ..ops import pointwise as ops
@@ -37,14 +38,10 @@ def binary_operator(
     def promoted(a: Any, b: Any) -> Any:
         first, second = a, b
         kind = a._array.dtype if isinstance(a, Tensor) else None
-        if (
-            half is not None
-            and type(b) in (float, int)
-            and kind is not None
-            and kind.itemsize == 2
-            and kind.kind in "fV"
-        ):
-            return apply(half, (a, b))
+        if half is not None and kind is not None and kind.itemsize == 2 and kind.kind in "fV":
+            number = _exact_number(a, b)
+            if number is not None:
+                return apply(half, (a, number))
         if isinstance(b, Tensor):
             alike = kind is not None and b._array.dtype is kind and kind.kind in "fc"
         else:
@@ -64,6 +61,21 @@ def binary_operator(
             raise
 
     return binary(op, promoted, itself)
+
+
+def _exact_number(x: Tensor, value: Any) -> Any:
+    """A number beside half precision that keeps its own: a Python number, or a wider one that is a tensor of no dims.
+
+    A tensor that a graph or a mode may have to know of stays what it is, and is rounded.
+    """
+    if type(value) is float or type(value) is int:
+        return value
+    array = value._array if type(value) is Tensor else None
+    if type(array) is not np.ndarray or array.ndim or array.dtype.kind != "f" or array.itemsize == 2:
+        return None
+    if not x._array.ndim or value.requires_grad or current_mode().special:
+        return None
+    return array.item()
 
 
 def _extends_a_list(a: Any, b: Any) -> bool:

@@ -421,6 +421,9 @@ x.sigmoid()
 t.addcmul(x, x, x, value=0.3)
 t.addcdiv(x, x, x + 5, value=0.3)
 x.mul_(0.3)
+x * t.tensor(0.3)
+x / t.tensor(0.3, dtype=t.float64)
+x.mul_(t.tensor(0.3)).div_(t.tensor(0.7))
 """.strip().splitlines()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import dtypes
 from .autograd.mode import current_mode
-from .autograd.tape import new_object, wrap
+from .autograd.tape import wrap
 from .device import defaults, meta, place_of, require_cpu
 from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in
 from .dtypes import dtype as dtype_type
@@ -22,7 +22,7 @@ from .functional.registry import FUNCTIONS, METHODS, write_out
 from .layout import dense_order, is_in_order, require_strided
 from .notices import warn_user
 from .size import Size
-from .tensor import Tensor
+from .tensor import Tensor, new_object
 
 
 def _is_meta(device: Any) -> bool:

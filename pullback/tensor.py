@@ -21,7 +21,8 @@ from .size import Size
 from .storage import Storage, clock, next_order, storage_of
 
 if TYPE_CHECKING:
-    from .autograd.node import Node, RemovableHandle
+    from .autograd.node import Node
+    from .utils.hooks import RemovableHandle
 
 
 new_object: Callable[..., Any] = object.__new__
@@ -326,7 +327,8 @@ class Tensor(TensorBase):
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call `hook(grad)` whenever the gradient of this tensor is computed; what it returns replaces the gradient."""
-        from .autograd.node import HookDict, add_hook
+        from .autograd.node import add_hook
+        from .utils.hooks import HookDict
 
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")

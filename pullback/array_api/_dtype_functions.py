@@ -8,8 +8,9 @@ import numpy as np
 
 from ..dtypes import bool_, from_numpy_dtype
 from ..dtypes import dtype as dtype_type
+from ..interop.numpy_functions import tracked
 from ..tensor import Tensor
-from ._array import Array, adopt, check_device, numpy_dtype, run, tracked
+from ._array import Array, adopt, check_device, numpy_dtype, run
 from ._creation import asarray
 
 

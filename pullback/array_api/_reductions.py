@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import dtype as dtype_type
+from ..interop.numpy_functions import tracked
 from ..tensor import Tensor
-from ._array import Array, adopt, numpy_dtype, run, run_discrete, same_dtype, tracked
+from ._array import Array, adopt, numpy_dtype, run, run_discrete, same_dtype
 
 Axes = int | tuple[int, ...] | None
 

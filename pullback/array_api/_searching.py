@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..interop.numpy_functions import tracked
 from ..tensor import Tensor
-from ._array import Array, dispatched, run, run_discrete, same_dtype, tracked
+from ._array import Array, dispatched, run, run_discrete, same_dtype
 
 UniqueAll: Any = type(np.unique_all(np.empty(0)))
 UniqueCounts: Any = type(np.unique_counts(np.empty(0)))

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 from ..storage import storage_of
 from ..tensor import Anchor, Tensor, anchor_of, fields, leaf_hooks
+from ..utils.hooks import RemovableHandle
 from .mode import current_mode, set_mode
 from .node import Node as _Node
-from .node import RemovableHandle, add_hook
+from .node import add_hook
 
 __all__ = [
     "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook",

@@ -6,21 +6,18 @@ What a view is, and what a write does to it, is in `views.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..constants import FLOAT32
 from ..storage import next_order, storage_of
-from ..tensor import Tensor, anchor_of
+from ..tensor import Tensor, anchor_of, new_object
 from .mode import RECORD, Mode, current_mode
 from .node import Node
 from .op import Op
 from .tape import apply, needs_gradient, record, wrap
 from .views import View, link, refresh
-
-new_object: Callable[..., Any] = object.__new__
 
 
 def view_of(op: Op, x: Tensor, params: dict[Any, Any], out: Any) -> Tensor:

@@ -10,7 +10,8 @@ from typing import Any
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from ..tensor import Tensor
-from .graph import Graph, PythonCode
+from .codegen import PythonCode
+from .graph import Graph
 from .trees import PyTreeCodeGen
 
 __all__ = ["GraphModule"]

@@ -144,7 +144,7 @@ def _resize(x: Any, axes: tuple, sizes: tuple) -> Any:
     for axis, size in zip(axes, sizes, strict=True):
         kept[axis] = slice(0, min(size, shape[axis]))
         shape[axis] = size
-    out = zeros(shape, x)
+    out = zeros(tuple(shape), x)
     out[tuple(kept)] = x[tuple(kept)]
     return out
 

@@ -23,7 +23,9 @@ def compile(
         return lambda wrapped: compile(wrapped, disable=disable)
     if not callable(model):
         raise TypeError(f"torch.compile expects a function or a module, not {type(model).__name__}")
-    from ._dynamo import Module, OptimizedModule
+    from pullback.nn.modules.module import Module
+
+    from ._dynamo import OptimizedModule
 
     is_plain_module = isinstance(model, Module) and not isinstance(model, OptimizedModule)
     return OptimizedModule(model) if is_plain_module and not disable else model

@@ -32,7 +32,7 @@ UPWARDS = {
     ("ops.scatter_reduce", "tensor"): "products ask whether their zeros have a history",
     ("arrays.fallback", "utils._pytree"): "plain Python; its place is torch's",
     ("autograd.custom_transforms", "utils._pytree"): "plain Python; its place is torch's",
-    ("autograd.node", "utils.hooks"): "plain Python; its place is torch's",
+    ("autograd", "utils.hooks"): "plain Python; its place is torch's",
     ("autograd.profiler", "profiler"): "an older name of it",
     ("functional.layers", "nn.functional"): "`torch.layer_norm` and others are those of layers",
 }

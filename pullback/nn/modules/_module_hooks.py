@@ -13,7 +13,8 @@ from typing import Any
 import pullback
 
 from ...notices import warn_user
-from ._hooks import HookDict, RemovableHandle, add_hook, home
+from ...utils.hooks import HookDict, RemovableHandle
+from ._hooks import add_hook, home
 
 
 class HookMixin:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import pullback
 
 from ...notices import warn_user
+from ...utils.hooks import HookDict  # annotations are looked up by programs that ask for type hints
 from ..parameter import Parameter, is_lazy
-from ._hooks import HookDict  # annotations are looked up by programs that ask for type hints
 
 EXTRA_STATE_KEY: str = "_extra_state"
 

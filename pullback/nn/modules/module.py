@@ -15,9 +15,9 @@ import pullback
 from ...functional.copying import wanted_by
 from ...functional.refusals import blame_argument
 from ...notices import warn_user
+from ...utils.hooks import HookDict, RemovableHandle
 from ..parameter import Buffer, Parameter
 from ._hooks import (
-    RemovableHandle,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -28,7 +28,7 @@ from ._hooks import (
     register_module_parameter_registration_hook,
     run_registration_hooks,
 )
-from ._module_hooks import HookDict, HookMixin
+from ._module_hooks import HookMixin
 from ._module_state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX
 from ._module_state import StateDictMixin, _IncompatibleKeys
 from ._module_tree import TreeMixin

@@ -117,16 +117,19 @@ def run_after(sweep: Any, node: Node, results: list[Any], cotangent: Any) -> lis
     else:
         came_in = tuple(_tensor(part) for part in (cotangent if several else (cotangent,)))
     hooks: Any = node.hooks
+    shown = node.shown_edges()
     for hook in list(hooks.post.values()):
         going_out = tuple(
             _tensor(
                 part if part is None or node.edges[position] is None else sweep.fit(part, *_metadata(node, position))
             )
-            for position, part in enumerate(results)
+            for position, part in [(position, results[position]) for position in shown]
         )
         replaced = hook(going_out, came_in)
         if replaced is not None:
-            results = [_inside(sweep, part) for part in _checked_tuple(hook, replaced, going_out)]
+            results = list(results)
+            for position, part in zip(shown, _checked_tuple(hook, replaced, going_out), strict=True):
+                results[position] = _inside(sweep, part)
     return results
 
 

@@ -150,12 +150,18 @@ class Node(metaclass=NodeType):
 
         self.as_torch_shows_it()
         slots = self.slots or (0,) * len(self.edges)
+        ways = [(self.edges[position], slots[position]) for position in self.shown_edges()]
         return tuple(
             (None, 0) if target is None
             else (target.as_torch_shows_it(), slot) if target.is_node
             else (accumulator_of(target), 0)
-            for target, slot in zip(self.edges, slots, strict=True)
+            for target, slot in ways
         )  # fmt: skip
+
+    def shown_edges(self) -> list[int]:
+        """The positions of the edges that users see: not of what never has a gradient, such as a mask or an index."""
+        unseen = () if self.op is None else self.op.unseen
+        return [position for position in range(len(self.edges)) if position not in unseen]
 
     @property
     def metadata(self) -> dict[Any, Any]:

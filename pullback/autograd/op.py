@@ -140,7 +140,7 @@ class Op:
         keeps_params: bool = False,
     ) -> None:
         self.node_name: str = node_name
-        self.name: str = node_name.split("Backward")[0]
+        self.name: str = node_name.split("::")[-1].split("Backward")[0]
         self.forward: Callable[..., Any] = forward
         self.inputs: tuple[str, ...] = inputs
         self.rules: dict[str, Callable[..., Any] | None] = rules
@@ -164,6 +164,12 @@ class Op:
         self.pair_plans: list[Plan | None] = [None] * 4
         self.always_differentiable: bool = (
             joint is not None or variadic or all(rules.get(name) is not None for name in inputs)
+        )
+        # inputs for which users see no edge in the graph
+        self.unseen: tuple[int, ...] = (
+            ()
+            if self.always_differentiable
+            else tuple([position for position, name in enumerate(inputs) if rules.get(name) is None])
         )
         # as a bit set; -1 is all of them
         self.differentiable_inputs: int = (

@@ -192,4 +192,5 @@ def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
         if result is not None and target is not None:
             result = sweep.fit(result, *metadata_of(target, slot))
         answers.append(result if result is None or isinstance(result, Tensor) else wrap(result))
-    return answers[0] if len(answers) == 1 else tuple(answers)
+    shown = [answers[position] for position in node.shown_edges()]
+    return shown[0] if len(shown) == 1 else tuple(shown)

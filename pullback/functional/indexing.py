@@ -48,7 +48,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         if kind is slice and array.ndim:
             start, stop, step = index.start, index.stop, index.step
             if (start is None or type(start) is int) and (stop is None or type(stop) is int):
-                if step is None or type(step) is int and step > 1:
+                if step is None or type(step) is int and step > 0:
                     return view_of(slice_, x, {"index": (index,)}, array[index])
         if index is None:
             return view_of(shapes.insert, x, {"index": (None,)}, array[None])
@@ -139,7 +139,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         return
     if advanced and given._array.dtype != x._array.dtype:
         # Numbers and arrays are cast, and one value for a mask is; anything else is not.
-        if given is value and (value._array.size != 1 or not _has_mask(index)):
+        if given is value and (value._array.size != 1 or not _has_mask(advanced)):
             check_fits(value._array.shape, x._array[(*basic, ...)].shape, advanced)
             raise _other_dtype(x, value)
         given = given.to(x.dtype)
@@ -171,9 +171,8 @@ def _overwrite(target: Tensor, value: Tensor) -> None:
         fill_(target, value)
 
 
-def _has_mask(index: Any) -> bool:
-    parts = index if isinstance(index, tuple) else (index,)
-    return any(getattr(getattr(part, "dtype", None), "kind", "") == "b" and part.ndim for part in parts)
+def _has_mask(advanced: tuple) -> bool:
+    return any(type(part) is ndarray and part.dtype.kind == "b" for part in advanced)
 
 
 def _write_number(x: Tensor, basic: tuple, advanced: tuple, value: float, mode: Mode) -> None:

@@ -44,7 +44,8 @@ cast: Op = linear("ToCopyBackward0", _cast, x=lambda g: g)
 clone: Op = linear("CloneBackward0", lambda x: copy(x, _order(x)), x=lambda g: g)
 clone_contiguous: Op = linear("CloneBackward0", lambda x: copy(x, "C"), x=lambda g: g)
 # Torch shows the copy's target, which has no gradient, as the first of two inputs.
-copied: Op = linear("CopyBackwards", lambda target, x: copy(x), target=None, x=lambda g: g)
+copied: Op = linear("torch::autograd::CopyBackwards", lambda target, x: copy(x), target=None, x=lambda g: g)
+copied.unseen = ()
 
 
 def copy_over(x: Any, source: Any) -> None:
@@ -60,7 +61,7 @@ def _copy_into(x: Any, source: Any) -> Any:
 
 # The transpose of an operation that does not look at its input.
 nothing: Op = linear("ZeroBackward0", np.zeros_like, x=lambda g: nothing(g))
-copy_into: Op = linear("CopyBackwards", _copy_into, x=lambda g: nothing(g), source=lambda g: g)
+copy_into: Op = linear("torch::autograd::CopyBackwards", _copy_into, x=lambda g: nothing(g), source=lambda g: g)
 
 # Real and imaginary parts. These are linear over the real numbers only.
 

@@ -67,7 +67,7 @@ def _floor_quotient(a: Any, b: Any) -> Any:
 
 divide_floor: Op = op("DivBackward2", _floor_quotient, kind="elementwise_pull", a=flat, b=flat)
 divide_trunc: Op = op("DivBackward2", _truncated_quotient, kind="elementwise_pull", a=flat, b=flat)
-floor_divide: Op = op("NotImplemented", _floor_quotient, kind="elementwise_pull", a=flat, b=flat)
+floor_divide: Op = op("torch::autograd::NotImplemented", _floor_quotient, kind="elementwise_pull", a=flat, b=flat)
 
 # --- angles, lengths, signs ---
 
@@ -103,7 +103,7 @@ nextafter: Op = op(
     "NextafterBackward0", np.nextafter, kind="elementwise_pull", a=lambda g, a, b: np.where(a == b, 0, g), b=flat
 )
 heaviside: Op = op(
-    "NotImplemented",
+    "torch::autograd::NotImplemented",
     lambda x, values: np.where(x == 0, values, (x > 0).astype(x.dtype)),
     kind="elementwise_pull",
     x=flat,

@@ -27,6 +27,7 @@ subtract: Op = linear("SubBackward0", operator.sub, a=passed_on, b=lambda g: -g)
 subtract.written = {"b": "-{g}"}
 reverse_subtract: Op = linear("RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=passed_on)
 reverse_subtract_tensors: Op = linear("RsubBackward0", lambda a, b: b - a, a=lambda g: -g, b=passed_on)
+reverse_subtract.unseen = (1,)  # a number
 reverse_subtract.written = reverse_subtract_tensors.written = {"a": "-{g}"}
 
 
@@ -56,6 +57,15 @@ multiply_itself: Op = op(
 )
 multiply_itself.real_rules = {"a": lambda g, b, a: g * (b + a)}
 multiply_itself.written = {"a": "{g} * ({b} + {a})"}
+multiply_itself.unseen = ()
+
+
+def _as_torch_shows_it(node: Any) -> None:
+    """A product of two tensors with a gradient for each, from what is saved in the same order."""
+    node.plan = multiply.plan(3, 2, node.dtype.kind == "c")
+
+
+multiply_itself.rebuild = _as_torch_shows_it
 divide: Op = op(
     "DivBackward0",
     operator.truediv,

@@ -18,6 +18,7 @@ from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in
 from .dtypes import dtype as dtype_type
 from .from_data import all_floats_between, array_from
 from .functional.operands import sizes_of
+from .functional.refusals import must_be_tensor
 from .functional.registry import FUNCTIONS, METHODS, write_out
 from .layout import dense_order, is_in_order, require_strided
 from .notices import warn_user
@@ -353,6 +354,8 @@ def into(out: Tensor | None, result: Tensor, in_order: bool = False) -> Tensor:
 
 
 def _like(function: Any, input: Tensor, dtype: Any, requires_grad: bool, device: Any, memory_format: Any) -> Tensor:
+    if not isinstance(input, Tensor):
+        raise must_be_tensor(input)
     array = input._array
     wanted = array.dtype if dtype is None else as_dtype(dtype).numpy
     if isinstance(array, (np.ndarray, np.generic)):

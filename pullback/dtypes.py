@@ -140,6 +140,12 @@ _LARGEST = {"float16": LARGEST_HALF, "bfloat16": 3.3895313892515355e38, "float32
 
 def number_in(value: Any, kind: np.dtype) -> Any:
     """A Python number as a NumPy scalar. What does not fit is an error, as in torch; negatives wrap in unsigned dtypes."""
+    if isinstance(value, complex) and kind.kind not in "cb":
+        if value.imag:
+            raise RuntimeError(
+                f"value cannot be converted to type {_BY_NUMPY[kind].short_name} without overflow: it is complex"
+            )
+        value = value.real
     if kind.kind in "iu":
         largest = (1 << 8 * kind.itemsize - (kind.kind == "i")) - 1
         smallest = -largest - 1 if kind.kind == "i" else -largest if isinstance(value, int) else 0
@@ -306,8 +312,8 @@ def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
         return lower
     if lower is None or lower.category <= higher.category and higher.category != BOOL:
         return higher
-    if higher.category == FLOAT and lower.category == COMPLEX:
-        return higher.to_complex()
+    if lower.category == COMPLEX:
+        return higher.to_complex() if higher.category == FLOAT else lower
     return promote_types(higher, lower)
 
 

@@ -138,8 +138,10 @@ def _metadata(node: Node, position: int) -> tuple:
 
 
 def _checked_tuple(hook: Callable, result: Any, expected: tuple) -> tuple:
-    if not isinstance(result, tuple):
+    if isinstance(result, Tensor):
         result = (result,)
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
     if len(result) != len(expected):
         raise RuntimeError(
             f"hook '{_name_of(hook)}' has returned an incorrect number of values (got {len(result)}, but expected "

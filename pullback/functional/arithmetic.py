@@ -16,7 +16,7 @@ from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, binary, wrap
 from ..ops import pointwise as ops
 from ..tensor import Tensor
-from .checks import broadcasting, need_first_tensor, need_one_tensor, warn_of_older_form
+from .checks import broadcasting, need_first_tensor, need_one_tensor, not_implemented_for, warn_of_older_form
 from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, operand, promote
 from .registry import public
 
@@ -220,20 +220,27 @@ def pow(input: Any, exponent: Any) -> Tensor:
     if isinstance(input, NUMBERS):
         need_one_tensor("pow", input, exponent)
         base, x = promote(input, as_tensor(exponent))
+        if x._array.dtype.kind == "b":
+            raise not_implemented_for("pow", x)
         if base == 1 and not isinstance(base, complex):
             base = 1.0 if x._array.dtype.kind == "f" else base
         return apply(ops.power_of_scalar, (x,), {"base": base})
-    return broadcasting(ops.power, promote(as_tensor(input), operand(exponent)))
+    base, exponent = promote(as_tensor(input), operand(exponent))
+    if base._array.dtype.kind == "b":
+        raise not_implemented_for("pow", base)
+    return broadcasting(ops.power, (base, exponent))
 
 
 def _power_of_tensor(x: Tensor, exponent: Any) -> Tensor:
     kind = x._array.dtype.kind
     if kind in "biu":
-        if isinstance(exponent, int) and exponent < 0 and kind != "b":
+        if isinstance(exponent, int) and exponent < 0:
             raise RuntimeError(
                 "Integers to negative integer powers are not allowed. Convert the tensor first: x.float() ** -1."
             )
         (x,) = promote(x, exponent)[:1]
+        if x._array.dtype.kind == "b":  # by True or False
+            return wrap(np.logical_or(x._array, not exponent))
     elif isinstance(exponent, complex) and kind != "c":
         (x,) = promote(x, exponent)[:1]
     return apply_unary(ops.power_scalar, x, {"exponent": exponent})

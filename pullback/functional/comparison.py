@@ -254,7 +254,7 @@ def bitwise_not(input: Any) -> Tensor:
 
 def _reverse_shift(operator: Callable[..., Any], x: Tensor, shifted: Any) -> Any:
     shifted = as_operand(shifted)
-    return NotImplemented if shifted is None else operator(as_tensor(shifted), x)
+    return NotImplemented if shifted is None else operator(shifted, x)
 
 
 def _inverted(input: Tensor) -> Tensor:

@@ -168,13 +168,9 @@ def fill_(input: Tensor, value: Any) -> Tensor:
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."
             )
         return writes.write_in_place(input, pointwise.fill_from, (value,), {}, ops.copy_over)
-    if isinstance(value, complex) and input._array.dtype.kind != "c":
-        raise RuntimeError(
-            f"value cannot be converted to type {input.dtype.short_name} without overflow: it is complex"
-        )
     if not isinstance(value, (*NUMBERS, np.generic)):
         raise invalid_combination("fill_", value, wanted=ONE_VALUE)
-    if isinstance(value, (int, float)):
+    if isinstance(value, NUMBERS):
         value = number_in(value, input._array.dtype)
     return writes.write_in_place(input, pointwise.fill, (), {"value": value}, _fill_over, overlap=True)
 

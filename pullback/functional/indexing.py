@@ -24,7 +24,7 @@ from ..ops.casting import copy_over
 from ..storage import storage_of
 from ..tensor import Tensor
 from .index_parsing import FULL, check_arrays, out_of_bounds, parse, parse_arrays, parse_basic
-from .operands import as_operand, broadcasts_to
+from .operands import NUMBERS, as_operand, broadcasts_to
 from .registry import claimed
 
 ndarray = np.ndarray
@@ -247,10 +247,8 @@ def put_in_place(target: Tensor, value: Tensor, index: tuple[Any, ...], accumula
 def as_value(value: Any, x: Tensor) -> Tensor:
     """Numbers and arrays as what can be written to a tensor."""
     kind = x._array.dtype
-    if isinstance(value, (bool, int, float)) or isinstance(value, complex) and kind.kind == "c":
+    if isinstance(value, NUMBERS):
         return wrap(np.asarray(number_in(value, kind)))
-    if isinstance(value, complex):
-        raise RuntimeError(f"value cannot be converted to type {x.dtype.short_name} without overflow: it is complex")
     converted = as_operand(value)
     if converted is None:
         raise TypeError(f"can't assign a {type(value).__name__} to a torch.{x.dtype.type_name}Tensor")

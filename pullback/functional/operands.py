@@ -136,7 +136,7 @@ def number_tensor(value: Any, like: Tensor) -> Tensor:
     kind = like._array.dtype
     if (kind is FLOAT32 or kind is FLOAT64) and type(value) in _PLAIN and -LARGEST_HALF < value < LARGEST_HALF:
         return wrap(number(value, kind) if value else np.array(value, kind))
-    return wrap(np.asarray(number_in(value, kind) if isinstance(value, (int, float)) else value, kind))
+    return wrap(np.asarray(number_in(value, kind) if isinstance(value, NUMBERS) else value, kind))
 
 
 # --- dims and shapes ---

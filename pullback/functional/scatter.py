@@ -396,8 +396,6 @@ def _masked_fill_plan(input: Tensor, mask: Tensor, value: Any) -> tuple:
         if value._array.dtype.kind == "c" and input._array.dtype.kind != "c":
             raise RuntimeError("value cannot be converted to type without overflow: it is complex, the tensor is not")
         return indexing.masked_fill_from, value
-    if isinstance(value, complex) and input._array.dtype.kind != "c":
-        raise RuntimeError("value cannot be converted to type float without overflow: it is complex")
     if not isinstance(value, _VALUES):
         raise invalid_combination("masked_fill", mask, value, wanted=ONE_VALUE)
     return indexing.masked_fill, number_tensor(value, input)

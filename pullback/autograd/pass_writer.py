@@ -144,7 +144,14 @@ class _Writer:
     # --- that the graph has the form ---
 
     def check(self) -> None:
-        """Follow the edges and see that everything is as it was; whatever is found gets its name."""
+        """Follow the edges and see that everything is as it was; whatever is found gets its name.
+
+        That is all the walk depends on: the same plans along the same edges; each node made before the one ahead of it,
+        so that the walk takes them in this order and no two are one (leaves that are one now: see `finish`); none with
+        hooks or without its saved values (`arrays` is None); nothing written since the first of them. Of arrays, what rules were
+        left out for: a result that follows from its inputs needs no test, as a tensor gets other memory than its node
+        was told of only by what counts as a write (`Tensor.data`, too).
+        """
         root = self.form.steps[0].result
         if root is not None and root.shape and 0 in self.known_results:
             self.write("if type(g0) is not ndarray: return")

@@ -29,15 +29,10 @@ def apply_special(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None
         from ..ops.absolute_zero import counterpart
 
         op = counterpart(op)
-    if (
-        mode.batch_level
-        and not mode.dual_level
-        and not mode.inference
-        and mode.anomaly is None
-        and mode.profiler is None
+    if mode.batch_level and not (
+        mode.dual_level or mode.inference or mode.anomaly or mode.profiler or mode.saved_hooks or mode.dispatch
     ):
-        if not mode.saved_hooks and not mode.dispatch:
-            return _apply_in_batch(op, inputs, params, mode)
+        return _apply_in_batch(op, inputs, params, mode)
     if mode.profiler is not None:
         with mode.profiler.operation(op, inputs) as event:
             result = _apply(op, inputs, params, mode)

@@ -16,7 +16,8 @@ from numpy import ndarray
 
 from .node import Node, node_class
 
-_FORMS: dict[tuple[Any, ...], int] = {(): 0, (0,): 1, (1,): 2, (1, 0): 3, (-1,): 4, (("shape", 0),): 5, (0, -1): 6}
+# Numbers for what most operations save (`Plan.saves`): `tape.py` has a line for each.
+_SAVINGS: dict[tuple[Any, ...], int] = {(): 0, (0,): 1, (1,): 2, (1, 0): 3, (-1,): 4, (("shape", 0),): 5, (0, -1): 6}
 
 
 NOTHING, TWO, CALLED, BLOCKED, JOINT = -1, -2, -3, -4, -5  # see `Plan.calls` and `Plan.steps`
@@ -72,8 +73,8 @@ class Plan:
     """For one combination of inputs that need gradients: what to save, and which rule gets which of it."""
 
     __slots__ = (
-        "saves", "calls", "steps", "wanted", "keeps_output", "joint", "needs", "undefined_allowed", "frees", "form", "blocked",
-        "places", "op", "programs", "walks", "next_look", "last_form",
+        "saves", "calls", "steps", "wanted", "keeps_output", "joint", "needs", "undefined_allowed", "frees", "saving",
+        "blocked", "places", "op", "programs", "walks", "next_look", "last_form",
     )  # fmt: skip
 
     def __init__(
@@ -102,8 +103,8 @@ class Plan:
         self.walks: int = 0
         self.next_look: int = FIRST_LOOK
         self.last_form: Any = None
-        # a number for the commonest combinations, which recording treats apart
-        self.form: Any = _FORMS.get(saves) if joint is None else None
+        # the number of the commonest `saves`, else None
+        self.saving: Any = _SAVINGS.get(saves) if joint is None else None
         # more than shapes is kept
         self.frees: bool = any(type(code) is int or code in ("arrays", "outs", "extras") for code in saves)
 

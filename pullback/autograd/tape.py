@@ -150,20 +150,20 @@ def apply_unary(op: Op, x: Tensor, params: dict[Any, Any] | None = None) -> Tens
             node.dtype = kind
             if params:
                 node.params = params
-            form = plan.form
-            if form == 4:
+            saving = plan.saving
+            if saving == 4:
                 node.saved = node.arrays = (out,)
-            elif form == 1:
+            elif saving == 1:
                 node.saved, node.arrays = (x,), (array,)
-            elif form == 0:
+            elif saving == 0:
                 node.saved = node.arrays = ()
-            elif form == 5:
+            elif saving == 5:
                 node.saved = node.arrays = (array.shape,)
-            elif form == 6:
+            elif saving == 6:
                 node.saved, node.arrays = (x, out), (array, out)
             else:
                 node.saved, node.arrays = save(plan, (x,), (out,))
-            if x._inference and form != 0:
+            if x._inference and saving != 0:
                 refuse_inference()
             result._node = node
             result._requires_grad = True
@@ -261,22 +261,22 @@ def binary(
         node.order = next_order()
         node.shape = out.shape
         node.dtype = kind
-        form = plan.form
-        if form == 0:
+        saving = plan.saving
+        if saving == 0:
             node.saved = node.arrays = ()
-        elif form == 3:
+        elif saving == 3:
             node.saved, node.arrays = (b, a), (y, x)
             if a._inference or b._inference:
                 refuse_inference()
-        elif form == 2:
+        elif saving == 2:
             node.saved, node.arrays = (b,), (y,)
             if other is not float and other is not int and b._inference:
                 refuse_inference()
-        elif form == 1:
+        elif saving == 1:
             node.saved, node.arrays = (a,), (x,)
             if a._inference:
                 refuse_inference()
-        elif form == 4:
+        elif saving == 4:
             node.saved = node.arrays = (out,)
         else:
             node.saved, node.arrays = save(plan, (a, b), (out,))

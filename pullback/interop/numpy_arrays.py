@@ -6,6 +6,7 @@ two, `np.cumsum` without an axis flattens. Loaded together with `numpy_algebra`.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -57,9 +58,13 @@ def _block(arrays: Any) -> Tensor:
     return join(arrays, total)
 
 
-@implements(np.split, np.array_split)
+@implements(np.array_split)
 def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
     return list(_F["tensor_split"](ary, _sections(indices_or_sections), axis))
+
+
+for each in (np.split, np.hsplit, np.vsplit, np.dsplit):
+    FUNCTIONS[each] = inspect.unwrap(each)  # NumPy's own code: it checks the arguments and asks for np.array_split
 
 
 def _sections(value: Any) -> Any:
@@ -71,8 +76,6 @@ FUNCTIONS |= {
     np.hstack: lambda tup, **_: _F["hstack"]([_tensor(each) for each in tup]),
     np.dstack: lambda tup: _F["dstack"]([_tensor(each) for each in tup]),
     np.column_stack: lambda tup: _F["column_stack"]([_tensor(each) for each in tup]),
-    np.hsplit: lambda ary, indices_or_sections: _split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1),
-    np.vsplit: lambda ary, indices_or_sections: _split(ary, indices_or_sections, 0),
     np.unstack: lambda x, /, *, axis=0: _F["unbind"](x, axis),
 }
 

@@ -1,5 +1,6 @@
 """NumPy's and SciPy's functions on tensors: right values, the gradient kept, nothing detached in silence."""
 
+import re
 import weakref
 
 import numpy as np
@@ -80,6 +81,10 @@ CALLS = {
     "hstack": (lambda x: np.hstack([x, x]), A),
     "block": (lambda x: np.block([[x, x], [x, x]]), A),
     "split": (lambda x: np.split(x, 2)[0], V),
+    "hsplit": (lambda x: np.hsplit(x, [1])[1], A),
+    "vsplit": (lambda x: np.vsplit(x, 3)[1], A),
+    "dsplit": (lambda x: np.dsplit(x[None], [2])[0], A),
+    "array_split": (lambda x: np.array_split(x, 3)[0], V),
     "pad": (lambda x: np.pad(x, 1), A),
     "reflect": (lambda x: np.pad(x, 1, "reflect"), V),
     "roll": (lambda x: np.roll(x, 1), A),
@@ -137,6 +142,15 @@ def test_value_and_gradient(name):
     expected = float((np.asarray(change) * weights.numpy()).sum()) / 2
     if name != "round":
         assert abs(float((x.grad.numpy() * direction).sum()) - expected) <= 1e-5 * abs(expected) + 1e-11
+
+
+@pytest.mark.parametrize("split", [np.split, np.hsplit, np.vsplit, np.dsplit])
+def test_parts_that_are_not_equal_are_refused(split):
+    for shape in ((), (3,), (3, 5), (3, 5, 7)):
+        with pytest.raises(Exception) as refused:
+            split(np.ones(shape), 2)
+        with pytest.raises(refused.type, match=re.escape(str(refused.value))):
+            split(torch.ones(shape), 2)
 
 
 @pytest.mark.parametrize("function", [np.histogram, np.unwrap, np.polyfit, np.modf])

@@ -201,6 +201,15 @@ attempt(lambda: S._functional_call(t, {"a.weight": w, "b.weight": w * 2}, x))
 class Bad(nn.Linear):
     def forward(self, x): raise KeyError("x")
 bad = Bad(2, 2); own = bad.weight; attempt(lambda: S._functional_call(bad, {"weight": w}, x)); say(bad.weight is own)
+class Looks(nn.Module):
+    def __init__(self): super().__init__(); self.inner = nn.Linear(1, 1); self.plain = 0.0
+    def forward(self, x): return [n for n, _ in self.named_parameters()], getattr(self, "extra", None), self.inner.bias
+looks = Looks(); own = torch.ones(1, 1)
+for value in (own, nn.Parameter(own), 3, None): attempt(lambda: S._functional_call(looks, {"extra": value}, x))
+for value in (own, 3, None): attempt(lambda: S._functional_call(looks, {"inner.bias": value}, x))
+for name in ("plain", "inner", "inner.", "", "outer.weight", "inner.weight.x"):
+    attempt(lambda: S._functional_call(looks, {name: own}, x))
+say(list(looks.state_dict()), hasattr(looks, "extra"))
 """,
     "fusion": """
 conv, norm = nn.Conv2d(2, 3, 2), nn.BatchNorm2d(3); x = torch.linspace(-1, 1, 36).reshape(2, 2, 3, 3)

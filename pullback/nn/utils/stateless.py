@@ -64,8 +64,8 @@ def _reparametrize_module(
     given = _with_tied_names(module, parameters_and_buffers) if tie_weights else parameters_and_buffers
     if strict:
         _check_keys(module, given)
-    places = {name: place for name in given if (place := _place_of(module, name)) is not None}
-    own = {name: registry[key] for name, (registry, key) in places.items()}
+    places = {name: _place_of(module, name, tensor) for name, tensor in given.items()}
+    own = {name: registry[key] for name, (registry, key) in places.items() if key in registry}
     try:
         for name, (registry, key) in places.items():
             registry[key] = given[name]
@@ -74,23 +74,32 @@ def _reparametrize_module(
         for name, (registry, key) in places.items():
             if name in parameters_and_buffers and key in registry:
                 parameters_and_buffers[name] = registry[key]
-            registry[key] = own[name]
+            if name in own:
+                registry[key] = own[name]
+            else:
+                registry.pop(key, None)
 
 
-def _place_of(module: Module, name: str) -> tuple[dict[str, Any], str] | None:
-    """The dictionary and key that hold the tensor of this dotted name; None if the module has none."""
+def _place_of(module: Module, name: str, tensor: Any) -> tuple[dict[str, Any], str]:
+    """The dictionary and key that hold the tensor of this dotted name, or may hold it while the call lasts."""
     owner_name, _, key = name.rpartition(".")
+    if not key:
+        raise KeyError('tensor name can\'t be empty string ""')
     owner: Any = module
     for part in owner_name.split(".") if owner_name else ():
-        owner = owner._modules.get(part)
-        if owner is None:
-            return None
-    for registry in (owner._parameters, owner._buffers):
-        if key in registry:
-            return registry, key
-    if isinstance(owner.__dict__.get(key), pullback.Tensor):
-        return owner.__dict__, key
-    return None
+        if not hasattr(owner, part):
+            raise AttributeError(f"{owner._get_name()} has no attribute `{part}`")
+        owner = getattr(owner, part)
+        if not isinstance(owner, pullback.nn.Module):
+            raise TypeError(f"submodule `{owner_name}`: {owner} is not an instance of torch.nn.Module")
+    registry = next((each for each in (owner._parameters, owner._buffers) if key in each), None)
+    if registry is None and (held := getattr(owner, key, None)) is not None and not isinstance(held, pullback.Tensor):
+        raise TypeError(f"attribute `{name}`: {held} is not an instance of torch.Tensor")
+    if tensor is not None and not isinstance(tensor, pullback.Tensor):
+        raise TypeError(f"{tensor} is not an instance of torch.Tensor")
+    if registry is None:  # a name that the module does not have
+        registry = owner._parameters if isinstance(tensor, pullback.nn.Parameter) else owner.__dict__
+    return registry, key
 
 
 def _all_tensors(module: Module) -> dict[str, Tensor]:

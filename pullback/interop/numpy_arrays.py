@@ -76,8 +76,12 @@ FUNCTIONS |= {
     np.hstack: lambda tup, **_: _F["hstack"]([_tensor(each) for each in tup]),
     np.dstack: lambda tup: _F["dstack"]([_tensor(each) for each in tup]),
     np.column_stack: lambda tup: _F["column_stack"]([_tensor(each) for each in tup]),
-    np.unstack: lambda x, /, *, axis=0: _F["unbind"](x, axis),
 }
+
+
+@implements(np.unstack)
+def _unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
+    return _F["unbind"](x, axis)
 
 
 # --- repeating, turning, picking ---

@@ -136,8 +136,9 @@ def complex_logaddexp(a: Any, b: Any) -> Any:
     """log(exp(a) + exp(b)) of complex numbers, on the branch of the one with the larger real part."""
     a_first = np.real(a) >= np.real(b)
     high, low = np.where(a_first, a, b), np.where(a_first, b, a)
-    same = np.isinf(np.real(high)) & (a == b)
-    return np.where(same, high, high + np.log1p(np.exp(low - np.where(same, 0, high))))
+    both_infinite = np.isinf(np.real(high)) & (np.real(a) == np.real(b))
+    apart = high + np.log1p(np.exp(low - np.where(both_infinite, 0, high)))
+    return np.where(both_infinite, np.where(np.real(high) < 0, low, np.log(np.exp(a) + np.exp(b))), apart)
 
 
 logaddexp: Op = op(

@@ -209,6 +209,8 @@ t.ones(2, 2, 2).to_sparse().t()  ## t() expects a tensor with <= 2 sparse and 0 
 t.ones(2, 2).to_sparse(1).t()  ## but got 1 sparse and 1 dense dimensions
 [list(a.stride()) for a in (x[:, 1:1], x[1, :0], x.t()[3:], x[:0, ::2], t.empty(2, 0, 4))]
 x.stride(2)  ## Dimension out of range (expected to be in range of [-2, 1], but got 2)
+t.logcumsumexp(t.tensor([-inf, -inf, 1.2 + 2.1j, inf, inf + 1j]), 0)
+t.logaddexp(t.tensor([-inf + 4j, inf + 0j, -inf]), t.tensor([-inf + 1j, inf + 1j, 2 + 1j]))
 t.log1p(t.tensor(1e-10 + 1e-5j, dtype=t.complex128))
 t.nn.functional.hardshrink(t.tensor([1, 0.5, 0.3, 0, -0.3, -1], dtype=t.bfloat16), 0.3)
 t.nonzero_static(x, size=2)

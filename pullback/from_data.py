@@ -96,16 +96,15 @@ def _from_python(data: Any) -> tuple[np.ndarray, bool]:
     """An array of a number or of nested sequences, and whether it was made of Python numbers (which have no dtype)."""
     if isinstance(data, (bool, int, float, complex)):
         return np.array(data), True
-    if not isinstance(data, (list, tuple)) and hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
-        from .interop import from_dlpack
+    if not isinstance(data, (list, tuple)):
+        if hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
+            from .interop import from_dlpack
 
-        return np.array(from_dlpack(data)._array), False
-    if isinstance(data, (str, dict, set, frozenset)) or data is None or not hasattr(data, "__len__"):
-        if hasattr(data, "__array__") or hasattr(data, "__array_interface__"):
-            return np.array(np.asarray(data)), False
-        if isinstance(data, str):
-            raise TypeError("new(): invalid data type 'str'")
-        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+            return np.array(from_dlpack(data)._array), False
+        if not _is_sequence(data):
+            if hasattr(data, "__array__") or hasattr(data, "__array_interface__"):
+                return np.array(np.asarray(data)), False
+            raise _no_number(data)
     if type(_first_element(data)) in (bool, int, float, complex):
         try:
             array = np.array(data)
@@ -115,6 +114,17 @@ def _from_python(data: Any) -> tuple[np.ndarray, bool]:
             if array.dtype.kind in "bi" or array.dtype.kind in "fc" and not _holds_dtypes(data, array.size):
                 return array, True
     return _element_by_element(data)
+
+
+def _is_sequence(data: Any) -> bool:
+    return hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes, dict))
+
+
+def _no_number(data: Any) -> Exception:
+    kind = type(data).__name__
+    if isinstance(data, (str, bytes)):
+        return TypeError(f"new(): invalid data type '{kind}'")
+    return RuntimeError(f"Could not infer dtype of {kind}")
 
 
 def _holds_dtypes(data: Any, size: int) -> bool:
@@ -160,7 +170,7 @@ def _typed(array: np.ndarray) -> np.ndarray:
 
 def _shape_of(data: Any) -> tuple:
     shape: list[int] = []
-    while not isinstance(data, (str, bytes, np.generic)) and hasattr(data, "__len__"):
+    while not isinstance(data, np.generic) and _is_sequence(data):
         if isinstance(data, Tensor) and shape and data.numel() == 1:
             break  # inside a list, a tensor of one element is a number whatever its shape
         if isinstance(data, (Tensor, np.ndarray)):
@@ -169,7 +179,10 @@ def _shape_of(data: Any) -> tuple:
         shape.append(len(data))
         if len(data) == 0:
             break
-        data = data[0]
+        try:
+            data = data[0]
+        except Exception:
+            raise ValueError(f"could not determine the shape of object type '{type(data).__name__}'") from None
     return tuple(shape)
 
 
@@ -183,15 +196,15 @@ def _flatten(data: Any, shape: tuple, depth: int, out: list) -> None:
             data = data._array
         if isinstance(data, np.ndarray) and data.size == 1:
             data = data.reshape(())[()]
-        if data is None:
-            raise RuntimeError("Could not infer dtype of NoneType")
         if not isinstance(data, (bool, int, float, complex, np.generic)):
-            if hasattr(data, "__len__"):
+            if _is_sequence(data):
                 raise TypeError(f"not a sequence of numbers: {type(data).__name__} at depth {depth}")
-            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+            raise _no_number(data)
         out.append(data)
         return
-    if not hasattr(data, "__len__"):
+    if not _is_sequence(data):
+        if not isinstance(data, (bool, int, float, complex, np.generic)):
+            raise _no_number(data)
         raise TypeError(
             f"not a sequence: expected a sequence of length {shape[depth]} at dim {depth}, got {type(data).__name__}"
         )

@@ -31,6 +31,8 @@ def _strided(sizes: tuple, strides: tuple, kind: np.dtype) -> np.ndarray:
     if any(n < 0 for n in sizes) or any(step < 0 for step in strides):
         raise RuntimeError(f"empty_strided: sizes {list(sizes)} and strides {list(strides)} must not be negative")
     places = sum((n - 1) * step for n, step in zip(sizes, strides, strict=True)) + 1 if 0 not in sizes else 0
+    if places * kind.itemsize >= 1 << 63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)} and strides={list(strides)}")
     memory = np.empty(places, kind)
     if not places:
         return memory.reshape(sizes)

@@ -65,7 +65,10 @@ def to_gpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_
 def as_subclass(self: Tensor, cls: type[Any]) -> Any:
     """The same memory and history as an object of a subclass of Tensor."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
-        raise TypeError(f"cls must be a subclass of torch.Tensor, not {cls!r}")
+        raise TypeError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
+            f"class inherits from Tensor: {cls!r} does not."
+        )
     from ..methods import alias_of
 
     if type(self).__torch_dispatch__ is not disabled_torch_dispatch:  # type: ignore[attr-defined]

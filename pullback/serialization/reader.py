@@ -136,10 +136,12 @@ class Loader:
 
         result, position = self.unpickle(data, position, storage)
         keys, position = self.unpickle(data, position, _no_storage)
-        self._fill_legacy(data, position, keys)
+        position = self._fill_legacy(data, position, keys)
+        self.source.file.seek(self.source.start + position)  # something else may follow in the same file
         return result
 
-    def _fill_legacy(self, data: bytes, position: int, keys: Any) -> None:
+    def _fill_legacy(self, data: bytes, position: int, keys: Any) -> int:
+        """Give the storages their elements; the position behind them."""
         keys = [_plain_text(key) for key in keys] if type(keys) is list else ()
         if sorted(map(str, keys)) != sorted(self.storages):
             raise CheckpointError("The checkpoint is damaged: its list of storages does not match its tensors.")
@@ -156,6 +158,7 @@ class Loader:
                 raise TruncatedCheckpointError("The checkpoint is truncated: a storage ends too early.")
             target.fill(np.frombuffer(data, np.uint8, target.data.nbytes, position))
             position += target.data.nbytes
+        return position
 
     def _add(self, key: str, data: np.ndarray, kind: StorageType, location: str, is_late: bool = False) -> None:
         storage = Storage(data, kind.dtype, lambda array: self.place(array, location), self.is_swapped, is_late)

@@ -211,6 +211,14 @@ t.ones(2, 2).to_sparse(1).t()  ## but got 1 sparse and 1 dense dimensions
 x.stride(2)  ## Dimension out of range (expected to be in range of [-2, 1], but got 2)
 t.logcumsumexp(t.tensor([-inf, -inf, 1.2 + 2.1j, inf, inf + 1j]), 0)
 t.logaddexp(t.tensor([-inf + 4j, inf + 0j, -inf]), t.tensor([-inf + 1j, inf + 1j, 2 + 1j]))
+t.empty_strided([8, 8], [2**61, 1], dtype=t.float64)  ## Storage size calculation overflowed with sizes=[8, 8] and strides
+t.ones(2).as_subclass(dict)  ## Creating a Tensor subclass from a class that does not inherit from Tensor is not possible
+t.tensor({1: 2.0}.items())  ## Could not infer dtype of dict_items
+t.tensor([{0: 1}])  ## Could not infer dtype of dict
+t.tensor([[1], {2}])  ## Could not infer dtype of set
+t.as_tensor([1, {2}])  ## Could not infer dtype of set
+t.tensor([b"ab"])  ## new(): invalid data type 'bytes'
+t.tensor(t.nn.ModuleDict({"a": t.nn.ReLU()}))  ## could not determine the shape of object type 'ModuleDict'
 t.log1p(t.tensor(1e-10 + 1e-5j, dtype=t.complex128))
 t.nn.functional.hardshrink(t.tensor([1, 0.5, 0.3, 0, -0.3, -1], dtype=t.bfloat16), 0.3)
 t.nonzero_static(x, size=2)

@@ -237,6 +237,17 @@ def test_pickles_that_torch_made_without_save():
         assert name in ("conjugate", "negative") or mine.stride() == value.stride()
 
 
+def test_what_follows_in_a_file_of_the_format_before_1_6():
+    pickle.dump("first", buffer := io.BytesIO())
+    for value in (pullback.arange(3.0), pullback.ones(2, 2)):
+        save(value, buffer, _use_new_zipfile_serialization=False)
+        pickle.dump("between", buffer)
+    buffer.seek(0)
+    assert pickle.load(buffer) == "first"
+    assert load(buffer).tolist() == [0, 1, 2] and pickle.load(buffer) == "between"
+    assert load(buffer, weights_only=False).tolist() == [[1, 1], [1, 1]] and pickle.load(buffer) == "between"
+
+
 @pytest.mark.filterwarnings("ignore:pickle_load_args")
 @pytest.mark.parametrize("weights_only", [True, False])
 @pytest.mark.parametrize("encoding", ["utf-8", "latin1", "bytes"])

@@ -139,7 +139,8 @@ def randint(
         low, high = (low, numbers[0]) if high is None else (numbers[0], high)
     if isinstance(size, int) or size is None:
         raise TypeError(
-            f"randint(): argument 'size' (position {len(args)}) must be tuple of ints, not {type(size).__name__}"
+            f"randint(): argument 'size' (position {len(args)}) must be tuple of ints, not {type(size).__name__}. "
+            "The shape comes last: torch.randint(10, (2, 3))."
         )
     kind = _kind(int64 if dtype is None and out is None else dtype, out)
     first, end = integer_range(int(low or 0), None if high is None else int(high), kind)

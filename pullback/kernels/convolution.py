@@ -37,6 +37,13 @@ MANY_POSITIONS = 512
 """Output positions, of all samples, from which weights are worth rearranging for a faster product."""
 
 
+def _where_channels_are(x_shape: Ints, expected: int) -> str:
+    """What helps when the number of channels does not fit."""
+    if x_shape[-1] == expected:
+        return f". Channels come right after the batch: x.movedim(-1, {1 - len(x_shape)}) brings them there."
+    return f". Channels come right after the batch; a layer for this input has in_channels={x_shape[1]}."
+
+
 @functools.lru_cache(maxsize=256)
 def check_convolution(x_shape: Ints, w_shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> None:
     """Raise torch's errors for shapes and parameters that do not fit together."""
@@ -63,6 +70,7 @@ def check_convolution(x_shape: Ints, w_shape: Ints, stride: Ints, padding: Ints,
         raise RuntimeError(
             f"Given groups={groups}, weight of size {list(w_shape)}, expected input{list(x_shape)} to have "
             f"{w_shape[1] * groups} channels, but got {x_shape[1]} channels instead"
+            f"{_where_channels_are(x_shape, w_shape[1] * groups)}"
         )
     padded = [size + 2 * pad for size, pad in zip(x_shape[2:], padding)]
     reach = [step * (size - 1) + 1 for step, size in zip(dilation, w_shape[2:])]

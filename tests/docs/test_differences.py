@@ -10,6 +10,7 @@ SHOWN = [
     ("backward(gradient=...)", "(w * w).backward(gradient=[1, 2, 3]) is None and w.grad.tolist() == [2, 8, 18]"),
     ("memory of `gradient`", "(w * 1).backward(x) is None and w.grad.data_ptr() != x.data_ptr()"),
     ("np.sin(t)", "np.concatenate([np.sin(w), np.ones(2) + t.ones(2)]).requires_grad"),
+    ("tensor * ndarray", "(t.ones(2) * np.arange(2)).dtype == t.float32"),
     ("torch.exp(1.0)", "t.exp(0.0) == 1 and t.exp([0.0, 0.0]).tolist() == [1, 1]"),
     ("x[::-1]", "x[::-1].tolist() == [3, 2, 1]"),
     ("x[1:].copy_(x[:-1])", "x[1:].copy_(x[:-1]).tolist() == [1, 2]"),
@@ -21,6 +22,10 @@ SHOWN = [
     ("arithmetic of uint16", "(x.to(t.uint16) + x.to(t.uint16)).dtype == t.uint16"),
     ("x == 300", "not (t.tensor([44], dtype=t.uint8) == 300) and t.tensor([1], dtype=t.uint8) >= -1"),
     ("float16 * 1j", "(x.half() * 1j).dtype == t.complex64"),
+    (
+        "label_smoothing",
+        "t.nn.functional.cross_entropy(w, t.tensor(0), label_smoothing=0.1).grad_fn.name() == 'NllLossBackward0'",
+    ),
     ("conjugation", "not (x * 1j).conj().is_conj()"),
     ("topk(sorted=False)", "t.tensor([1, 1, 1]).sort(descending=True).indices.tolist() == [0, 1, 2]"),
 ]

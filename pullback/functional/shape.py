@@ -66,7 +66,7 @@ def shares_memory(array: Any, shape: tuple[Any, ...]) -> bool:
         array.reshape(shape, copy=False)
     except ValueError:
         return False
-    except TypeError:  # before NumPy 2.1
+    except TypeError:  # an array of another library
         return np.may_share_memory(array.reshape(shape), array)
     return True
 

@@ -61,6 +61,8 @@ PROGRAMS = {
     "edges": "x = leaf(2, 2); i = torch.tensor([0, 1]); m = x > 0; w = torch.zeros(2, 2); w.copy_(x); out = [[f.grad_fn.name(), *((n and n.name(), k) for n, k in f.grad_fn.next_functions)] for f in (x*x, x**2, 1-x, 1/x, x*2, x[m], x[i], x.gather(0, i[None]), x.scatter(0, i[None], x), x.index_select(0, i), x.index_add(0, i, x), x.index_fill(0, i, 2.), x.masked_fill(m, 1.), x.masked_select(m), x.where(m, x), x.where(m, 1.), x // x, w)]",
     "edges and node hooks": "log = []; x = leaf(2)*1; i = torch.tensor([1, 0])\nfor y in (x*x, x.index_select(0, i), x.masked_fill(x > 2, 0.), torch.where(x > 0, x, 1.)):\n    y.grad_fn.register_hook(lambda given, got: log.append((given, got))); y.sum().backward(retain_graph=True); log.append(y.grad_fn(torch.ones(2)))\nout = log",
     "node hook of where": "x = leaf(2); y = torch.where(x > 0, x, x*2); y.grad_fn.register_hook(lambda given, got: (given[0]*3, given[1]+1)); y.sum().backward(); out = x.grad",
+    "node hook that returns a list": "y = leaf(2).sin(); y.grad_fn.register_hook(lambda given, got: [given[0]]); y.sum().backward()",
+    "zeros like a list": "out = []\nfor f in (torch.zeros_like, torch.ones_like):\n    try: f([1.])\n    except TypeError as error: out.append(str(error)[:50])",
     "whole slices": "x = leaf(3, 4); out = [y.grad_fn.name() for y in (x[:], x[::1], x[0:5:1], x[:, :], x[0:3:1,], x[-3:,], x[...])]",
     "reprs": "x = leaf(2); out = [repr(t) for t in (x, x*2, (x*2).sum(), x.double(), torch.ones(0), torch.tensor(1), torch.tensor([True]))]",
     # --- hooks ---

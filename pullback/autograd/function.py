@@ -312,7 +312,7 @@ class FunctionMeta(type):
     """Gives every Function its node class, named after it."""
 
     def __init__(cls, name: str, bases: tuple[Any, ...], attributes: dict[Any, Any]) -> None:
-        own = {"forward_class": cls, "__module__": cls.__module__}
+        own = {"forward_class": cls, "__module__": "torch.autograd.function"}
         cls._backward_cls = NodeType(f"{name}Backward", (CustomNode,), own)
         super().__init__(name, bases, attributes)
 

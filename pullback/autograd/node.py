@@ -215,7 +215,7 @@ def node_class(name: str, op: Any) -> type[Node]:
     What the rules name is readable as `_saved_<name>` (under torch's names too), spelled out as properties because a
     `__getattr__` would slow down every other access.
     """
-    attributes: dict[str, Any] = {"__module__": "torch.autograd"}
+    attributes: dict[str, Any] = {"__module__": "builtins"}
     for own in op.saved_names():
         for shown in {own, _torch_name(own)}:
             attributes[f"_saved_{shown}"] = property(_saved_value(own))

@@ -23,6 +23,12 @@ def leaf(*values):
     return torch.tensor(list(values) or [1.0, 2.0], requires_grad=True)
 
 
+def test_classes_of_nodes_print_as_torchs():
+    assert str(type((leaf() * 2).grad_fn)) == "<class 'MulBackward0'>"
+    custom = function(lambda ctx, x: x * 2)
+    assert str(type(custom.apply(leaf()).grad_fn)) == "<class 'torch.autograd.function.CustomBackward'>"
+
+
 def test_a_view_that_is_returned_keeps_the_custom_backward():
     calls = []
 

@@ -238,9 +238,9 @@ def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     values = [callable(element) for element in array.ravel().tolist()]
     if any(isinstance(value, str) for value in values):
         raise TypeError("must be real number, not str")
-    values = np.array(values, array.dtype).reshape(array.shape)
+    result = np.array(values, array.dtype).reshape(array.shape)
     writes.bump(storage_of(input))
-    array[...] = values
+    array[...] = result
     return input
 
 

@@ -110,7 +110,7 @@ class MetaTensor(Tensor):
         """Run a function on zeros, whose memory is not touched until it is written to, and give its results' shapes."""
         kwargs, name = kwargs or {}, func.__name__
         with DisableTorchFunctionSubclass(), np.errstate(all="ignore"):
-            if name in _OF_THE_OBJECT or getattr(func, "__self__", None) in _STATE:
+            if name in _OF_THE_OBJECT or getattr(func, "__self__", None) in [vars(Tensor)[name] for name in _STATE]:
                 return func(*args, **kwargs)
             if name == "__setitem__" or name.endswith("_") and not name.endswith("__"):
                 return args[0]
@@ -125,7 +125,7 @@ _OF_THE_OBJECT = frozenset(
         "untyped_storage", "typed_storage",
     }
 )  # fmt: skip
-_STATE = [vars(Tensor)[name] for name in ("requires_grad", "grad", "grad_fn", "is_leaf")]
+_STATE = ("requires_grad", "grad", "grad_fn", "is_leaf")  # attributes, which are other objects while everything asks
 
 
 class MetaParameter(MetaTensor, Parameter):  # type: ignore[misc]

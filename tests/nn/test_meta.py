@@ -4,6 +4,7 @@ import pytest
 from nn.transcripts import compare
 
 import pullback
+from pullback.torch_function import while_everything_asks
 
 torch = pytest.importorskip("torch")
 
@@ -140,3 +141,10 @@ def test_layers_too_large_for_any_memory():
     assert layer.weight.shape == (320_000, 20_000, 3, 3) and layer.weight.is_meta
     with pullback.device("meta"):
         assert pullback.zeros(10**7, 10**7).numel() == 10**14 and pullback.ones(10**7, 10**7).is_meta
+
+
+def test_while_a_program_is_traced():
+    """Attributes of tensors are other objects then, and are still the tensor's own."""
+    layer = pullback.nn.Linear(2, 3, device="meta")
+    with while_everything_asks():
+        assert layer.weight.requires_grad and layer.weight.is_leaf and layer.weight.grad is None

@@ -125,8 +125,10 @@ def _needed(result: Any, function: str, value: Any) -> Tensor:
 
 def _scaled(op: Op, a: Any, b: Any, alpha: Any) -> Tensor:
     first, second = promote(as_tensor(a), operand(b))
-    if isinstance(alpha, Tensor):
+    if isinstance(alpha, Tensor) and not alpha._array.ndim:
         alpha = alpha.item()
+    if not isinstance(alpha, NUMBERS):
+        raise TypeError(f"{op.name.lower()}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
     if not isinstance(second, Tensor):
         second = wrap(np.asarray(second, first._array.dtype))
     if isinstance(alpha, float) and first._array.dtype.kind in "iub":
@@ -148,13 +150,23 @@ def _first(input: Any, other: Any) -> Tensor:
     return as_tensor(input)
 
 
+def _older_form(function: str, alpha: Any, other: Any, *more: Any) -> tuple[Any, Any]:
+    """`other` and `alpha` of `add(input, alpha, other)`."""
+    if more or isinstance(alpha, Tensor) and alpha._array.ndim:
+        raise TypeError(
+            f"{function}() takes 2 positional arguments but {3 + len(more)} were given. A factor of the second is given by "
+            f"name, alpha=2; for more terms call {function} again."
+        )
+    warn_of_older_form(function, ("alpha",), ("other",))
+    return other, alpha
+
+
 @public(in_place=True, out=True)
 def add(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
     """`input + alpha * other`."""
     if legacy:
-        warn_of_older_form("add", ("alpha",), ("other",))
-        other, alpha = legacy[0], other
-    if alpha == 1 and alpha is not True:
+        other, alpha = _older_form("add", other, *legacy)
+    if type(alpha) is int and alpha == 1:
         return _needed(_add(_first(input, other), other), "add", other)
     return _scaled(ops.add_scaled, input, other, alpha)
 
@@ -163,9 +175,8 @@ def add(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
 def sub(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
     """`input - alpha * other`."""
     if legacy:
-        warn_of_older_form("sub", ("alpha",), ("other",))
-        other, alpha = legacy[0], other
-    if alpha == 1 and alpha is not True:
+        other, alpha = _older_form("sub", other, *legacy)
+    if type(alpha) is int and alpha == 1:
         return _needed(_subtract(_first(input, other), other), "sub", other)
     return _scaled(ops.subtract_scaled, input, other, alpha)
 

@@ -125,7 +125,7 @@ def _needed(result: Any, function: str, value: Any) -> Tensor:
 
 def _scaled(op: Op, a: Any, b: Any, alpha: Any) -> Tensor:
     first, second = promote(as_tensor(a), operand(b))
-    if isinstance(alpha, Tensor) and not alpha._array.ndim:
+    if isinstance(alpha, np.generic) or isinstance(alpha, Tensor) and not alpha._array.ndim:
         alpha = alpha.item()
     if not isinstance(alpha, NUMBERS):
         raise TypeError(f"{op.name.lower()}(): argument 'alpha' must be Number, not {type(alpha).__name__}")

@@ -29,6 +29,8 @@ CASES = {
     "mul": lambda t, x: x.mul(TWO),
     "mul_": lambda t, x: x.clone().mul_(TWO),
     "add alpha": lambda t, x: x.clone().add_(x, alpha=TWO),
+    "add whole alpha": lambda t, x: t.add(x, x, alpha=np.int64(2)),
+    "sub single alpha": lambda t, x: t.sub(x, x, alpha=np.float32(0.5)),
     "clamp": lambda t, x: x.clamp(min=HALF, max=TWO),
     "where": lambda t, x: t.where(x > 1, x, TWO),
     "fill_": lambda t, x: x.clone().fill_(TWO),

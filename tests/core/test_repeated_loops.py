@@ -7,14 +7,10 @@ import pytest
 
 import pullback
 from pullback.autograd import forms, repeats
-from pullback.autograd.engine import Hooks, walk
+from pullback.autograd.engine import walk
 from tests.core.repeating import ROUNDS, by_walk, forget, gradients, leaf
 
-
-@pytest.fixture(autouse=True)
-def no_leaf_was_ever_hooked(monkeypatch):
-    """Other tests of this process hook leaves, and from then on no pass is an ordinary one."""
-    monkeypatch.setattr(Hooks, "in_use", False)
+pytestmark = pytest.mark.usefixtures("ordinary_passes")
 
 
 def cells(length, x, w, b):

@@ -68,10 +68,12 @@ test: $(ORACLE_STAMP)
 conformance: $(DEV_STAMP)
 	$(BIN)/python -m tools.conformance
 
-# Without their dependencies: torch is one of them, and here it is the oracle at most.
-third-party: $(DEV_STAMP)
+# Without their dependencies: torch is one of them, and here it is the oracle at most. With them go the tests of ours that
+# compare with one of these packages, and skip what they cannot import.
+third-party: $(ORACLE_STAMP)
 	$(PIP) --no-deps --requirement tests/third_party/requirements.txt
-	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -q tests/third_party $(PYTEST_FLAGS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -q -n $(JOBS) tests/third_party tests/vector_losses \
+		tests/serialization/test_other_picklers.py tests/serialization/test_hostile.py $(PYTEST_FLAGS)
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff check .

@@ -474,4 +474,9 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
         as_tensor(x)
         for x in (matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices)
     ]
+    for x in items:
+        if x.ndim != 2:
+            raise RuntimeError(
+                f"Tensor dimension is {x.ndim}, expected 2 instead. linalg.multi_dot also takes vectors."
+            )
     return items[0] if len(items) == 1 else multi_dot(items)

@@ -17,7 +17,7 @@ from ..functional import registry
 from ..functional.checks import array_of
 from ..tensor import Tensor
 from .numpy_algebra import _same
-from .numpy_functions import FUNCTIONS, _tensor, implements, in_dtype, tracked
+from .numpy_functions import FUNCTIONS, _tensor, along, implements, in_dtype, tracked
 
 _F = registry.FUNCTIONS
 
@@ -305,7 +305,8 @@ def _spread(name: str) -> Any:
             raise TypeError(
                 f"np.{name}(where=...) of a tensor is not supported: select the elements first, as in x[where]"
             )
-        return _F[name](in_dtype(a, dtype), axis, correction=given, keepdim=_keep(keepdims))
+        a, axis, keepdims = along(in_dtype(a, dtype), axis, _keep(keepdims))
+        return _F[name](a, axis, correction=given, keepdim=keepdims)
 
     return summarize
 
@@ -318,7 +319,7 @@ implements(np.std)(_spread("std"))
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
     a = _tensor(a)
     if weights is None:
-        result, total = _F["mean"](a, axis, _keep(keepdims)), None
+        result, total = _F["mean"](*along(a, axis, _keep(keepdims))), None
     else:
         weights = _tensor(np.asarray(weights)) if not isinstance(weights, Tensor) else weights
         if weights.shape != a.shape:
@@ -350,8 +351,8 @@ implements(np.nanpercentile)(_quantile("nanquantile", 100.0))
 
 @implements(np.ptp)
 def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Tensor:
-    axes = () if axis is None else axis
-    return _F["amax"](a, axes, _keep(keepdims)) - _F["amin"](a, axes, _keep(keepdims))
+    keep = _keep(keepdims)
+    return FUNCTIONS[np.max](a, axis, keepdims=keep) - FUNCTIONS[np.min](a, axis, keepdims=keep)
 
 
 def _observations(m: Any, y: Any, rowvar: bool) -> Tensor:
@@ -395,7 +396,7 @@ FUNCTIONS |= {
     np.median: lambda a, axis=None, out=None, overwrite_input=False, keepdims=False: _F["quantile"](
         _tensor(a), 0.5, axis, _keep(keepdims)
     ),
-    np.count_nonzero: lambda a, axis=None, *, keepdims=False: (_tensor(a) != 0).sum(axis, keepdim=keepdims),
+    np.count_nonzero: lambda a, axis=None, *, keepdims=False: _F["sum"](*along(_tensor(a) != 0, axis, keepdims)),
     np.nan_to_num: lambda x, copy=True, nan=0.0, posinf=None, neginf=None: _F["nan_to_num"](x, nan, posinf, neginf),
     np.sinc: lambda x: _F["sinc"](x),
     np.i0: lambda x: _F["i0"](x),

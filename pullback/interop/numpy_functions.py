@@ -232,6 +232,16 @@ def _with_initial(step: np.ufunc, result: Any, initial: Any) -> Any:
     return result if initial is None or initial is np._NoValue or initial == _NEUTRAL[step] else step(result, initial)
 
 
+def along(x: Any, axis: Any, keepdims: Any = False) -> tuple[Any, Any, Any]:
+    """The arguments for a reduction of torch's. Over no axes, (), torch reduces all: here, an axis of length one."""
+    return (x.unsqueeze(0), 0, False) if type(axis) is tuple and not axis else (x, axis, keepdims)
+
+
+def _reduced(name: str, x: Any, axis: Any, keepdims: Any) -> Any:
+    x, axis, keepdims = along(x, axis, keepdims)
+    return _F[name](x, () if axis is None and name in ("amax", "amin") else axis, keepdims)
+
+
 def _reduction(function: Callable, name: str) -> Callable:
     def reduce(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
@@ -239,7 +249,7 @@ def _reduction(function: Callable, name: str) -> Callable:
     ) -> Any:  # fmt: skip
         keep = bool(keepdims) if keepdims is not np._NoValue else False
         if where is None or where is np._NoValue:
-            result = _F[name](in_dtype(a, dtype), axis, keep)
+            result = _reduced(name, in_dtype(a, dtype), axis, keep)
             return result if initial is None else _with_initial(_STEPS[name], result, initial)
         options = {"dtype": dtype, "initial": initial}
         given = {key: value for key, value in options.items() if value is not None}
@@ -255,12 +265,15 @@ for _numpy, _name in (
 ):  # fmt: skip
     FUNCTIONS[_numpy] = _reduction(_numpy, _name)
 
+
+def _reduction_of_steps(name: str) -> Callable:
+    return lambda a, axis=0, dtype=None, keepdims=False: _reduced(name, in_dtype(a, dtype), axis, keepdims)
+
+
 _REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
-    np.add: lambda a, axis=0, dtype=None, keepdims=False: _F["sum"](in_dtype(a, dtype), axis, keepdims),
-    np.multiply: lambda a, axis=0, dtype=None, keepdims=False: _F["prod"](in_dtype(a, dtype), axis, keepdims),
-    np.maximum: lambda a, axis=0, dtype=None, keepdims=False: _F["amax"](a, () if axis is None else axis, keepdims),
-    np.minimum: lambda a, axis=0, dtype=None, keepdims=False: _F["amin"](a, () if axis is None else axis, keepdims),
-}
+    np.add: _reduction_of_steps("sum"), np.multiply: _reduction_of_steps("prod"),
+    np.maximum: _reduction_of_steps("amax"), np.minimum: _reduction_of_steps("amin"),
+}  # fmt: skip
 
 _ACCUMULATIONS: dict[str, Callable[..., Any]] = {
     "add": lambda a, axis: _F["cumsum"](a, axis),

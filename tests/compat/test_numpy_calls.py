@@ -125,6 +125,24 @@ CALLS = {
 }
 
 
+REDUCTIONS = (
+    np.sum, np.mean, np.prod, np.max, np.min, np.all, np.any, np.nansum, np.nanmean, np.var, np.std, np.ptp, np.average,
+    np.count_nonzero, np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("function", REDUCTIONS, ids=str)
+def test_over_no_axes_nothing_is_reduced(function, keepdims):
+    """() is no axis to NumPy, though all of them to torch: rules are written in NumPy's words and run on both."""
+    for array in (A, V, np.array(2.5)):
+        for requires_grad in (False, True):
+            found = function(torch.tensor(array, requires_grad=requires_grad), axis=(), keepdims=keepdims)
+            expected = function(array, axis=(), keepdims=keepdims)
+            assert tuple(found.shape) == array.shape
+            np.testing.assert_allclose(found.numpy(force=True), expected)
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_value_and_gradient(name):
     function, data = CALLS[name]

@@ -247,6 +247,73 @@ def test_derivatives_by_finite_differences(name, complex_):
         torch.set_default_dtype(torch.float32)
 
 
+def other_shapes(shapes: list) -> list[list]:
+    """The same call on less: first axes of one, no first axes, elements alone."""
+    return [[(1, *s[1:]) if s else s for s in shapes], [s[1:] for s in shapes], [(1,) * len(s) for s in shapes]]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ROWS)
+def test_a_recorded_pass_has_the_gradients_of_a_plain_one(name):
+    """Rules run on arrays in one and on tensors in the other: also where axes are missing or have one element."""
+    function, shapes, domain, _ = ROWS[name]
+    torch.set_default_dtype(torch.float64)
+    try:
+        for variant in other_shapes(shapes):
+            values = inputs(name, variant, domain, False)
+            try:
+                out = function(*values)
+            except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError):
+                continue  # no such call
+            if out.requires_grad:
+                plain, recorded = (
+                    torch.autograd.grad(out, values, torch.ones_like(out) * 0.7, True, create_graph, allow_unused=True)
+                    for create_graph in (False, True)
+                )
+                torch.testing.assert_close(
+                    *([g for g in found if g is not None] for found in (plain, recorded)), equal_nan=True
+                )
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+PRODUCTS = {
+    "linear": F.linear, "matmul": torch.matmul, "inner": torch.inner, "outer": torch.outer, "dot": torch.dot, "mv": torch.mv,
+    "mm": torch.mm, "bmm": torch.bmm, "kron": torch.kron, "tensordot": lambda x, y: torch.tensordot(x, y, 1),
+    "linear with a bias": lambda x, y: F.linear(x, y, y.sum()),
+    "addmm": lambda x, y: torch.addmm(x.sum(), x, y, beta=2, alpha=3), "addmv": lambda x, y: torch.addmv(x.sum(), x, y),
+    "addr": lambda x, y: torch.addr(x.sum(), x, y), "vecdot": torch.linalg.vecdot,
+    "einsum": lambda x, y: torch.einsum("...i,...i->...", x, y),
+}  # fmt: skip
+SHAPES = [(), (1,), (3,), (1, 3), (3, 1), (2, 3), (3, 2), (3, 3), (2, 3, 3), (2, 1, 3), (0,), (0, 3), (3, 0)]
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_all_ranks(name):
+    """Plain, recorded and forward derivatives agree, and the second derivatives agree with finite differences."""
+    rng = np.random.default_rng(0)
+    taken = 0
+    for first in SHAPES:
+        for second in SHAPES:
+            values = [torch.tensor(rng.uniform(0.5, 2, shape), requires_grad=True) for shape in (first, second)]
+            try:
+                out = PRODUCTS[name](*values)
+            except (RuntimeError, IndexError, ValueError):
+                continue  # these do not fit
+            taken += 1
+            weights = torch.tensor(rng.uniform(0.5, 2, tuple(out.shape)))
+            plain = torch.autograd.grad(out, values, weights, retain_graph=True)
+            recorded = torch.autograd.grad(out, values, weights, create_graph=True)
+            torch.testing.assert_close(plain, recorded, msg=f"{first} {second}")
+            directions = tuple(torch.tensor(rng.uniform(0.5, 2, shape)) for shape in (first, second))
+            _, slope = torch.func.jvp(PRODUCTS[name], tuple(x.detach() for x in values), directions)
+            along = sum((g * d).sum() for g, d in zip(plain, directions, strict=True))
+            torch.testing.assert_close(along, (slope * weights).sum())
+            if out.numel() and values[0].numel() <= 6 and values[1].numel() <= 6:
+                assert gradgradcheck(PRODUCTS[name], values, check_undefined_grad=False)
+    assert taken >= 2
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_far_apart_and_impossible():
     """No derivative of any order overflows where one operand is far larger, or a CTC target cannot be emitted."""

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from ..nn.modules.module import Module, Registered
 from ..torch_function import while_everything_asks
 from .node import map_aggregate
 from .proxy import Proxy
@@ -95,10 +94,6 @@ class _Patcher:
         """Give a class another method."""
         self._undo.callback(setattr, cls, name, vars(cls)[name])
         setattr(cls, name, new_fn)
-        if cls is Module and name == "__getattr__":  # it is also asked for what is found without it
-            found = Registered.__get__
-            asking = lambda own, mod, kind=None: found(own, mod, kind) if mod is None else mod.__getattr__(own.name)  # noqa: E731
-            self.patch_method(Registered, "__get__", asking)
 
 
 def _patch_wrapped_functions(patcher: _Patcher) -> None:

@@ -62,41 +62,6 @@ def _forward_unimplemented(self: Module, *input: Any) -> None:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-class Registered:
-    """What a class has under a name that its modules register: it looks in their registries.
-
-    Python asks `__getattr__` only after it has made an error of not finding a name, which takes four times as long.
-    Attributes of the module itself come first, and a name that is not registered goes to `__getattr__` as ever.
-    """
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name: str = name
-
-    def __get__(self, module: Any, owner: Any = None) -> Any:
-        name = self.name
-        if module is not None and "_parameters" in module.__dict__:
-            registry = module._parameters
-            if name in registry:
-                return registry[name]
-            registry = module._modules
-            if name in registry:
-                return registry[name]
-            registry = module._buffers
-            if name in registry:
-                return registry[name]
-        raise AttributeError(f"type object '{owner.__name__}' has no attribute '{name}'")
-
-
-def make_known(module: Module, name: str) -> None:
-    """Let the class of a module find what is registered under a name, unless it has something of that name."""
-    cls = type(module)
-    if name not in cls.__dict__ and cls is not Module and name.isidentifier():
-        if not any(name in base.__dict__ for base in cls.__mro__):
-            setattr(cls, name, Registered(name))
-
-
 class Module(HookMixin, StateDictMixin, TreeMixin):
     """A piece of a model: parameters, buffers and submodules set as attributes are found by name.
 
@@ -130,6 +95,11 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
     forward: Callable[..., Any] = _forward_unimplemented  # declared so that a subclass may take any arguments
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
+        return self._call_impl(*args, **kwargs)
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         if (
             self._forward_hooks
             or self._forward_pre_hooks
@@ -139,19 +109,13 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
             or _global_forward_pre_hooks
             or _global_backward_hooks
             or _global_backward_pre_hooks
-            or self._compiled_call_impl is not None
         ):
-            if self._compiled_call_impl is not None:
-                return self._compiled_call_impl(*args, **kwargs)
             return self._call_with_hooks(args, kwargs)
         try:
             return self.forward(*args, **kwargs)
         except AttributeError as error:
             blame_argument(error)
             raise
-
-    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call_with_hooks(args, kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Make every later call go through `compile`, in place."""
@@ -179,7 +143,6 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
             if _global_parameter_registration_hooks:
                 param = run_registration_hooks(_global_parameter_registration_hooks, self, name, param)
         self._parameters[name] = param
-        make_known(self, name)
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """Enter a tensor that is state but not a parameter; `persistent` ones are part of the state dict."""
@@ -191,7 +154,6 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
                 f"cannot assign '{_typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
         self._buffers[name] = run_registration_hooks(_global_buffer_registration_hooks, self, name, tensor)
-        make_known(self, name)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -203,7 +165,6 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
             raise _no_module(module)
         self._check_name("module", name, self._modules)
         self._modules[name] = run_registration_hooks(_global_module_registration_hooks, self, name, module)
-        make_known(self, name)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """The same as `add_module`."""
@@ -249,7 +210,6 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
             modules = state["_modules"]
             self._forget(name, keep=modules)
             modules[name] = run_registration_hooks(_global_module_registration_hooks, self, name, value)
-            make_known(self, name)
         elif parameters is None:
             if isinstance(value, Buffer):
                 raise _not_begun("buffer")

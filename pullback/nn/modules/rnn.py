@@ -355,11 +355,7 @@ class RNNCellBase(Module):
         return state if batched else tuple(part.squeeze(0) for part in state)
 
     def _weights(self) -> tuple:
-        held = self._parameters
-        try:
-            return held["weight_ih"], held["weight_hh"], held["bias_ih"], held["bias_hh"]
-        except KeyError:  # something computes one of them: a parametrization, a mask
-            return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+        return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
     def _fits(self, input: Tensor, state: tuple) -> bool:
         """Whether there is nothing to check or to reshape, as in most steps of a loop."""

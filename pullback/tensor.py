@@ -58,7 +58,7 @@ class Tensor(TensorBase):
     _tangent: Any = None  # forward mode: {level: tangent}
     _tangents_moved: int = 0  # how often a write gave the tangents other memory; of a view, how often it has followed
     _inference: bool = False
-    _detached: bool = False  # by `detach_`, so that graphs made before can no longer follow it
+    _detached: int = 0  # when `detach_` made it one, so that graphs made before can no longer follow it
     _name: str | None = None
     _lender: Any = None  # the array that a program gave its memory with
     _moves: tuple[Any, ...] = ()  # of a base that was reshaped in place: the steps that undo it, for earlier views
@@ -386,8 +386,7 @@ class Tensor(TensorBase):
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
         if self._node is not None:
-            self._detached = True
-            clock.last_write = next_order()
+            self._detached = clock.last_write = next_order()
         if self._tangent is not None:
             self._tangent = None
         self._node = None

@@ -23,7 +23,7 @@ from .grad_mode import no_grad
 from .mode import current_mode
 from .node import FREED, Node, NodeType
 from .op import Plan
-from .saved import SECOND_TIME, RawSaved, SavedTensor, _history_of, describe_write, pack
+from .saved import SECOND_TIME, RawSaved, SavedTensor, describe_write, packed_output
 from .tape import kept, wrap
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
@@ -153,7 +153,8 @@ class CustomNode(Node, FunctionCtx):
         if entry is None:
             return None
         if isinstance(entry, SavedTensor):
-            return entry.value()
+            tensor = entry.tensor(self)
+            return tensor.owner_or_self() if type(tensor) is Anchor else tensor
         if isinstance(entry, SavedOutput):
             if entry.storage.version != entry.version:
                 raise RuntimeError(
@@ -193,10 +194,11 @@ class CustomNode(Node, FunctionCtx):
                     f"save_for_backward can only save variables, but argument {position} is of type "
                     f"{type(value).__name__}"
                 )
-            elif hooks:
-                entries.append(SavedTensor(pack(hooks[-1][0], value), hooks[-1][1], _history_of(value)))
             elif id(value) in numbers and (value._node is self or id(value) in written):
-                entries.append(SavedOutput(value, numbers[id(value)]))
+                number = numbers[id(value)]
+                entries.append(packed_output(self, number, value, hooks[-1]) if hooks else SavedOutput(value, number))
+            elif hooks:
+                entries.append(SavedTensor(kept(value), hooks[-1]))
             else:
                 entries.append(SavedInput(value))
         self.saved = tuple(entries)

@@ -79,8 +79,8 @@ class _Connection:
         differentiable = self.recording and id(value) not in self.constant and value._array.dtype.kind in "fcV"
         if id(value) in self.dirty:
             return self.rebased(value, number, differentiable)
-        if id(value) in self.inputs:
-            value = self.returned_as_is(value)
+        if id(value) in self.inputs or value._node is not None and value._view is not None:
+            value = self.returned_as_is(value)  # a view that `forward` used has a history by now, as an input has
         elif value._node is not None:
             value = writes.cut(value)
         if id(value) in self.constant:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
-from ..storage import Storage
+from ..storage import Storage, storage_of
 from ..tensor import Anchor, Tensor
 from .mode import current_mode
 from .node import FREED, Node
@@ -30,23 +31,52 @@ DETACHED: str = (
 )
 
 
+OWN = object()  # stands for the node itself in the history of an output that it saved: to name it would make a cycle
+
+
 class SavedTensor:
-    """A saved value that went through a pack hook."""
+    """A saved value that went through a pack hook, with its history, which hooks do not see.
 
-    __slots__ = ("packed", "unpack", "original")
+    The history is the node or anchor that the value's gradient goes to, and the number of the output there.
+    """
 
-    def __init__(self, packed: Any, unpack: Any, original: Any = None) -> None:
-        self.packed: Any = packed
-        self.unpack: Any = unpack
-        self.original: Any = original
+    __slots__ = ("packed", "unpack", "history", "storage", "version")
 
-    def value(self) -> Tensor:
-        """The tensor, unpacked by the hook that packed it."""
+    def __init__(self, tensor: Tensor, hooks: tuple[Any, ...], history: tuple[Any, int] | None = None) -> None:
+        if tensor._is_written is not None:  # the operation is about to write here: hooks get a copy of the old value
+            history = history or _history_of(tensor)
+            tensor = wrap(np.copy(tensor._array))
+        self.history: tuple[Any, int] = history or _history_of(tensor)
+        self.unpack: Any = hooks[1]
+        self.storage: Storage = storage_of(tensor)
+        self.version: int = self.storage.version
+        self.packed: Any = pack(hooks[0], tensor)
+
+    def array(self, node: Node) -> Any:
+        """The value alone, as ordinary backward passes want it."""
+        return self._value(node)._array
+
+    def tensor(self, node: Node) -> Tensor:
+        """The value with its history."""
+        unpacked = self._value(node)
+        target, slot = self.history
+        if target is OWN:
+            return _as_output(node, slot, unpacked._array)
+        return _as_input(target, slot, unpacked)
+
+    def _value(self, node: Node) -> Tensor:
+        """What the hook unpacks. Where it shares the writes of what was saved, none may have come since."""
         result = self.unpack(self.packed)
         if not isinstance(result, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(result).__name__}"
+            )
+        if result._storage is self.storage and self.storage.version != self.version:
+            producer, slot = self.history
+            producer = node if producer is OWN else producer if producer is not None and producer.is_node else None
+            raise RuntimeError(
+                describe_write(result._array, producer, slot, self.storage, self.version, result._name, node)
             )
         return result
 
@@ -66,13 +96,13 @@ def arrays_of(node: Node) -> Any:
         if isinstance(value, Tensor):
             if value._storage is not None and value._storage.written > order:
                 raise RuntimeError(modified(value, node))
-            if value._detached:
+            if value._detached > order:
                 raise RuntimeError(DETACHED)
             values.append(value._array)
         elif type(value) is SavedList:
             values.append(tuple([item if type(item) is ndarray else _array(node, item) for item in value]))
         elif type(value) is SavedTensor:
-            values.append(value.value()._array)
+            values.append(value.array(node))
         else:
             values.append(value)
     return values
@@ -83,7 +113,7 @@ def _array(node: Node, value: Any) -> Any:
         if value._storage is not None and value._storage.written > node.order:
             raise RuntimeError(modified(value, node))
         return value._array
-    return value.value()._array if type(value) is SavedTensor else value
+    return value.array(node) if type(value) is SavedTensor else value
 
 
 def tensors_of(node: Node) -> list[Any]:
@@ -101,21 +131,19 @@ def _with_history(node: Node, position: int, value: Any) -> Any:
     if isinstance(value, Tensor):
         if value._storage is not None and value._storage.written > node.order:
             raise RuntimeError(modified(value, node))
-        if value._detached:
+        if value._detached > node.order:
             raise RuntimeError(DETACHED)
         return value
     if type(value) is SavedTensor:
-        unpacked = value.value()
-        if type(code) is int and code < 0:
-            return _as_output(node, -1 - code, unpacked._array)
-        if value.original is not None:  # the history of an input, which hooks do not see
-            return _as_input(value.original, unpacked)
-        return unpacked
+        return value.tensor(node)
     if type(value) is SavedList:
-        if code != "arrays":
-            first = node.op.extras_from if code == "extras" else 0
-            return tuple(_as_output(node, number, item) for number, item in enumerate(value, first))
-        return tuple(value)
+        first = node.op.extras_from if code == "extras" else 0
+        return tuple(
+            item.tensor(node) if type(item) is SavedTensor
+            else item if code == "arrays"
+            else _as_output(node, number, item)
+            for number, item in enumerate(value, first)
+        )  # fmt: skip
     if type(code) is int and code < 0:
         return _as_output(node, -1 - code, value)
     return value
@@ -125,15 +153,14 @@ def _as_output(node: Node, number: int, array: Any) -> Tensor:
     tensor = wrap(array)
     if node.output_storages is not None:
         tensor._storage = node.output_storages.get(number)
-    if array.dtype.kind in "fcV" and not (number and node.op.first_only):
+    if array.dtype.kind in "fcV" and not (number and node.op is not None and node.op.first_only):
         tensor._node, tensor._output_nr, tensor._requires_grad = node, number, True
     if node.notes is not None and "tangents" in node.notes:
         tensor._tangent = node.notes["tangents"].get(number)
     return tensor
 
 
-def _as_input(history: tuple, unpacked: Tensor) -> Tensor:
-    target, slot = history
+def _as_input(target: Any, slot: int, unpacked: Tensor) -> Tensor:
     if target is None:
         return unpacked
     if not target.is_node:
@@ -162,14 +189,23 @@ def check_outputs(node: Node) -> None:
     """Complain about outputs a node has saved and somebody has written to since."""
     saves = node.plan.saves
     for number, storage in node.output_storages.items():
-        kept = -1 - number in saves or "outs" in saves or number >= node.op.extras_from and "extras" in saves
-        if kept and storage.written > node.order:
+        if storage.written > node.order and _saved_as_it_is(node, number):
             shape, dtype = node.outputs[number] if node.outputs else (node.shape, node.dtype)
             if number and not node.outputs:
                 extra = node.saved[saves.index("extras")][number - node.op.extras_from]
                 shape, dtype = extra.shape, extra.dtype
             expected = storage.version_at(node.order)
             raise RuntimeError(describe_write(_Meta(shape, dtype), node, number, storage, expected, None, node))
+
+
+def _saved_as_it_is(node: Node, number: int) -> bool:
+    """Whether a node has saved this output, and without hooks, which look after what they pack."""
+    saves = node.plan.saves
+    for code, first in ((-1 - number, number), ("outs", 0), ("extras", node.op.extras_from)):
+        if code in saves and number >= first:
+            value = node.saved[saves.index(code)]
+            return type(value[number - first] if type(value) is SavedList else value) is not SavedTensor
+    return False
 
 
 class _Meta:
@@ -216,17 +252,17 @@ def saved_attribute(node: Node, name: str) -> Any:
     if position is not None:
         value = tensors_of(node)[position]
         if isinstance(value, Tensor) and value._node is node:
-            share_version(node, value)
+            share_version(node, value._output_nr, value)
         return value.owner_or_self() if type(value) is Anchor else value
     value = (node.params or {}).get(name)
     return _indices(value) if name == "index" and value is not None else value
 
 
-def share_version(node: Node, output: Tensor) -> None:
-    """Let a saved output that users see count writes together with the output itself."""
+def share_version(node: Node, number: int, output: Tensor) -> None:
+    """Let a saved output that users or hooks see count writes together with the output itself."""
     if node.output_storages is None:
         node.output_storages = {}
-    output._storage = node.output_storages.setdefault(output._output_nr, Storage())
+    output._storage = node.output_storages.setdefault(number, Storage())
 
 
 def _indices(index: tuple) -> tuple:
@@ -308,10 +344,12 @@ class RawSaved:
         if type(value) is SavedTensor:
             raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set.")
         tensor = _shown(value)
-        packed = pack(hooks[0], tensor)
-        own = getattr(value, "tensor", value)  # a custom function keeps more than the tensor
-        entry = SavedTensor(packed, hooks[1], _history_of(own) if isinstance(own, Tensor) else None)
         node, position = self._node, self._position
+        number = getattr(value, "number", None)  # of an output that a custom function saved
+        if node.op is not None:
+            code = node.plan.saves[position]
+            number = self._item if code == "outs" else -1 - code if type(code) is int and code < 0 else None
+        entry = SavedTensor(tensor, hooks) if number is None else packed_output(node, number, tensor, hooks)
         replaced: Any = entry
         if self._item is not None:
             values = list(node.saved[position])
@@ -336,7 +374,7 @@ def _shown(value: Any) -> Any:
     return None if value is None else wrap(getattr(value, "array", value))
 
 
-def _history_of(tensor: Tensor) -> tuple:
+def _history_of(tensor: Tensor) -> tuple[Any, int]:
     if not tensor._requires_grad:
         return (None, 0)
     return (tensor, 0) if tensor._node is None else (tensor._node, tensor._output_nr)
@@ -359,33 +397,40 @@ def pack(pack_hook: Any, tensor: Tensor) -> Any:
     return packed
 
 
+def packed_output(node: Node, number: int, output: Tensor, hooks: tuple[Any, ...]) -> SavedTensor:
+    """An output that its own node saves, through a pair of saved-tensor hooks."""
+    output = output.detach() if output._node is not None else output
+    if output._storage is None:
+        share_version(node, number, output)
+    return SavedTensor(output, hooks, (OWN, number))
+
+
 def pack_inputs(plan: Any, inputs: tuple[Any, ...], hooks: tuple[Any, ...]) -> dict[int, SavedTensor]:
     """The inputs that a plan saves, through a pair of saved-tensor hooks, by their numbers."""
-    pack_hook, unpack_hook = hooks
-    packed = {}
-    for code in plan.saves:
-        if type(code) is int and code >= 0 and isinstance(inputs[code], Tensor):
-            value = kept(inputs[code])
-            packed[code] = SavedTensor(pack(pack_hook, value), unpack_hook, _history_of(value))
-    return packed
+    return {
+        code: SavedTensor(kept(inputs[code]), hooks)
+        for code in plan.saves
+        if type(code) is int and code >= 0 and isinstance(inputs[code], Tensor)
+    }
 
 
 def pack_saved(node: Node, hooks: tuple[Any, ...], packed: dict[int, SavedTensor]) -> None:
     """Pass every saved tensor of a new node through the innermost pair of saved-tensor hooks, `packed` ones excepted."""
-    pack_hook, unpack_hook = hooks
     entries: list[Any] = []
     for code, value in zip(node.plan.saves, node.saved, strict=True):
         if code in packed:
             entries.append(packed[code])
         elif isinstance(value, Tensor):
-            entries.append(SavedTensor(pack(pack_hook, value), unpack_hook, _history_of(value)))
+            entries.append(SavedTensor(value, hooks))
         elif type(code) is int and code < 0:
-            entries.append(SavedTensor(pack(pack_hook, wrap(value)), unpack_hook))
+            entries.append(packed_output(node, -1 - code, wrap(value), hooks))
         elif type(value) is SavedList and code == "arrays":
-            items = [
-                SavedTensor(pack(pack_hook, item), unpack_hook, _history_of(item)) if isinstance(item, Tensor) else item
-                for item in value
-            ]
+            entries.append(
+                SavedList([SavedTensor(item, hooks) if isinstance(item, Tensor) else item for item in value])
+            )
+        elif type(value) is SavedList:
+            first = node.op.extras_from if code == "extras" else 0
+            items = [packed_output(node, number, wrap(item), hooks) for number, item in enumerate(value, first)]
             entries.append(SavedList(items))
         else:
             entries.append(value)

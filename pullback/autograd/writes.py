@@ -167,8 +167,9 @@ def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs:
             write(tensor, result, storage)
         return tensor
     aliases = _aliases_to_read(tensor)
-    if mode.dispatch:
-        aliases[0]._is_written = tensor  # such modes are shown `add_`, not `add`, and the tensor itself
+    if mode.dispatch or mode.saved_hooks:
+        # Dispatch modes are shown `add_`, not `add`, and the tensor itself; hooks a copy of what is still to be read.
+        aliases[0]._is_written = tensor
     result = _computed(function, aliases[0], args, kwargs, mode)
     if result is aliases[0]:  # nothing to do, as for the conjugate of real numbers
         return tensor
@@ -214,7 +215,7 @@ def _computed(function: Callable[..., Any], alias: Tensor, args: tuple, kwargs: 
 
         return call_example_by_example(function, (alias, *args), kwargs, error)
     finally:
-        if mode.dispatch:
+        if alias._is_written is not None:
             alias._is_written = None
 
 

@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from functools import partial
 from typing import Any
 
 from ..autograd import backward as run_backward
 from ..autograd.engine import Hooks, running
-from ..autograd.function import Function
+from ..autograd.function import CustomNode, Function
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.graph import saved_tensors_hooks
 from ..autograd.mode import current_mode, is_grad_enabled, set_mode
 from ..autograd.running import pass_number
 from ..notices import warn_user
+from ..storage import Storage, storage_of
 from ..tensor import Tensor
+from ._pytree import tree_leaves
 from .selective_checkpoint import (
     SAC_IGNORED_OPS,
     CheckpointPolicy,
@@ -150,16 +151,23 @@ def checkpoint(
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     first, second = context_fn()
-    again = partial(_Rerun(function, preserve, second), *args, **kwargs)
     if not is_grad_enabled():
         with first:
             return function(*args, **kwargs)
+    again = _Rerun(function, preserve, second).given(args, kwargs)
     early = _early_stop.get()
     frame = _Frame(again, early_stop if early is None else early, determinism_check, debug)
+    frame.caches = context_fn is not noop_context_fn
     with frame.hooks(), first:
         result = function(*args, **kwargs)
     frame.finished = True
     return result
+
+
+class _Arguments(CustomNode):
+    """Keeps the arguments of a checkpointed function, as a custom function keeps what it saves. It is in no graph."""
+
+    forward_class = Function
 
 
 class _Rerun:
@@ -171,6 +179,29 @@ class _Rerun:
         self.function, self.context = function, context
         self.state = random.get_rng_state() if preserve else None
         self.autocast = current_mode().autocast
+
+    def given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[], Any]:
+        """The second run with these arguments, of which tensors are kept as saved values: watched for writes."""
+        saved, count, names = _Arguments(), len(args), tuple(kwargs)
+        values: list[Any] = [*args, *kwargs.values()]
+        places = [place for place, value in enumerate(values) if isinstance(value, Tensor)]
+        given = set(map(id, values))
+        inside = [x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor) and id(x) not in given]
+        saved.save_for_backward(*[values[place] for place in places])
+        saved.keep(())
+        for place in places:
+            values[place] = None
+        versions = [storage_of(x).version for x in inside]
+
+        def again() -> Any:
+            if [storage_of(x).version for x in inside] != versions:
+                raise RuntimeError(_WRITTEN.format("a tensor among its arguments"))
+            whole = list(values)
+            for place, x in zip(places, saved.saved_tensors, strict=True):
+                whole[place] = x
+            return self(*whole[:count], **dict(zip(names, whole[count:], strict=True)))
+
+        return again
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with _with_random_state(self.state), _with_autocast(self.autocast), self.context:
@@ -218,15 +249,22 @@ def _metadata(x: Tensor) -> dict:
     return {"shape": x.shape, "dtype": x.dtype, "device": x.device}
 
 
+def _version_of(x: Tensor) -> tuple[Storage, int]:
+    storage = storage_of(x)
+    return storage, storage.version
+
+
 class _Frame:
     """The saved values of one checkpointed call."""
 
     def __init__(self, again: Callable[[], Any], early_stop: bool, determinism_check: str, debug: bool) -> None:
         self.again, self.early_stop, self.check = again, early_stop, determinism_check != "none"
+        self.caches: bool = False  # contexts may hand results of the first run out again, and look after writes to them
         chosen = _debug.get()
         self.debug = debug if chosen is None else chosen
         self.finished: bool = False  # a function may differentiate inside itself, and so run again before it has ended
         self.metadata: list[dict[Any, Any]] = []
+        self.versions: list[tuple[Storage, int]] = []  # of what was saved: where it was, and how often written
         self.values: dict[Any, dict[int, Tensor]] = {}  # for each pass that ran the function again: what is left
 
     def hooks(self) -> Any:
@@ -235,6 +273,7 @@ class _Frame:
     def pack(self, x: Tensor) -> _Holder:
         holder = _Holder(len(self.metadata))
         self.metadata.append(_metadata(x))
+        self.versions.append(_version_of(x))
         return holder
 
     def unpack(self, holder: _Holder) -> Tensor:
@@ -254,6 +293,7 @@ class _Frame:
 
     def recompute(self) -> dict[int, Tensor]:
         seen: list[Tensor] = []
+        versions: list[tuple[Storage, int]] = []
         total = len(self.metadata)
         early = self.early_stop or not self.finished
 
@@ -265,7 +305,8 @@ class _Frame:
                     "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
                     f"forward pass.{_TIP}"
                 )
-            seen.append(x.detach() if x.requires_grad else x)
+            seen.append(x.data if self.caches else x.detach() if x.requires_grad else x)
+            versions.append(_version_of(x))
             if len(seen) == total and early:
                 raise _AllSeen
             return x.detach()
@@ -276,6 +317,8 @@ class _Frame:
             except _AllSeen:
                 pass
         self.compare(seen)
+        if not self.caches:
+            self.compare_versions(versions)
         return dict(enumerate(seen))
 
     def compare(self, seen: list[Tensor]) -> None:
@@ -300,7 +343,20 @@ class _Frame:
                 "during the forward pass.\n" + "\n".join(lines) + (_DEBUG if self.debug else _TIP)
             )
 
+    def compare_versions(self, seen: list[tuple[Storage, int]]) -> None:
+        """Both runs must have saved the same values; memory that outlives a run shows by its count of writes if not."""
+        for (before, first), (after, second) in zip(self.versions, seen, strict=True):
+            if after is before and first != second:
+                raise RuntimeError(_WRITTEN.format("a tensor that it uses"))
+            if after.version != second:
+                raise RuntimeError(_WRITTEN.format("a value that one of its operations had saved"))
 
+
+_WRITTEN = (
+    "one of the variables needed for gradient computation has been modified by an inplace operation. A checkpointed "
+    "function was run again, and cannot give the same values: {} was written since, or by the function itself. Write "
+    "out of place (y = y + 1 instead of y += 1), or to a clone()."
+)
 _TWICE = (
     "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling "
     "ctx.saved_tensors in backward, make sure to do so only once. The values of a second run are handed out once and "

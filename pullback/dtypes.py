@@ -277,6 +277,7 @@ def _check_promotable(a: dtype, b: dtype) -> None:
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that both can be converted to, by torch's table."""
+    type1, type2 = as_dtype(type1), as_dtype(type2)
     if type1 is type2:
         return type1
     if type1 in _UNPROMOTED or type2 in _UNPROMOTED:
@@ -337,6 +338,7 @@ def result_dtype(*operands: tuple[dtype, int]) -> dtype:
 
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether torch's casting rules let a result of type `from_` be stored in an output of type `to`."""
+    from_, to = as_dtype(from_), as_dtype(to)
     if from_.category == COMPLEX and to.category != COMPLEX:
         return False
     if from_.category == FLOAT and to.category < FLOAT:

@@ -215,13 +215,17 @@ def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     return _shifted(input, dim, -1)
 
 
-def _frequencies(numbers: np.ndarray, n: int, d: float, dtype: Any, requires_grad: bool, out: Tensor | None) -> Tensor:
+def _frequencies(
+    name: str, numbers: np.ndarray, n: int, d: float, dtype: Any, requires_grad: bool, out: Tensor | None
+) -> Tensor:
     wanted = default_dtype() if dtype is None else as_dtype(dtype)
     if out is not None and dtype is None:
         wanted = out.dtype
+    if not (wanted.is_floating_point or wanted.is_complex):
+        raise RuntimeError(f"{name} requires a floating point or complex dtype, got {wanted!r}")
     values = numbers.astype(wanted.numpy) * np.asarray(1.0 / (n * d)).astype(wanted.numpy)
     if out is not None:
-        write_out("fftfreq", out, wrap(values))
+        write_out(name, out, wrap(values))
         return out
     result = wrap(values)
     return result.requires_grad_() if requires_grad else result
@@ -233,7 +237,7 @@ def fftfreq(
 ) -> Tensor:  # fmt: skip
     """The frequencies of `fft`'s results, for samples d apart."""
     numbers = np.concatenate((np.arange((n + 1) // 2), np.arange(-(n // 2), 0)))
-    return _frequencies(numbers, n, d, dtype, requires_grad, out)
+    return _frequencies("fftfreq", numbers, n, d, dtype, requires_grad, out)
 
 
 def rfftfreq(
@@ -241,7 +245,7 @@ def rfftfreq(
     device: Any = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of `rfft`'s results, for samples d apart."""
-    return _frequencies(np.arange(n // 2 + 1), n, d, dtype, requires_grad, out)
+    return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype, requires_grad, out)
 
 
 run_in_float32(globals(), (name for name in __all__ if not name.endswith(("freq", "shift"))))

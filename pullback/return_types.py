@@ -21,12 +21,34 @@ def _described(self: Any) -> str:
     return f"torch.return_types.{type(self).__name__}(\n{lines})"
 
 
+def _maker(fields: tuple[str, ...]) -> Any:
+    """What makes a result of its parts: one by one, or in one sequence as torch's classes take them."""
+    count = len(fields)
+    make = tuple.__new__
+
+    def made(cls: Any, *parts: Any, sequence: Any = None) -> Any:
+        if len(parts) == count:
+            return make(cls, parts)
+        sequence = parts[0] if len(parts) == 1 and sequence is None else sequence
+        if not hasattr(sequence, "__iter__"):
+            raise TypeError(f"constructor requires a sequence, of {' and '.join(fields)}")
+        parts = tuple(sequence)
+        if len(parts) != count:
+            raise TypeError(
+                f"torch.return_types.{cls.__name__}() takes a {count}-sequence ({len(parts)}-sequence given)"
+            )
+        return make(cls, parts)
+
+    return made
+
+
 def returned_by(name: str) -> Any:
     """Declares a class of named tuples as what the function of this name returns."""
 
     def declare(cls: _Class) -> _Class:
         cls.__name__ = cls.__qualname__ = name
         cls.__module__ = __name__
+        cls.__new__ = _maker(cls._fields)  # type: ignore[method-assign, assignment]
         cls.__repr__ = _described  # type: ignore[assignment, method-assign]
         _declared[name] = cls
         return cls

@@ -168,6 +168,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_
         raise RuntimeError(
             f"nanmean(): expected input to have floating point or complex dtype but got {x.dtype.type_name}"
         )
+    dtype = None if dtype is None else as_dtype(dtype)
     if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError(
             "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "

@@ -79,8 +79,8 @@ def view(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     quick = _reshaped(input, shape)
     if quick is not None:
         return quick
-    if len(shape) == 1 and isinstance(shape[0], dtype_type):
-        return view_dtype(input, shape[0])
+    if len(shape) == 1 and isinstance(shape[0], (dtype_type, type)):
+        return view_dtype(input, as_dtype(shape[0]))
     array = input._array
     sizes = infer_shape(sizes_of(shape), array.size)
     if not shares_memory(array, sizes):
@@ -114,7 +114,7 @@ def _reshaped(input: Tensor, shape: tuple) -> Tensor | None:
 
 def view_dtype(x: Tensor, dtype: dtype_type) -> Tensor:
     """The bytes of a tensor read as another dtype; the last dim grows or shrinks with the size of an element."""
-    array, wanted = x.memory(), as_dtype(dtype).numpy
+    array, wanted = x.memory(), dtype.numpy
     have, want = array.dtype.itemsize, wanted.itemsize
     if have != want:
         if array.ndim == 0:

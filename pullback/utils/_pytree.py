@@ -1,6 +1,6 @@
 """Nested containers as one flat list: `tree_flatten`, `tree_unflatten`, `tree_map` and relatives, with torch's names.
 
-Dicts, lists, tuples, named tuples, OrderedDicts, defaultdicts and deques are nodes, everything else (None too) is a
+Dicts, lists, tuples, sizes, named tuples, OrderedDicts, defaultdicts and deques are nodes, everything else (None too) is a
 leaf; `register_pytree_node` adds further kinds of nodes. The transforms in `func` take and return such trees.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
+
+from ..size import Size
 
 __all__ = [
     "LeafSpec", "PyTree", "TreeSpec", "register_pytree_node", "tree_all", "tree_any", "tree_flatten", "tree_is_leaf",
@@ -42,6 +44,7 @@ SUPPORTED_NODES: dict[type[Any], NodeDef] = {
         lambda values, context: defaultdict(context[0], zip(context[1], values, strict=True)),
     ),
     deque: NodeDef(lambda values: (list(values), values.maxlen), lambda values, maxlen: deque(values, maxlen)),
+    Size: NodeDef(lambda sizes: (list(sizes), None), lambda sizes, _: tuple(sizes)),  # no longer sizes, perhaps
 }
 _BUILT_IN = tuple(SUPPORTED_NODES)
 _NAMED = NodeDef(lambda values: (list(values), type(values)), lambda values, kind: kind(*values))

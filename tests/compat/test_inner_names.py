@@ -240,10 +240,18 @@ def test_the_name_exists(name):
 
 def paths(t):
     tree = importlib.import_module("torch.utils._pytree" if t is torch else "pullback.utils._pytree")
-    nested = {"a": [1, (2,)], "b": {"c": 3}}
+    nested = {"a": [1, (2,)], "b": {"c": 3}, "size": t.ones(2, 3).shape}
     leaves, spec = tree.tree_flatten_with_path(nested)
     named = tree.tree_map_with_path(lambda path, leaf: (tree.keystr(path), leaf), nested)
-    return str(leaves), str(spec), named, tree.key_get(nested, leaves[1][0]), tree._dict_flatten({"a": 1})
+    leaves_of_size = tree.tree_flatten(t.Size([2, 3]))[0], type(tree.tree_map(str, t.Size([2, 3]))).__name__
+    return (
+        leaves_of_size,
+        str(leaves),
+        str(spec),
+        named,
+        tree.key_get(nested, leaves[1][0]),
+        tree._dict_flatten({"a": 1}),
+    )
 
 
 def test_paths_in_trees():

@@ -371,6 +371,12 @@ def test_named_results(line):
     assert repr(results[1]) == repr(results[0])
     assert type(results[1]) is getattr(pullback.return_types, type(results[0]).__name__)
     assert repr(pickle.loads(pickle.dumps(results[1]))) == repr(results[1])
+    again = [type(result)(list(range(len(result)))) for result in results]  # of one sequence, as torch makes them
+    assert repr(again[1]) == repr(again[0])
+    for wrong in ((), (3,), (range(9),), (1, 2, 3, 4, 5, 6, 7)):
+        for result in results:
+            with pytest.raises(TypeError):
+                type(result)(*wrong)
 
 
 def test_a_result_that_is_not_there():

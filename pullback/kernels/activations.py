@@ -190,8 +190,8 @@ def _gelu_tanh_chain(x: np.ndarray, out: Any) -> np.ndarray:
     np.multiply(out, x, out)
     np.tanh(out, out)
     np.add(out, constants.one, out)
-    np.multiply(out, x, out)
     np.multiply(out, constants.half, out)
+    np.multiply(out, x, out)
     return out
 
 
@@ -235,8 +235,8 @@ def _doubled_normal(x: np.ndarray, square: np.ndarray, out: Any) -> np.ndarray:
 
 def _gelu_chain(x: np.ndarray, out: Any) -> np.ndarray:
     out = _doubled_normal(x, np.square(x), out)
-    np.multiply(out, x, out)
     np.multiply(out, CONSTANTS[x.dtype.char].half, out)
+    np.multiply(out, x, out)
     return out
 
 

@@ -54,8 +54,9 @@ def _log_of_share(a: Any, b: Any, exponential: np.ufunc) -> Any:
 
 
 def fmod(a: Any, b: Any) -> Any:
-    """The remainder with the sign of `a`."""
-    return _remainder(a, b, np.trunc, np.fmod)
+    """The remainder with the sign of `a`, also where it is 0."""
+    out = _remainder(a, b, np.trunc, np.fmod)
+    return np.copysign(out, a) if out.dtype.kind == "f" else out
 
 
 def remainder(a: Any, b: Any) -> Any:

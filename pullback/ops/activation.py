@@ -66,7 +66,9 @@ silu: Op = op("SiluBackward0", _silu, kind="elementwise_pull", x=_silu_pullback)
 def _softplus_pullback(g: Any, x: Any, beta: float, threshold: float) -> Any:
     if type(g) is type(x) is np.ndarray and g.shape == x.shape and g.dtype is x.dtype:
         return kernels.softplus_backward(g, x, beta, threshold)
-    return g * np.where(x * beta > threshold, 1, sigmoid(x * beta))
+    scaled = x * beta
+    low = np.where(scaled >= threshold, threshold, scaled)  # at the threshold the slope is the curve's, and constant
+    return g * np.where(scaled > threshold, 1, sigmoid(low))
 
 
 softplus: Op = op("SoftplusBackward0", kernels.softplus, kind="elementwise_pull", x=_softplus_pullback)
@@ -103,7 +105,7 @@ def _elu(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
 def _elu_block(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
     """One of the two terms is zero."""
     zero = zero_of(x)
-    below, above = np.expm1(_times(np.minimum(x, zero), input_scale)), np.maximum(x, zero)
+    below, above = np.expm1(_times(np.minimum(zero, x), input_scale)), np.maximum(zero, x)
     return _times(below, alpha * scale) + _times(above, scale)
 
 
@@ -118,9 +120,9 @@ def _elu_pullback(g: Any, x: Any, alpha: float, scale: float, input_scale: float
 
 def _elu_slope_times(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
     if type(g) is np.ndarray and type(x) is np.ndarray and alpha * input_scale == 1:  # no kink: both slopes are 1 at 0
-        return g * _times(np.exp(_times(np.fmin(x, zero_of(x)), input_scale)), scale)
-    low = x <= 0
-    below = np.exp(keep(low, x) * input_scale) * (alpha * scale * input_scale)
+        return g * _times(np.exp(_times(np.minimum(x, zero_of(x)), input_scale)), scale)
+    low = ~(x > 0)
+    below = np.exp(drop(x >= 0, x) * input_scale) * (alpha * scale * input_scale)
     return choose(low, g * below, g * scale)
 
 
@@ -137,7 +139,7 @@ def _leaky_relu(x: Any, slope: float) -> Any:
 
 
 def _leaky_relu_block(x: Any, slope: float) -> Any:
-    return np.maximum(x, x * slope) if 0 <= slope <= 1 else choose(x > 0, x, x * slope)
+    return np.maximum(x, x * slope) if 0 < slope <= 1 else choose(x > 0, x, x * slope)
 
 
 def _leaky_relu_pullback(g: Any, x: Any, slope: float) -> Any:
@@ -190,15 +192,15 @@ def _hardtanh(x: Any, low: float, high: float) -> Any:
 
 
 def _kept_between(g: Any, x: Any, low: float, high: float) -> Any:
-    return keep(~((x <= low) | (x >= high)), g)
+    return keep((x > low) & (x < high), g)
 
 
 def _dropped_between(g: Any, x: Any, low: float, high: float) -> Any:
     return drop((x >= low) & (x <= high), g)
 
 
-def _dropped_within(g: Any, x: Any, lambd: float) -> Any:
-    return in_blocks(_dropped_between, g, x, low=-lambd, high=lambd)
+def _kept_outside(g: Any, x: Any, lambd: float) -> Any:
+    return in_blocks(lambda g, x: keep((x < -lambd) | (x > lambd), g), g, x)
 
 
 hardtanh: Op = op(
@@ -221,7 +223,7 @@ hardsigmoid: Op = op(
 
 def _hardswish_pullback(g: Any, x: Any) -> Any:
     g, x = single(g, x)
-    return drop(x <= -3, choose(x < 3, g * (x / 3 + 0.5), g))
+    return drop(x <= -3, choose(x >= 3, g, g * (x / 3 + 0.5)))
 
 
 hardswish: Op = op(
@@ -235,14 +237,14 @@ hardshrink: Op = op(
     "HardshrinkBackward0",
     lambda x, lambd: in_blocks(_dropped_between, x, x, low=x.dtype.type(-lambd), high=x.dtype.type(lambd)),
     kind="elementwise_pull",
-    x=straight("HardshrinkBackwardBackward0", _dropped_within),
+    x=straight("HardshrinkBackwardBackward0", _kept_outside),
 )
 softshrink: Op = op(
     "SoftshrinkBackward0",
-    in_single(lambda x, lambd: in_blocks(lambda x: x - limited(x, -lambd, lambd), x)),
+    in_single(lambda x, lambd: in_blocks(lambda x: np.copysign(x - limited(x, -lambd, lambd), x), x)),
     kind="elementwise_pull",
     inputs=("x",),
-    x=straight("SoftshrinkBackwardBackward0", _dropped_within),
+    x=straight("SoftshrinkBackwardBackward0", _kept_outside),
 )
 threshold: Op = op(
     "ThresholdBackward0",

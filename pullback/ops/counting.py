@@ -138,16 +138,25 @@ def _counts(place: Any, keep: Any, bins: list, weight: Any, kind: np.dtype) -> n
     return np.bincount(place[keep], weights, int(np.prod(bins))).astype(kind).reshape(bins)
 
 
-def uniform_counts(columns: list[Any], limits: list[Any], bins: list[Any], weight: Any, kind: np.dtype) -> np.ndarray:
-    """Counts of points in a grid of equal bins; the last bin of each axis includes its end."""
+def uniform_counts(columns: list[Any], edges: list[Any], weight: Any, kind: np.dtype, exact: bool) -> np.ndarray:
+    """Counts of points in a grid of equal bins; the last bin of each axis includes its end.
+
+    The bin is computed, with torch's rounding. `exact`: a point near an edge is then compared with it.
+    """
     keep = np.ones(columns[0].shape, bool)
     place = np.zeros(columns[0].shape, np.int64)
-    for column, (low, high), count in zip(columns, limits, bins, strict=True):
+    bins = [edge.size - 1 for edge in edges]
+    for column, edge, count in zip(columns, edges, bins, strict=True):
+        low, high = edge[0], edge[-1]
         inside = (column >= low) & (column <= high)
         keep &= inside
-        scaled = np.where(inside, column, low)
-        position = ((scaled - low) * (count / (high - low)) if high > low else scaled * 0).astype(np.int64)
-        place = place * count + np.minimum(position, count - 1)
+        distance = np.where(inside, column, low) - low
+        position = (distance * kind.type(count) / (high - low) if high > low else distance).astype(np.int64)
+        position = np.minimum(position, count - 1)
+        if exact:
+            position -= (column < edge[position]) & (position > 0)
+            position += (column >= edge[position + 1]) & (position < count - 1)
+        place = place * count + position
     return _counts(place, keep, bins, weight, kind)
 
 
@@ -176,8 +185,14 @@ def edge_counts(columns: list[Any], edges: list[Any], weight: Any, kind: np.dtyp
 
 def _histc(x: Any, bins: int, low: Any, high: Any) -> Any:
     low, high = (None, None) if low == high else (low, high)
-    limits = limits_of(x, low, high, "torch.histc", 1)
-    return uniform_counts([x.reshape(-1)], [limits], [bins], None, x.dtype)
+    low, high = limits_of(x, low, high, "torch.histc", 1)
+    return uniform_counts([x.reshape(-1)], [_even_edges(low, high, bins, x.dtype)], None, x.dtype, exact=False)
+
+
+def _even_edges(low: float, high: float, count: int, kind: np.dtype) -> np.ndarray:
+    from ..ranges import evenly
+
+    return evenly(low, high, count + 1, kind)
 
 
 histc: Op = _counting("Histc", _histc)
@@ -194,8 +209,6 @@ def _density(counts: np.ndarray, edges: list) -> np.ndarray:
 
 def _histogram(x: Any, weight: Any, *edges: Any, counts: Any, limits: Any, density: bool, function: str) -> tuple:
     """Points are the rows of `x` along its last axis; bins are given by edges, or by counts and limits."""
-    from ..ranges import evenly
-
     columns = list(np.moveaxis(x.reshape(-1, x.shape[-1]), -1, 0))
     if edges:
         found = edge_counts(columns, list(edges), weight, x.dtype)
@@ -203,8 +216,8 @@ def _histogram(x: Any, weight: Any, *edges: Any, counts: Any, limits: Any, densi
     else:
         pairs = [(None, None)] * len(columns) if limits is None else list(zip(limits[0::2], limits[1::2], strict=True))
         spans = [limits_of(column, *pair, function, 0.5) for column, pair in zip(columns, pairs, strict=True)]
-        edges = tuple(evenly(low, high, count + 1, x.dtype) for (low, high), count in zip(spans, counts, strict=True))
-        found = uniform_counts(columns, spans, list(counts), weight, x.dtype)
+        edges = tuple(_even_edges(*span, count, x.dtype) for span, count in zip(spans, counts, strict=True))
+        found = uniform_counts(columns, list(edges), weight, x.dtype, exact=True)
     return (_density(found, list(edges)) if density else found, *edges)
 
 

@@ -156,7 +156,8 @@ def _logcumsumexp_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:
     x, out = conjugate(x), conjugate(out)
     _, tail = _slices(axis)
     following = np.concatenate([out[tail], out[(*tail[:-1], slice(-1, None))]], axis=axis)
-    present, both = np.isfinite(np.real(out)), np.isfinite(np.real(out)) & np.isfinite(np.real(following))
+    present = np.real(out) != -np.inf  # infinity upwards and nan leave nothing to tell the terms apart by
+    both = present & (np.real(following) != -np.inf)
     factor = np.where(both, np.exp(np.where(both, out - following, 0)), 0)
     total = recurrence(factor, g, axis=axis, reverse=True)
     return total * np.where(present, np.exp(np.where(present, x - out, 0)), 0)

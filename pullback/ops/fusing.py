@@ -138,7 +138,7 @@ def limited(x: Any, low: Any, high: Any) -> Any:
     """Not below `low` and not above `high`: in one pass where there are many elements."""
     if type(x) is np.ndarray and x.size >= MANY and x.dtype.kind == "f":
         return np.clip(x, low, high)
-    return np.minimum(np.maximum(x, low), high)
+    return np.minimum(high, np.maximum(low, x))
 
 
 def _words_of(value: Any, kind: Any, words: Any, shape: tuple) -> Any:

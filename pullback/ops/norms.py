@@ -125,6 +125,8 @@ def _distances(a: Any, b: Any, order: float) -> Any:
 
         return distances(a, b, order)
     difference = _differences(a, b)
+    if order == 0:  # how many coordinates differ; whether nan does is not known
+        difference, order = np.minimum(np.ceil(np.abs(difference)), 1), 1
     return _vector_norm(difference, order, (difference.ndim - 1,), False)
 
 

@@ -35,18 +35,26 @@ _MANY = 256  # elements from which ten calls of NumPy take less time than one ca
 
 # --- division with rounding ---
 
-_remainder, _fmod = _by_kernel("remainder", np.remainder), _by_kernel("fmod", np.fmod)
+
+_unsigned_remainder, _fmod = _by_kernel("remainder", np.remainder), _by_kernel("fmod", np.fmod)
 _floored = _by_kernel("floor_divide", np.floor_divide)
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    """NumPy gives a remainder of 0 the sign of the divisor, torch that of the dividend."""
+    out = _unsigned_remainder(a, b)
+    return np.copysign(out, np.where(out == 0, a, out)) if out.dtype.kind == "f" else out
+
 
 remainder: Op = op(
     "RemainderBackward1",
     _remainder,
     kind="elementwise_pull",
     a=lambda g: g,
-    b=lambda g, a, b: -g * np.floor(a / b),
+    b=lambda g, a, b: -g * divide_floor(a, b),
 )
 remainder_scalar: Op = op("RemainderBackward0", _remainder, kind="elementwise_pull", a=lambda g: g, b=None)
-fmod: Op = op("FmodBackward1", _fmod, kind="elementwise_pull", a=lambda g: g, b=lambda g, a, b: -g * np.trunc(a / b))
+fmod: Op = op("FmodBackward1", _fmod, kind="elementwise_pull", a=lambda g: g, b=lambda g, a, b: -g * divide_trunc(a, b))
 fmod_scalar: Op = op("FmodBackward0", _fmod, kind="elementwise_pull", a=lambda g: g, b=None)
 
 

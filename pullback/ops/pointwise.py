@@ -107,9 +107,11 @@ def identity_of(value: Any, leaf: Any) -> Any:
 # --- powers ---
 
 
+def _scalar_power_pull(g: Any, x: Any, exponent: Any) -> Any:
+    return flat(g) if exponent == 0 else g * conjugate(_scalar_power_partial(x, exponent))
+
+
 def _scalar_power_partial(x: Any, exponent: Any) -> Any:
-    if exponent == 0:
-        return 0
     if type(x) is np.ndarray:
         if exponent == 1:
             return 1
@@ -117,6 +119,8 @@ def _scalar_power_partial(x: Any, exponent: Any) -> Any:
             return x + x
         if exponent == 3:
             return 3 * (x * x)
+    if exponent == 0.5:
+        return 0.5 / np.sqrt(x)  # as a power it would be 0 at -inf
     return exponent * x ** (exponent - 1)  # on tensors a power to the end: the derivative of a constant slope is 0
 
 
@@ -129,10 +133,12 @@ def _power_scalar(x: Any, exponent: Any) -> Any:
         return x * x * x
     if exponent == 0.5:
         return np.sqrt(x)
+    if exponent == -0.5:
+        return 1 / np.sqrt(x)
     return x**exponent if exponent != 1 else +x
 
 
-power_scalar: Op = elementwise("PowBackward0", _power_scalar, x=_scalar_power_partial)
+power_scalar: Op = op("PowBackward0", _power_scalar, kind="elementwise_pull", x=_scalar_power_pull)
 
 
 def _power(a: Any, b: Any) -> Any:
@@ -152,7 +158,7 @@ power: Op = op(
     "PowBackward1",
     _power,
     kind="elementwise_pull",
-    a=lambda g, a, b: g * conjugate(np.where(b == 0, 0, b * a ** np.where(b == 0, 1, b - 1))),
+    a=lambda g, a, b: np.where(b == 0, 0, g * conjugate(b * a ** np.where(b == 0, 1, b - 1))),
     b=lambda g, a, b, out: g * conjugate(_power_exponent_partial(a, b, out)),
 )
 power_of_scalar: Op = op(
@@ -195,6 +201,8 @@ exp.real_rules, log.real_rules = {"x": operator.mul}, {"x": operator.truediv}
 exp.written, log.written = {"x": "{g} * {out}"}, {"x": "{g} / {x}"}
 log2: Op = elementwise("Log2Backward0", np.log2, x=lambda x: 1 / (x * math.log(2)))
 log10: Op = elementwise("Log10Backward0", np.log10, x=lambda x: 1 / (x * math.log(10)))
+log2.real_rules = {"x": lambda g, x: g / (x * math.log(2))}
+log10.real_rules = {"x": lambda g, x: g / (x * math.log(10))}
 
 
 def _log1p(x: Any) -> Any:
@@ -432,9 +440,7 @@ def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     return np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
-nan_to_num: Op = op(
-    "NanToNumBackward0", _nan_to_num, kind="elementwise_pull", x=lambda g, x: np.where(np.isfinite(x), g, 0)
-)
+nan_to_num: Op = op("NanToNumBackward0", _nan_to_num, kind="elementwise_pull", x=lambda g, x: g * np.isfinite(x))
 
 # --- kinks ---
 
@@ -442,17 +448,15 @@ nan_to_num: Op = op(
 def _relu(x: Any) -> Any:
     kind = x.dtype
     if kind is FLOAT32 or kind is FLOAT64:
-        return (
-            np.maximum(x, zero_of(x))
-            if x.size < rectifier.LARGE or type(x) is not np.ndarray
-            else rectifier.rectified(x)
-        )
+        if type(x) is not np.ndarray:
+            return np.maximum(0, x)
+        return rectifier.positive_part(x, zero_of(x)) if x.size < rectifier.LARGE else rectifier.rectified(x)
     if kind.kind in "bc":
         what = "Boolean" if kind.kind == "b" else "Complex"
         raise RuntimeError(f"{what} inputs not supported for relu")
     if kind.char == "e" and x.size >= rectifier.LARGE and type(x) is np.ndarray:
         return rectifier.rectified(x)
-    return np.maximum(x, kind.type(0))
+    return np.maximum(kind.type(0), x)
 
 
 def _relu_pullback(g: Any, out: Any) -> Any:
@@ -498,9 +502,9 @@ def _clamp(x: Any, minimum: Any, maximum: Any) -> Any:
 def _clamp_block(x: Any, minimum: Any, maximum: Any) -> Any:
     low, high = number_for(minimum, x), number_for(maximum, x)
     if low is None:
-        out = x if high is None else np.minimum(x, high)
+        out = x if high is None else np.minimum(high, x)
     else:
-        out = np.maximum(x, low) if high is None else limited(x, low, high)
+        out = np.maximum(low, x) if high is None else limited(x, low, high)
     return out if x.dtype.kind != "V" else out.astype(x.dtype, copy=False)
 
 

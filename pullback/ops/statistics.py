@@ -34,7 +34,7 @@ def _variance(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     if divisor:
         out = total / number_for(divisor, total)
         return out if out.dtype is x.dtype else out.astype(x.dtype)
-    return np.where(total == 0, np.nan, np.inf).astype(x.dtype)
+    return np.where(total > 0, np.inf, np.nan).astype(x.dtype)
 
 
 def _variance_pullback(g: Any, x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:

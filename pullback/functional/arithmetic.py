@@ -16,6 +16,7 @@ from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, binary, wrap
 from ..ops import pointwise as ops
 from ..tensor import Tensor
+from .beside_arrays import by_numpy
 from .checks import broadcasting, need_first_tensor, need_one_tensor, not_implemented_for, warn_of_older_form
 from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, operand, promote
 from .registry import public
@@ -28,11 +29,12 @@ def binary_operator(
     itself: Op | None = None,
     half: Op | None = None,
     leaves: Callable[[Any, Any], bool] | None = None,
+    of_arrays: Callable[[Any, Any], Any] | None = None,
 ) -> Callable[[Any, Any], Any]:
     """A function of a tensor and anything: the form behind `Tensor.__mul__` and friends.
 
     `check` sees the operands that are not of one floating dtype, `half` is for half precision with a number, and what
-    `leaves` approves of is left to Python.
+    `leaves` approves of is left to Python. `of_arrays` is NumPy's function, which computes with a tensor and an array.
     """
 
     def promoted(a: Any, b: Any) -> Any:
@@ -47,6 +49,8 @@ def binary_operator(
         else:
             alike = kind is not None and kind.kind == "f" and (type(b) is float or type(b) is int)
         if not alike:
+            if of_arrays is not None and (answer := by_numpy(of_arrays, a, b)) is not None:
+                return answer
             first, second = as_operand(a), as_operand(b)
             if first is None or second is None or leaves is not None and leaves(a, b):
                 return NotImplemented
@@ -109,12 +113,14 @@ def _boolean_subtraction(a: Any, b: Any) -> None:
         )
 
 
-_add = binary_operator(ops.add, leaves=_extends_a_list)
-_subtract = binary_operator(ops.subtract, check=_boolean_subtraction)
+_add = binary_operator(ops.add, leaves=_extends_a_list, of_arrays=np.add)
+_subtract = binary_operator(ops.subtract, check=_boolean_subtraction, of_arrays=np.subtract)
 _reverse_subtract = binary_operator(ops.reverse_subtract, check=_boolean_subtraction)
 _reverse_subtract_tensors = binary_operator(ops.reverse_subtract_tensors, check=_boolean_subtraction)
-_multiply = binary_operator(ops.multiply, itself=ops.multiply_itself, half=ops.multiply_by, leaves=_repeats_a_list)
-_divide = binary_operator(ops.divide, floating=True, half=ops.divide_by)
+_multiply = binary_operator(
+    ops.multiply, itself=ops.multiply_itself, half=ops.multiply_by, leaves=_repeats_a_list, of_arrays=np.multiply
+)
+_divide = binary_operator(ops.divide, floating=True, half=ops.divide_by, of_arrays=np.divide)
 
 
 def _needed(result: Any, function: str, value: Any) -> Tensor:
@@ -294,6 +300,9 @@ def reverse_divide(x: Tensor, number: Any) -> Tensor:
 
 def power_of(x: Tensor, exponent: Any) -> Tensor:
     """`x ** exponent`. What is neither tensor nor number is asked whether it knows how to be an exponent."""
+    answer = by_numpy(np.power, x, exponent)
+    if answer is not None:
+        return answer
     try:
         return pow(x, exponent)
     except TypeError:

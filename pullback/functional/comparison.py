@@ -57,7 +57,7 @@ def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callabl
         return carefully(input, other)
 
     def carefully(input: Any, other: Any) -> Any:
-        if type(other) in (list, tuple) and not ordered:
+        if not ordered and (type(other) in (list, tuple) or type(other) is np.ndarray and other.dtype.kind in "OSU"):
             return NotImplemented  # `x == []` asks whether it is one, and is False
         values = _values(input, other)
         if values is None:

@@ -13,12 +13,17 @@ from ..autograd.op import Op
 from ..autograd.tape import wrap
 from ..ops import pairs as ops
 from ..tensor import Tensor
+from .beside_arrays import by_numpy
 from .checks import answered, broadcasting, certainly, need_first_tensor, need_one_tensor, not_implemented_for
 from .operands import as_operand, as_tensor, promote
 from .registry import public
 
+_OF_ARRAYS = {ops.floor_divide: np.floor_divide, ops.remainder: np.remainder, ops.remainder_scalar: np.remainder}
+
 
 def _divided(operation: Op, a: Any, b: Any) -> Any:
+    if operation in _OF_ARRAYS and (answer := by_numpy(_OF_ARRAYS[operation], a, b)) is not None:
+        return answer
     first, second = as_operand(a), as_operand(b)
     if first is None or second is None:
         return NotImplemented

@@ -19,6 +19,7 @@ from ..constants import FLOAT32, FLOAT64, number
 from ..storage import clock, next_order, storage_of
 from ..tensor import Tensor
 from . import arithmetic, comparison, division, elementary
+from .beside_arrays import left_to_numpy
 from .operands import as_operand
 from .registry import METHODS
 
@@ -130,6 +131,8 @@ def operator(ufunc: Any, method: Callable[..., Any]) -> Callable[[Tensor, Any], 
                     storage.take_back()
                     return method(self, other)  # says in torch's words why the operands do not go together
                 return self
+        if type(other) is ndarray and left_to_numpy(self):
+            return NotImplemented  # a new tensor: `x += array` is `x = x + array`
         try:
             return method(self, other)
         except TypeError:
@@ -144,7 +147,9 @@ def written(function: Callable[..., Any]) -> Callable[[Tensor, Any], Tensor]:
     """`a &= b` and its like: the result of `a & b` goes where `a` is."""
 
     def write(self: Tensor, other: Any) -> Tensor:
-        return NotImplemented if as_operand(other) is None else writes.in_place(self, function, other)
+        if type(other) is ndarray and left_to_numpy(self) or as_operand(other) is None:
+            return NotImplemented
+        return writes.in_place(self, function, other)
 
     return write
 

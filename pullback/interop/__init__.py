@@ -1,8 +1,9 @@
 """At home where arrays are: NumPy's protocols, DLPack, and sharing memory.
 
-`np.sin(t)`, `np.concatenate([t, u])` and `array + t` reach the functions of `functional/` and stay in the graph; so
-do those that rules call in recorded passes. Converting a tensor that requires grad to a bare array is
-refused, as in torch, so that no gradient is lost silently.
+Where a gradient is involved, `np.sin(t)`, `np.concatenate([t, u])` and `array + t` reach the functions of `functional/` and
+stay in the graph; so do those that rules call in recorded passes. Where none is, NumPy computes as it does with torch's
+tensors (`functional/beside_arrays.py`). Converting a tensor that requires grad to a bare array is refused, as in torch, so
+that no gradient is lost silently.
 """
 
 from __future__ import annotations
@@ -83,6 +84,13 @@ def array_protocol(self: Tensor, dtype: Any = None, copy: bool | None = None) ->
     return array.copy() if copy else array
 
 
+def wrap_protocol(self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Any:
+    """`__array_wrap__`: what NumPy's own functions of a tensor give."""
+    from .numpy_functions import as_numpy_wraps
+
+    return as_numpy_wraps(array)
+
+
 def ufunc_protocol(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """`__array_ufunc__`: NumPy's ufuncs on tensors."""
     from .numpy_functions import call_ufunc
@@ -119,6 +127,7 @@ def attach() -> None:
         "to_device": to_device,
         "numpy": to_numpy,
         "__array__": array_protocol,
+        "__array_wrap__": wrap_protocol,
         "__dlpack__": dlpack,
         "__dlpack_device__": dlpack_device,
         "__array_ufunc__": ufunc_protocol,

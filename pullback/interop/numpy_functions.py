@@ -1,9 +1,10 @@
 """NumPy's functions on tensors: which torch-level function stands for each ufunc and array function.
 
 The tables are read by the `__array_ufunc__` and `__array_function__` protocols. Arguments have NumPy's names here.
-A function without an entry is NumPy's own if no gradient is at stake, as with torch's tensors; if one is, it is refused
-with an error and never computed on a detached copy. Functions that rules do not need are in `numpy_algebra` and
-`numpy_arrays`, which are loaded when one is missed here.
+Where a program asks and no gradient is involved, NumPy computes as it does with torch's tensors: see `left_to_numpy`.
+A function without an entry is NumPy's own then; if a gradient is involved, it is refused with an error and never
+computed on a detached copy. Functions that rules do not need are in `numpy_algebra` and `numpy_arrays`, which are
+loaded when one is missed here.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from ..autograd.tape import wrap
 from ..dtypes import as_dtype
 from ..functional import registry
+from ..functional.beside_arrays import left_to_numpy, tracked
 from ..functional.operands import NUMBERS, as_operand, promote
 from ..tensor import Tensor
 
@@ -37,7 +39,34 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
+def ufunc_of_arrays(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
+    """What a ufunc gives for torch's tensors: NumPy's result as a tensor, with 1 and 0 where it says True and False."""
+    result = getattr(ufunc, method)(*map(_memory_of, inputs), **{key: _memory_of(each) for key, each in kwargs.items()})
+    if "out" in kwargs or method == "outer":
+        return result
+    if ufunc in _COMPARISONS and isinstance(inputs[0], np.ndarray):  # as `array == tensor` does
+        return _as_result(result)
+    return tuple(map(as_numpy_wraps, result)) if isinstance(result, tuple) else as_numpy_wraps(result)
+
+
+_COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal})
+
+
+def _memory_of(value: Any) -> Any:
+    return value.numpy() if isinstance(value, Tensor) else value
+
+
+def as_numpy_wraps(value: Any) -> Any:
+    """A result of NumPy's as torch takes it: a tensor, of bytes where NumPy has booleans."""
+    if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "biufc":
+        return value
+    return wrap(np.asarray(value.astype(np.uint8) if value.dtype.kind == "b" else value))
+
+
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
+    alike = not isinstance(inputs[0], np.generic)  # `number + tensor`: torch takes its numbers as Python's
+    if alike and left_to_numpy(*inputs) and not isinstance(kwargs.get("out", (None,))[0], Tensor):
+        return ufunc_of_arrays(ufunc, method, inputs, kwargs)
     if method == "reduce" and ufunc in _REDUCTIONS and "where" not in kwargs:
         out, initial = kwargs.pop("out", None), kwargs.pop("initial", None)
         result = _with_initial(ufunc, _REDUCTIONS[ufunc](*inputs, **kwargs), initial)
@@ -74,13 +103,6 @@ def _vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
     from .numpy_algebra import _vecdot
 
     return _vecdot(x1, x2, axis)
-
-
-def tracked(value: Any) -> bool:
-    """Whether a gradient, a tangent or a batch would be lost by looking at the array inside."""
-    if isinstance(value, Tensor):
-        return value.requires_grad or bool(value._tangent) or not isinstance(value._array, (np.ndarray, np.generic))
-    return isinstance(value, (list, tuple)) and any(map(tracked, value))
 
 
 def _without_gradient(function: Any, name: str, args: tuple, kwargs: dict) -> Any:
@@ -165,10 +187,16 @@ def _with_numbers(function: Callable) -> Callable:
 
 def call_function(function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
     implementation = FUNCTIONS.get(function) or _load_more(function)
+    if implementation is not None and len(args) > 2:
+        args = _with_named_out(function, args, kwargs)
+    if "out" not in kwargs and left_to_numpy(*args, *kwargs.values()):
+        try:
+            return function._implementation(*args, **kwargs)
+        except TypeError:  # torch's methods do not take what NumPy asks of them
+            if implementation is None:
+                raise
     if implementation is None:
         return _without_gradient(function, f"np.{function.__name__}", args, kwargs)
-    if len(args) > 2:
-        args = _with_named_out(function, args, kwargs)
     kwargs.pop("like", None)
     out = kwargs.pop("out", None)
     result = implementation(*args, **kwargs)

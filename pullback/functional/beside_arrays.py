@@ -1,0 +1,64 @@
+"""Tensors beside NumPy's arrays: what is left to NumPy, as torch leaves it, and what stays with tensors.
+
+Torch's tensors know little of NumPy: most of its functions compute with the memory of a tensor, and refuse one that
+requires grad. Where torch answers, a program gets that answer here. Where it would refuse, because of a gradient or
+because an array comes first, the tensor's own functions answer, and what they give stays in the graph.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from ..autograd.mode import is_grad_enabled
+from ..notices import PACKAGE
+from ..tensor import Tensor
+
+# Operators and protocols run for whoever called them; what else calls NumPy here means tensors.
+_FILES = """autograd/tape.py torch_function.py functional/beside_arrays.py functional/arithmetic.py functional/division.py
+            functional/matmul.py functional/writing.py functional/registry.py interop/__init__.py
+            interop/numpy_functions.py"""
+_BETWEEN = frozenset(PACKAGE + name.replace("/", os.sep) for name in _FILES.split())
+_PASS = "<backward pass>"  # what `autograd/repeats.py` writes
+
+
+def tracked(value: Any) -> bool:
+    """Whether a gradient, a tangent or a batch would be lost by looking at the array inside."""
+    if isinstance(value, Tensor):
+        needed = value.requires_grad and is_grad_enabled()
+        return needed or bool(value._tangent) or not isinstance(value._array, (np.ndarray, np.generic))
+    return isinstance(value, (list, tuple)) and any(map(tracked, value))
+
+
+def left_to_numpy(*values: Any) -> bool:
+    """Whether NumPy is to compute with these, as it does with torch's tensors: a program asks, and nothing would be lost."""
+    return all(map(_is_bare, values)) and _asked_by_program()
+
+
+def _is_bare(value: Any) -> bool:
+    """Whether NumPy can have the memory of all tensors in a value."""
+    if isinstance(value, Tensor):
+        plain = type(value) is Tensor or type(value).__module__ == "pullback.nn.parameter"
+        return plain and not tracked(value) and value._array.dtype.kind != "V"
+    return not isinstance(value, (list, tuple)) or all(map(_is_bare, value))
+
+
+def _asked_by_program() -> bool:
+    """Whether the call came from outside this package: rules and functions of ours mean tensors when they call NumPy."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename in _BETWEEN:
+        frame = frame.f_back
+    return frame is None or not (frame.f_code.co_filename.startswith(PACKAGE) or frame.f_code.co_filename == _PASS)
+
+
+def by_numpy(ufunc: np.ufunc, a: Any, b: Any) -> Any:
+    """What an operator of a tensor and an array gives, if it is left to NumPy; None if not."""
+    if not (isinstance(a, np.ndarray) or isinstance(b, np.ndarray)) or not left_to_numpy(a, b):
+        return None
+    from ..interop.numpy_functions import ufunc_of_arrays
+
+    return ufunc_of_arrays(ufunc, "__call__", (a, b), {})

@@ -203,6 +203,10 @@ def write_out(name: str, target: Any, value: Tensor) -> None:
     if not isinstance(target, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
     _check_out_dtype(name, target, value)
+    if target.is_sparse or value.is_sparse:
+        from ..sparse.writing import write_sparse
+
+        return write_sparse(name, target, value)
     if target._array.shape != value._array.shape:
         if target._array.size != 0:
             _warn_of_resize(target, value)

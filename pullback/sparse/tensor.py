@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..functional.registry import FUNCTIONS, write_out
+from ..functional.registry import FUNCTIONS, store
 from ..layout import layout as layout_type
 from ..layout import sparse_coo, sparse_csr
 from ..printing import dtype_suffix, parts_text
@@ -37,8 +37,9 @@ class SparseTensor(Tensor):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name, options = func.__name__, kwargs or {}
-        if isinstance(out := options.get("out"), SparseTensor):
-            return out.become(func(*args, **{key: value for key, value in options.items() if key != "out"}))
+        if options.get("out") is not None:
+            rest = {key: value for key, value in options.items() if key != "out"}
+            return store(name, func, args, rest, options["out"])
         if name in _FORMS:
             return _FORMS[name](*args, **options)
         if name in _FACTS:
@@ -123,6 +124,15 @@ class SparseTensor(Tensor):
     def with_values(self, values: Tensor) -> SparseTensor:
         """Other values at the same places."""
         return make(self._places, values, self.shape, self._ordered, self._layout)
+
+    def as_layout(self, layout: layout_type) -> SparseTensor:
+        """The same elements, shown in another sparse layout."""
+        ordered = self if layout is sparse_coo else self.coalesce()
+        return (
+            ordered
+            if ordered._layout is layout
+            else make(ordered._places, ordered._entries, self.shape, ordered._ordered, layout)
+        )
 
     def become(self, value: Tensor) -> SparseTensor:
         """What is written to it, whole: other places and values, and perhaps another shape."""
@@ -282,7 +292,7 @@ def product(a: Any, b: Any, **options: Any) -> Any:
             return product(_matrix_transposed(b), a)
         return product(_matrix_transposed(b), a.transpose(-1, -2)).transpose(-1, -2)
     if isinstance(b, SparseTensor):
-        return from_dense(product(a, b.to_dense()))
+        return from_dense(product(a, b.to_dense())).as_layout(a._layout)
     if a.dim() != 2 or a.dense_dim() or b.dim() > 2 or a.shape[1] != b.shape[0]:
         return a.to_dense() @ b
     rows, columns = a._places
@@ -298,13 +308,9 @@ def _reversed_product(a: SparseTensor, b: Any) -> Any:
 
 
 @_form("addmm", "saddmm", "sspaddmm")
-def sum_with_product(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+def sum_with_product(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * (mat1 @ mat2)`."""
-    result = beta * _dense(input) + alpha * product(mat1, mat2)
-    if out is None:
-        return result
-    write_out("addmm", out, result)
-    return out
+    return beta * _dense(input) + alpha * product(mat1, mat2)
 
 
 @_form("t")
@@ -455,7 +461,7 @@ def _plus(a: Any, b: Any, *, alpha: Any = 1) -> Any:
         return FUNCTIONS["add"](_dense(a), _dense(b), alpha=alpha)
     places = FUNCTIONS["cat"]([a._places, b._places], 1)
     total = make(places, FUNCTIONS["cat"]([a._entries, alpha * b._entries]), a.shape)
-    return total.coalesce() if a._ordered and b._ordered else total
+    return total.coalesce().as_layout(a._layout) if a._ordered and b._ordered else total
 
 
 @_form("sub", "subtract", "__sub__")
@@ -495,7 +501,9 @@ def _entrywise(name: str) -> None:
 
 # Functions of one tensor that keep zeros; the linear ones do not need each place to be there once.
 _LINEAR = frozenset("neg negative clone detach to float double half bfloat16 type cpu contiguous".split())
-for _name in (*_LINEAR, *"abs sqrt sin tanh relu sign square expm1 log1p pow long int bool".split()):
+_KEEP_ZEROS = """abs sqrt sin tan sinh asin asinh atan atanh tanh relu sign sgn square expm1 log1p pow long int bool floor
+    ceil round trunc frac erf erfinv deg2rad rad2deg isnan isinf isposinf isneginf signbit nan_to_num""".split()
+for _name in (*_LINEAR, *_KEEP_ZEROS):
     _entrywise(_name)
 
 

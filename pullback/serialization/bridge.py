@@ -127,6 +127,11 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, pullback.Tensor)
 
 
+def element_count(tensor: Any) -> int:
+    """How many elements a tensor shows, which may be more than its memory holds."""
+    return int(tensor.numel())
+
+
 def parts_of_tensor(tensor: Any) -> TensorParts:
     """Take a tensor apart; tensors that share memory give the same storage.
 

@@ -13,8 +13,8 @@ from typing import Any
 from . import bridge
 from .dtypes import DTYPE_NAMES, STORAGE_DTYPES
 from .errors import CheckpointError
-from .interpreter import Constructor, check_key
-from .rebuild import REBUILDERS, StorageType
+from .interpreter import Allowance, Constructor
+from .rebuild import REBUILDERS, SPENDING, StorageType
 
 _BLOCKED_MODULES = frozenset(("os", "sys", "posix", "nt"))
 _PYTHON2_MODULES = {"__builtin__": "builtins", "copy_reg": "copyreg"}
@@ -185,19 +185,19 @@ def _set_attributes(instance: Any, state: Any) -> None:
 
 
 def _pairs(kind: Callable[..., Any]) -> Callable[..., Any]:
-    def make(items: Iterable[Any] = ()) -> Any:
+    def make(allowance: Allowance, items: Iterable[Any] = ()) -> Any:
         if type(items) not in (list, tuple) or any(type(item) not in (list, tuple) or len(item) != 2 for item in items):
             raise TypeError("expected pairs of a key and a value")
-        return kind([(check_key(key), value) for key, value in items])
+        return kind([(allowance.check_key(key), value) for key, value in items])
 
     return make
 
 
 def _set_of(kind: Callable[..., Any]) -> Callable[..., Any]:
-    def make(items: Iterable[Any] = ()) -> Any:
+    def make(allowance: Allowance, items: Iterable[Any] = ()) -> Any:
         if type(items) not in (list, tuple):
             raise TypeError("expected a list of items")
-        return kind(map(check_key, items))
+        return kind(map(allowance.check_key, items))
 
     return make
 
@@ -279,8 +279,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "torch.serialization._get_layout": _layout,
     **REBUILDERS,
 }
+_SPENDING = SPENDING | {"collections.OrderedDict", "builtins.set", "builtins.frozenset"}
 _TABLE: dict[str, Any] = {
-    **{path: Constructor(path, function) for path, function in _FUNCTIONS.items()},
+    **{path: Constructor(path, function, spends=path in _SPENDING) for path, function in _FUNCTIONS.items()},
     "torch.storage.UntypedStorage": StorageType("uint8"),
     "torch.UntypedStorage": StorageType("uint8"),
 }

@@ -4,7 +4,8 @@ A pickle is a program for a small stack machine. The standard library's machine 
 program names; this one knows numbers, strings, bytes and plain containers, and a global name becomes either a
 value or a `Constructor` from the table its `resolver` guards. Nothing is imported, no attribute
 of any object is looked up, and opcodes that exist only to run code are refused. Lengths are checked before
-anything is allocated; what a constructor means is not known here.
+anything is allocated, and an `Allowance` bounds what all calls together may ask for by the length of the pickle, since
+arguments that are written once can be used again and again. What a constructor means is not known here.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 MAX_DEPTH: int = 1000  # deeper than what Python's own pickler writes before it gives up
 MAX_KEY_ITEMS: int = 1000  # hashing a tuple visits all items of all inner tuples, recursively and in C
+MAX_KEYS_OF_ONE_HASH: int = (
+    256  # each new one is compared with all others; tuples of -1 and -2 have equal hashes by nature
+)
+ITEM_COST: int = 64  # of an item in a container, where a byte of text costs 1
 
 _PLAIN_KEYS = frozenset((str, bytes, float, bool, type(None)))
 _DICTIONARIES = frozenset((dict, OrderedDict, Counter))
@@ -30,15 +35,92 @@ _OPCODES: dict[int, Callable[[Interpreter], Any]] = {}
 class Constructor:
     """Something a pickle may call. Deliberately not callable itself: it stays inert if it ends up as data."""
 
-    __slots__ = ("name", "call", "new")
+    __slots__ = ("name", "call", "new", "spends")
 
-    def __init__(self, name: str, call: Callable[..., Any], new: Callable[..., Any] | None = None) -> None:
+    def __init__(
+        self, name: str, call: Callable[..., Any], new: Callable[..., Any] | None = None, spends: bool = False
+    ) -> None:
         self.name: str = name
         self.call: Callable[..., Any] = call
+        self.spends: bool = spends  # whether `call` wants the allowance before its other arguments
         self.new: Callable[..., Any] | None = new  # for NEWOBJ, which makes an instance without initialising it
 
     def __repr__(self) -> str:
         return f"<global {self.name} of a checkpoint>"
+
+    def make(self, arguments: tuple[Any, ...], allowance: Allowance) -> Any:
+        """What the call gives."""
+        return self.call(allowance, *arguments) if self.spends else self.call(*arguments)
+
+
+class Allowance:
+    """What calls may still cost, about a byte of memory each; a pickle that spells its arguments out stays far below."""
+
+    __slots__ = ("left", "elements_left", "known_keys")
+
+    def __init__(self, length: float, file_size: float | None = None) -> None:
+        self.left: float = ITEM_COST * length + 2**20
+        self.elements_left: float = ITEM_COST * (length if file_size is None else file_size) + 2**20
+        self.known_keys: dict[int, list[Any]] = {}  # by their hashes
+
+    def spend(self, cost: float) -> None:
+        """Take `cost` off; refuse the file when nothing is left."""
+        self.left -= cost
+        self._check()
+
+    def spend_on_elements(self, count: int) -> None:
+        """Pay for a call that visits this many elements of tensors; these lie elsewhere in the file."""
+        self.elements_left -= count
+        self._check()
+
+    def _check(self) -> None:
+        if self.left < 0 or self.elements_left < 0:
+            raise CheckpointError(
+                "The checkpoint asks for far more memory or work than its size accounts for: it uses the same arguments "
+                "again and again. If you trust whoever made the file, weights_only=False loads it."
+            )
+
+    def spend_on(self, arguments: Any) -> None:
+        """Pay for a call that goes over its arguments, and over what lies in tuples among them."""
+        for value in arguments:
+            self.spend(_cost(value))
+            if type(value) is tuple:
+                self.spend(sum(map(_cost, value)))
+
+    def check_key(self, key: Any) -> Any:
+        """Return `key` if hashing and finding it is cheap: nested tuples can be made to take for ever or to crash."""
+        if type(key) in _PLAIN_KEYS:
+            return key
+        if type(key) is int:
+            if key.bit_length() > 64:  # multiples of 2**61 - 1 all have the same hash
+                raise CheckpointError("A dictionary key in the checkpoint is an integer of more than 64 bits.")
+            return key
+        pending, budget = [key], MAX_KEY_ITEMS
+        while pending:
+            item = pending.pop()
+            budget -= 1
+            if isinstance(item, tuple):
+                pending.extend(item[: budget + 1])
+            elif type(item) is int:
+                budget -= item.bit_length() >> 6
+            if budget < 0:
+                raise CheckpointError("A dictionary key in the checkpoint is a tuple with too many nested items.")
+        self.spend(MAX_KEY_ITEMS - budget)
+        alike = self.known_keys.setdefault(hash(key), [])
+        if key not in alike:
+            if len(alike) == MAX_KEYS_OF_ONE_HASH:
+                raise CheckpointError(f"The checkpoint has more than {len(alike)} dictionary keys of one hash.")
+            alike.append(key)
+        return key
+
+
+def _cost(value: Any) -> int:
+    kind = type(value)
+    if kind in _TEXTS:
+        return len(value)
+    if kind in _CONTAINERS:
+        return ITEM_COST * len(value)
+    return value.bit_length() >> 3 if kind is int else 0
 
 
 def _opcode(code: bytes) -> Callable[[Callable[[Interpreter], Any]], Callable[[Interpreter], Any]]:
@@ -63,6 +145,7 @@ class Interpreter:
         storage: Callable[[tuple[Any, ...]], Any],
         position: int = 0,
         encoding: str = "utf-8",
+        file_size: int | None = None,
     ) -> None:
         self.data: bytes = data
         self.encoding: str = encoding
@@ -72,6 +155,7 @@ class Interpreter:
         self.stack: list[Any] = []
         self.outer: list[list[Any]] = []
         self.memo: dict[int, Any] = {}
+        self.allowance: Allowance = Allowance(len(data), file_size)
         self.finished: bool = False
 
     def run(self) -> Any:
@@ -145,25 +229,6 @@ class Interpreter:
         return value
 
 
-def check_key(key: Any) -> Any:
-    """Return `key` if hashing it is cheap and safe: nested tuples can be made to take for ever or to crash."""
-    if type(key) in _PLAIN_KEYS:
-        return key
-    if type(key) is int:
-        if key.bit_length() > 64:  # multiples of 2**61 - 1 all have the same hash
-            raise CheckpointError("A dictionary key in the checkpoint is an integer of more than 64 bits.")
-        return key
-    pending, budget = [key], MAX_KEY_ITEMS
-    while pending:
-        item = pending.pop()
-        budget -= 1
-        if budget < 0:
-            raise CheckpointError("A dictionary key in the checkpoint is a tuple with too many nested items.")
-        if isinstance(item, tuple):
-            pending.extend(item[: budget + 1])
-    return key
-
-
 def _check_depth(root: Any) -> None:
     """Refuse containers so deep that printing, copying or comparing them would exhaust Python's stack."""
     seen: set[int] = set()
@@ -187,6 +252,7 @@ def _check_depth(root: Any) -> None:
 
 
 _CONTAINERS = _DICTIONARIES | {list, tuple, set, frozenset}
+_TEXTS = frozenset((str, bytes, bytearray))
 
 
 def _constant(code: bytes, value: Any) -> None:
@@ -316,13 +382,13 @@ def _appends(machine: Interpreter) -> None:
 @_opcode(b"s")
 def _set_item(machine: Interpreter) -> None:
     value, key = machine.stack.pop(), machine.stack.pop()
-    machine.top(*_DICTIONARIES)[check_key(key)] = value
+    machine.top(*_DICTIONARIES)[machine.allowance.check_key(key)] = value
 
 
 @_opcode(b"u")
 def _set_items(machine: Interpreter) -> None:
     values = machine.since_mark()
-    target = machine.top(*_DICTIONARIES)
+    target, check_key = machine.top(*_DICTIONARIES), machine.allowance.check_key
     if len(values) % 2:
         raise ValueError("a key without a value")
     for key, value in zip(values[::2], values[1::2], strict=True):
@@ -332,13 +398,13 @@ def _set_items(machine: Interpreter) -> None:
 @_opcode(b"\x90")
 def _add_items(machine: Interpreter) -> None:
     values = machine.since_mark()
-    machine.top(set).update(map(check_key, values))
+    machine.top(set).update(map(machine.allowance.check_key, values))
 
 
 @_opcode(b"\x91")
 def _frozenset(machine: Interpreter) -> None:
     values = machine.since_mark()
-    machine.stack.append(frozenset(map(check_key, values)))
+    machine.stack.append(frozenset(map(machine.allowance.check_key, values)))
 
 
 def _get(code: bytes, layout: str) -> None:
@@ -391,7 +457,7 @@ def _reduce(machine: Interpreter) -> None:
     constructor = machine.resolver.constructor(function)
     if constructor is None:
         raise CheckpointError(f"Trying to call reduce for unrecognized function of type {type(function).__name__}")
-    machine.stack.append(constructor.call(*_arguments(arguments)))
+    machine.stack.append(constructor.make(_arguments(machine, arguments), machine.allowance))
 
 
 @_opcode(b"\x81")
@@ -403,16 +469,18 @@ def _new_object(machine: Interpreter) -> None:
             "Can only create new object for classes allowlisted via `add_safe_globals` "
             f"but got {constructor or type(function).__name__}"
         )
-    machine.stack.append(constructor.new(*_arguments(arguments)))
+    machine.stack.append(constructor.new(*_arguments(machine, arguments)))
 
 
 @_opcode(b"b")
 def _build(machine: Interpreter) -> None:
     state = machine.stack.pop()
+    machine.allowance.spend_on((state,))
     machine.resolver.build(machine.stack[-1], state)
 
 
-def _arguments(value: Any) -> tuple[Any, ...]:
+def _arguments(machine: Interpreter, value: Any) -> tuple[Any, ...]:
     if type(value) is not tuple:
         raise CheckpointError("The pickle in the checkpoint is malformed: arguments are not a tuple.")
+    machine.allowance.spend_on(value)
     return value

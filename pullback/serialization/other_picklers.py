@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
+from typing import IO, Any
 
 from . import bridge
 from .constructors import known_global
-from .interpreter import Constructor
+from .interpreter import Allowance, Constructor
 from .writer import Call, Global, StorageReference, Storages
 
 
@@ -27,21 +28,32 @@ def pickler_of(pickle_module: Any, protocol: int) -> Callable[[Any, Storages], b
         )
 
     def dump(value: Any, storages: Storages) -> bytes:
-        class Pickler(standard):
-            def persistent_id(self, obj: Any) -> Any:
-                return obj.identifier if type(obj) is StorageReference else None
-
-            def reducer_override(self, obj: Any) -> Any:
-                reduced = _reduced(obj, storages)
-                if reduced is not NotImplemented or not hasattr(standard, "reducer_override"):
-                    return reduced
-                return super().reducer_override(obj)
-
         file = io.BytesIO()
-        Pickler(file, protocol=protocol).dump(value)
+        _derived(standard)(storages, file, protocol=protocol).dump(value)
         return file.getvalue()
 
     return dump
+
+
+@lru_cache(8)
+def _derived(standard: Any) -> Any:
+    """A pickler derived from another; a class made for each file would wait for the garbage collector with all it knows."""
+
+    class Pickler(standard):
+        def __init__(self, storages: Storages, file: IO[bytes], **arguments: Any) -> None:
+            super().__init__(file, **arguments)
+            self.storages = storages
+
+        def persistent_id(self, obj: Any) -> Any:
+            return obj.identifier if type(obj) is StorageReference else None
+
+        def reducer_override(self, obj: Any) -> Any:
+            reduced = _reduced(obj, self.storages)
+            if reduced is not NotImplemented or not hasattr(standard, "reducer_override"):
+                return reduced
+            return super().reducer_override(obj)
+
+    return Pickler
 
 
 def _reduced(value: Any, storages: Storages) -> Any:
@@ -69,7 +81,9 @@ def named(module: str, name: str) -> Any:
 
 def called(function: Any, arguments: tuple[Any, ...]) -> Any:
     """The result of a function of torch's."""
-    return (function.call if isinstance(function, Constructor) else function)(*arguments)
+    if isinstance(function, Constructor):
+        return function.make(arguments, Allowance(float("inf")))
+    return function(*arguments)
 
 
 def itself(value: Any) -> Any:

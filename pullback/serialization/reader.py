@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ class Loader:
 
     def unpickle(self, data: bytes, position: int, storage: Callable[[tuple[Any, ...]], Any]) -> tuple[Any, int]:
         """The object pickled at `position`, and the position behind it."""
-        interpreter = Interpreter(data, Resolver(), storage, position, self.encoding)
+        interpreter = Interpreter(data, Resolver(), storage, position, self.encoding, self.source.size)
         try:
             return interpreter.run(), interpreter.position
         except CheckpointError as error:
@@ -131,7 +132,7 @@ class Loader:
                 if budget < 0:
                     raise TruncatedCheckpointError("The checkpoint is truncated: its storages exceed the file.")
                 empty = np.zeros(_byte_count(kind, count), np.uint8)
-                self._add(key, empty, kind, location, is_late=True)
+                self._add(key, empty, kind, location)
             return self.shown[key]
 
         result, position = self.unpickle(data, position, storage)
@@ -160,9 +161,14 @@ class Loader:
             position += target.data.nbytes
         return position
 
-    def _add(self, key: str, data: np.ndarray, kind: StorageType, location: str, is_late: bool = False) -> None:
-        storage = Storage(data, kind.dtype, lambda array: self.place(array, location), self.is_swapped, is_late)
+    def _add(self, key: str, data: np.ndarray, kind: StorageType, location: str) -> None:
+        storage = Storage(data, kind.dtype, partial(_placed, self.place, location), self.is_swapped)
         self.storages[key], self.shown[key] = storage, storage.shown()
+
+
+def _placed(place: Place, location: str, array: np.ndarray) -> Any:
+    """`place` for a storage, which must not refer to the loader that refers to it."""
+    return place(array, location)
 
 
 def _no_storage(identifier: tuple[Any, ...]) -> Any:

@@ -15,9 +15,11 @@ import numpy as np
 from . import bridge
 from .dtypes import DIFFERENTIABLE, DTYPE_NAMES, numpy_dtype, to_native_order
 from .errors import CheckpointError
+from .interpreter import Allowance
 
 _MAX_DIMENSIONS = 64  # NumPy's limit, and torch's
 _MAX_BYTES = 2**63 - 1
+Flags = tuple[str, ...]
 
 
 class StorageType:
@@ -32,7 +34,7 @@ class StorageType:
 class Storage:
     """The bytes of one storage; typed views are made once for each dtype, so that tensors share them."""
 
-    __slots__ = ("data", "dtype", "place", "is_swapped", "is_late", "arrays", "typed")
+    __slots__ = ("data", "dtype", "place", "is_swapped", "arrays", "typed", "__weakref__")
 
     def __init__(
         self,
@@ -40,15 +42,13 @@ class Storage:
         dtype: str,
         place: Callable[[np.ndarray], Any],
         is_swapped: bool,
-        is_late: bool = False,
     ) -> None:
         self.data: np.ndarray = data
         self.dtype: str = dtype
         self.place: Callable[[np.ndarray], Any] = place
         self.is_swapped: bool = is_swapped
-        self.is_late: bool = is_late  # the data come with `fill`, after the tensors
-        self.arrays: dict[str, np.ndarray] = {}
-        self.typed: dict[str, Any] = {}
+        self.arrays: dict[tuple[str, Flags], np.ndarray] = {}
+        self.typed: dict[tuple[str, Flags], Any] = {}
 
     def shown(self) -> Any:
         """The storage that programs see; it knows this one as `_loaded` until all is loaded."""
@@ -56,24 +56,31 @@ class Storage:
         storage._loaded = self
         return storage
 
-    def elements(self, dtype: str) -> tuple[Any, int]:
-        """The storage as a one-dimensional tensor of `dtype`, and its number of elements."""
-        if dtype not in self.typed:
-            self.arrays[dtype] = self._as_dtype(self.data, dtype)
-            self.typed[dtype] = self.place(self.arrays[dtype])
-        return self.typed[dtype], len(self.arrays[dtype])
+    def elements(self, dtype: str, flags: Flags = ()) -> tuple[Any, int]:
+        """The storage as a one-dimensional tensor of `dtype`, and its number of elements.
+
+        torch keeps conjugation and negation of a tensor as flags; here they are carried out, once for all its views.
+        """
+        form = dtype, flags
+        if form not in self.typed:
+            self.arrays[form] = self._as_dtype(self.data, dtype, flags)
+            self.typed[form] = self.place(self.arrays[form])
+        return self.typed[form], len(self.arrays[form])
 
     def fill(self, data: np.ndarray) -> None:
-        """Put the data of a late storage into the arrays that its tensors already use."""
-        for dtype, array in self.arrays.items():
-            array[...] = self._as_dtype(data, dtype)
+        """Put data that come after the tensors into the arrays that these already use."""
+        for (dtype, flags), array in self.arrays.items():
+            array[...] = self._as_dtype(data, dtype, flags)
 
-    def _as_dtype(self, data: np.ndarray, dtype: str) -> np.ndarray:
+    def _as_dtype(self, data: np.ndarray, dtype: str, flags: Flags) -> np.ndarray:
         kind = numpy_dtype(dtype)
         data = data[: data.nbytes - data.nbytes % kind.itemsize]
         if data.__array_interface__["data"][0] % kind.itemsize:
             data = data.copy()  # records of a mapped file need not be aligned
-        return to_native_order(data, kind) if self.is_swapped else data.view(kind)
+        array = to_native_order(data, kind) if self.is_swapped else data.view(kind)
+        for flag in flags:
+            array = (np.conjugate if flag == "conj" else np.negative)(array)
+        return array
 
 
 def _integers(values: Any) -> tuple[int, ...]:
@@ -84,16 +91,14 @@ def _integers(values: Any) -> tuple[int, ...]:
     return tuple(values)
 
 
-def _view(
-    storage: Any, dtype: str, offset: int, size: Any, stride: Any, requires_grad: Any, flags: dict[str, Any] | None
-) -> Any:
+def _view(storage: Any, dtype: str, offset: int, size: Any, stride: Any, requires_grad: Any, metadata: Any) -> Any:
     storage = getattr(storage, "_loaded", None)
     if type(storage) is not Storage:
         raise TypeError("a tensor needs a storage")
     if type(offset) is not int or type(requires_grad) is not bool:
         raise TypeError("expected an integer offset and a boolean requires_grad")
     size, stride = _integers(size), _integers(stride)
-    elements, count = storage.elements(dtype)
+    elements, count = storage.elements(dtype, _flags(metadata, dtype))
     extent = 0 if 0 in size else 1 + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
     span = math.prod(max(length, 1) for length in size)  # NumPy multiplies the non-zero sizes too
     if len(size) != len(stride) or not 0 <= offset <= count or offset + extent > count:
@@ -105,29 +110,16 @@ def _view(
         raise CheckpointError(f"A tensor of size {size} in the checkpoint is too large for any memory.")
     if requires_grad and dtype not in DIFFERENTIABLE:
         raise CheckpointError(f"Only floating point tensors can require gradients; the checkpoint has one of {dtype}.")
-    if flags:
-        array = _apply_flags(storage, dtype, offset, size, stride, flags)
-        elements, offset = storage.place(array.reshape(-1)), 0
-        stride = tuple(step // array.itemsize for step in array.strides)
     return bridge.tensor_from_parts(elements, offset, size, stride, requires_grad)
 
 
-def _apply_flags(
-    storage: Storage, dtype: str, offset: int, size: tuple[int, ...], stride: tuple[int, ...], flags: Any
-) -> np.ndarray:
-    """torch keeps conjugation and negation of a tensor as flags; here they are carried out, on a copy."""
-    if type(flags) is not dict or not set(flags) <= {"conj", "neg"} or dtype not in DIFFERENTIABLE or storage.is_late:
+def _flags(metadata: Any, dtype: str) -> Flags:
+    """The flags that are set, in one order."""
+    if metadata is None:
+        return ()
+    if type(metadata) is not dict or not set(metadata) <= {"conj", "neg"} or metadata and dtype not in DIFFERENTIABLE:
         raise CheckpointError("A tensor in the checkpoint has properties that are not supported here.")
-    source = storage.arrays[dtype]
-    if math.prod(size) > len(source):
-        raise CheckpointError("A conjugated tensor in the checkpoint repeats its elements, which is not supported.")
-    steps = [step * source.itemsize for step in stride]
-    array = np.array(np.lib.stride_tricks.as_strided(source[offset:], size, steps), order="C")
-    if flags.get("conj"):
-        np.conjugate(array, out=array)
-    if flags.get("neg"):
-        np.negative(array, out=array)
-    return array
+    return tuple(sorted(name for name, is_set in metadata.items() if is_set is True))
 
 
 def _tensor(storage: Any, offset: int, size: Any, stride: Any) -> Any:
@@ -157,13 +149,14 @@ def _tensor_v3(
     return _view(storage, name, offset, size, stride, requires_grad, metadata)
 
 
-def _sparse(layout: Any, parts: Any) -> Any:
+def _sparse(allowance: Allowance, layout: Any, parts: Any) -> Any:
     name = getattr(layout, "name", None)
     if name not in ("sparse_coo", "sparse_csr"):
         raise CheckpointError(f"Sparse tensors of layout {layout!r:.50} are not supported here.")
     dense = parts[: 2 if name == "sparse_coo" else 3] if type(parts) is tuple and 3 <= len(parts) <= 4 else ()
     if not dense or not all(map(bridge.is_tensor, dense)):
         raise TypeError("a sparse tensor needs places, values and a size")
+    allowance.spend_on_elements(sum(map(bridge.element_count, dense)))
     try:
         return bridge.sparse_from_parts(name, parts)
     except (RuntimeError, ValueError, IndexError) as error:
@@ -180,14 +173,17 @@ def _meta(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
 def _parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
     if not bridge.is_tensor(data) or type(requires_grad) is not bool:
         raise TypeError("a parameter needs a tensor and a boolean requires_grad")
-    return bridge.parameter_from_tensor(data, requires_grad)
+    try:
+        return bridge.parameter_from_tensor(data, requires_grad)
+    except RuntimeError as error:
+        raise CheckpointError(f"A parameter in the checkpoint cannot be one: {error}") from error
 
 
 def _parameter_with_state(data: Any, requires_grad: Any, backward_hooks: Any, state: Any) -> Any:
     return _with_state(_parameter(data, requires_grad, backward_hooks), state)
 
 
-def _from_type(function: Any, kind: Any, arguments: Any, state: Any) -> Any:
+def _from_type(allowance: Allowance, function: Any, kind: Any, arguments: Any, state: Any) -> Any:
     """A tensor with attributes of its own: `function` is one of the other rebuilders."""
     call = REBUILDERS.get(getattr(function, "name", ""))
     if (
@@ -197,7 +193,8 @@ def _from_type(function: Any, kind: Any, arguments: Any, state: Any) -> Any:
         and getattr(kind, "name", "") not in _TENSOR_CLASSES
     ):
         raise CheckpointError("The checkpoint holds a tensor of a class that is not supported here.")
-    tensor = call(*arguments)
+    allowance.spend_on(arguments)
+    tensor = call(allowance, *arguments) if call is _sparse else call(*arguments)
     if isinstance(kind, type) and type(tensor) is not kind:
         tensor = bridge.as_class(tensor, kind)
     return _with_state(tensor, state)
@@ -232,3 +229,5 @@ REBUILDERS: dict[str, Callable[..., Any]] = {
     "torch.nn.parameter.Parameter": _tensor_class,
     "torch.nn.parameter.Buffer": _tensor_class,
 }
+SPENDING: frozenset[str] = frozenset(("torch._utils._rebuild_sparse_tensor", "torch._tensor._rebuild_from_type_v2"))
+"""Those that take an `Allowance` first."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import os
 import struct
 import sys
@@ -82,7 +83,7 @@ def _prepare(tensors: dict[str, Any], metadata: dict[str, str] | None) -> tuple[
     """Header and data, in the order of the file: large elements first, which aligns all of them."""
     metadata = dict(metadata or {})
     for key, value in metadata.items():
-        if type(key) is not str or type(value) is not str or key in (_TENSOR_SUMS, _HEADER_SUM):
+        if type(key) is not str or type(value) is not str or _resembles_ours(key):
             raise TypeError(f"metadata must map text to text, but the entry {key!r} does not (or is reserved).")
     sources = {name: _elements(name, value) for name, value in tensors.items()}
     _refuse_shared(sources)
@@ -243,13 +244,20 @@ def _are_sizes(values: Any) -> bool:
 
 
 def _check_header_sum(raw: bytes, metadata: dict[str, str]) -> None:
-    # Each checksum vouches for the presence of the other: damage to a key cannot make the file look foreign.
-    if (_TENSOR_SUMS in metadata) != (_HEADER_SUM in metadata):
+    # Each checksum vouches for the presence of the other, and a key that resembles one of ours was one of ours:
+    # damage to keys cannot make the file look foreign.
+    ours = [key for key in metadata if _resembles_ours(key)]
+    if ours and sorted(ours) != [_TENSOR_SUMS, _HEADER_SUM]:
         raise CheckpointError("The file is damaged: one of its checksums is missing.")
     if _HEADER_SUM in metadata:
         present = metadata[_HEADER_SUM]
         if f"{zlib.crc32(_sealed(raw, _NO_SUM, present)):08x}" != present:
             raise CheckpointError("The file is damaged: its header does not match its CRC-32 checksum.")
+
+
+def _resembles_ours(key: str) -> bool:
+    """Whether at most four characters tell a key of the metadata from one of ours."""
+    return any(len(key) == len(name) and sum(map(operator.ne, key, name)) <= 4 for name in (_TENSOR_SUMS, _HEADER_SUM))
 
 
 def _tensor_sums(metadata: dict[str, str], entries: dict[str, Entry]) -> dict[str, str] | None:

@@ -48,8 +48,14 @@ def sparse_csr_tensor(
     from ..functional.registry import FUNCTIONS
 
     starts, columns = as_tensor(crow_indices).long(), as_tensor(col_indices).long()
+    counts = starts.diff()
+    if columns.numel() != int(counts.sum()) or bool((counts < 0).any()):
+        raise RuntimeError(
+            "`crow_indices[..., -1] == nnz` and `crow_indices[..., 1:] - crow_indices[..., :-1] >= 0` are not satisfied: "
+            f"the rows begin where {int(counts.sum())} columns would be, but there are {columns.numel()}."
+        )
     lines = (*starts.shape[:-1], starts.shape[-1] - 1)  # of matrices in a batch, one after the other
-    line = FUNCTIONS["repeat_interleave"](FUNCTIONS["arange"](math.prod(lines)), starts.diff().reshape(-1))
+    line = FUNCTIONS["repeat_interleave"](FUNCTIONS["arange"](math.prod(lines)), counts.reshape(-1))
     shape = size if size is not None else (*lines, int(columns.max()) + 1 if columns.numel() else 0)
     places = FUNCTIONS["stack"]([*FUNCTIONS["unravel_index"](line, lines), columns.reshape(-1)])
     entries = as_tensor(values, dtype=dtype).flatten(0, len(lines) - 1)

@@ -63,6 +63,7 @@ def laughs(levels, opening, double):
 
 FROM_TYPE = b"\x80\x02ctorch._tensor\n_rebuild_from_type_v2\nq\x00("
 COMMAND = text("touch owned")
+FOUR = rebuild(b"K\x00K\x04\x85K\x01\x85")[2:-1]
 FOUR_FLOATS = {"data/0": b"\x00" * 16}
 MALICIOUS = {
     "reduce os.system": b"\x80\x02cos\nsystem\n" + COMMAND + b"\x85R.",
@@ -174,8 +175,7 @@ MALICIOUS = {
     "storage with too many fields": rebuild(b"K\x00K\x01\x85K\x01\x85", storage(extra=b"N")),
     "dtype that is text": rebuild(
         b"K\x00K\x01\x85K\x01\x85", flags=b"\x89N" + text("float32"), function=b"_rebuild_tensor_v3"),
-    "conjugate of a repeated element": rebuild(
-        b"K\x00M\xff\xffM\xff\xff\x86K\x00K\x00\x86", flags=b"\x89N}" + text("conj") + b"\x88s"),
+    "flags that are a tensor": rebuild(b"K\x00K\x01\x85K\x01\x85", flags=b"\x89N" + FOUR),
     "negation of booleans": rebuild(
         b"K\x00K\x01\x85K\x01\x85", storage(b"ctorch\nBoolStorage\n", count=b"K\x10"),
         b"\x89N}" + text("neg") + b"\x88s"),
@@ -204,6 +204,8 @@ def test_harmless_relatives_of_the_malicious_pickles():
     assert run(b"\x80\x02}" + laughs(5, b")", b"q\x00h\x00\x86")[2:-1] + b"Ns.")
     assert run(b"\x80\x02ccollections\nOrderedDict\n)R}" + text("_metadata") + b"K\x01sb.")._metadata == 1
     assert run(b"\x80\x04\x8c\x0bcollections\x8c\x0bOrderedDict\x93)R.") == {}
+    conjugate = b"K\x00M\xff\xffM\xff\xff\x86K\x00K\x00\x86", FLOATS, b"\x89N}" + text("conj") + b"\x88s"
+    assert run(rebuild(*conjugate), **{"data/0": ones}).array.shape == (65535, 65535)
     nested = run(b"\x80\x02" + b"]" * 900 + b"a" * 899 + b".")
     assert len(nested) == 1
 

@@ -87,6 +87,15 @@ def test_every_flipped_bit_is_detected():
             safetensors.load(bytes(data[:end]))
 
 
+def test_damage_to_both_names_of_the_checksums_is_detected():
+    data = safetensors.save({"w": np.arange(3.0)}, {"pullback.size1": "mine"})
+    for first, second in ((b"pullback.crc#2", b"pullbcck.header_crC32"), (b"xxxxback.crc32", b"pullback.header_xxxx2")):
+        with pytest.raises(CheckpointError, match="checksums is missing"):
+            safetensors.load(data.replace(b"pullback.crc32", first).replace(b"pullback.header_crc32", second))
+    with pytest.raises(TypeError, match="reserved"):
+        safetensors.save({"w": np.arange(3.0)}, {"pullback.crc33": "mine"})
+
+
 def entry(dtype="F32", shape=(2,), offsets=(0, 8), **more):
     return {"dtype": dtype, "shape": shape, "data_offsets": offsets, **more}
 

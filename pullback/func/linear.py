@@ -32,7 +32,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         _check_tensors(flat_out, "linearize(f, *primals)", "primals")
         own = {edge_of(leaf) for leaf in leaves}
         carry = None if _has_custom_nodes(flat_out) else _recorded_if_possible(flat_out, leaves, own)
-    answer = released(output, own)
+    answer = released(output, own, outside.grad)
 
     def jvp_fn(*tangents: Any) -> Any:
         """The Jacobian times these tangents."""
@@ -69,7 +69,7 @@ def _recorded(outputs: list, leaves: list, own: set) -> Callable[[list], list]:
         with transform() as outside:
             record = any([watched(tangent, outside.grad) for tangent in tangents]) or None
             found = gradients_of(pulled, unknown, tangents, outside.grad, everything, record=record)
-            results = iter(released(found, everything))
+            results = iter(released(found, everything, outside.grad))
         return [
             next(results)
             if output._array.dtype.kind in "fcV"

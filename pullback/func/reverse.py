@@ -13,7 +13,6 @@ from ..autograd.tape import wrap
 from ..tensor import Tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten, treespec_pprint
 from .wrapping import (
-    _released_one,
     check_argnums,
     check_real,
     edge_of,
@@ -22,6 +21,7 @@ from .wrapping import (
     outer_history,
     released,
     released_aux,
+    released_one,
     replaced,
     selected,
     settle,
@@ -74,9 +74,9 @@ def _differentiated(func: Callable, argnums: Any, has_aux: bool, valued: bool, a
             and outer_history(output, own)
         )
         gradients = gradients_of([output], flat, None, outside.grad, own, record=record)
-        answer = tree_unflatten(released(gradients, own), spec)
-        value = _released_one(output, own) if valued else None
-        return answer, value, released_aux(aux, own) if has_aux else None
+        answer = tree_unflatten(released(gradients, own, outside.grad), spec)
+        value = released_one(output, own, outside.grad) if valued else None
+        return answer, value, released_aux(aux, own, outside.grad) if has_aux else None
 
 
 def _with_aux(output: Any, has_aux: bool, name: str, what: str) -> tuple:
@@ -160,11 +160,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
                     if watched(weight, outside_now.grad):
                         wanted = True
             gradients = gradients_of(flat_out, flat, weights, outside_now.grad, own, record=wanted)
-            result = tree_unflatten(released(gradients, own), spec)
+            result = tree_unflatten(released(gradients, own, outside_now.grad), spec)
         return result if not single else (result[0],)
 
-    answer = released(output, own)
-    return (answer, vjp_fn, released_aux(aux, own)) if has_aux else (answer, vjp_fn)
+    answer = released(output, own, outside.grad)
+    return (answer, vjp_fn, released_aux(aux, own, outside.grad)) if has_aux else (answer, vjp_fn)
 
 
 def _check_tensors(flat: list, name: str, arguments: str) -> None:
@@ -244,8 +244,10 @@ def jacrev(
                 ]
                 columns = [group[0] if len(group) == 1 else _joined(group) for group in zip(*rows, strict=True)]
                 blocks = _split_rows(columns, flat_out, flat)
-            result = tree_unflatten([tree_unflatten(released(row, own), spec) for row in blocks], out_spec)
-            return (result, released_aux(aux, own)) if has_aux else result
+            result = tree_unflatten(
+                [tree_unflatten(released(row, own, outside.grad), spec) for row in blocks], out_spec
+            )
+            return (result, released_aux(aux, own, outside.grad)) if has_aux else result
 
     return jacobian
 

@@ -121,19 +121,22 @@ def leads_out(output: Tensor, own: set[Any]) -> bool:
     return False
 
 
-def released(tree: Any, own: set[Any]) -> Any:
-    """Results on their way out: the history that leads to the transform's own leaves only is forgotten."""
+def released(tree: Any, own: set[Any], recording: bool) -> Any:
+    """Results on their way out: the history that leads to the transform's own leaves only is forgotten.
+
+    Where nothing is recorded outside, all of it is.
+    """
     if isinstance(tree, Tensor):
-        return _released_one(tree, own)
+        return released_one(tree, own, recording)
     if type(tree) is list:
-        return [_released_one(x, own) if isinstance(x, Tensor) else released(x, own) for x in tree]
-    return tree_map_only(Tensor, lambda x: _released_one(x, own), tree)
+        return [released_one(x, own, recording) if isinstance(x, Tensor) else released(x, own, recording) for x in tree]
+    return tree_map_only(Tensor, lambda x: released_one(x, own, recording), tree)
 
 
-def released_aux(aux: Any, own: set[Any]) -> Any:
+def released_aux(aux: Any, own: set[Any], recording: bool) -> Any:
     """What a function returns beside its outputs, on its way out: trees of tensors only."""
     check_aux(aux)
-    return released(aux, own)
+    return released(aux, own, recording)
 
 
 def check_aux(aux: Any) -> None:
@@ -156,30 +159,31 @@ def check_real(flat: list[Any], name: str, which: str) -> None:
             )
 
 
-def _released_one(x: Tensor, own: set) -> Tensor:
+def released_one(x: Tensor, own: set[Any], recording: bool) -> Tensor:
+    """One tensor on its way out of a transform."""
     array = x._array
     if not x.requires_grad and x._tangent is None and (type(array) is not Batched or type(array.array) is ndarray):
         return x
-    result = detached(x) if x.requires_grad and not leads_out(x, own) else x
+    result = detached(x) if x.requires_grad and not (recording and leads_out(x, own)) else x
     if type(array) is Batched and not result.requires_grad:
-        released_array = _released_inside(array, own)
+        released_array = _released_inside(array, own, recording)
         if released_array is not array:
             result = wrap(released_array)
             result._tangent = x._tangent
     if x._tangent is not None:
-        tangents = {level: _released_one(tangent, own) for level, tangent in x._tangent.items()}
+        tangents = {level: released_one(tangent, own, recording) for level, tangent in x._tangent.items()}
         if any(tangents[level] is not tangent for level, tangent in x._tangent.items()):
             result._tangent = tangents
     return result
 
 
-def _released_inside(array: Batched, own: set) -> Batched:
+def _released_inside(array: Batched, own: set, recording: bool) -> Batched:
     """A batch without what the tapes outside it know of the transform's own leaves."""
     inside = array.array
     if type(inside) is Batched:
-        new: Any = _released_inside(inside, own)
+        new: Any = _released_inside(inside, own, recording)
     else:
-        new = _released_one(inside, own) if is_tensor(inside) else inside
+        new = released_one(inside, own, recording) if is_tensor(inside) else inside
     return array if new is inside else array.same(new)
 
 

@@ -87,3 +87,36 @@ def test_a_custom_backward_that_looks_at_values(jacobian):
         return M.autograd.functional.jacobian(looks.apply, M.tensor(W))
 
     np.testing.assert_array_equal(run(pullback), run(torch))
+
+
+OUTSIDE = {
+    "vjp": lambda M, f, x: M.func.vjp(f, x)[0],
+    "vjp with aux": lambda M, f, x: M.func.vjp(lambda x: (f(x), f(x) + 1), x, has_aux=True)[::2],
+    "vjp, called": lambda M, f, x: M.func.vjp(f, x)[1](M.ones_like(x)),
+    "grad_and_value": lambda M, f, x: M.func.grad_and_value(lambda x: f(x).sum())(x),
+    "grad with aux": lambda M, f, x: M.func.grad(lambda x: (f(x).sum(), f(x)), has_aux=True)(x),
+    "jacrev with aux": lambda M, f, x: M.func.jacrev(lambda x: (f(x), f(x)), has_aux=True)(x),
+    "jvp": lambda M, f, x: M.func.jvp(f, (x,), (x,)),
+    "jacfwd": lambda M, f, x: M.func.jacfwd(f)(x),
+    "hessian": lambda M, f, x: M.func.hessian(lambda x: f(x).sum())(x),
+    "linearize": lambda M, f, x: M.func.linearize(f, x)[0],
+    "linearize, called": lambda M, f, x: M.func.linearize(f, x)[1](x),
+    "vmap": lambda M, f, x: M.vmap(f)(M.stack([x, x])),
+    "vmap of grad_and_value": lambda M, f, x: M.vmap(M.func.grad_and_value(lambda x: f(x).sum()))(M.stack([x, x])),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_a_transform_returns_is_recorded_as_what_is_around_it(name, recorded):
+    """A transform records inside, also under no_grad; its results then have no history."""
+
+    def histories(M):
+        w = M.tensor(W, requires_grad=True)
+        with M.set_grad_enabled(recorded):
+            found = OUTSIDE[name](M, lambda x: x * x * w, M.tensor(W * 2))
+        return [value.requires_grad for value in torch.utils._pytree.tree_flatten(found)[0]]
+
+    assert histories(pullback) == histories(torch)
+    assert any(histories(pullback)) is recorded

@@ -77,6 +77,7 @@ def slices_filled(op: Any, values: list[Any], flags: list[Any], params: dict[Any
         return op(x, index, value, axis=axis)
     shape = raw(x).shape
     index = with_batch_axis(index, flags[1], size)
+    index = index[:, None] if raw(index).ndim == 1 else index
     written = np.any(index[:, None, :] == np.arange(shape[axis])[:, None], axis=-1)
     written = np.reshape(written, (size, *(1,) * (axis - 1), shape[axis], *(1,) * (len(shape) - axis - 1)))
     return np.where(written, lined_up(value, flags[2], len(shape) - 1), x)

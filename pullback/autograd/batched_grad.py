@@ -17,7 +17,7 @@ from .cotangents import metadata_of
 from .general import payload_of
 from .mode import current_mode, set_mode
 from .passes import backward_to_inputs
-from .roots import grad, root_of
+from .roots import foreign_weight, grad, root_of
 from .tape import wrap
 
 
@@ -44,14 +44,17 @@ def batched_gradients(
     outputs: tuple[Any, ...], weights: tuple[Any, ...], keys: list[Any], retain: bool, record: bool
 ) -> list[Tensor | None]:
     """Gradients with the batch axis of the weights in front."""
-    roots, sizes = [], []
+    roots, given, sizes = [], [], []
     for position, (output, weight) in enumerate(zip(outputs, weights, strict=True)):
         if weight is None:
             raise RuntimeError("grad_outputs must be given, one batch for each output, when is_grads_batched=True")
         target, slot = root_of(output, position, None)
-        _check_weight(weight, metadata_of(target, slot)[0], position)
-        sizes.append(weight._array.shape[0])
+        shape, dtype = metadata_of(target, slot)
+        tensor = weight if isinstance(weight, Tensor) else foreign_weight(weight, dtype)
+        _check_weight(tensor, shape, position)
+        sizes.append(tensor._array.shape[0])
         roots.append((target, slot))
+        given.append(tensor if tensor._array.dtype == dtype else tensor.to(from_numpy_dtype(dtype)))
     if sizes.count(sizes[0]) != len(sizes):
         raise ValueError(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
@@ -59,12 +62,10 @@ def batched_gradients(
         )
     with batch_level() as level:
         cotangents = []
-        for weight, (target, slot) in zip(weights, roots, strict=True):
-            dtype = metadata_of(target, slot)[1]
-            weight = weight if weight._array.dtype == dtype else weight.to(from_numpy_dtype(dtype))
+        for weight in given:
             batch = Batched(payload_of(weight, level) if record else weight.memory(), level)
             cotangents.append(wrap(batch) if record else batch)
-        gradients = backward_to_inputs(roots, cotangents, keys, retain, record)
+        gradients = backward_to_inputs(roots, cotangents, keys, retain, record, level)
     return [unbatched(gradient, sizes[0], level) for gradient in gradients]
 
 
@@ -87,11 +88,9 @@ def gradient_rows(
     return rows
 
 
-def _check_weight(weight: Any, shape: tuple, position: int) -> None:
-    if not isinstance(weight, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
+def _check_weight(weight: Tensor, shape: tuple, position: int) -> None:
     given = weight._array.shape
-    if given[1:] != tuple(shape):
+    if not given or given[1:] != tuple(shape):
         raise RuntimeError(
             "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
             "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "

@@ -53,6 +53,7 @@ class Sweep:
     plain: bool = True  # no captures, nobody watches: nodes may take the short path
     safe: bool = False  # rules run on tensors, on which zero is absolute
     callbacks: list[Any] | None = None  # to call when everything else is done
+    level: int = 0  # of the batches that the cotangents are, in a pass for many of them
     switched: bool = False  # whether the mode has been set to the pass's own, which bare arrays do not need
     fit: Any = staticmethod(fit_array)
     zeros: Any = staticmethod(zeros_array)
@@ -294,7 +295,7 @@ class Sweep:
 
         If none has arrived, hooks are told so, as in torch.
         """
-        from .hooks import run_leaf_hooks
+        from .hooks import run_accumulated, run_leaf_hooks
 
         hooks = leaf._hooks
         gradient = run_leaf_hooks(self, hooks, self.leaves.pop(leaf, None))
@@ -312,9 +313,7 @@ class Sweep:
         if gradient is not None:
             commit({leaf: self.leaves.pop(leaf)}, self.owned, self.record)
         if owner is not None:
-            for hook in list(hooks.accumulated.values()):
-                if hook(owner) is not None:
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            run_accumulated(hooks, owner)
         # A first gradient becomes `.grad` itself, so hooks after the fact see what others did to that.
         given = None if gradient is None else as_tensor(gradient)
         if first and owner._grad is not None:  # type: ignore[union-attr]

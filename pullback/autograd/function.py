@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -211,7 +211,13 @@ class CustomNode(Node, FunctionCtx):
             raise RuntimeError(SECOND_TIME)
         parts = cotangent if self.outputs is not None else (cotangent,)
         grads = [self.materialized(sweep, number, part) for number, part in enumerate(parts)]
-        results = _unnested(self.user_backward(), self, grads)
+        backward = self.user_backward()
+        if sweep.level:  # a batched pass
+            from .hooks import called
+
+            results = called(sweep, lambda *given: _unnested(backward, self, given), *grads)
+        else:
+            results = _unnested(backward, self, grads)
         if not isinstance(results, tuple):
             results = (results,)
         return self.checked(results, sweep.record)
@@ -280,7 +286,7 @@ _nesting = _Nesting()
 _DEEPEST = 40  # a backward that runs backward passes of its own takes a dozen Python frames each time
 
 
-def _unnested(backward: Callable, ctx: CustomNode, grads: list) -> Any:
+def _unnested(backward: Callable, ctx: CustomNode, grads: Sequence[Any]) -> Any:
     """Call a user's `backward`; when such calls are nested deeply, in a thread with a fresh stack."""
     if _nesting.depth < _DEEPEST:
         _nesting.depth += 1

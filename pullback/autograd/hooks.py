@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.batched import NotBatchable, level_of
 from ..arrays.mostly_zeros import Rows
-from ..tensor import Tensor
+from ..tensor import Anchor, Tensor
+from .accumulate import commit
 from .cotangents import metadata_of
 from .fit import dense
 from .node import Node, NodeHooks
@@ -21,6 +23,19 @@ from .tape import wrap
 
 def _name_of(hook: Callable) -> str:
     return getattr(hook, "__name__", None) or type(hook).__name__
+
+
+def called(sweep: Any, function: Callable[..., Any], *gradients: Any) -> Any:
+    """Call a program's hook or `backward`; in a batched pass row by row, if it asks for the values of one row."""
+    try:
+        return function(*gradients)
+    except NotBatchable as error:
+        parts = [part for given in gradients for part in (given if isinstance(given, tuple) else (given,))]
+        if not sweep.level or sweep.level != max(level_of(part._array) for part in parts if part is not None):
+            raise
+        from ..arrays.fallback import call_example_by_example
+
+        return call_example_by_example(function, gradients, {}, error)
 
 
 def run_tensor_hooks(sweep: Any, hooks: dict[Any, Any] | None, gradient: Any) -> Any:
@@ -32,7 +47,7 @@ def run_tensor_hooks(sweep: Any, hooks: dict[Any, Any] | None, gradient: Any) ->
         tensor = _tensor(np.array(gradient) if _is_plain(gradient) else gradient)
     given = tensor
     for hook in list(hooks.values()):
-        result = hook(tensor)
+        result = called(sweep, hook, tensor)
         if result is not None:
             if tensor is None:
                 raise RuntimeError("can't replace a None gradient with a non-None value")
@@ -76,7 +91,9 @@ def run_before(sweep: Any, node: Node, cotangent: Any) -> Any:
 
 
 def retain(sweep: Any, tensor: Tensor, gradient: Any) -> None:
-    """Put the gradient of a non-leaf tensor that asked for it into its `.grad`."""
+    """Put the gradient of a non-leaf tensor that asked for it into its `.grad`, which has no room for a whole batch."""
+    if level_of(gradient._array if sweep.record else gradient) > level_of(tensor._array):
+        return
     value = gradient if sweep.record else wrap(np.array(gradient) if _is_plain(gradient) else gradient)
     if tensor._grad is None:
         tensor._grad = value
@@ -92,7 +109,7 @@ def run_pre_hooks(sweep: Any, hooks: NodeHooks, parts: list[Any]) -> list[Any]:
     """Let the hooks of a node see, and replace, what arrives there."""
     for hook in list(hooks.pre.values()):
         given = tuple(_tensor(part) for part in parts)
-        result = hook(given)
+        result = called(sweep, hook, given)
         if result is not None:
             parts = [_inside(sweep, part) for part in _checked_tuple(hook, result, given)]
     return parts
@@ -104,6 +121,25 @@ def run_leaf_hooks(sweep: Any, hooks: NodeHooks, gradient: Any) -> Any:
     if hooks.pre and sweep.accumulating:  # `grad` takes the gradient away before the leaf's own node would run
         gradient = run_pre_hooks(sweep, hooks, [gradient])[0]
     return gradient
+
+
+def run_accumulated(hooks: NodeHooks, leaf: Tensor) -> None:
+    """Hooks of a leaf whose `.grad` has been added to."""
+    for hook in list(hooks.accumulated.values()):
+        if hook(leaf) is not None:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
+def add_to_leaves(gradients: dict[Anchor, Any]) -> None:
+    """Add to `.grad` of all these leaves, and then run the hooks that wait for that.
+
+    For what was computed from the gradients of a pass, which has run the hooks that may change a gradient.
+    """
+    commit(gradients, dict.fromkeys(gradients), False)
+    for anchor in gradients:
+        leaf = anchor._owner()
+        if leaf is not None and anchor._hooks is not None:
+            run_accumulated(anchor._hooks, leaf)
 
 
 def run_after(sweep: Any, node: Node, results: list[Any], cotangent: Any) -> list[Any]:
@@ -125,7 +161,7 @@ def run_after(sweep: Any, node: Node, results: list[Any], cotangent: Any) -> lis
             )
             for position, part in [(position, results[position]) for position in shown]
         )
-        replaced = hook(going_out, came_in)
+        replaced = called(sweep, hook, going_out, came_in)
         if replaced is not None:
             results = list(results)
             for position, part in zip(shown, _checked_tuple(hook, replaced, going_out), strict=True):

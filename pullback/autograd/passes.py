@@ -147,10 +147,14 @@ def backward_to_leaves(
 
 
 def backward_to_inputs(
-    roots: list[Any], cotangents: list[Any], inputs: list[Any], retain: bool, record: bool
+    roots: list[Any], cotangents: list[Any], inputs: list[Any], retain: bool, record: bool, level: int = 0
 ) -> list[Any]:
-    """Gradients of just these inputs [(node or leaf anchor, output number)]; None where nothing arrived."""
+    """Gradients of just these inputs [(node or leaf anchor, output number)]; None where nothing arrived.
+
+    `level` is that of the batches, if the cotangents are such.
+    """
     sweep = Sweep(roots).towards(inputs, accumulating=False)
+    sweep.level = level
     if record:
         sweep.recorded()
     gradients = sweep_back(sweep, cotangents)

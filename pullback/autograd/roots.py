@@ -284,7 +284,7 @@ def needs_weights(output: Any, shape: tuple[Any, ...]) -> RuntimeError:
 
 def _weight_array(weight: Any, shape: tuple, dtype: Any, position: int) -> Any:
     """A given weight as tensor or array of exactly the output's shape, in its dtype."""
-    tensor = dense(weight) if isinstance(weight, Tensor) else _foreign_weight(weight, dtype)
+    tensor = dense(weight) if isinstance(weight, Tensor) else foreign_weight(weight, dtype)
     array = tensor._array
     if array.shape != shape:
         _shape_mismatch(array.shape, shape, position)
@@ -301,7 +301,7 @@ def _weight_array(weight: Any, shape: tuple, dtype: Any, position: int) -> Any:
     return cast(tensor, dtype=dtype)
 
 
-def _foreign_weight(weight: Any, dtype: Any) -> Tensor:
+def foreign_weight(weight: Any, dtype: Any) -> Tensor:
     """Weights given as a number, a list or an ndarray: torch refuses them, we do not."""
     array = np.asarray(weight)
     if array.dtype.kind not in "biufcV":

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import roots
-from ..autograd.accumulate import commit
+from ..autograd.hooks import add_to_leaves
 from ..autograd.tape import wrap
 from ..functional.registry import FUNCTIONS
 from ..tensor import Tensor, anchor_of
@@ -99,7 +99,7 @@ def mtl_backward(
             collected[anchor] = collected[anchor] + array if anchor in collected else array
     cotangents = [FUNCTIONS["stack"](rows) for rows in zip(*slopes, strict=True)]
     _add_rows(shared, backward_batched(middle, cotangents, shared, retain_graph=True))
-    commit(collected, {}, False)
+    add_to_leaves(collected)
     if not retain_graph:
         freed(list(losses), [*shared, *(leaf for params in owned for leaf in params)])
 
@@ -133,7 +133,7 @@ def jac_to_grad(
             part = row[start : start + size].astype(array.dtype).reshape(target._array.shape)
             collected[anchor_of(target)] = part
             start += size
-        commit(collected, dict.fromkeys(collected), False)
+        add_to_leaves(collected)
     if not retain_jac:
         for target in targets:
             target.jac = None  # type: ignore[attr-defined]

@@ -14,9 +14,9 @@ import numpy as np
 
 from ..arrays.batched import Batched
 from ..autograd import roots
-from ..autograd.accumulate import commit
 from ..autograd.batched_grad import batch_level, gradient_rows, unbatched
 from ..autograd.engine import sweep_back
+from ..autograd.hooks import add_to_leaves
 from ..autograd.tape import wrap
 from ..func.reverse import _split_rows, standard_basis
 from ..functional.registry import FUNCTIONS
@@ -58,13 +58,10 @@ def backward_batched(
     if isinstance(losses, Tensor):
         weights = [weightings]
     else:
-        weights, weight_spec = tree_flatten(weightings)
-        if weight_spec != out_spec:
-            raise RuntimeError(f"the weightings must be nested as the losses are: {weight_spec} and {out_spec}")
-    weights = [
-        weight if isinstance(weight, Tensor) else wrap(np.asarray(weight, dtype=loss._array.dtype))
-        for weight, loss in zip(weights, flat_out, strict=True)
-    ]
+        try:
+            weights = out_spec.flatten_up_to(weightings)
+        except ValueError as error:
+            raise RuntimeError(f"the weightings must be nested as the losses are: {error}") from None
     found = gradient_rows(flat_out, flat, weights, create_graph=create_graph, retain_graph=retain_graph)
     return tree_unflatten(found, spec)
 
@@ -199,7 +196,7 @@ def backward(
         part = row[start : start + array.size].astype(array.dtype, copy=True).reshape(array.shape)
         collected[anchor_of(target)] = part
         start += array.size
-    commit(collected, dict.fromkeys(collected), False)
+    add_to_leaves(collected)
     if not retain_graph:
         freed(flat, targets)
 
@@ -269,10 +266,20 @@ def _swept(losses: Tensor, inputs: list[Tensor], retain_graph: bool) -> tuple[li
         sweep = RowSweep([root], keys, level)
         ones = np.ones(losses._array.shape, losses._array.dtype)
         leaves = sweep_back(sweep, [SampleRows(ones, level)])
-    found = [sweep.captured.get(key) if key[0].is_node else leaves.get(key[0]) for key in keys]
+        arrived = [sweep.captured.get(key) if key[0].is_node else leaves.get(key[0]) for key in keys]
+        count = len(losses._array)
+        found = [value if value is None else _kept_apart(value, count, level) for value in arrived]
     if not retain_graph:
         sweep.free()
     return found, level
+
+
+def _kept_apart(value: Any, count: int, level: int) -> Any:
+    """Gradients of all samples; a hook may have answered with the same for each of them."""
+    if type(value) in (SampleRows, Outer) or type(value) is Batched and value.batched:
+        return value
+    array = value.array if type(value) is Batched else value
+    return Batched(np.broadcast_to(array, (count, *array.shape)), level)
 
 
 def _matrix(value: Any) -> np.ndarray:

@@ -142,13 +142,18 @@ class RowSweep(Sweep):
         super().__init__(roots)
         self.towards(inputs, accumulating=False)
         self.plain: bool = False  # every node takes the general path, which asks `call_rules`
-        self.level: int = level
+        self.level = level
         self.count: int = 0  # samples in the rows that a treatment is given
 
     def step_generally(self, node: Any, cotangent: Any) -> bool:
         if node.hooks is not None:  # hooks are shown batches, as in other batched passes
             cotangent = [spread(part) for part in cotangent] if node.outputs is not None else spread(cotangent)
         return super().step_generally(node, cotangent)
+
+    def finish_leaf(self, leaf: Any) -> None:
+        if leaf in self.leaves and leaf._hooks.tensor_hooks:
+            self.leaves[leaf] = spread(self.leaves[leaf])
+        super().finish_leaf(leaf)
 
     def call_rules(self, node: Any, cotangent: Any) -> list[Any]:
         from .treatments import treatment_of

@@ -55,10 +55,19 @@ def timed(step, count: int) -> float:  # type: ignore[no-untyped-def]
 
 
 class Worker:
-    def __init__(self, library: str) -> None:
+    """A process that runs workloads with one library, on as many threads and processors as it is told, or all."""
+
+    def __init__(self, library: str, threads: int | None = None) -> None:
+        command = [sys.executable, "-m", "benchmarks", "--worker", library]
+        surroundings = dict(os.environ)
+        if threads is not None:
+            surroundings |= {f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "OPENBLAS", "MKL")}
+            if hasattr(os, "sched_getaffinity") and threads <= len(os.sched_getaffinity(0)):
+                cores = sorted(os.sched_getaffinity(0))[:threads]
+                command = ["taskset", "-c", ",".join(map(str, cores)), *command]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks", "--worker", library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )  # fmt: skip
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=surroundings
+        )
 
     def ask(self, **request: object) -> dict:
         assert self.process.stdin is not None and self.process.stdout is not None

@@ -69,7 +69,7 @@ def elementwise(ufunc: np.ufunc, *arrays: np.ndarray) -> np.ndarray:
     # The type of the result is the ufunc's business: ask it with no elements.
     dtype = ufunc(*[a.reshape(-1)[:0] for a in arrays]).dtype
     out = np.empty_like(first, dtype=dtype)
-    parallel_elements(lambda *parts: ufunc(*parts[:-1], out=parts[-1]), arrays, [out], temporaries=0)
+    parallel_elements(lambda *parts: ufunc(*parts[:-1], out=parts[-1]), arrays, [out], temporaries=0, long_calls=True)
     return out
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .half import wide_type
-from .threads import get_num_threads, parallel_tasks, prepare_broadcast
+from .threads import parallel_tasks, prepare_broadcast, threads_to_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,7 +85,7 @@ class _Problem:
         head = max(self.queries * row, 1)
         step = max(SCORE_BYTES // head, 1)
         if self.heads * self.queries * self.keys >= INLINE_SCORES:
-            step = min(step, -(-self.heads // get_num_threads()))
+            step = min(step, -(-self.heads // threads_to_share()))
         rows = self.queries if step > 1 or whole_heads else min(max(SCORE_BYTES // max(row, 1), 32), self.queries)
         return [
             (first, min(first + step, self.heads), start, min(start + rows, self.queries))
@@ -267,7 +267,7 @@ def _query_blocks(queries: int, keys: int, causal: bool) -> list[tuple[slice, sl
 def _parts(lead: tuple[int, ...], head_bytes: int) -> list[tuple[tuple, int]]:
     """Indices that cut the leading axes into parts of about SCORE_BYTES, enough for all threads, and the axis cut."""
     heads = math.prod(lead)
-    threads = get_num_threads()
+    threads = threads_to_share()
     axis = next((axis for axis, size in enumerate(lead) if size >= threads), None)
     if axis is None or heads * head_bytes < INLINE_SCORES * 4:
         return [((), 0)]

@@ -1,6 +1,6 @@
 """Machinery shared by the special-function kernels.
 
-``run`` feeds a core with flat blocks small enough to stay in the L2 cache, in the precision the core wants, on all
+``run`` feeds a core with flat blocks small enough to stay in the cache, in the precision the core wants, on all
 threads, and gives back the caller's dtype and shape. ``horner`` and ``rational`` evaluate coefficient tables, and
 ``by_region`` sends each element to the formula that is accurate where it lies. A core sees one-dimensional
 arrays, must not write into them, and may divide by zero or overflow freely: warnings are silenced here.
@@ -19,9 +19,9 @@ Kernel = Callable[..., np.ndarray]
 Coefficients = tuple[float, ...]
 Table = tuple[Coefficients, Coefficients]
 
-# A core keeps about six temporaries alive: 6 x 256 KB of float64 stays inside the L2 cache of current cores. Smaller
-# blocks lose more than they win, because threads queue for the interpreter between NumPy calls.
-BLOCK: int = 32768
+# A core makes many NumPy calls, and between two calls its thread has to wait for the interpreter: blocks of 1 MB of
+# float64 keep a call long beside that wait. With a quarter of it four threads are slower than one (benchmarks/scaling.md).
+BLOCK: int = 1 << 17
 # A core makes thirty to a hundred NumPy calls of half a microsecond; below this size the C library's function for one
 # number, where Python offers it, is faster element by element (ten numbers: 2 microseconds against 25).
 FEW: int = 256

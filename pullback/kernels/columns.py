@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .threads import get_num_threads, parallel_tasks
+from .threads import parallel_tasks, threads_to_share, threads_worth
 from .windows import Windows
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ INLINE_PRODUCTS = 1 << 22
 
 def pieces_of(samples: int, positions: int, position_bytes: int) -> list[tuple[int, int, int, int]]:
     """Split samples, or positions of single samples, into (sample range, position range) of about COLUMN_BYTES."""
-    threads = get_num_threads()
+    threads = threads_to_share()
     sample_bytes = max(positions * position_bytes, 1)
     if sample_bytes <= COLUMN_BYTES:
         count = -(-samples * sample_bytes // COLUMN_BYTES)
@@ -66,7 +66,7 @@ def run_pieces(task: Callable[..., object], pieces: list[tuple], work: int) -> N
         for piece in pieces:
             task(*piece)
     else:
-        parallel_tasks(task, pieces, products=True)
+        parallel_tasks(task, pieces, products=True, threads=threads_worth(work, INLINE_PRODUCTS))
 
 
 def padded_samples(windows: Windows, x: np.ndarray, pieces: list[tuple]) -> Callable[[int, int], np.ndarray]:

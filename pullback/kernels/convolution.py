@@ -18,7 +18,7 @@ from . import columns as unrolling
 from . import few_columns
 from .columns import multiply, padded_samples, per_thread, pieces_of, run_pieces, spread_gradient, unrolled
 from .half import wide_type
-from .threads import get_num_threads
+from .threads import threads_to_share
 from .windows import Windows, windows_of
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _convolve_bands(
     plane, wide_size = math.prod(windows.padded), windows.wide_size
     length = plane - windows.offsets[windows.taps // taps - 1]
     shift = windows.dilation[0] * windows.steps[0]
-    step = -(-n // (-(-n * sum(matrix.shape) * plane * x.itemsize // BAND_BYTES) * get_num_threads()))
+    step = -(-n // (-(-n * sum(matrix.shape) * plane * x.itemsize // BAND_BYTES) * threads_to_share()))
     pieces = [(first, min(first + step, n), 0, 1) for first in range(0, n, step)]
     padded = padded_samples(windows, x, pieces)
     scratch = per_thread(
@@ -299,7 +299,7 @@ def _scatter_columns(
     positions = math.prod(windows.positions)
     out = np.empty((n, channels, *windows.spatial), gradient.dtype)
     step = max(unrolling.COLUMN_BYTES // max(positions * channels * taps * gradient.itemsize, 1), 1)
-    step = min(step, -(-n // get_num_threads()))
+    step = min(step, -(-n // threads_to_share()))
     pieces = [(start, min(start + step, n)) for start in range(0, n, step)]
     padding = any(windows.padding)
 

@@ -98,7 +98,8 @@ def by_blocks(function: Callable[..., Any], *arrays: Any, into: ndarray | None =
             out[start:stop] = piece(start, stop)
 
     width = (len(arrays) + 2) * out.itemsize * (full.size // shape[0])
-    parallel_rows(block, shape[0], width, inline_bytes=min(small, block_bytes), block_bytes=block_bytes)
+    inline_bytes = min(small, block_bytes)
+    parallel_rows(block, shape[0], width, inline_bytes=inline_bytes, block_bytes=block_bytes, long_calls=direct)
     return result
 
 
@@ -134,7 +135,13 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype) -> ndarray:
         return np.zeros(shape, dtype)
     out = empty(shape, dtype)
     flat = out.reshape(-1)
-    parallel_rows(lambda start, stop: flat[start:stop].fill(0), len(flat), dtype.itemsize, block_bytes=CLEARED_BYTES)
+    parallel_rows(
+        lambda start, stop: flat[start:stop].fill(0),
+        len(flat),
+        dtype.itemsize,
+        block_bytes=CLEARED_BYTES,
+        long_calls=True,
+    )
     return out
 
 

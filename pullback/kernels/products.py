@@ -3,7 +3,7 @@
 BLAS spends as long on sharing a small product among its threads as on computing it, and OpenBLAS's threads go on
 spinning for milliseconds after each product, on the cores where ours are to work on what comes next. Here small
 products stay on one thread; a large one is cut, and a batch of small ones dealt out, so that each thread computes whole
-products.
+products. Where there are more cores than our threads can use, BLAS's are in nobody's way and take the large products.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .memory import POOLED, empty, keep_freed_memory
-from .threads import parallel_rows, parallel_tasks, shares, single_threaded_blas, threads_to_share
+from .threads import parallel_rows, parallel_tasks, shares, single_threaded_blas, threads_to_share, threads_worth
 
 FEW = 1 << 12
 """Elements of both factors up to which BLAS stays on one thread by itself, or nearly."""
@@ -85,9 +85,14 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             if shape[0] * shape[1] * a.itemsize < POOLED:
                 return a.dot(b)
             return np.matmul(a, b, empty(shape, a.dtype))  # `dot` fills the result with zeros first
+    threads = threads_worth(a.size * b.shape[1], THREADED_PRODUCTS, None)
+    own_threads = single_threaded_blas.threads_for(threads)
+    if own_threads is not None:
+        with own_threads:
+            return np.matmul(a, b, empty((a.shape[0], b.shape[1]), a.dtype))
     # One piece for each thread: BLAS packs its operands anew for each, and twice as many cost a tenth more.
-    out, piece, pieces = _cut_product(a, b, threads_to_share())
-    parallel_tasks(piece, pieces, products=True)
+    out, piece, pieces = _cut_product(a, b, threads)
+    parallel_tasks(piece, pieces, products=True, threads=threads)
     return out
 
 
@@ -223,8 +228,8 @@ def batched_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         lead = np.broadcast_shapes(lead, b.shape[:-2])
         a, b = np.broadcast_to(a, (*lead, *a.shape[-2:])), np.broadcast_to(b, (*lead, *b.shape[-2:]))
     count = math.prod(lead)
-    threads = threads_to_share()
-    if threads < 2 or one * count < THREADED_PRODUCTS or not single_threaded_blas.known():
+    threads = threads_worth(one * count, THREADED_PRODUCTS, None)
+    if threads < 2 or not single_threaded_blas.known():
         with single_threaded_blas:
             return np.matmul(a, b, order="C")
     out = empty((*lead, a.shape[-2], b.shape[-1]), np.result_type(a, b))
@@ -232,7 +237,7 @@ def batched_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     def piece(*part: Any) -> None:
         np.matmul(a[part], b[part[: len(lead)]], out[part])
 
-    parallel_tasks(piece, _batch_pieces(lead, a.shape[-2], threads, one), products=True)
+    parallel_tasks(piece, _batch_pieces(lead, a.shape[-2], threads, one), products=True, threads=threads)
     return out
 
 
@@ -243,5 +248,7 @@ def _batch_pieces(lead: tuple[int, ...], rows: int, threads: int, work: int) -> 
     if axis is not None:
         before, each = (slice(None),) * axis, work * math.prod(lead) // lead[axis]
         return [(*before, slice(*part)) for part in shares(lead[axis], threads, HEAD_START // max(each, 1))]
-    step = -(-rows // threads)
+    count = math.prod(lead)
+    cuts = next(cuts for cuts in range(1, threads + 1) if count * cuts % threads == 0 or count * cuts >= 4 * threads)
+    step = -(-rows // cuts)
     return [(*index, slice(start, start + step)) for index in np.ndindex(*lead) for start in range(0, rows, step)]

@@ -36,7 +36,7 @@ def rectified(x: np.ndarray) -> np.ndarray:
     """max(x, 0), nan where x is."""
     out = empty(x.shape, x.dtype)
     maximum = _maximum_of_half if x.itemsize == 2 else lambda values, result: positive_part(values, 0, result)
-    parallel_elements(maximum, [x], [out], temporaries=0)
+    parallel_elements(maximum, [x], [out], temporaries=0, long_calls=True)
     return out
 
 

@@ -3,6 +3,7 @@
 NumPy's loops release the interpreter lock, so row blocks handed to a few threads run on all cores, and a chain
 of ufuncs run block by block over rows that fit the second-level cache makes one trip through memory.
 `parallel_rows` splits rows, `parallel_elements` splits elementwise chains, `parallel_tasks` takes a list of calls.
+How many threads share some work is decided here (`threads_worth`), by what was measured on 16 cores: as many as pay.
 Threads are created on first use, never at import; small inputs run inline on the calling thread.
 Blocks run with floating-point warnings off, as overflow and nan are ordinary values to a tensor program.
 """
@@ -38,6 +39,13 @@ HEAD_START_BYTES = 1 << 18
 """What a thread gets done of a chain of elementwise functions while another is being woken. It has that much more to do
 than the others, so that it seldom waits for them: falling asleep and waking costs as much again."""
 
+MOST_THREADS = 4
+"""More threads than these make work slower that consists of many NumPy calls: after each call a thread has to wait for
+the interpreter, and the more threads there are, the longer (`benchmarks/scaling.md`)."""
+
+LONG_CALL_BYTES = 3 << 20
+"""Data of one NumPy call that are worth a thread of their own."""
+
 MOST_BLAS_THREADS = 4
 """More threads of BLAS than these get in each other's way in products of moderate size."""
 
@@ -63,9 +71,20 @@ def get_num_threads() -> int:
     return _thread_count
 
 
-def threads_to_share() -> int:
-    """How many threads a kernel may spread its work over: within a piece of such work, only the one it runs on."""
-    return 1 if getattr(_local, "inside", False) else get_num_threads()
+def threads_to_share(most: int | None = MOST_THREADS) -> int:
+    """How many threads a kernel may spread its work over: within a piece of such work, only the one it runs on.
+
+    `most` is None for work of a few long calls, which all threads may share.
+    """
+    if getattr(_local, "inside", False):
+        return 1
+    count = get_num_threads()
+    return count if most is None or count < most else most
+
+
+def threads_worth(work: int, share: int, most: int | None = MOST_THREADS) -> int:
+    """How many threads pay for `work`, if `share` of it keeps one busy for as long as waking it takes."""
+    return min(threads_to_share(most), max(-(-work // max(share, 1)), 1))
 
 
 def set_num_threads(count: int) -> None:
@@ -225,6 +244,12 @@ class _SingleThreadedBlas:
             return False
         return 1 < self.functions[0]() == get_num_threads() <= MOST_BLAS_THREADS  # type: ignore[index]
 
+    def threads_for(self, count: int) -> _BlasThreads | None:
+        """A context in which the library uses `count` threads of its own, more than ours would be of use; else None."""
+        if count <= MOST_THREADS or not self.known() or self.depth or self.functions[0]() < count:  # type: ignore[index]
+            return None
+        return _BlasThreads(self, count)
+
     def __enter__(self) -> None:
         with self.lock:
             self.known()
@@ -240,18 +265,44 @@ class _SingleThreadedBlas:
                 self.functions[1](self.saved)
 
 
+class _BlasThreads:
+    """Lets BLAS use a number of its own threads for one product, if nobody holds it to one meanwhile."""
+
+    def __init__(self, blas: _SingleThreadedBlas, count: int) -> None:
+        self.blas, self.count = blas, count
+
+    def _set(self, count: int) -> int:
+        with self.blas.lock:
+            getter, setter = self.blas.functions  # type: ignore[misc]
+            before = getter()
+            if not self.blas.depth and before != count:
+                setter(count)
+            return before
+
+    def __enter__(self) -> None:
+        self.before = self._set(self.count)
+
+    def __exit__(self, *exception: object) -> None:
+        self._set(self.before)
+
+
 single_threaded_blas = _SingleThreadedBlas()
 
 
 def parallel_tasks(
-    function: Callable[..., object], arguments: Sequence[tuple[Any, ...]], *, products: bool = False
+    function: Callable[..., object],
+    arguments: Sequence[tuple[Any, ...]],
+    *,
+    products: bool = False,
+    threads: int | None = None,
 ) -> None:
-    """Call `function(*item)` for each item of `arguments`, on all threads; the first exception is raised here.
+    """Call `function(*item)` for each item of `arguments`, on several threads; the first exception is raised here.
 
     `products` says that the calls spend their time in matrix products, whose library then must not thread as well.
+    `threads` is how many pay, where the caller knows.
     """
     keep_freed_memory()
-    helpers = min(threads_to_share(), len(arguments)) - 1
+    helpers = min(threads_to_share() if threads is None else threads, len(arguments)) - 1
     with np.errstate(all="ignore"):
         with single_threaded_blas if products else nullcontext():
             if helpers > 0:
@@ -283,9 +334,11 @@ def _share(function: Callable[..., object], arguments: Sequence[tuple], helpers:
             del failure
 
 
-def row_blocks(n_rows: int, bytes_per_row: int, block_bytes: int = BLOCK_BYTES) -> list[tuple[int, int]]:
+def row_blocks(
+    n_rows: int, bytes_per_row: int, block_bytes: int = BLOCK_BYTES, threads: int | None = None
+) -> list[tuple[int, int]]:
     """Ranges (start, stop) of nearly equal length whose rows take about `block_bytes`, enough for every thread."""
-    threads = threads_to_share()
+    threads = threads_to_share() if threads is None else threads
     blocks = -(-n_rows * max(bytes_per_row, 1) // block_bytes)
     # Whole rounds: a last block left over would keep one thread busy while the others wait.
     blocks = min(n_rows, max(-(-blocks // threads), 1) * threads)
@@ -315,16 +368,23 @@ def parallel_rows(
     block_bytes: int = BLOCK_BYTES,
     inline_bytes: int = INLINE_ROW_BYTES,
     products: bool = False,
+    long_calls: bool = False,
 ) -> None:
-    """Call `function(start, stop)` over blocks of rows that cover `range(n_rows)`, on all threads.
+    """Call `function(start, stop)` over blocks of rows that cover `range(n_rows)`, on as many threads as pay.
 
     `bytes_per_row` counts everything a row touches (inputs, outputs and temporaries). Blocks must be independent.
+    `long_calls` says that a block is a single call of NumPy's: then there may be more threads.
     """
     if n_rows * bytes_per_row <= inline_bytes or n_rows <= 1:
         if n_rows > 0:
             _run_here(function, n_rows, products)
         return
-    parallel_tasks(function, row_blocks(n_rows, bytes_per_row, block_bytes), products=products)
+    if long_calls:
+        threads = threads_worth(n_rows * bytes_per_row, LONG_CALL_BYTES, None)
+    else:
+        threads = threads_worth(n_rows * bytes_per_row, inline_bytes)
+    blocks = row_blocks(n_rows, bytes_per_row, block_bytes, threads)
+    parallel_tasks(function, blocks, products=products, threads=threads)
 
 
 def _run_here(function: Callable[[int, int], object], n_rows: int, products: bool) -> None:
@@ -363,10 +423,12 @@ def parallel_elements(
     outputs: Sequence[np.ndarray],
     *,
     temporaries: int = 1,
+    long_calls: bool = False,
 ) -> None:
     """Run an elementwise chain `chain(*input_blocks, *output_blocks)` over blocks of arrays of one shape.
 
-    The chain writes its results into the output blocks; `temporaries` is how many blocks it allocates meanwhile.
+    The chain writes its results into the output blocks; `temporaries` is how many blocks it allocates meanwhile, and
+    `long_calls` says that it is a single function of NumPy's.
     Arrays of one memory layout are walked flat; otherwise the first axis is split and strides are left to NumPy.
     """
     arrays = [*inputs, *outputs]
@@ -387,4 +449,10 @@ def parallel_elements(
         flat = arrays
     length = len(flat[0])
     block = width * (size // length)
-    parallel_rows(lambda start, stop: chain(*[a[start:stop] for a in flat]), length, block, inline_bytes=INLINE_BYTES)
+    parallel_rows(
+        lambda start, stop: chain(*[a[start:stop] for a in flat]),
+        length,
+        block,
+        inline_bytes=INLINE_BYTES,
+        long_calls=long_calls,
+    )

@@ -1,6 +1,7 @@
 """The thread pool of large kernels: coverage, failures, interruption, fork, nesting, restored state."""
 
 import gc
+import math
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from pullback.kernels import threads
+from pullback.kernels import products, threads
 
 
 @pytest.fixture(autouse=True)
@@ -213,6 +214,51 @@ def test_blas_may_use_threads_of_its_own_only_while_ours_rest(monkeypatch):
     assert not blas.is_not_needed()
     monkeypatch.setattr(threads, "REST_SECONDS", 0.0)
     assert blas.is_not_needed()
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "long_calls", "expected"), [(1, False, 1), (3, False, 2), (64, False, 4), (64, True, 8), (6, True, 2)]
+)
+def test_as_many_threads_work_as_pay(monkeypatch, megabytes, long_calls, expected):
+    asked = [1]
+    monkeypatch.setattr(threads, "_share", lambda function, arguments, helpers: asked.append(1 + helpers))
+    threads.set_num_threads(8)
+    threads.parallel_rows(lambda start, stop: None, megabytes << 4, 1 << 16, long_calls=long_calls)
+    assert asked[-1] == expected
+
+
+def test_a_piece_of_shared_work_is_not_shared_again():
+    threads.set_num_threads(8)
+    inner = []
+    threads.parallel_tasks(
+        lambda number: inner.append(threads.threads_worth(1 << 40, 1, None)), [(n,) for n in range(8)]
+    )
+    assert set(inner) == {1} and threads.threads_worth(1 << 40, 1, None) == 8
+
+
+def test_large_products_are_left_to_blas_where_it_has_more_threads_than_ours_can_use(monkeypatch):
+    blas, set_to = threads.single_threaded_blas, []
+    monkeypatch.setattr(blas, "functions", (lambda: set_to[-1] if set_to else 16, set_to.append))
+    assert blas.threads_for(threads.MOST_THREADS) is None  # ours compute it
+    with blas.threads_for(8):
+        assert set_to == [8]
+    assert set_to == [8, 16]
+    with blas:  # somebody's pieces are running
+        assert blas.threads_for(8) is None
+    monkeypatch.setattr(blas, "functions", (lambda: 1, set_to.append))
+    assert blas.threads_for(8) is None  # it was told to use one
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 6, 8])
+@pytest.mark.parametrize("lead", [(16,), (3,), (4, 4), (2, 3, 5)])
+def test_batches_are_dealt_out_evenly_and_completely(lead, count):
+    pieces = products._batch_pieces(lead, 64, count, 1 << 30)
+    done = np.zeros((*lead, 64), int)
+    for piece in pieces:
+        done[piece] += 1
+    assert (done == 1).all()
+    if math.prod(lead) % count == 0:
+        assert len(pieces) <= math.prod(lead)  # whole matrices
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

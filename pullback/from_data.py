@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .dtypes import LARGEST_HALF, as_dtype, default_dtype, from_numpy_dtype, number_in, promote_types, scalar_dtype
+from .notices import warn_history_lost
 from .ops.casting import ready_for
 from .quiet import quiet
 from .tensor import Tensor
@@ -171,7 +172,7 @@ def _typed(array: np.ndarray) -> np.ndarray:
 def _shape_of(data: Any) -> tuple:
     shape: list[int] = []
     while not isinstance(data, np.generic) and _is_sequence(data):
-        if isinstance(data, Tensor) and shape and data.numel() == 1:
+        if isinstance(data, Tensor) and shape:
             break  # inside a list, a tensor of one element is a number whatever its shape
         if isinstance(data, (Tensor, np.ndarray)):
             shape.extend(data.shape)
@@ -186,6 +187,18 @@ def _shape_of(data: Any) -> tuple:
     return tuple(shape)
 
 
+def _number_in(tensor: Tensor) -> Any:
+    """What a tensor inside a list stands for: its one element."""
+    if tensor._array.size != 1:
+        raise ValueError(
+            "only one element tensors can be converted to Python scalars. To make one tensor of several: torch.stack(tensors), "
+            "which also keeps their gradients."
+        )
+    if tensor._requires_grad:
+        warn_history_lost(" torch.stack(tensors) makes one tensor of several and keeps it.")
+    return tensor._array
+
+
 def _flatten(data: Any, shape: tuple, depth: int, out: list) -> None:
     if isinstance(data, str):
         if depth and len(shape) == depth and out:
@@ -193,7 +206,7 @@ def _flatten(data: Any, shape: tuple, depth: int, out: list) -> None:
         raise ValueError("too many dimensions 'str'")
     if depth == len(shape):
         if isinstance(data, Tensor):
-            data = data._array
+            data = _number_in(data)
         if isinstance(data, np.ndarray) and data.size == 1:
             data = data.reshape(())[()]
         if not isinstance(data, (bool, int, float, complex, np.generic)):
@@ -210,7 +223,5 @@ def _flatten(data: Any, shape: tuple, depth: int, out: list) -> None:
         )
     if len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
-    if isinstance(data, Tensor):
-        data = data._array
     for item in data:
         _flatten(item, shape, depth + 1, out)

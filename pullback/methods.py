@@ -18,7 +18,7 @@ from .dtypes import ALL_DTYPES, default_dtype, from_numpy_dtype, get_default_dty
 from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape, writing
 from .functional.operands import wrap_dim
 from .functional.registry import IN_PLACE, METHODS, load, on_load
-from .notices import warn_user
+from .notices import warn_history_lost, warn_user
 from .ops import casting, pointwise
 from .ops.striding import address, copied_memory, owner_of, plain_strides
 from .size import SizeAttribute, element_count
@@ -151,10 +151,7 @@ def _scalar(self: Tensor, kind: Callable) -> Any:
     if self._array.size != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
     if self._requires_grad and kind is not int:
-        warn_user(
-            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-            "Consider using tensor.detach() first.",
-        )
+        warn_history_lost()
     number = item(self)
     if type(number) is complex and kind is not complex:
         if number.imag:

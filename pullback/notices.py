@@ -20,3 +20,11 @@ def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> 
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def warn_history_lost(remedy: str = "") -> None:
+    """Say that a tensor that requires grad became a number, which has no history."""
+    warn_user(
+        "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+        f"Consider using tensor.detach() first.{remedy}"
+    )

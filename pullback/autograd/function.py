@@ -439,6 +439,10 @@ def run_function(
     needs = tuple(isinstance(value, Tensor) and value.requires_grad for value in args)
     ctx.needs_input_grad = needs
     ctx.is_tensor_input = tuple(isinstance(value, Tensor) for value in args)
+    if mode.grad:
+        for position, value in enumerate(args):
+            if isinstance(value, (list, tuple, dict)):
+                _warn_of_tensors_in(value, cls, args, position)
     with no_grad():
         if cls.setup_context is not Function.setup_context:
             output = (forward or cls.forward)(*args)
@@ -462,6 +466,20 @@ def run_function(
         ctx.constant_outputs = {id(outputs[number]) for number, value in enumerate(raw) if id(value) in constant}
     ctx.dirty_tensors = ctx.non_differentiable = ()
     return outputs[0] if single else outputs
+
+
+def _warn_of_tensors_in(value: Any, cls: type[Function], args: tuple, position: int) -> None:
+    """Gradients go to arguments that are tensors; torch says nothing about those that are inside others."""
+    from ..utils._pytree import tree_flatten
+
+    passed = {id(each) for each in args}
+    inside = [each for each in tree_flatten(value)[0] if isinstance(each, Tensor) and each.requires_grad]
+    if any(id(each) not in passed for each in inside):
+        warn_user(
+            f"{cls.__name__}.apply: argument {position} is a {type(value).__name__} with tensors that require grad, which get "
+            "no gradient: only tensors that are arguments themselves do. Pass them one by one, as in "
+            f"{cls.__name__}.apply(*tensors), or detach them."
+        )
 
 
 def _refuse_saved_inputs(ctx: Any, args: tuple, outputs: tuple) -> None:

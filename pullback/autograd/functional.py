@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.batched import NotBatchable
 from ..tensor import Tensor
 from . import roots
 from .functional_checks import (
@@ -23,6 +22,7 @@ from .functional_checks import (
     finished,
     is_single,
     prepared,
+    refuse_complex,
     scalar_weight,
     validate_v,
     zeros_for,
@@ -123,7 +123,8 @@ def jacobian(
 ) -> Any:  # fmt: skip
     """The Jacobian: one tensor, or a tuple (of tuples) when outputs (or inputs) are tuples.
 
-    All rows come from one batched pass, so `vectorize` changes nothing but torch's checks.
+    All rows come from one batched pass, so `vectorize` changes nothing but torch's checks. In reverse mode a row is the
+    gradient of one element of the outputs: of a complex one, the conjugate of its derivative, which `vectorize` allows.
     """
     check_strategy(strategy, create_graph, strict, vectorize)
     if strategy == "forward-mode":
@@ -132,6 +133,8 @@ def jacobian(
         given, is_tuple = as_tuple(inputs, "inputs", "jacobian")
         given = prepared(given, create_graph)
         outputs, outputs_tuple = _outputs_of(func, given, "jacobian", strict)
+        if not vectorize:
+            refuse_complex(outputs)
         rows = [_rows(output, number, given, create_graph, strict) for number, output in enumerate(outputs)]
     result = [finished(row, create_graph, True) for row in rows]
     return _arranged(result, is_tuple, outputs_tuple)
@@ -147,10 +150,7 @@ def _rows(output: Tensor, number: int, inputs: tuple, create_graph: bool, strict
     from ..func.reverse import standard_basis
 
     (basis,) = standard_basis([output])
-    try:
-        gradients = _gradients((output,), inputs, basis, create_graph, batched=True)
-    except NotBatchable:  # a custom backward that looks at values
-        gradients = _row_by_row(output, inputs, basis[0], create_graph)
+    gradients = _gradients((output,), inputs, basis, create_graph, batched=True)
     blocks = []
     for position, (gradient, x) in enumerate(zip(gradients, inputs, strict=True)):
         if gradient is None:
@@ -168,14 +168,6 @@ def _rows(output: Tensor, number: int, inputs: tuple, create_graph: bool, strict
             )
         blocks.append(gradient.reshape((*output._array.shape, *x._array.shape)))
     return tuple(blocks)
-
-
-def _row_by_row(output: Tensor, inputs: tuple, basis: Tensor, create_graph: bool) -> tuple:
-    """The gradients of all elements of an output, one backward pass for each."""
-    from ..functional.registry import FUNCTIONS
-
-    rows = [_gradients((output,), inputs, [unit], create_graph, batched=False) for unit in basis]
-    return tuple(None if column[0] is None else FUNCTIONS["stack"](column) for column in zip(*rows, strict=True))
 
 
 def _zeros(x: Tensor, output: Tensor, requires_grad: bool) -> Tensor:

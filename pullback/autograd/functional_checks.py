@@ -190,3 +190,14 @@ def _tuple_postprocess(res: Any, to_unpack: bool | tuple[bool, bool]) -> Any:
     if not inner:
         res = tuple(value[0] for value in res)
     return res if outer else res[0]
+
+
+def refuse_complex(outputs: tuple[Tensor, ...]) -> None:
+    """Complain about complex outputs of a Jacobian in reverse mode, as torch does where it goes row by row."""
+    for output in outputs:
+        if output.requires_grad and output._array.dtype.kind == "c":
+            raise RuntimeError(
+                f"grad can be implicitly created only for real scalar outputs but got {output.dtype!r}. For derivatives of "
+                'complex functions use strategy="forward-mode" with vectorize=True; vectorize=True alone gives their '
+                "conjugates, as gradients are. torch.view_as_real makes real outputs of complex ones."
+            )

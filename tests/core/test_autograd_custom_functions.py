@@ -297,3 +297,30 @@ def test_a_batching_rule_sees_tensors_in_containers_and_may_return_what_is_no_ba
         return seen, kept[0].tolist()
 
     assert run(torch) == run(pytest.importorskip("torch"))
+
+
+class Containers(Function):
+    @staticmethod
+    def forward(ctx, values, *others):
+        return sum(torch.utils._pytree.tree_flatten(values)[0])
+
+    @staticmethod
+    def backward(ctx, g):
+        return None, *[None] * (len(ctx.needs_input_grad) - 1)
+
+
+@pytest.mark.parametrize(
+    "pack", [lambda x: [x, 1.0], lambda x: (x,), lambda x: {"a": [x]}], ids=["list", "tuple", "dict"]
+)
+def test_tensors_inside_other_arguments_get_no_gradient_and_that_is_said(pack):
+    """Torch says nothing here."""
+    x = torch.tensor(2.0, requires_grad=True)
+    with pytest.warns(UserWarning, match="Containers.apply: argument 0 is a .* get no gradient") as seen:
+        assert not Containers.apply(pack(x)).requires_grad
+    assert seen[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Containers.apply(pack(x.detach()))
+        Containers.apply(pack(x), x)  # it is an argument, too
+        with torch.no_grad():
+            Containers.apply(pack(x))

@@ -1,5 +1,7 @@
 """What Python does with lists and torch leaves to it: extending, repeating; and arrays in matrix products."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -42,3 +44,17 @@ def test_a_layer_says_which_dtypes_do_not_fit(kind):
             t.nn.Linear(2, 2)(getattr(t.ones(1, 2), kind)())
         messages.append(str(caught.value))
     assert messages[1].startswith(messages[0])
+
+
+@pytest.mark.parametrize("make", ["tensor", "as_tensor", "FloatTensor"])
+def test_numbers_made_of_tensors_with_a_history_say_that_it_is_lost(make):
+    x = pullback.tensor(2.0, requires_grad=True)
+    for data in ([x, x], [1.0, x * 2], ([x], [1]), [[0.0, 1.0], pullback.stack([x, x])]):
+        with pytest.warns(UserWarning, match="Converting a tensor with requires_grad=True") as seen:
+            assert not getattr(pullback, make)(data).requires_grad
+        assert "torch.stack(tensors)" in str(seen[0].message) and seen[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pullback.tensor([x.detach(), x.detach()])
+    with pytest.raises(ValueError, match=r"only one element tensors .* torch.stack\(tensors\)"):
+        pullback.tensor([pullback.ones(2), pullback.ones(2)])

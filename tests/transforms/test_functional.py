@@ -165,3 +165,33 @@ def test_functional_call_and_ensembles():
     outputs = pullback.vmap(lambda p, b: pullback.func.functional_call(models[0], (p, b), (x,)))(parameters, buffers)
     expected = pullback.stack([model(x) for model in models])
     np.testing.assert_allclose(outputs.detach().numpy(), expected.detach().numpy(), rtol=1e-6)
+
+
+ROUTES = [{}, {"vectorize": True}, {"vectorize": True, "strategy": "forward-mode"}, {"create_graph": True}]
+COMPLEX = {
+    "sin": lambda M, z: z.sin(),
+    "abs": lambda M, z: z.abs(),
+    "squared length": lambda M, z: (z.real**2 + z.imag**2).sum(),
+    "sum of sines": lambda M, z: z.sin().sum(),
+    "of a constant": lambda M, z: (z.detach() * 2).sin(),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("options", ROUTES, ids=str)
+@pytest.mark.parametrize("name", COMPLEX)
+def test_jacobians_of_complex_functions(name, options):
+    """Each route gives what it gives in torch: a derivative forwards, its conjugate in reverse, or an error."""
+
+    def answer(M):
+        try:
+            z = M.tensor(np.array([1 + 2j, 0.5 - 1j]))
+            return M.autograd.functional.jacobian(lambda z: COMPLEX[name](M, z), z, **options)
+        except RuntimeError as error:
+            return str(error).split(".")[0]
+
+    ours, theirs = answer(pullback), answer(torch)
+    if isinstance(theirs, str):
+        assert ours == theirs
+    else:
+        np.testing.assert_allclose(ours.numpy(force=True), theirs.numpy(force=True), atol=1e-12)

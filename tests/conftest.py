@@ -1,6 +1,12 @@
 """Fixtures for tests of every part."""
 
+import signal
+
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that runs us in the background has Ctrl-C ignored, here and in what we start; tests send it all the same.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
+from . import read_program
+
 USAGE: str = """\
 usage: pullback run SCRIPT [ARGS...]
        pullback run -m MODULE [ARGS...]
@@ -126,7 +128,7 @@ def _run_script(path: str, arguments: list[str]) -> int:
         return _run_module("__main__", False)
     try:
         with io.open_code(os.path.abspath(path)) as file:
-            source = file.read()
+            source = read_program(file)
     except OSError as error:
         reason = f"[Errno {error.errno}] {error.strerror}"
         print(f"pullback: can't open file {os.path.abspath(path)!r}: {reason}", file=sys.stderr)
@@ -171,5 +173,10 @@ def main(arguments: list[str]) -> int:
         _set_path("")
         program = _new_main()
         program.__file__ = "<stdin>"
-        return _run_code(_compile(sys.stdin.buffer.read(), "<stdin>"), program)
+        try:
+            source = read_program(sys.stdin.buffer)
+        except OSError as error:
+            print(f"pullback: can't read the program from standard input: {error}", file=sys.stderr)
+            return 2
+        return _run_code(_compile(source, "<stdin>"), program)
     return _run_script(first, rest)

@@ -14,6 +14,8 @@ import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from . import read_program
+
 _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages", "venv", "env", "build", "dist"}
 _TRANSPARENT_CELL_MAGICS = ("%%time", "%%timeit", "%%capture", "%%prun")
 
@@ -40,14 +42,14 @@ def source_files(path: str) -> Iterator[str]:
     for folder, folders, files in os.walk(path):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS and not name.startswith("."))
         for name in sorted(files):
-            if name.endswith((".py", ".ipynb")):
+            if name.endswith((".py", ".ipynb")) and os.path.isfile(os.path.join(folder, name)):  # no pipe, no dead link
                 yield os.path.join(folder, name)
 
 
 def scan_file(path: str) -> tuple[list[Use], list[Unreadable]]:
     """The torch names one file uses, and the parts of it that could not be read."""
     with open(path, "rb") as file:
-        content = file.read()
+        content = read_program(file)
     if path.endswith(".ipynb"):
         return _scan_notebook(content, path)
     try:

@@ -124,7 +124,9 @@ def load(
 
         return load_file(f, "cpu" if map_location is None else map_location)
     from .options import maps_are_shared
+    from .source import refuse_streams
 
+    refuse_streams(f)
     with open(f, "r+b" if mmap and maps_are_shared() else "rb") as file:
         return _load_open(file, map_location, pickle_module, weights_only, bool(mmap), pickle_load_args)
 

@@ -1,15 +1,27 @@
 """Replacing a file all at once.
 
 A reader, a crash or a power cut sees either the whole old file or the whole new one: the content goes to a
-temporary file in the same directory, reaches the disk, and then takes the final name in one step.
+temporary file in the same directory, reaches the disk, and then takes the final name in one step. A saver holds a lock
+on its temporary file; one that nobody holds was left by a saver that was killed, and the next save in this directory
+removes it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+import time
 from collections.abc import Callable
 from typing import IO
+
+try:
+    import fcntl
+except ImportError:  # Windows: what a killed saver leaves stays
+    fcntl = None  # type: ignore[assignment]
+
+_BEGINNING, _END = ".pullback-", ".tmp"
+_QUIET_SECONDS = 600.0  # a file just written is left alone, as locks do not reach other machines on every file system
 
 
 def replace_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
@@ -25,20 +37,55 @@ def replace_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None
         with open(target, "wb") as device:  # a pipe or /dev/null is written to, never replaced
             write(device)
         return
-    temporary = os.path.join(directory, f".pullback-{os.urandom(8).hex()}.tmp")
+    _remove_what_is_left(directory)
+    temporary = os.path.join(directory, f"{_BEGINNING}{os.urandom(8).hex()}{_END}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with open(descriptor, "wb") as file:
+            if fcntl is not None:
+                _lock(file.fileno())
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(temporary, stat.S_IMODE(mode))
-        os.replace(temporary, target)
+            if mode is not None:
+                os.chmod(temporary, stat.S_IMODE(mode))
+            if fcntl is not None:
+                os.replace(temporary, target)
+        if fcntl is None:  # Windows renames only what is closed
+            os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
         raise
     _sync_directory(directory)
+
+
+def _lock(descriptor: int) -> bool:
+    """Take the lock of a file, if nobody has it and the file system knows locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove_what_is_left(directory: str) -> None:
+    """Remove temporary files of savers that were killed."""
+    if fcntl is None:
+        return
+    names: list[str] = []
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        names = [entry.name for entry in entries if entry.name.startswith(_BEGINNING) and entry.name.endswith(_END)]
+    for name in names:
+        path = os.path.join(directory, name)
+        with contextlib.suppress(OSError):  # another saver may be doing the same
+            if not stat.S_ISREG(os.lstat(path).st_mode) or time.time() - os.lstat(path).st_mtime < _QUIET_SECONDS:
+                continue
+            descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW)
+            try:
+                if _lock(descriptor):
+                    os.unlink(path)
+            finally:
+                os.close(descriptor)
 
 
 def _mode_of(path: str) -> int | None:

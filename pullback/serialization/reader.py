@@ -106,10 +106,11 @@ class Loader:
         return result
 
     def _load_legacy(self) -> Any:
-        data = self.source.read(0, self.source.size)
-        magic, position = self.unpickle(data, 0, _no_storage)
+        # The beginning alone says whether it is worth while to read a file that may be huge.
+        magic, position = self.unpickle(self.source.read(0, min(self.source.size, 1 << 20)), 0, _no_storage)
         if magic != MAGIC or type(magic) is not int:
             raise CheckpointError("Invalid magic number; corrupt file?")
+        data = self.source.read(0, self.source.size)
         protocol, position = self.unpickle(data, position, _no_storage)
         if protocol != PROTOCOL or type(protocol) is not int:
             raise CheckpointError(f"Invalid protocol version: {protocol!r:.50}")

@@ -22,7 +22,7 @@ import numpy as np
 from . import bridge
 from .dtypes import numpy_dtype, to_native_order
 from .errors import CheckpointError, TruncatedCheckpointError
-from .source import Source
+from .source import Source, refuse_streams
 
 __all__ = ["load", "load_file", "load_metadata", "save", "save_file"]
 
@@ -61,6 +61,7 @@ def save(tensors: dict[str, Any], metadata: dict[str, str] | None = None) -> byt
 
 def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str, Any]:
     """The tensors in `filename`, by name."""
+    refuse_streams(filename)
     with open(filename, "rb") as file:
         return _load(Source(file), device)
 
@@ -74,6 +75,7 @@ def load(data: bytes, device: Any = "cpu") -> dict[str, Any]:
 
 def load_metadata(filename: str | os.PathLike[str]) -> dict[str, str]:
     """The text that was saved along with the tensors."""
+    refuse_streams(filename)
     with open(filename, "rb") as file:
         _, metadata, _ = _read_header(Source(file))
     return {key: value for key, value in metadata.items() if key not in (_TENSOR_SUMS, _HEADER_SUM)}

@@ -6,11 +6,25 @@ Nothing larger than what is left of the file is ever allocated, whatever lengths
 from __future__ import annotations
 
 import os
+import stat
 from typing import IO, Any
 
 import numpy as np
 
 from .errors import TruncatedCheckpointError
+
+
+def refuse_streams(path: str | os.PathLike[str]) -> None:
+    """Raise OSError for a pipe or a device that has no end, before anybody waits for it."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return  # opening it says what is wrong
+    if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
+        raise OSError(
+            f"{os.fspath(path)!r} is a pipe or a device. You can only torch.load from a file that is seekable. "
+            "Please pre-load the data into a buffer like io.BytesIO and try to load from it instead."
+        )
 
 
 class Source:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -320,3 +321,26 @@ def test_founding_examples_run_unchanged(example: str, lines: list[str]) -> None
     assert len(printed) == len(lines)
     for got, expected in zip(printed, lines, strict=True):
         assert got.startswith(expected)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs devices and pipes")
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_programs_that_have_no_end(command: str, package: Path, tmp_path: Path) -> None:
+    (tmp_path / "huge.py").touch()
+    os.truncate(tmp_path / "huge.py", 1 << 40)
+    for path in ("/dev/zero", "huge.py"):
+        result = pullback(command, path, package=package, cwd=tmp_path)
+        assert result.returncode == 2 and "File too large for a program" in result.stderr
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["sh", "-c", "echo 'print(1)' > pipe"], cwd=tmp_path):
+        result = pullback(command, "pipe", package=package, cwd=tmp_path)  # as in: pullback run <(echo 'print(1)')
+        assert result.returncode == 0 and (command != "run" or result.stdout == "1\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs pipes")
+def test_check_passes_over_what_is_no_file(package: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    os.symlink(tmp_path / "nowhere", tmp_path / "dead.py")
+    os.symlink("/dev/zero", tmp_path / "zero.py")
+    (tmp_path / "good.py").write_text("import torch")
+    assert "in 1 file" in pullback("check", ".", package=package, cwd=tmp_path).stdout

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd import autocast
 from ..autograd.tape import apply, wrap
+from ..dtypes import promote_types
 from ..notices import warn_user
 from ..ops import matmul as ops
 from ..ops import norms, pointwise
@@ -31,7 +32,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     """Sum products of elements as an equation such as "bij,bjk->bik" says."""
     if len(operands) == 2 and isinstance(operands[0], Tensor) and isinstance(operands[1], Tensor):
         x, y = operands[0]._array, operands[1]._array
-        if x.dtype is y.dtype and type(equation) is str:
+        if x.dtype is y.dtype and x.dtype.kind != "b" and type(equation) is str:
             labels_of_product = _one_product(equation, x.shape, y.shape)
             if labels_of_product is not None:
                 return apply(ops.contract, operands, {"labels": labels_of_product})
@@ -248,10 +249,9 @@ def _reduced(x: Tensor, labels: tuple, keep: Any) -> tuple[Tensor, tuple]:
     return x, tuple(label for label in labels if label in keep)
 
 
-def _squeezed(x: Tensor, labels: tuple, sizes: dict[int, int]) -> tuple[Tensor, tuple]:
-    """Without the dims of size 1 that broadcast."""
-    shape = x._array.shape
-    index = tuple(0 if size == 1 != sizes[label] else slice(None) for label, size in zip(labels, shape, strict=True))
+def _squeezed(x: Tensor, labels: tuple) -> tuple[Tensor, tuple]:
+    """Without the dims of size 1: there is nothing to sum, and the result gets its own again at the end."""
+    index = tuple(0 if size == 1 else slice(None) for size in x._array.shape)
     if 0 not in index:
         return x, labels
     return apply(shapes.select, (x,), {"index": index}), tuple(n for n, i in zip(labels, index, strict=True) if i != 0)
@@ -261,8 +261,8 @@ def _pair(
     first: tuple[Tensor, tuple], second: tuple[Tensor, tuple], out: tuple, sizes: dict[int, int]
 ) -> tuple[Tensor, tuple]:
     """Contract two terms to the labels `out` (those of them that exist)."""
-    a, left = _squeezed(*first, sizes)
-    b, right = _squeezed(*second, sizes)
+    a, left = _squeezed(*first)
+    b, right = _squeezed(*second)
     if a._array.dtype != b._array.dtype and not autocast.is_active() and not set(left).intersection(right) <= set(out):
         raise RuntimeError(
             f"expected scalar type {a.dtype.type_name} but found {b.dtype.type_name}. einsum() sums products of one "
@@ -270,8 +270,9 @@ def _pair(
         )
     a, left = _reduced(a, left, {*right, *out})
     b, right = _reduced(b, right, {*left, *out})
-    if a._array.dtype != b._array.dtype:
-        a, b = promote(a, b)
+    if a._array.dtype != b._array.dtype:  # both stand for tensors with all dims, so that neither is weak
+        kind = promote_types(a.dtype, b.dtype)
+        a, b = (a.to(kind), b.to(kind)) if sizes else promote(a, b)
     kept = tuple(label for label in out if label in left or label in right)
     result = apply(ops.contract, (a, b), {"labels": (left, right, kept)})
     return result, kept
@@ -335,13 +336,13 @@ _apply_without_autocast = autocast.in_float32(apply, cast=False)  # a mere sum o
 @public(out=True)
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker product: every element of the first times all of the second."""
-    a, b = promote(as_tensor(input), as_tensor(other))
+    a, b = as_tensor(input), as_tensor(other)
     ndim = max(a._array.ndim, b._array.ndim)
     x = (1,) * (ndim - a._array.ndim) + a._array.shape
     y = (1,) * (ndim - b._array.ndim) + b._array.shape
     a = a.reshape(tuple(n for size in x for n in (size, 1)))
     b = b.reshape(tuple(n for size in y for n in (1, size)))
-    return apply(pointwise.multiply, (a, b)).reshape(tuple(m * n for m, n in zip(x, y, strict=True)))
+    return apply(pointwise.multiply, promote(a, b)).reshape(tuple(m * n for m, n in zip(x, y, strict=True)))
 
 
 # --- cross products, distances ---

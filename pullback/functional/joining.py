@@ -5,7 +5,7 @@ The way back is in `splitting.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,8 +53,11 @@ for _ndim in (1, 2, 3):
     _atleast(f"atleast_{_ndim}d", _ndim)
 
 
-def tensor_list(tensors: Any, function: str) -> list[Tensor]:
-    """The tensors to join, in one dtype; complaints in torch's words."""
+def tensor_list(tensors: Any, function: str, shaped: Callable[[Tensor], Tensor] | None = None) -> list[Tensor]:
+    """The tensors to join, in one dtype; complaints in torch's words.
+
+    `shaped` gives them dims first: then a tensor that had none has as much say about the dtype as the others.
+    """
     if isinstance(tensors, Tensor) or not isinstance(tensors, (list, tuple)):
         help = f". Put them into a list: torch.{function}([a, b])." if isinstance(tensors, Tensor) else ""
         raise TypeError(
@@ -77,7 +80,8 @@ def tensor_list(tensors: Any, function: str) -> list[Tensor]:
             first = kind
         elif kind is not first and kind != first:
             mixed = True
-    return list(promote(*tensors)) if mixed else list(tensors)
+    items = list(tensors) if shaped is None else [shaped(x) for x in tensors]
+    return list(promote(*items)) if mixed else items
 
 
 def _joined(op: Op, tensors: Any, dim: Any, new_dim: int) -> Tensor | None:
@@ -207,28 +211,30 @@ def stack(tensors: Sequence[Tensor], dim: Any = 0, *, axis: Any = None, out: Ten
 @public(method=False, out=True)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Join tensors side by side: along dim 1, vectors along dim 0."""
-    items = [_with_dims(x, 1) for x in tensor_list(tensors, "hstack")]
+    items = tensor_list(tensors, "hstack", lambda x: _with_dims(x, 1))
     return cat(items, 0 if items[0]._array.ndim == 1 else 1)
 
 
 @public("row_stack", method=False, out=True)
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Join tensors on top of each other; vectors are rows."""
-    return cat([_with_dims(x, 2) for x in tensor_list(tensors, "vstack")], 0)
+    return cat(tensor_list(tensors, "vstack", lambda x: _with_dims(x, 2)), 0)
 
 
 @public(method=False, out=True)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Join tensors along a third dim."""
-    return cat([_with_dims(x, 3) for x in tensor_list(tensors, "dstack")], 2)
+    return cat(tensor_list(tensors, "dstack", lambda x: _with_dims(x, 3)), 2)
 
 
 @public(method=False, out=True)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Join tensors side by side; vectors are columns."""
-    items = tensor_list(tensors, "column_stack")
-    columns = [shapes.reshape(x, (x._array.size, 1)) if x._array.ndim <= 1 else x for x in items]
-    return cat(columns, 1)
+    return cat(tensor_list(tensors, "column_stack", _column), 1)
+
+
+def _column(x: Tensor) -> Tensor:
+    return shapes.reshape(x, (x._array.size, 1)) if x._array.ndim <= 1 else x
 
 
 @public(method=False, out=True)

@@ -10,7 +10,20 @@ import numpy as np
 
 from ..arrays.without_elements import is_form
 from ..autograd.tape import wrap
-from ..dtypes import bfloat16, complex64, complex128, dtype, float16, float32, float64, promote_types
+from ..dtypes import (
+    bfloat16,
+    complex64,
+    complex128,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int64,
+    promote_types,
+    uint16,
+    uint32,
+    uint64,
+)
 from ..functional.operands import NUMBERS
 from ..tensor import Tensor
 
@@ -20,6 +33,7 @@ _TOLERANCES: dict[dtype, tuple[float, float]] = {
     complex64: (1.3e-6, 1e-5), complex128: (1e-7, 1e-7),
 }  # fmt: skip
 
+_WIDE = (uint16, uint32, uint64)
 Message = str | Callable[[str], str] | None
 
 
@@ -197,7 +211,10 @@ def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options, path: 
 def _comparable(actual: Tensor, expected: Tensor) -> tuple[np.ndarray, np.ndarray]:
     """The arrays in one dtype NumPy can compute with."""
     arrays = [(t.to_dense() if t.is_sparse or t.is_sparse_csr else t)._array for t in (actual, expected)]
-    common = promote_types(actual.dtype, expected.dtype).numpy
+    kinds = [actual.dtype, expected.dtype]
+    if kinds[0] is not kinds[1]:  # wide unsigned integers have no common type with others
+        kinds = [int64 if kind in _WIDE else kind for kind in kinds]
+    common = promote_types(*kinds).numpy
     a, b = (np.asarray(array.astype(np.float32 if common.kind == "V" else common, copy=False)) for array in arrays)
     return a, b
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from ...autograd.tape import apply
+from ...dtypes import promote_types
 from ...functional.checks import certainly, need_tensor
 from ...functional.contraction import einsum
 from ...functional.index_parsing import largest_unsigned
 from ...functional.matmul import linear
-from ...functional.operands import common_shape, promote
+from ...functional.operands import common_shape
 from ...ops.norms import pair_distances
 from ...ops.pointwise import clamp_min_scalar
 from ...tensor import Tensor
@@ -20,7 +21,8 @@ from ._common import constant
 __all__ = ["bilinear", "cosine_of_last", "cosine_similarity", "linear", "one_hot", "pairwise_distance", "pdist"]
 
 
-def _same_shape(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+def in_one_shape(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Both expanded to the shape they broadcast to, which comes before their dtype: dims of an operand then count."""
     if a._array.shape == b._array.shape:
         return a, b
     shape = common_shape(a._array.shape, b._array.shape)
@@ -29,10 +31,11 @@ def _same_shape(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine of the angle between vectors along a dim; lengths below eps count as eps."""
-    a, b = promote(x1, x2)
-    if a._array.dtype.kind in "biu":
-        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {a.dtype.type_name}")
-    a, b = _same_shape(a, b)
+    a, b = in_one_shape(x1, x2)
+    common = promote_types(a.dtype, b.dtype)
+    if not common.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common.type_name}")
+    a, b = (x if x.is_floating_point() else x.to(common) for x in (a, b))  # each is divided in its own
     return (_unit(a, dim, eps) * _unit(b, dim, eps)).sum(dim)
 
 

@@ -22,22 +22,17 @@ from ...ops.pointwise import clamp_min_scalar
 from ...tensor import Tensor
 from ._common import constant, reduced, reduction_name, warn_sizes
 from .activation import logsigmoid
-from .distance import cosine_of_last, pairwise_distance
+from .distance import cosine_of_last, in_one_shape, pairwise_distance
 
 
 def _paired(input: Tensor, target: Tensor, first_decides: bool = False) -> tuple[Tensor, Tensor]:
     """Both in one shape and dtype; `first_decides`: in the dtype of the first."""
     if not isinstance(target, Tensor):
         raise TypeError(f"argument 'target' (position 2) must be Tensor, not {type(target).__name__}")
-    if input._array.dtype != target._array.dtype:
-        if first_decides:
-            target = target.to(input.dtype)
-        else:
-            input, target = promote(input, target)
-    if input._array.shape != target._array.shape:
-        shape = common_shape(tuple(input.shape), tuple(target.shape))
-        input, target = input.expand(shape), target.expand(shape)
-    return input, target
+    input, target = in_one_shape(input, target)
+    if input._array.dtype == target._array.dtype:
+        return input, target
+    return (input, target.to(input.dtype)) if first_decides else promote(input, target)
 
 
 def _weighted_mean(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
@@ -53,8 +48,8 @@ def _same_size(weight: Tensor, input: Tensor) -> None:
         raise ValueError("Weights and input must have the same size.")
 
 
-def _refuse_integers(x: Tensor, kernel: str) -> None:
-    if x._array.dtype.kind in "biu":
+def _refuse_integers(x: Tensor, kernel: str, kinds: str = "biu") -> None:
+    if x._array.dtype.kind in kinds:
         raise NotImplementedError(
             f"\"{kernel}\" not implemented for '{x.dtype.type_name}'. Convert it first: x.float()."
         )
@@ -72,7 +67,7 @@ def mse_loss(
     if weight is not None:
         _same_size(weight, input)
         return _weighted_mean((x - y) ** 2, weight, name)
-    _refuse_integers(x, "mse_cpu")
+    _refuse_integers(x, "mse_cpu", "biuc")
     return apply(ops.mse, (x, y), {"reduction": name})
 
 
@@ -83,7 +78,7 @@ def l1_loss(
     """Absolute differences."""
     warn_sizes(target, input)
     name = reduction_name(reduction, size_average, reduce)
-    x, y = _paired(input, target)
+    x, y = in_one_shape(input, target)
     losses = (x - y).abs()
     if weight is not None:
         _same_size(weight, input)
@@ -100,10 +95,11 @@ def smooth_l1_loss(
     name = reduction_name(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    x, y = _paired(input, target)
     if beta == 0:
+        x, y = in_one_shape(input, target)
         return reduced((x - y).abs(), name)
-    _refuse_integers(x, "smooth_l1_cpu")
+    x, y = _paired(input, target)
+    _refuse_integers(x, "smooth_l1_cpu", "biuc")
     return apply(ops.smooth_l1, (x, y), {"beta": float(beta), "reduction": name})
 
 
@@ -116,7 +112,7 @@ def huber_loss(
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     x, y = _paired(input, target, first_decides=True)
-    _refuse_integers(x, "huber_cpu")
+    _refuse_integers(x, "huber_cpu", "biuc")
     if weight is not None:
         _same_size(weight, input)
         losses = apply(ops.huber, (x, y), {"delta": float(delta), "reduction": "none"})
@@ -128,7 +124,7 @@ def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
     """log(1 + exp(-target * input)) for targets 1 and -1."""
-    x, y = _paired(input, target)
+    x, y = _paired(input, target, first_decides=True)
     return apply(ops.soft_margin, (x, y), {"reduction": reduction_name(reduction, size_average, reduce)})
 
 
@@ -157,7 +153,7 @@ def binary_cross_entropy(
                 f"all elements of {label} should be between 0 and 1. Logits go to the _with_logits form."
             )
     if weight is not None:
-        weight = weight.expand(common_shape(tuple(target.shape), tuple(weight.shape)))
+        weight = weight.expand(common_shape(tuple(target.shape), tuple(weight.shape))).to(input.dtype)
     return apply(ops.bce, (input, target, weight), {"reduction": name})
 
 
@@ -184,13 +180,17 @@ def binary_cross_entropy_with_logits(
             f"result type {input.dtype.type_name} can't be cast to the desired output type {target.dtype.type_name}. "
             "Targets are floating-point numbers: target.float()."
         )
+    kind = target.dtype
     if target._array.dtype != input._array.dtype:
         input, target = promote(input, target)
     if weight is not None:
         weight = _fitting(weight, input, shape)
     if pos_weight is not None:
         pos_weight = _fitting(pos_weight, input, shape)
-    return apply(ops.bce_with_logits, (input, target, weight, pos_weight), {"reduction": name})
+    if target.dtype is kind:
+        return apply(ops.bce_with_logits, (input, target, weight, pos_weight), {"reduction": name})
+    losses = apply(ops.bce_with_logits, (input, target, weight, pos_weight), {"reduction": "none"})
+    return reduced(losses.to(kind), name)  # torch computes where the target was
 
 
 def _fitting(weight: Tensor, input: Tensor, shape: tuple) -> Tensor:
@@ -221,8 +221,8 @@ def kl_div(
                 "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
             )
         name = "sum" if reduction == "batchmean" else reduction_name(reduction)
-    if target._array.dtype.kind in "biu":
-        raise RuntimeError("kl_div: Integral inputs not supported. Convert the target first: target.float().")
+    if input._array.dtype.kind in "biu" or target._array.dtype.kind in "biu":
+        raise RuntimeError("kl_div: Integral inputs not supported. Convert them first: target.float().")
     if log_target:
         losses = target.exp() * (target - input)
     else:
@@ -242,7 +242,7 @@ def poisson_nll_loss(
         # Where the target is at most 1 the term is 0, so its logarithm must not be looked at.
         safe = where(target > 1, target, 2.0)
         stirling = safe * safe.log() - safe + 0.5 * (2 * math.pi * safe).log()
-        losses = losses + where(target > 1, stirling, 0.0)
+        losses = losses + where(target > 1, stirling, 0.0).to(losses.dtype)
     return reduced(losses, name)
 
 
@@ -286,7 +286,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
             f"{input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
-    return reduced(_positive(-target * (input1 - input2) + margin), name)
+    return reduced(_positive(-target * (input1 - input2) + float(margin)), name)
 
 
 def _positive(x: Tensor) -> Tensor:

@@ -59,7 +59,7 @@ def finish(
 
 def numpy_dtype(dtype: Any) -> np.dtype:
     """NumPy's dtype for torch's, the default one for None."""
-    return (default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    return (default_dtype() if dtype is None else as_dtype(dtype))._numpy
 
 
 # --- from data ---
@@ -83,7 +83,7 @@ def tensor(
         and not defaults and (len(data) < 3 or all_floats_between(data))
     ):  # fmt: skip
         try:
-            array = np.array(data, dtypes.default.numpy)
+            array = np.array(data, dtypes.default._numpy)
         except (TypeError, ValueError):
             pass  # mixed or nested: the careful way below says what is wrong
         else:
@@ -242,7 +242,7 @@ def _made(
     if (device is not None or defaults) and _is_meta(device):
         function = _without_memory
     try:
-        array = function(sizes, default_dtype().numpy if dtype is None else as_dtype(dtype).numpy)
+        array = function(sizes, default_dtype()._numpy if dtype is None else as_dtype(dtype)._numpy)
     except (ValueError, OverflowError):
         raise RuntimeError(
             f"Storage size calculation overflowed with sizes={list(sizes)}: no machine has that much memory"
@@ -357,7 +357,7 @@ def _like(function: Any, input: Tensor, dtype: Any, requires_grad: bool, device:
     if not isinstance(input, Tensor):
         raise must_be_tensor(input)
     array = input._array
-    wanted = array.dtype if dtype is None else as_dtype(dtype).numpy
+    wanted = array.dtype if dtype is None else as_dtype(dtype)._numpy
     if isinstance(array, (np.ndarray, np.generic)):
         if is_in_order(memory_format):
             array = np.empty(array.shape, wanted)

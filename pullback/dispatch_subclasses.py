@@ -172,7 +172,7 @@ def make_wrapper_subclass(
             f"{cls.__name__} must define __torch_dispatch__: a wrapper has no elements that operations could run on."
         )
     join(cls)
-    kind = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    kind = (get_default_dtype() if dtype is None else as_dtype(dtype))._numpy
     steps = None if strides is None else tuple(step * kind.itemsize for step in strides)
     result = plain(object.__new__(cls))
     result._array = WrapperForm(tuple(size), kind, steps)

@@ -17,45 +17,40 @@ BOOL, INTEGER, FLOAT, COMPLEX = range(4)  # the categories of promotion, narrowe
 class dtype:
     """The type of a tensor's elements: `float32`, `int64`, `bool`, ..."""
 
-    __slots__ = ("name", "short_name", "type_name", "category", "itemsize", "is_signed", "numpy")
+    __slots__ = ("_name", "short_name", "type_name", "_category", "itemsize", "is_signed", "_numpy")
 
     def __init__(self, name: str, type_name: str, short_name: str, category: int, itemsize: int, signed: bool) -> None:
-        self.name: str = name
+        self._name: str = name
         self.type_name: str = type_name  # 'Float' of torch.FloatTensor, as error messages spell it
         self.short_name: str = short_name  # 'float', the legacy alias some messages use
-        self.category: int = category
+        self._category: int = category
         self.itemsize: int = itemsize
         self.is_signed: bool = signed
         if name not in _FROM_ML_DTYPES and name not in NAMED_ONLY:
-            self.numpy: np.dtype = np.dtype(name)  # the NumPy type that holds these elements
+            self._numpy: np.dtype = np.dtype(name)  # the NumPy type that holds these elements
 
     def __getattr__(self, name: str) -> Any:
-        if name != "numpy":
+        if name != "_numpy":
             raise AttributeError(f"'torch.dtype' object has no attribute {name!r}")
-        self.numpy = _load_extension_dtype(self)  # asked for the first time
-        return self.numpy
-
-    @property
-    def kind(self) -> str:
-        """NumPy's letter for the category, so that rules can ask arrays and tensors alike."""
-        return "fV"[self.name in _FROM_ML_DTYPES] if self.category == FLOAT else self.numpy.kind
+        self._numpy = _load_extension_dtype(self)  # asked for the first time
+        return self._numpy
 
     @property
     def is_floating_point(self) -> bool:
-        return self.category == FLOAT
+        return self._category == FLOAT
 
     @property
     def is_complex(self) -> bool:
-        return self.category == COMPLEX
+        return self._category == COMPLEX
 
     @property
     def abbr(self) -> str:
         """A name of a few letters: 'f32', 'i64', 'b8'."""
-        if self.name[:1] == "q":
-            return self.name
+        if self._name[:1] == "q":
+            return self._name
         letters = {"bool": "b8", "bfloat": "bf", "float": "f", "complex": "c", "uint": "u", "int": "i"}
-        word = self.name.rstrip("0123456789") if "_" not in self.name else "float"
-        return (letters[word] + self.name[len(word) :]).replace("_", "")
+        word = self._name.rstrip("0123456789") if "_" not in self._name else "float"
+        return (letters[word] + self._name[len(word) :]).replace("_", "")
 
     def to_real(self) -> dtype:
         """The dtype of the parts of a complex one; a real dtype itself."""
@@ -69,10 +64,10 @@ class dtype:
         return found
 
     def __repr__(self) -> str:
-        return f"torch.{self.name}"
+        return f"torch.{self._name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _dtype_by_name, (self.name,)
+        return _dtype_by_name, (self._name,)
 
     def __copy__(self) -> dtype:
         return self
@@ -123,9 +118,9 @@ ALIASES: dict[Any, Any] = {
     "short": int16, "int": int32, "long": int64,
 }  # fmt: skip
 
-_BY_NAME = {d.name: d for d in ALL_DTYPES}
+_BY_NAME = {d._name: d for d in ALL_DTYPES}
 _BY_NUMPY: dict[np.dtype, dtype] = {
-    d.numpy: d for d in ALL_DTYPES if d.name not in _FROM_ML_DTYPES and d.name not in NAMED_ONLY
+    d._numpy: d for d in ALL_DTYPES if d._name not in _FROM_ML_DTYPES and d._name not in NAMED_ONLY
 }
 _REAL_OF = {complex64: float32, complex128: float64}
 _COMPLEX_OF = {
@@ -150,11 +145,17 @@ def number_in(value: Any, kind: np.dtype) -> Any:
         largest = (1 << 8 * kind.itemsize - (kind.kind == "i")) - 1
         smallest = -largest - 1 if kind.kind == "i" else -largest if isinstance(value, int) else 0
         if not smallest <= value <= largest:  # nan is not either
-            raise RuntimeError(f"value cannot be converted to type {_BY_NUMPY[kind].name}_t without overflow")
+            raise RuntimeError(f"value cannot be converted to type {_BY_NUMPY[kind]._name}_t without overflow")
         value = int(value) & largest if kind.kind == "u" else int(value)
     elif abs(value) > LARGEST_HALF and kind.name in _LARGEST and _LARGEST[kind.name] < abs(value) < float("inf"):
         raise RuntimeError(f"value cannot be converted to type {_BY_NUMPY[kind].short_name} without overflow")
     return kind.type(value)
+
+
+def kind_of(x: Any) -> str:
+    """NumPy's letter for the kind of elements, "c" for complex numbers: for rules, which run on arrays and tensors alike."""
+    kind = x.dtype
+    return (kind._numpy if type(kind) is dtype else kind).kind
 
 
 def _dtype_by_name(name: str) -> dtype:
@@ -176,9 +177,9 @@ def named_only(name: str) -> dtype:
 
 
 def _load_extension_dtype(wanted: dtype) -> np.dtype:
-    if wanted.name in NAMED_ONLY:
+    if wanted._name in NAMED_ONLY:
         advice = {COMPLEX: "torch.complex64", FLOAT: "torch.float8_e4m3fn, torch.float8_e5m2 or torch.bfloat16"}.get(
-            wanted.category, "torch.int8, torch.float16 or torch.bfloat16"
+            wanted._category, "torch.int8, torch.float16 or torch.bfloat16"
         )
         raise RuntimeError(f"Pullback has no tensors of dtype {wanted!r}. Use {advice}.")
     try:
@@ -187,7 +188,7 @@ def _load_extension_dtype(wanted: dtype) -> np.dtype:
         raise RuntimeError(
             f"{wanted!r} needs the optional package ml_dtypes. Install it with: pip install 'pullback[bfloat16]'."
         ) from None
-    numpy_dtype = np.dtype(getattr(ml_dtypes, wanted.name))
+    numpy_dtype = np.dtype(getattr(ml_dtypes, wanted._name))
     _BY_NUMPY[numpy_dtype] = wanted
     return numpy_dtype
 
@@ -201,7 +202,7 @@ def from_numpy_dtype(numpy_dtype: np.dtype) -> dtype:
     if native in _BY_NUMPY:
         return _BY_NUMPY[native]
     by_name = _BY_NAME.get(numpy_dtype.name)
-    if by_name is not None and by_name.numpy == numpy_dtype:
+    if by_name is not None and by_name._numpy == numpy_dtype:
         return by_name
     raise TypeError(
         f"can't convert np.ndarray of type numpy.{numpy_dtype.type.__name__}. The only supported types are: float64, float32, "
@@ -266,7 +267,7 @@ _UNPROMOTED = frozenset({uint16, uint32, uint64, float8_e4m3fn, float8_e5m2})
 def _check_promotable(a: dtype, b: dtype) -> None:
     """Float8 meets no other dtype, the wide unsigned integers meet only floating point."""
     tiny = not {a, b}.isdisjoint((float8_e4m3fn, float8_e5m2))
-    if not tiny and FLOAT in (a.category, b.category):
+    if not tiny and FLOAT in (a._category, b._category):
         return
     family = "Float8 Types" if tiny else "uint16, uint32, uint64 types"
     raise RuntimeError(
@@ -282,14 +283,14 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
         return type1
     if type1 in _UNPROMOTED or type2 in _UNPROMOTED:
         _check_promotable(type1, type2)
-    low, high = (type1, type2) if type1.category <= type2.category else (type2, type1)
-    if low.category == high.category:
-        if low.category == INTEGER:
+    low, high = (type1, type2) if type1._category <= type2._category else (type2, type1)
+    if low._category == high._category:
+        if low._category == INTEGER:
             return _promote_integers(type1, type2)
         if {low, high} == {float16, bfloat16}:
             return float32
         return low if low.itemsize >= high.itemsize else high
-    if high.category == COMPLEX and low.category == FLOAT:
+    if high._category == COMPLEX and low._category == FLOAT:
         return promote_types(high.to_real(), low).to_complex()
     return high
 
@@ -311,10 +312,10 @@ def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
     """Let a group of weaker operands change the category of the stronger group's type, never its width."""
     if higher is None:
         return lower
-    if lower is None or lower.category <= higher.category and higher.category != BOOL:
+    if lower is None or lower._category <= higher._category and higher._category != BOOL:
         return higher
-    if lower.category == COMPLEX:
-        return higher.to_complex() if higher.category == FLOAT else lower
+    if lower._category == COMPLEX:
+        return higher.to_complex() if higher._category == FLOAT else lower
     return promote_types(higher, lower)
 
 
@@ -339,11 +340,11 @@ def result_dtype(*operands: tuple[dtype, int]) -> dtype:
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether torch's casting rules let a result of type `from_` be stored in an output of type `to`."""
     from_, to = as_dtype(from_), as_dtype(to)
-    if from_.category == COMPLEX and to.category != COMPLEX:
+    if from_._category == COMPLEX and to._category != COMPLEX:
         return False
-    if from_.category == FLOAT and to.category < FLOAT:
+    if from_._category == FLOAT and to._category < FLOAT:
         return False
-    return not (from_.category == INTEGER and to.category == BOOL)
+    return not (from_._category == INTEGER and to._category == BOOL)
 
 
 # --- limits ---------------------------------------------------------------------------------------------------------
@@ -365,10 +366,10 @@ class finfo(_Limits):
 
     def __init__(self, type: dtype | None = None) -> None:
         d = default if type is None else as_dtype(type)
-        if d.category < FLOAT:
+        if d._category < FLOAT:
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle {d!r}")
         real = d.to_real()
-        numbers = np.finfo(real.numpy) if real not in (bfloat16, float8_e4m3fn, float8_e5m2) else _ml_finfo(real)
+        numbers = np.finfo(real._numpy) if real not in (bfloat16, float8_e4m3fn, float8_e5m2) else _ml_finfo(real)
         self.bits: int = real.itemsize * 8
         self.eps: float = float(numbers.eps)
         self.max: float = float(numbers.max)
@@ -376,7 +377,7 @@ class finfo(_Limits):
         self.tiny: float = float(numbers.tiny)
         self.smallest_normal: float = self.tiny
         self.resolution: float = float(f"1e-{numbers.precision}")
-        self.dtype: str = real.name
+        self.dtype: str = real._name
 
     def __repr__(self) -> str:
         return (
@@ -388,7 +389,7 @@ class finfo(_Limits):
 def _ml_finfo(real: dtype):  # ml_dtypes.finfo, an optional type
     import ml_dtypes
 
-    return ml_dtypes.finfo(real.numpy)
+    return ml_dtypes.finfo(real._numpy)
 
 
 class iinfo(_Limits):
@@ -396,15 +397,15 @@ class iinfo(_Limits):
 
     def __init__(self, type: dtype) -> None:
         d = as_dtype(type)
-        if d.category > INTEGER:
+        if d._category > INTEGER:
             raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle {d!r}")
         if d is bool_:
             raise TypeError("torch.bool is not supported by torch.iinfo")
-        limits = np.iinfo(d.numpy)
+        limits = np.iinfo(d._numpy)
         self.bits: int = limits.bits
         self.min: int = int(limits.min)
         self.max: int = int(limits.max)
-        self.dtype: str = d.name
+        self.dtype: str = d._name
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

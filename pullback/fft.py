@@ -39,7 +39,7 @@ def _operand(input: Any, function: str, real: bool = False, complex_: bool = Fal
     if kind in "fV" and x._array.dtype.itemsize < 4:
         raise RuntimeError(f"Unsupported dtype {x.dtype.type_name}. Convert first, as in x.float().")
     if kind in "biu":
-        x = cast(x, dtype=default_dtype().numpy)
+        x = cast(x, dtype=default_dtype()._numpy)
     if complex_ and x._array.dtype.kind != "c":
         x = cast(x, dtype=np.result_type(x._array.dtype, np.complex64))
     return x
@@ -223,7 +223,7 @@ def _frequencies(
         wanted = out.dtype
     if not (wanted.is_floating_point or wanted.is_complex):
         raise RuntimeError(f"{name} requires a floating point or complex dtype, got {wanted!r}")
-    values = numbers.astype(wanted.numpy) * np.asarray(1.0 / (n * d)).astype(wanted.numpy)
+    values = numbers.astype(wanted._numpy) * np.asarray(1.0 / (n * d)).astype(wanted._numpy)
     if out is not None:
         write_out(name, out, wrap(values))
         return out

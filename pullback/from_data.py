@@ -33,12 +33,12 @@ def all_floats_between(data: list[Any]) -> bool:
 def array_from(data: Any, dtype: Any = None) -> np.ndarray:
     """A fresh array in torch's idea of the data's dtype."""
     if type(data) is float:
-        kind = (default_dtype() if dtype is None else as_dtype(dtype)).numpy
+        kind = (default_dtype() if dtype is None else as_dtype(dtype))._numpy
         return np.array(data, kind) if kind.kind == "f" and -LARGEST_HALF < data < LARGEST_HALF else _number(data, kind)
     if isinstance(data, Tensor):
         array = np.array(data._array)
     elif isinstance(data, (np.ndarray, np.generic)):
-        kind = from_numpy_dtype(data.dtype).numpy
+        kind = from_numpy_dtype(data.dtype)._numpy
         array = np.array(data, order="C")
         if array.dtype is not kind:  # operations know dtypes by NumPy's own objects, and pickled arrays have others
             array = array.astype(kind)
@@ -49,7 +49,7 @@ def array_from(data: Any, dtype: Any = None) -> np.ndarray:
         if dtype is None and from_numbers:
             array = _typed(array)
     if dtype is not None:
-        wanted = as_dtype(dtype).numpy
+        wanted = as_dtype(dtype)._numpy
         if array.dtype.kind == "c" and wanted.kind not in "cb":
             raise TypeError("must be real number, not complex: take .real or .imag first")
         if array.dtype.kind == "O":
@@ -150,20 +150,20 @@ def _element_by_element(data: Any) -> tuple[np.ndarray, bool]:
     flat: list[Any] = []
     _flatten(data, shape, 0, flat)
     if not flat:
-        return np.empty(shape, default_dtype().numpy), False
+        return np.empty(shape, default_dtype()._numpy), False
     if any(isinstance(item, (np.ndarray, np.generic)) for item in flat):
         kinds = {from_numpy_dtype(item.dtype) if hasattr(item, "dtype") else scalar_dtype(item) for item in flat}
         common = functools.reduce(promote_types, kinds)
-        return np.array([np.asarray(item) for item in flat], common.numpy).reshape(shape), False
+        return np.array([np.asarray(item) for item in flat], common._numpy).reshape(shape), False
     return np.array(flat).reshape(shape), True
 
 
 def _typed(array: np.ndarray) -> np.ndarray:
     """Python floats and complex numbers take the default dtype."""
     if array.dtype == np.float64:
-        return array.astype(default_dtype().numpy)
+        return array.astype(default_dtype()._numpy)
     if array.dtype == np.complex128:
-        return array.astype(default_dtype().to_complex().numpy)
+        return array.astype(default_dtype().to_complex()._numpy)
     if array.dtype.kind in "US":
         raise ValueError("too many dimensions 'str'")
     return array

@@ -80,7 +80,7 @@ class MetaTensor(Tensor):
         device, wanted, *_ = wanted_by(args, kwargs)
         if device is not None and place_of(device) is not meta:
             _refuse()
-        return self if wanted in (None, self.dtype) else outlined(Outline(self._array.shape, wanted.numpy))
+        return self if wanted in (None, self.dtype) else outlined(Outline(self._array.shape, wanted._numpy))
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
         result = memo[id(self)] = object.__new__(type(self))
@@ -92,10 +92,10 @@ class MetaTensor(Tensor):
 
         text = tensor_text(
             self._array,
-            self.dtype.name,
+            self.dtype._name,
             requires_grad=self._requires_grad,
             device="meta",
-            default_dtype_name=get_default_dtype().name,
+            default_dtype_name=get_default_dtype()._name,
         )
         return f"Parameter containing:\n{text}" if isinstance(self, Parameter) else text
 

@@ -233,9 +233,9 @@ def text(self: Tensor, *, tensor_contents: str | None = None) -> str:
             return _wrapper_text(self, tensor_contents)
         return _batch_text(array) if hasattr(array, "batched") else repr(array)
     described = tensor_text(
-        np.asarray(array), self.dtype.name, requires_grad=self._requires_grad and node is None,
+        np.asarray(array), self.dtype._name, requires_grad=self._requires_grad and node is None,
         grad_fn_name=None if node is None else node.name().split("::")[-1], tangent=tangent,
-        default_dtype_name=get_default_dtype().name,
+        default_dtype_name=get_default_dtype()._name,
         prefix=f"{_name_in_text(self)}(",
     )  # fmt: skip
     return f"Parameter({described})" if hasattr(self, "_is_param") else described
@@ -314,7 +314,7 @@ def rebuild(cls: type[Any], array: np.ndarray, requires_grad: bool, attributes: 
     """A pickled tensor again."""
     result = object.__new__(cls)
     # Operations know dtypes by NumPy's own objects for them, and pickles make new ones.
-    result._array = array.view(from_numpy_dtype(array.dtype).numpy)
+    result._array = array.view(from_numpy_dtype(array.dtype)._numpy)
     result._requires_grad = requires_grad
     if attributes:
         result.__dict__.update(attributes)

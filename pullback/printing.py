@@ -145,12 +145,12 @@ def dtype_suffix(dtype: Any) -> list[str]:
     """What says the dtype of a tensor, where its numbers do not."""
     from .dtypes import default_dtype
 
-    return [] if _told_by_numbers(dtype.name, default_dtype().name) else [f"dtype=torch.{dtype.name}"]
+    return [] if _told_by_numbers(dtype._name, default_dtype()._name) else [f"dtype=torch.{dtype._name}"]
 
 
 def _tensor_str(self: Any, indent: int) -> str:
     """The bracketed numbers of a tensor, by torch's name."""
-    return array_text(self.detach().numpy(), self.dtype.name, indent)
+    return array_text(self.detach().numpy(), self.dtype._name, indent)
 
 
 def array_text(array: np.ndarray, dtype_name: str, indent: int = 0) -> str:

@@ -39,11 +39,11 @@ class SobolEngine:
 
     def draw(self, n: int = 1, out: Tensor | None = None, dtype: Any = None) -> Tensor:
         """The next points, one in each row."""
-        kind = (default_dtype() if dtype is None else as_dtype(dtype)).numpy
+        kind = (default_dtype() if dtype is None else as_dtype(dtype))._numpy
         first = self.num_generated == 0
         points = self._next(n) * 2.0**-_BITS
         if first:  # torch keeps the first point in the default dtype
-            points[0] = points[0].astype(default_dtype().numpy)
+            points[0] = points[0].astype(default_dtype()._numpy)
         result = wrap(points.astype(kind))
         if out is not None:
             return out.resize_as_(result).copy_(result)

@@ -171,7 +171,7 @@ class _StorageBase:
         return storage.is_meta or storage._owner.flags.owndata and sys.getrefcount(storage._owner) <= 2
 
     def _converted(self, kind: dtypes.dtype) -> TypedStorage:
-        return _typed(self._elements().astype(kind.numpy), kind)
+        return _typed(self._elements().astype(kind._numpy), kind)
 
     def __repr__(self) -> str:
         values = "..." if self.untyped().is_meta else "\n".join(f" {value}" for value in self.tolist()) or " "
@@ -264,7 +264,7 @@ class UntypedStorage(_StorageBase):
     _elements = _bytes
 
     def as_array(self, kind: dtypes.dtype) -> np.ndarray:
-        return self._bytes()[: self.nbytes() - self.nbytes() % kind.itemsize].view(kind.numpy)
+        return self._bytes()[: self.nbytes() - self.nbytes() % kind.itemsize].view(kind._numpy)
 
     def __dlpack__(self, **options: Any) -> Any:
         return self._bytes().__dlpack__(**options)
@@ -292,7 +292,7 @@ class UntypedStorage(_StorageBase):
 
     def byteswap(self, dtype: Any) -> None:
         """Reverse the bytes of each element, or of each half of a complex one."""
-        kind = as_dtype(dtype).numpy
+        kind = as_dtype(dtype)._numpy
         size = kind.itemsize // (2 if kind.kind == "c" else 1)
         if self.nbytes() % kind.itemsize:
             raise RuntimeError(f"the length of data is not a multiple of {kind.itemsize}")
@@ -351,7 +351,7 @@ class TypedStorage(_StorageBase):
         if isinstance(source, (int, np.integer)):
             self._untyped_storage = UntypedStorage(int(source) * kind.itemsize, device=device)
         elif isinstance(source, Sequence) and not isinstance(source, (str, bytes)):
-            self._untyped_storage = UntypedStorage._around(np.array(source, copy=None, ndmin=1).astype(kind.numpy))
+            self._untyped_storage = UntypedStorage._around(np.array(source, copy=None, ndmin=1).astype(kind._numpy))
         elif isinstance(source, str):
             raise TypeError("new(): invalid data type 'str'")
         else:
@@ -376,7 +376,7 @@ class TypedStorage(_StorageBase):
         return self._untyped_storage
 
     def _elements(self) -> np.ndarray:
-        return self._untyped_storage._bytes().view(self.dtype.numpy)
+        return self._untyped_storage._bytes().view(self.dtype._numpy)
 
     def _like(self, memory: UntypedStorage) -> TypedStorage:
         return TypedStorage(wrap_storage=memory, dtype=self.dtype, _internal=True)

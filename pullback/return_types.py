@@ -48,7 +48,7 @@ def returned_by(name: str) -> Any:
     def declare(cls: _Class) -> _Class:
         cls.__name__ = cls.__qualname__ = name
         cls.__module__ = __name__
-        cls.__new__ = _maker(cls._fields)  # type: ignore[method-assign, assignment]
+        cls.__new__ = _maker(cls._fields)  # type: ignore[attr-defined, method-assign, assignment]
         cls.__repr__ = _described  # type: ignore[assignment, method-assign]
         _declared[name] = cls
         return cls

@@ -245,6 +245,12 @@ def redirect_everything() -> None:
         redirect_members(Tensor)
 
 
+def everything_asks() -> None:
+    """See to it that functions, operators and attributes ask: from now on, unless they do so for a while already."""
+    if not _Progress.tensor:
+        redirect_everything()
+
+
 @contextmanager
 def while_everything_asks() -> Iterator[None]:
     """Functions, operators and attributes ask, and run at once again afterwards: for programs that are being traced.

@@ -89,7 +89,7 @@ def wrapped(value: Any) -> Any:
 
 def numpy_dtype(value: Any) -> Any:
     """NumPy's dtype for one of ours; other values as they are."""
-    return value.numpy if isinstance(value, dtype_type) else value
+    return value._numpy if isinstance(value, dtype_type) else value
 
 
 def plain(value: Any) -> Any:

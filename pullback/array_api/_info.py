@@ -43,7 +43,7 @@ class Info:
         """The dtypes of a kind, or all."""
         if kind is None:
             return dict(_DTYPES)
-        return {name: value for name, value in _DTYPES.items() if np.isdtype(value.numpy, kind)}
+        return {name: value for name, value in _DTYPES.items() if np.isdtype(value._numpy, kind)}
 
 
 def __array_namespace_info__() -> Info:

@@ -122,7 +122,7 @@ def fresh_copy(gradient: Any, leaf: Tensor) -> Any:
 def cast_to_grad_dtype(gradient: Any, leaf: Tensor) -> Any:
     """The gradient in the dtype a leaf has asked for."""
     wanted = leaf._grad_dtype
-    return gradient if wanted is None else gradient.astype(wanted.numpy)
+    return gradient if wanted is None else gradient.astype(wanted._numpy)
 
 
 def recorded_sum(present: Tensor | None, gradient: Any) -> Tensor:

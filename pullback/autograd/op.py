@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from ..dtypes import kind_of
 from .node import Node, node_class
 
 # Numbers for what most operations save (`Plan.saves`): `tape.py` has a line for each.
@@ -332,7 +333,7 @@ def conjugate(value: Any) -> Any:
     """conj for complex values; real ones as they are."""
     if isinstance(value, complex):
         return value.conjugate()
-    if getattr(value, "dtype", None) is not None and value.dtype.kind == "c":
+    if getattr(value, "dtype", None) is not None and kind_of(value) == "c":
         return np.conj(value)
     return value
 

@@ -26,7 +26,7 @@ def _values(a: Any, b: Any) -> tuple | None:
     x = first._array if isinstance(first, Tensor) else first
     y = second._array if isinstance(second, Tensor) else second
     if getattr(x, "dtype", None) is not getattr(y, "dtype", None):
-        common = result_dtype(_strength(first), _strength(second)).numpy
+        common = result_dtype(_strength(first), _strength(second))._numpy
         if isinstance(first, Tensor) and x.dtype != common:
             x = x.astype(common)
         if isinstance(second, Tensor) and y.dtype != common:

@@ -35,9 +35,9 @@ def to_dtype(x: Tensor, dtype: dtype_type, copy: bool = False) -> Tensor:
     """The tensor in another dtype; itself if it has that dtype already."""
     if x.dtype is dtype:
         return apply_unary(ops.clone, x) if copy else x
-    if x._array.dtype.kind == "c" and dtype.category in (INTEGER, FLOAT):
+    if x._array.dtype.kind == "c" and dtype._category in (INTEGER, FLOAT):
         warn_user("Casting complex values to real discards the imaginary part")
-    return apply_unary(ops.cast, x, {"dtype": dtype.numpy})
+    return apply_unary(ops.cast, x, {"dtype": dtype._numpy})
 
 
 @public(function=False, wrap=False)

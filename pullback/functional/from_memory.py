@@ -20,7 +20,7 @@ from .registry import public
 @public(method=False, wrap=False)
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A tensor that shares the memory of an object with a buffer (bytes, bytearray, memoryview)."""
-    kind = as_dtype(dtype).numpy
+    kind = as_dtype(dtype)._numpy
     try:
         view = memoryview(buffer)
     except TypeError:
@@ -60,7 +60,7 @@ def from_file(
     device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The first elements of a file, in the file's own memory: of a shared one (made if need be) writes go to the file."""
-    kind = (default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    kind = (default_dtype() if dtype is None else as_dtype(dtype))._numpy
     path, needed = os.fspath(filename), size * kind.itemsize
     if shared:
         with open(path, "ab") as file:

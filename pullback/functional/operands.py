@@ -107,16 +107,16 @@ def promote(*values: Any, floating: bool = False) -> tuple[Any, ...]:
         else:
             return values
     common = result_type(*values)
-    if floating and common.category < FLOAT:
+    if floating and common._category < FLOAT:
         common = default_dtype()
-    wanted = common.numpy
+    wanted = common._numpy
     return tuple(_converted(value, wanted, common) for value in values)
 
 
 def _converted(value: Any, wanted: np.dtype, common: dtype) -> Any:
     if isinstance(value, Tensor):
         return value if value._array.dtype == wanted else cast(value, dtype=wanted)
-    if common.category == INTEGER and not isinstance(value, bool):
+    if common._category == INTEGER and not isinstance(value, bool):
         return np.asarray(value).astype(wanted)[()]  # a number too large wraps, as in torch
     if wanted.kind == "V":  # bfloat16 is not weak to NumPy
         return np.asarray(value).astype(wanted)[()]
@@ -127,7 +127,7 @@ def float_operand(value: Any, name: str = "input", function: str | None = None) 
     """A tensor of floating point or complex dtype: integers become the default dtype."""
     tensor = value if isinstance(value, Tensor) else as_tensor(value, name, function)
     if tensor._array.dtype.kind in "biu":
-        return cast(tensor, dtype=default_dtype().numpy)
+        return cast(tensor, dtype=default_dtype()._numpy)
     return tensor
 
 

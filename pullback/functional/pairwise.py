@@ -58,7 +58,7 @@ def _of_tensors(
 
 def _refuse(name: str, kinds: str, a: Tensor, b: Tensor) -> None:
     common = result_type(a, b)
-    if common.kind in kinds:
+    if common._numpy.kind in kinds:
         if common.is_complex and name in ("maximum", "minimum", "fmax", "fmin"):
             raise RuntimeError(f"{name} not implemented for complex tensors: complex numbers have no order")
         raise not_implemented_for(f"{name}_cpu", a)
@@ -155,7 +155,7 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
 
     need_one_tensor("float_power", input, exponent)
     wanted = _precise(input, exponent)
-    return pow(*(_in(wanted.numpy, value) for value in (input, exponent)))
+    return pow(*(_in(wanted._numpy, value) for value in (input, exponent)))
 
 
 def _in(kind: np.dtype, value: Any) -> Any:

@@ -25,7 +25,7 @@ def integer_range(low: int, high: int | None, kind: np.dtype) -> tuple[int, int 
     if kind.kind not in "fV":
         check_bounds((("from", low), ("to - 1", high - 1)), kind)
         return low, high
-    digits = _DIGITS[from_numpy_dtype(kind).name]
+    digits = _DIGITS[from_numpy_dtype(kind)._name]
     low, high = _representable(low, high, kind, digits)
     bounds = (("from", low), ("to - 1", high - 1))
     check_bounds(bounds, kind)
@@ -102,6 +102,6 @@ def check_permutation(n: int, kind: np.dtype) -> None:
         raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
     if kind.kind in "iu" and n - 1 > np.iinfo(kind).max:
         raise RuntimeError(f"value cannot be converted to type {_c_name(kind)} without overflow: n is {n}")
-    digits = _DIGITS.get(from_numpy_dtype(kind).name)
+    digits = _DIGITS.get(from_numpy_dtype(kind)._name)
     if digits and n > (1 << digits) + 1:
         raise RuntimeError(f"n cannot be greater than 2^{digits}+1 for {from_numpy_dtype(kind).type_name} type.")

@@ -54,11 +54,11 @@ def _finish(array: np.ndarray, requires_grad: bool, device: Any, layout: Any, ou
 
 def _kind(dtype: Any, out: Tensor | None = None) -> np.dtype:
     if dtype is None:
-        return default_dtype().numpy if out is None else out.dtype.numpy
+        return default_dtype()._numpy if out is None else out.dtype._numpy
     if out is not None and as_dtype(dtype) is not out.dtype:
         given, found = as_dtype(dtype).type_name, out.dtype.type_name
         raise RuntimeError(f"dtype {given} does not match dtype of out parameter ({found})")
-    return as_dtype(dtype).numpy
+    return as_dtype(dtype)._numpy
 
 
 # --- arrays ---
@@ -155,7 +155,7 @@ def randperm(
     """The numbers from 0 to n - 1 in random order."""
     checked_sizes((n,), None)
     kind = _kind(int64 if dtype is None and out is None else dtype, out)
-    if kind != int64.numpy:
+    if kind != int64._numpy:
         check_permutation(n, kind)
     stream = _from(generator)
 
@@ -180,7 +180,7 @@ def _like(
     *args: Any,
 ) -> Tensor:
     array = input._array
-    kind = array.dtype if dtype is None else as_dtype(dtype).numpy
+    kind = array.dtype if dtype is None else as_dtype(dtype)._numpy
     if is_in_order(memory_format) and type(array) is np.ndarray:
         array = np.empty(array.shape, kind)
     return _finish(
@@ -217,7 +217,7 @@ def randint_like(
         low, high = args
     elif args:
         low, high = (low, args[0]) if high is None else (args[0], high)
-    kind = input._array.dtype if dtype is None else as_dtype(dtype).numpy
+    kind = input._array.dtype if dtype is None else as_dtype(dtype)._numpy
     first, end = integer_range(int(low or 0), None if high is None else int(high), kind)
     return _like(_integers, input, generator, dtype, requires_grad, device, memory_format, first, end)
 

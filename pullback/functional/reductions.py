@@ -28,7 +28,7 @@ def in_dtype(x: Tensor, dtype: Any) -> Tensor:
     """The tensor cast to a requested dtype, if one was requested."""
     if dtype is None:
         return x
-    wanted = as_dtype(dtype).numpy
+    wanted = as_dtype(dtype)._numpy
     return x if x._array.dtype == wanted else cast(x, dtype=wanted)
 
 

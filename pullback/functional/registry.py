@@ -230,7 +230,7 @@ def _check_out_dtype(name: str, target: Tensor, value: Tensor) -> None:
             raise RuntimeError(f"{name} does not support non-boolean outputs.")
         if not (name == "abs" and target.dtype.is_complex):
             raise _other_dtype(value.dtype, target.dtype)
-    if name in ("all", "any") and target.dtype.name not in ("bool", "uint8"):
+    if name in ("all", "any") and target.dtype._name not in ("bool", "uint8"):
         raise RuntimeError(f"{name} only supports bool tensor for result, got: {target.dtype.type_name}")
     if not can_cast(value.dtype, target.dtype):
         raise RuntimeError(

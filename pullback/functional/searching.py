@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..autograd.tape import apply, wrap
+from ..dtypes import float32, float64
 from ..ops import counting
 from ..ops import sorting as ops
 from ..return_types import returned_by
@@ -268,7 +269,7 @@ class HistogramddResult(NamedTuple):
 def _check_histogram(points: Tensor, bins: list, weight: Tensor | None, function: str) -> None:
     """What torch asks of the points, of bins given by number or by edges, and of the weights."""
     kind = points.dtype
-    if kind.name not in ("float32", "float64"):
+    if kind not in (float32, float64):
         raise NotImplementedError(
             f"\"histogramdd\" not implemented for '{kind.type_name}'. Convert it first: x.float()."
         )

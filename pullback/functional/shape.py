@@ -114,7 +114,7 @@ def _reshaped(input: Tensor, shape: tuple) -> Tensor | None:
 
 def view_dtype(x: Tensor, dtype: dtype_type) -> Tensor:
     """The bytes of a tensor read as another dtype; the last dim grows or shrinks with the size of an element."""
-    array, wanted = x.memory(), dtype.numpy
+    array, wanted = x.memory(), dtype._numpy
     have, want = array.dtype.itemsize, wanted.itemsize
     if have != want:
         if array.ndim == 0:

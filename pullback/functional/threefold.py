@@ -190,7 +190,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         )
     mask = condition if kind.kind == "b" else wrap(condition._array != 0)
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
-        common = result_type(operand(input), operand(other)).numpy
+        common = result_type(operand(input), operand(other))._numpy
         a, b = (value if isinstance(value, Tensor) else wrap(np.asarray(value, common)) for value in (a, b))
     return broadcasting(pointwise.where, (mask, a, b))
 

@@ -284,8 +284,8 @@ class Tracer(TracerBase):
         self.tensor_attrs = dict(_tensor_attributes(self.root))
         self.module_stack = OrderedDict()
         self.num_calls = {}
-        called, args = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
         with _Patcher() as patcher:
+            called, args = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
             self._patch(patcher, function.__globals__)
             _depth[0] += 1
             try:

@@ -82,7 +82,7 @@ class GraphModule(Module):
         else:
             raise RuntimeError(f"Unsupported type {root} passed for root!")
         self.graph = graph
-        self.meta: dict[str, Any] = dict(root.meta) if isinstance(root, GraphModule) else {}
+        self.meta: dict[str, Any] = {}
 
     @property
     def graph(self) -> Graph:
@@ -156,7 +156,9 @@ class GraphModule(Module):
     # -- copies --------------------------------------------------------------------------------------------------
 
     def __copy__(self) -> GraphModule:
-        return GraphModule(self, self._graph)
+        copied = GraphModule(self, self._graph)
+        copied.meta = self.meta
+        return copied
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         from copy import deepcopy

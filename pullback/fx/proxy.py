@@ -171,12 +171,10 @@ class Proxy:
     tracer: TracerBase
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
-        if tracer is None:
-            from ..torch_function import redirect_everything
+        from ..torch_function import everything_asks
 
-            redirect_everything()
-            tracer = GraphAppendingTracer(node.graph)
-        self.tracer = tracer
+        everything_asks()
+        self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node
 
     def __repr__(self) -> str:

@@ -35,7 +35,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
         kind = type(array)
         given = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
         raise TypeError(f"expected np.ndarray (got {given}). Lists and numbers become tensors with torch.tensor(...).")
-    kind = from_numpy_dtype(array.dtype).numpy
+    kind = from_numpy_dtype(array.dtype)._numpy
     if not array.dtype.isnative:
         raise ValueError(
             "given numpy array has byte order different from the native byte order. "

@@ -50,7 +50,7 @@ def _from_capsule(capsule: Any, copy: bool | None) -> Tensor:
         }
         array = np.asarray(packed)
     if small:
-        array = array.view(bfloat16.numpy)
+        array = array.view(bfloat16._numpy)
     return wrap(array)
 
 

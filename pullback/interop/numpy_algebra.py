@@ -39,7 +39,7 @@ def _same(*values: Any) -> tuple[Tensor, ...]:
     kind = kinds[0]
     for other in kinds[1:]:
         kind = promote_types(kind, other)
-    tensors = [each if isinstance(each, Tensor) else wrap(np.asarray(each, kind.numpy)) for each in tensors]
+    tensors = [each if isinstance(each, Tensor) else wrap(np.asarray(each, kind._numpy)) for each in tensors]
     return tuple(each if each.dtype is kind else each.to(kind) for each in tensors)
 
 

@@ -337,7 +337,7 @@ def _quantile(name: str, scale: float) -> Any:
                   method: str = "linear", keepdims: Any = False, **_: Any) -> Tensor:  # fmt: skip
         a = _tensor(a)
         kind = a.dtype
-        points = q / scale if isinstance(q, Tensor) else wrap(np.asarray(np.asarray(q) / scale, kind.numpy))
+        points = q / scale if isinstance(q, Tensor) else wrap(np.asarray(np.asarray(q) / scale, kind._numpy))
         return _F[name](a, points, axis, _keep(keepdims), interpolation=method)
 
     return summarize

@@ -25,7 +25,7 @@ def _in_norm_dtype(x: Tensor, dtype: Any, function: str) -> Tensor:
     if wanted.is_complex != (x._array.dtype.kind == "c"):
         kind = "complex" if x._array.dtype.kind == "c" else "real"
         raise RuntimeError(f"{function}: dtype should be {kind} for {kind} inputs, but got {wanted.type_name}")
-    if wanted.numpy.itemsize < x._array.dtype.itemsize:
+    if wanted._numpy.itemsize < x._array.dtype.itemsize:
         raise RuntimeError(
             f"{function}: the dtype of the input ({x.dtype.type_name}) should be convertible without narrowing to the "
             f"specified dtype ({wanted.type_name})"

@@ -126,7 +126,7 @@ class UninitializedTensorMixin:
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give the tensor a shape, and turn it into an ordinary one."""
-        wanted = self._array.dtype if dtype is None else as_dtype(dtype).numpy
+        wanted = self._array.dtype if dtype is None else as_dtype(dtype)._numpy
         self._array = np.empty(shape, wanted)
         self.__class__ = self.cls_to_become
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, elementwise, op
+from ..dtypes import kind_of
 from ..kernels import activations as kernels
 from ..kernels import special as special_kernels
 from .fusing import LARGE, choose, drop, in_blocks, in_single, keep, limited, single, zero_of
@@ -57,7 +58,7 @@ def _silu_pullback(g: Any, x: Any) -> Any:
         return kernels.silu_backward(g, x)
     s = sigmoid(x)
     slope = s * (1 + x * (1 - s))
-    return g * (np.conj(slope) if x.dtype.kind == "c" else slope)
+    return g * (np.conj(slope) if kind_of(x) == "c" else slope)
 
 
 silu: Op = op("SiluBackward0", _silu, kind="elementwise_pull", x=_silu_pullback)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op
+from ..dtypes import kind_of
 from ..kernels import attention as kernels
 from .batching import attended
 from .fusing import fused, in_single, is_half, plain
@@ -29,7 +30,7 @@ def _attention(query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale:
 def _probabilities(query: Any, key: Any, mask: Any, scale: float, causal: bool) -> Any:
     scores = matmul(query, np.swapaxes(key, -1, -2)) * scale
     if mask is not None:
-        scores = np.where(mask, scores, -math.inf) if mask.dtype.kind == "b" else scores + mask
+        scores = np.where(mask, scores, -math.inf) if kind_of(mask) == "b" else scores + mask
     if causal:
         queries, keys = scores.shape[-2:]
         scores = np.where(np.arange(keys) <= np.arange(queries)[:, None], scores, -math.inf)

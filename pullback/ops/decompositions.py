@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op
+from ..dtypes import kind_of
 from .fusing import Several
 from .linalg import set_diagonal, solve, solve_triangular
 from .matmul import adjoint, diagonal_matrix, diagonal_of
@@ -120,7 +121,7 @@ def _svd_vectors_pullback(to_left: Any, to_values: Any, to_right: Any, left: Any
     from_left = None if to_left is None else adjoint(left) @ to_left
     from_right = None if to_right is None else right @ adjoint(to_right)
     both = from_left is not None and from_right is not None
-    if values.dtype.kind != left.dtype.kind:
+    if kind_of(left) == "c":
         parts = [diagonal_of(part) for part in (from_left, from_right) if part is not None]
         _check_phase(sum(parts[1:], parts[0]), "svd_backward", "singular vectors")
     inner: Any = 0
@@ -131,7 +132,7 @@ def _svd_vectors_pullback(to_left: Any, to_values: Any, to_right: Any, left: Any
     inner = inner / _gaps(values * values)
     if to_values is not None:
         inner = inner + diagonal_matrix(to_values)
-    if both and left.dtype.kind == "c":
+    if both and kind_of(left) == "c":
         inner = inner + diagonal_matrix(diagonal_of(_skew(from_left)) / (2 * values))
     inner_left = left @ inner
     if to_left is not None and rows > size:

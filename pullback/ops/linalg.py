@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, conjugate, op
+from ..dtypes import kind_of
 from ..kernels import linear_algebra as kernels
 from .batching import leading
 from .matmul import adjoint, diagonal_of
@@ -186,7 +187,7 @@ def _slogdet(x: Any) -> tuple:
 
 def _slogdet_pullback(g: Any, x: Any, outs: Any) -> list:
     scale = g[1]
-    if x.dtype.kind == "c":
+    if kind_of(x) == "c":
         scale = scale - 1j * np.imag(np.conj(g[0]) * outs[0])
     return [scale[..., None, None] * adjoint(inverse(x)[0])]
 

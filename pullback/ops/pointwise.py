@@ -13,7 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op, _rule_names, conjugate, elementwise, linear, op, passed_on
 from ..constants import FLOAT32, FLOAT64, number
-from ..dtypes import finfo, from_numpy_dtype, number_in
+from ..dtypes import finfo, from_numpy_dtype, kind_of, number_in
 from ..kernels import rectifier
 from ..quiet import restore, silence, warning_settings
 from .fusing import LARGE, MANY, choose, drop, fused, in_blocks, keep, limited, number_for, zero_of
@@ -173,7 +173,7 @@ def _power_base_partial(out: Any, x: Any, base: Any) -> Any:
     if base == 0:
         return np.where(np.real(x) >= 0, 0 * out, out * -math.inf)
     logarithm = math.log(base) if not isinstance(base, complex) and base > 0 else complex(np.log(complex(base)))
-    if isinstance(logarithm, complex) and getattr(out.dtype, "kind", "f") != "c":
+    if isinstance(logarithm, complex) and kind_of(out) != "c":
         return out * math.nan
     return out * logarithm
 
@@ -261,7 +261,7 @@ asinh: Op = elementwise("AsinhBackward0", np.arcsinh, x=lambda x: 1 / np.sqrt(x 
 acosh: Op = elementwise(
     "AcoshBackward0",
     np.arccosh,
-    x=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1) if x.dtype.kind == "c" else np.sqrt(x * x - 1)),
+    x=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1) if kind_of(x) == "c" else np.sqrt(x * x - 1)),
 )
 atanh: Op = elementwise("AtanhBackward0", np.arctanh, x=lambda x: 1 / (1 - x * x))
 
@@ -330,7 +330,7 @@ def straight(node_name: str, pullback: Any, **others: Any) -> Any:
 
 
 def _abs_pullback(g: Any, x: Any) -> Any:
-    return g * sign(x) if x.dtype.kind != "c" else g * sgn(x)
+    return g * sign(x) if kind_of(x) != "c" else g * sgn(x)
 
 
 absolute: Op = op("AbsBackward0", np.abs, kind="real_pull", x=_abs_pullback)
@@ -356,7 +356,7 @@ def _sgn(x: Any) -> Any:
 
 
 def _sgn_pullback(g: Any, x: Any) -> Any:
-    if x.dtype.kind != "c":
+    if kind_of(x) != "c":
         return flat(g)
     size = np.abs(x)
     safe = np.where(size == 0, 1, size)
@@ -401,7 +401,7 @@ def _angle(x: Any) -> Any:
 
 
 def _angle_pullback(g: Any, x: Any) -> Any:
-    if x.dtype.kind != "c":
+    if kind_of(x) != "c":
         return flat(g)
     square = np.real(x * np.conj(x))
     return np.where(square == 0, 0, g * (1j * x) / np.where(square == 0, 1, square))

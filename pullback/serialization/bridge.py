@@ -75,7 +75,7 @@ def parts_of_storage(value: Any) -> tuple[np.ndarray, str] | None:
     module = sys.modules.get("pullback.raw_storage")  # unless it is loaded, there are no storages
     if module is None or not module.is_storage(value):
         return None
-    return value.untyped()._bytes(), value.dtype.name if isinstance(value, module.TypedStorage) else "uint8"
+    return value.untyped()._bytes(), value.dtype._name if isinstance(value, module.TypedStorage) else "uint8"
 
 
 def shares_memory(storage: Any, array: np.ndarray) -> bool:
@@ -317,7 +317,7 @@ def reduce_value(value: Any) -> tuple[str, tuple[Any, ...] | None] | None:
     if isinstance(value, layout):
         return "torch.serialization _get_layout", (repr(value),)
     if isinstance(value, dtype):
-        return f"torch {value.name}", None
+        return f"torch {value._name}", None
     if isinstance(value, Size):
         return "torch Size", (tuple(value),)
     if isinstance(value, device):

@@ -143,7 +143,7 @@ def _tensor_v3(
     dtype: Any,
     metadata: Any = None,
 ) -> Any:
-    name = getattr(dtype, "name", None)
+    name = getattr(dtype, "_name", None)
     if name not in DTYPE_NAMES:
         raise TypeError("expected a dtype")
     return _view(storage, name, offset, size, stride, requires_grad, metadata)
@@ -164,7 +164,7 @@ def _sparse(allowance: Allowance, layout: Any, parts: Any) -> Any:
 
 
 def _meta(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
-    name = getattr(dtype, "name", None)
+    name = getattr(dtype, "_name", None)
     if name not in DTYPE_NAMES or type(requires_grad) is not bool or requires_grad and name not in DIFFERENTIABLE:
         raise TypeError("expected a dtype and whether gradients are wanted")
     return bridge.meta_tensor(dtype, _integers(size), requires_grad)

@@ -214,7 +214,7 @@ def _comparable(actual: Tensor, expected: Tensor) -> tuple[np.ndarray, np.ndarra
     kinds = [actual.dtype, expected.dtype]
     if kinds[0] is not kinds[1]:  # wide unsigned integers have no common type with others
         kinds = [int64 if kind in _WIDE else kind for kind in kinds]
-    common = promote_types(*kinds).numpy
+    common = promote_types(*kinds)._numpy
     a, b = (np.asarray(array.astype(np.float32 if common.kind == "V" else common, copy=False)) for array in arrays)
     return a, b
 

@@ -41,7 +41,7 @@ def _floats(sizes: tuple[int, ...], dtype: Any, low: float | None, high: float |
 def _integers(sizes: tuple[int, ...], dtype: Any, low: float | None, high: float | None) -> Tensor:
     from .. import iinfo, randint
 
-    is_bool = dtype.name == "bool"
+    is_bool = dtype._name == "bool"
     lowest = 0 if is_bool or not dtype.is_signed else -9
     lower = lowest if low is None else int(low)
     upper = (2 if is_bool else 10) if high is None else int(high)

@@ -19,7 +19,7 @@ def _canonical_mask(
     """A mask as numbers to add to scores: -inf where a boolean one is True."""
     if mask is not None and check_other and other_type is not None and mask.dtype != other_type:
         warn_user(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.")
-    return additive_mask(mask, mask_name, None, other_name, target_type.numpy)
+    return additive_mask(mask, mask_name, None, other_name, target_type._numpy)
 
 
 def _none_or_dtype(input: Tensor | None) -> Any:

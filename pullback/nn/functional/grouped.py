@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...dtypes import int32
 from ...functional.joining import cat
 from ...functional.registry import FUNCTIONS
 from ...tensor import Tensor
@@ -52,8 +53,8 @@ def _check(mat_a: Tensor, mat_b: Tensor, offs: Tensor | None, bias: Any, out_dty
         )
     if (offs is None) != (mat_a.ndim == mat_b.ndim == 3):
         raise RuntimeError("Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d")
-    if offs is not None and offs.dtype.name != "int32":
-        raise RuntimeError(f"Offsets have to be int32, got {offs.dtype.name}: offs.to(torch.int32)")
+    if offs is not None and offs.dtype is not int32:
+        raise RuntimeError(f"Offsets have to be int32, got {offs.dtype!r}: offs.to(torch.int32)")
     counts = {m.shape[0] for m in (mat_a, mat_b) if m.ndim == 3} | ({offs.shape[0]} if offs is not None else set())
     if len(counts) > 1:
         raise RuntimeError(f"matrix batch sizes have to match, got {sorted(counts)}")

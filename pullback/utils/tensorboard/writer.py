@@ -11,7 +11,8 @@ from ...tensor import Tensor
 def _plain(value: Any) -> Any:
     """Tensors inside arguments as NumPy arrays (0-d ones as numbers)."""
     if isinstance(value, Tensor):
-        array = value.detach().float().numpy() if value.dtype.kind == "V" else value.detach().numpy()
+        value = value.detach()
+        array = (value.float() if value.is_floating_point() and value.itemsize < 4 else value).numpy()
         return array.item() if array.ndim == 0 else array
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}

@@ -307,8 +307,8 @@ def package_stub() -> str:
     lines += [f"from {_home(f'pullback.{name}').rpartition('.')[0] or '.'} import {name} as {name}" for name in modules]
     lines += ["from .device import device as device", "from .dtypes import dtype as dtype"]
     lines += ["from .size import Size as Size", "from .tensor import Tensor as Tensor", "", "__version__: str"]
-    lines += [f"{name}: _dtype" for name in dict.fromkeys([*(d.name for d in ALL_DTYPES), *ALIASES])]
-    done = {*modules, "device", "dtype", "Size", "Tensor", "__version__", *(d.name for d in ALL_DTYPES), *ALIASES}
+    lines += [f"{name}: _dtype" for name in dict.fromkeys([*(d._name for d in ALL_DTYPES), *ALIASES])]
+    done = {*modules, "device", "dtype", "Size", "Tensor", "__version__", *(d._name for d in ALL_DTYPES), *ALIASES}
     for name in sorted(set(dir(pullback)) - done):
         if name in pullback._SUBMODULES:
             continue

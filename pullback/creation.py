@@ -18,7 +18,7 @@ from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in
 from .dtypes import dtype as dtype_type
 from .from_data import all_floats_between, array_from
 from .functional.operands import sizes_of
-from .functional.refusals import must_be_tensor
+from .functional.refusals import blamed, must_be_tensor
 from .functional.registry import FUNCTIONS, METHODS, write_out
 from .layout import dense_order, is_in_order, require_strided
 from .notices import warn_user
@@ -442,7 +442,10 @@ def full_like(
 ) -> Tensor:
     """One value in the shape and dtype of another tensor."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    kind = input._array.dtype if dtype is None else numpy_dtype(dtype)
+    try:
+        kind = input._array.dtype if dtype is None else numpy_dtype(dtype)
+    except AttributeError as error:
+        raise blamed(error) from None
     value = number_in(value, kind)
     return _like(
         lambda array, dtype=None: np.full_like(array, value, dtype=dtype),

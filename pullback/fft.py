@@ -14,6 +14,7 @@ from .autograd.tape import apply, wrap
 from .dtypes import as_dtype, default_dtype
 from .dtypes import dtype as dtype_type
 from .functional.operands import as_tensor, wrap_dim
+from .functional.refusals import blamed
 from .functional.registry import with_out, write_out
 from .on_demand import names_on_demand
 from .ops import fft as ops
@@ -207,12 +208,18 @@ def _shifted(input: Tensor, dim: Any, sign: int) -> Tensor:
 
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     """Move the zero frequency to the middle."""
-    return _shifted(input, dim, 1)
+    try:
+        return _shifted(input, dim, 1)
+    except AttributeError as error:
+        raise blamed(error, fftshift) from None
 
 
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     """Undo `fftshift`."""
-    return _shifted(input, dim, -1)
+    try:
+        return _shifted(input, dim, -1)
+    except AttributeError as error:
+        raise blamed(error, ifftshift) from None
 
 
 def _frequencies(

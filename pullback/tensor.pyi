@@ -424,7 +424,7 @@ class Tensor:
     def gt(self, other: Any) -> Tensor: """Whether each element is greater than that of `other`."""
     def gt_(self, other: Any) -> Tensor: """`gt`, written over this tensor."""
     def half(self, memory_format: Any = ...) -> Tensor: """The tensor as torch.float16."""
-    def hardshrink(self, lambd: _float = ...) -> Tensor: """0 where |x| <= lambd, x elsewhere."""
+    def hardshrink(self, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor: """0 where |x| <= lambd, x elsewhere."""
     def hash_tensor(self, dim: Any = ..., keepdim: _bool = ..., *, mode: _int = ...) -> Tensor: """Exclusive-or of the bits of all elements (or along dims), as uint64."""
     def heaviside(self, values: Any) -> Tensor: """0 below zero, 1 above, `values` at zero. Both tensors have one dtype."""
     def heaviside_(self, values: Any) -> Tensor: """`heaviside`, written over this tensor."""

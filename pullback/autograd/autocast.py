@@ -60,7 +60,7 @@ def in_float32(function: Callable[..., Any], cast: bool = True) -> Callable[...,
     """A function that under autocast runs in float32 (or as it is given), and everything inside it without autocast."""
 
     @functools.wraps(function)
-    def full(*args: Any, **kwargs: Any) -> Any:
+    def wide(*args: Any, **kwargs: Any) -> Any:
         mode = current_mode()
         if mode.autocast is None:
             try:
@@ -68,7 +68,7 @@ def in_float32(function: Callable[..., Any], cast: bool = True) -> Callable[...,
             except AttributeError as error:
                 from ..functional.refusals import blame_argument
 
-                blame_argument(error)
+                blame_argument(error, function)
                 raise
         set_mode(mode.replace(autocast=None))
         try:
@@ -78,7 +78,7 @@ def in_float32(function: Callable[..., Any], cast: bool = True) -> Callable[...,
         finally:
             set_mode(mode)
 
-    return full
+    return wide
 
 
 def around_autocast(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

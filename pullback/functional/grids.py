@@ -15,6 +15,7 @@ from ..autograd.tape import apply, wrap
 from ..ops import scatter
 from ..tensor import Tensor
 from . import cumulative, joining, rearranging, shape
+from .refusals import blamed
 from .registry import FUNCTIONS, public
 
 
@@ -51,9 +52,12 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one element from each vector, one row for each."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
-    for x in tensors:
-        if x._array.ndim != 1:
-            raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._array.shape)}")
+    try:
+        for x in tensors:
+            if x._array.ndim != 1:
+                raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._array.shape)}")
+    except AttributeError as error:
+        raise blamed(error) from None
     if len(tensors) == 1:
         return tensors[0]
     grids = joining.meshgrid(*tensors, indexing="ij")

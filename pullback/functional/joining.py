@@ -20,6 +20,7 @@ from ..ops import rearranging
 from ..tensor import Tensor, anchor_of
 from . import shape as shapes
 from .operands import promote, wrap_dim
+from .refusals import blamed
 from .registry import claimed, public, store
 
 ndarray = np.ndarray
@@ -31,7 +32,10 @@ def _atleast(name: str, ndim: int) -> None:
             return _with_dims(tensors[0], ndim)
         if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
             tensors = tuple(tensors[0])
-        return tuple(_with_dims(x, ndim) for x in tensors)
+        try:
+            return tuple(_with_dims(x, ndim) for x in tensors)
+        except AttributeError as error:
+            raise blamed(error, function) from None
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Tensors with at least {ndim} dims; several give a tuple."
@@ -288,11 +292,16 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    for x in tensors:
-        if x._array.ndim > 1:
-            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x._array.ndim}D")
-        if x._array.dtype != tensors[0]._array.dtype:
-            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+    try:
+        for x in tensors:
+            if x._array.ndim > 1:
+                raise RuntimeError(
+                    f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x._array.ndim}D"
+                )
+            if x._array.dtype != tensors[0]._array.dtype:
+                raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+    except AttributeError as error:
+        raise blamed(error) from None
     swap = indexing == "xy" and len(tensors) >= 2
     order = [1, 0, *range(2, len(tensors))] if swap else list(range(len(tensors)))
     sizes = tuple(tensors[i]._array.size for i in order)

@@ -15,7 +15,7 @@ from ..nn.functional.dropout import feature_dropout as _feature_dropout
 from ..nn.functional.embedding import shorten_rows as _shorten_rows
 from ..nn.functional.grids import GRID_SAMPLE_INTERPOLATION_MODES, GRID_SAMPLE_PADDING_MODES
 from ..tensor import Tensor
-from .registry import FUNCTIONS, METHODS
+from .registry import FUNCTIONS, METHODS, with_out
 
 # The same function under both names.
 _SHARED = (
@@ -27,6 +27,7 @@ _SHARED = (
 )  # fmt: skip
 for _name in _SHARED:
     FUNCTIONS[_name] = getattr(F, _name)
+FUNCTIONS["threshold"] = with_out(F.threshold)
 for _name in ("hardshrink", "prelu"):
     METHODS[_name] = getattr(F, _name)
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..autograd import autocast
 from ..autograd.tape import apply, binary
 from ..kernels.products import matrix_times_vector, product
+from ..notices import warn_user
 from ..ops import matmul as ops
 from ..ops import pointwise
 from ..ops import shape as shapes
@@ -18,8 +19,8 @@ from ..tensor import Tensor
 from .beside_arrays import by_numpy
 from .checks import warn_of_older_form
 from .operands import as_operand, as_tensor, broadcast_error, promote
-from .refusals import blame_argument
-from .registry import METHODS, public
+from .refusals import blamed
+from .registry import METHODS, public, store
 from .shape import unsqueeze
 
 
@@ -432,26 +433,28 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Any = 1,
 
 
 @public(method=False, function=False)
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias, for weights stored as (out, in)."""
+    if out is not None:
+        return store("linear", linear, (input, weight, bias), {}, out)
     try:
         x, w = input._array, weight._array
+        offset = None if bias is None else bias._array
     except AttributeError as error:
-        blame_argument(error)
-        raise
+        raise blamed(error) from None
     if x.ndim == 0 or x.shape[-1] != w.shape[-1]:
         if x.ndim == 0:
             raise RuntimeError("both arguments to linear need to be at least 1D, but they are 0D and 2D")
         if w.ndim == 1:
             return input @ weight  # refuses, in torch's words
         raise _mismatch((math.prod(x.shape[:-1]), x.shape[-1]), w.shape[::-1])
-    if bias is None:
+    if offset is None:
         if x.dtype is not w.dtype:
             _same_dtype(input, weight)
         if w.ndim > 2:
             raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {w.ndim}D")
         return apply(ops.linear_map, (input, weight))
-    if not (w.dtype is x.dtype is bias._array.dtype):
+    if not (w.dtype is x.dtype is offset.dtype):
         _added(input, weight, "mat1 and mat2")
         _added(bias, input)
     if bias._array.shape != w.shape[:-1]:
@@ -461,18 +464,14 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return apply(ops.linear_layer, (input, weight, bias))
 
 
-@public(method=False)
+@public(method=False, out=True)
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """Product of several matrices (the older name of `linalg.multi_dot`)."""
-    import warnings
-
     from ..linalg import multi_dot
 
-    warnings.warn(
+    warn_user(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
         "instead, which accepts a list of two or more tensors rather than multiple parameters.",
-        UserWarning,
-        stacklevel=2,
     )
     items = [
         as_tensor(x)

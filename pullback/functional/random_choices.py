@@ -19,7 +19,7 @@ from ..tensor import Tensor
 from .checks import certainly
 from .operands import NUMBERS, as_tensor, common_shape, sizes_of
 from .random_sampling import _check_chances, _finish, _from, _kind, normal_array, replacement
-from .registry import public
+from .registry import public, refuse_gradients
 
 _bernoulli_from = op("BernoulliBackward0", replacement, kind="elementwise_pull", x=flat, values=None)
 _poisson_from = op("PoissonBackward0", replacement, kind="elementwise_pull", x=flat, values=None)
@@ -34,6 +34,8 @@ _normal_by_both = op(
 @public()
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, out: Tensor | None = None) -> Tensor:
     """Ones and zeros: ones with the probabilities in `input` (or all with probability p)."""
+    if out is not None:
+        refuse_gradients("bernoulli", input, out)
     array, stream = input._array, _from(generator)
     kind = array.dtype
     refuse_same(array)
@@ -93,6 +95,8 @@ def normal(
     pin_memory: bool = False,
 ) -> Tensor:
     """Normal numbers with means and deviations given by numbers (and a size) or tensors."""
+    if out is not None:
+        refuse_gradients("normal", mean, std, out)
     stream = _from(generator)
     if isinstance(mean, (int, float)) and isinstance(std, (int, float)):
         if size is None:

@@ -28,7 +28,7 @@ from ..storage import storage_of
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .random_bounds import check_permutation, check_uniform, integer_range
-from .refusals import refuse_unknown
+from .refusals import blamed, refuse_unknown
 from .registry import FUNCTIONS, METHODS, write_out
 
 FUNCTIONS.update({name: getattr(random_module, name) for name in (
@@ -197,7 +197,10 @@ def rand_like(
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1) in the shape of another tensor."""
-    return _like(_uniform_values, input, generator, dtype, requires_grad, device, memory_format)
+    try:
+        return _like(_uniform_values, input, generator, dtype, requires_grad, device, memory_format)
+    except AttributeError as error:
+        raise blamed(error) from None
 
 
 def randn_like(
@@ -205,7 +208,10 @@ def randn_like(
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Normal numbers in the shape of another tensor."""
-    return _like(normal_array, input, generator, dtype, requires_grad, device, memory_format)
+    try:
+        return _like(normal_array, input, generator, dtype, requires_grad, device, memory_format)
+    except AttributeError as error:
+        raise blamed(error) from None
 
 
 def randint_like(

@@ -14,7 +14,7 @@ from ..ops import scatter
 from ..tensor import Tensor
 from . import shape
 from .operands import sizes_of, wrap_dim, wrap_dims
-from .refusals import in_a_row
+from .refusals import blamed, in_a_row
 from .registry import public
 
 # --- another order ---
@@ -26,7 +26,10 @@ def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     if not dims and not named:
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
     given = sizes_of(in_a_row("flip", dims, named, "dims"))
-    axes = wrap_dims(given, input._array.ndim) if given else ()
+    try:
+        axes = wrap_dims(given, input._array.ndim) if given else ()
+    except AttributeError as error:
+        raise blamed(error) from None
     return apply_unary(ops.flip, input, {"axes": axes})
 
 

@@ -21,6 +21,7 @@ from ..return_types import another, returned_by
 from ..tensor import Tensor
 from .checks import invalid_combination, need_first_tensor, not_implemented_for
 from .operands import as_tensor, float_operand, need_bool, sizes_of, wrap_dim, wrap_dims
+from .refusals import blamed
 from .registry import public
 
 
@@ -82,7 +83,7 @@ def softmax(input: Any, dim: int, dtype: dtype_type | None = None) -> Tensor:
     return apply_unary(ops.softmax, x, {"axis": wrap_dim(dim, x._array.ndim)}) if x._array.ndim else x * 0 + 1
 
 
-@public()
+@public(out=True)
 def log_softmax(input: Any, dim: int, dtype: dtype_type | None = None) -> Tensor:
     """log(softmax(x)) along a dim, computed without overflow."""
     x = in_dtype(as_tensor(input), dtype)
@@ -254,7 +255,10 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
 @public(wrap=False)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> AminmaxResult:
     """Smallest and largest elements, of the whole tensor or along a dim."""
-    _need_order(input, "aminmax_cpu")
+    try:
+        _need_order(input, "aminmax_cpu")
+    except AttributeError as error:
+        raise blamed(error) from None
     if dim is None and input._array.size == 0:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."

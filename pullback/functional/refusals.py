@@ -5,13 +5,17 @@ Functions read an argument's array at once and ask no questions before; whoever 
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from traceback import walk_tb
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from ..notices import PACKAGE
 from ..tensor import Tensor
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def must_be_tensor(value: Any) -> TypeError:
@@ -47,17 +51,41 @@ def in_a_row(function: str, values: tuple[Any, ...], named: dict[str, Any], *kno
     return tuple(named.values())
 
 
-def blame_argument(error: BaseException) -> None:
-    """Raise torch's complaint instead of an AttributeError that a function of ours got from a foreign argument."""
+def blamed(error: BaseException, function: Any = None) -> BaseException:
+    """Torch's complaint instead of an AttributeError that a function of ours got from a foreign argument, or the error itself.
+
+    The function that was called is named where its code has another name than programs know it by.
+    """
     value = getattr(error, "obj", None)
     if not isinstance(error, AttributeError) or isinstance(value, Tensor) or error.__traceback__ is None:
-        return
-    trace = error.__traceback__
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    frames = list(_outwards(trace.tb_frame))
-    if any(_place(value, frame) is not None for frame in frames):
-        raise _complaint(value, frames) from None
+        return error
+    first = error.__traceback__
+    frames = [*reversed([frame for frame, _ in walk_tb(first)]), *_outwards(first.tb_frame.f_back)]
+    if any(_place(value, frame, function) for frame in frames):
+        return _complaint(value, frames, function)
+    arrays = [array for frame in frames for array in _arrays_given(frame, function)]
+    return _complaint(arrays[-1], frames, function) if arrays else error
+
+
+def blame_argument(error: BaseException, function: Any = None) -> None:
+    """Raise torch's complaint if there is one; else the error, which may be a program's own, is for the caller to raise."""
+    complaint = blamed(error, function)
+    if complaint is not error:
+        raise complaint from None
+
+
+def naming_arguments(function: F) -> F:
+    """The same function, which says which argument should have been a tensor."""
+
+    @functools.wraps(function)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except AttributeError as error:
+            blame_argument(error, function)
+            raise
+
+    return cast(F, named)
 
 
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
@@ -72,18 +100,41 @@ def _is_public(code: CodeType) -> bool:
     return any(code.co_name in vars(each) for each in (Tensor, *modules) if each is not None)
 
 
-def _place(value: Any, frame: FrameType) -> tuple[str, str, int] | None:
-    """Function, argument and its position, if the frame runs a public function that was given this value."""
+_TAKES_SEVERAL = 4  # what Python sets for a function of `*tensors`
+
+
+def _given(frame: FrameType, function: Any) -> tuple[str, dict[str, Any]]:
+    """The name and the arguments of the public function that a frame runs; none if it runs another."""
     code = frame.f_code
-    if _is_public(code):
-        for position, name in enumerate(code.co_varnames[: code.co_argcount], 1):
-            if name != "self" and frame.f_locals.get(name) is value:
-                return code.co_name, name, position
+    called = code in (getattr(each, "__code__", None) for each in (function, getattr(function, "__wrapped__", None)))
+    count = code.co_argcount
+    asks = "_entry" in code.co_varnames[count : count + code.co_kwonlyargcount]  # of `torch_function.redirect`
+    if asks or not called and not _is_public(code):
+        return "", {}
+    arguments = {name: frame.f_locals.get(name) for name in code.co_varnames[:count] if name != "self"}
+    if code.co_flags & _TAKES_SEVERAL:
+        name = code.co_varnames[count + code.co_kwonlyargcount]
+        arguments |= {f"{name}[{place}]": each for place, each in enumerate(frame.f_locals.get(name, ()))}
+    return (function.__name__ if called else code.co_name), arguments
+
+
+def _place(value: Any, frame: FrameType, function: Any = None) -> tuple[str, str, int] | None:
+    """Function, argument and its position, if the frame runs a public function that was given this value."""
+    shown, arguments = _given(frame, function)
+    for position, (name, argument) in enumerate(arguments.items(), 1):
+        several = argument if isinstance(argument, (list, tuple)) else ()
+        if argument is value or any(each is value for each in several):
+            return shown, name.partition("[")[0], position
     return None
 
 
-def _complaint(value: Any, frames: Iterable[FrameType]) -> TypeError:
-    places = [place for frame in frames if (place := _place(value, frame)) is not None]
+def _arrays_given(frame: FrameType, function: Any) -> list[Any]:
+    """Arrays among the arguments: such a one passes for a tensor for a while."""
+    return [value for value in _given(frame, function)[1].values() if type(value).__module__ == "numpy"]
+
+
+def _complaint(value: Any, frames: Iterable[FrameType], called: Any = None) -> TypeError:
+    places = [place for frame in frames if (place := _place(value, frame, called)) is not None]
     function, name, position = places[-1] if places else ("operation", "input", 1)
     kind = type(value)
     given = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

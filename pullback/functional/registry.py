@@ -61,11 +61,17 @@ IN_PLACE = Table(names.IN_PLACE)  # Tensor.name_, given as the out-of-place func
 # Functions whose `out=` must have the result's dtype; others take any dtype that the result can be cast to.
 SAME_DTYPE_OUT: frozenset[str] = frozenset(
     """abs addbmm addmm addmv alias_copy argmax argmin as_strided_copy baddbmm bmm ceil conj_physical cross cummax cummin diag
-    diagonal_copy diff dot expand_copy floor frac gather heaviside index_select inverse isin isneginf isposinf kthvalue lu_solve
+    diagonal_copy dot expand_copy floor frac gather heaviside index_select inverse isin isneginf isposinf kthvalue lu_solve
     lu_unpack masked_select matmul max median min mm mode multinomial mv nan_to_num nanmedian nanquantile narrow_copy neg ormqr
     permute_copy qr quantile round scatter scatter_add sgn sign signbit sort split_with_sizes_copy svd take topk triangular_solve
-    tril triu trunc vdot view_copy where index_add index_copy softmax frexp slice_scatter hash_tensor""".split()
+    tril triu trunc vdot view_copy where index_add index_copy softmax frexp slice_scatter hash_tensor norm amax amin clamp
+    clamp_min clamp_max logcumsumexp msort slogdet histc inner tensordot searchsorted bucketize take_along_dim scatter_reduce
+    renorm matrix_power det inv svdvals eigh eigvalsh cholesky matrix_norm vector_norm inv_ex cholesky_ex lu_factor ldl_factor
+    solve multi_dot chain_matmul solve_triangular vecdot linear avg_pool2d avg_pool3d gelu softplus softshrink hardshrink
+    log_sigmoid log_softmax""".split()
 )
+
+_JOINING = frozenset("cat stack hstack vstack row_stack dstack column_stack concat".split())
 
 # NumPy's spellings, which torch accepts as well.
 _RENAMED = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
@@ -119,7 +125,7 @@ def with_numpy_names(f: Callable[..., Any], takes_out: bool = False) -> Callable
             return looped(f, args, kwargs, error)
         except (TypeError, AttributeError) as error:
             if not claimed(args, kwargs):
-                blame_argument(error)
+                blame_argument(error, f)
                 raise
             return function(*args, **kwargs)
 
@@ -157,19 +163,8 @@ def renamed(f: Callable[..., Any], kwargs: dict[Any, Any]) -> dict[Any, Any]:
 
 def store(name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any], out: Any) -> Any:
     """Compute without recording and write the result(s) into `out`."""
-    mode = current_mode()
     targets = out if isinstance(out, (tuple, list)) else (out,)
-    involved = [value for value in (*_flat(args), *kwargs.values(), *targets) if isinstance(value, Tensor)]
-    if mode.dual_level and any(value._tangent is not None for value in involved):
-        raise RuntimeError(
-            f"Trying to use forward AD with {name.rstrip('_')}_out that does not support it because it is an out= "
-            "function"
-        )
-    if mode.grad and any(value.requires_grad for value in involved):
-        raise RuntimeError(
-            f"{name.rstrip('_')}(): functions with out=... arguments don't support automatic differentiation, but one "
-            "of the arguments requires grad."
-        )
+    refuse_gradients(name, *_flat(args), *kwargs.values(), *targets)
     if (
         kwargs.get("dtype") is not None and isinstance(out, Tensor) and out.dtype is not kwargs["dtype"]
         and not ("norm" in name and kwargs["dtype"].is_complex)  # which is real all the same
@@ -183,6 +178,22 @@ def store(name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     if isinstance(result, tuple) and hasattr(result, "_fields"):
         return type(result)(*targets)
     return out
+
+
+def refuse_gradients(name: str, *values: Any) -> None:
+    """Refuse `out=` where a derivative is wanted of one of the arguments, or of what is written to."""
+    mode = current_mode()
+    involved = [value for value in values if isinstance(value, Tensor)]
+    if mode.dual_level and any(value._tangent is not None for value in involved):
+        raise RuntimeError(
+            f"Trying to use forward AD with {name.rstrip('_')}_out that does not support it because it is an out= "
+            "function"
+        )
+    if mode.grad and any(value.requires_grad for value in involved):
+        raise RuntimeError(
+            f"{name.rstrip('_')}(): functions with out=... arguments don't support automatic differentiation, but one "
+            "of the arguments requires grad."
+        )
 
 
 def _flat(args: tuple) -> list:
@@ -233,6 +244,10 @@ def _check_out_dtype(name: str, target: Tensor, value: Tensor) -> None:
     if name in ("all", "any") and target.dtype._name not in ("bool", "uint8"):
         raise RuntimeError(f"{name} only supports bool tensor for result, got: {target.dtype.type_name}")
     if not can_cast(value.dtype, target.dtype):
+        if name in _JOINING:
+            raise TypeError(
+                f"torch.cat(): input types can't be cast to the desired output type {target.dtype.type_name}"
+            )
         raise RuntimeError(
             f"result type {value.dtype.type_name} can't be cast to the desired output type {target.dtype.type_name}"
         )

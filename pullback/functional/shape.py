@@ -25,7 +25,7 @@ from ..size import Size
 from ..storage import storage_of
 from ..tensor import Tensor
 from .operands import common_shape, sizes_of, wrap_dim, wrap_dims
-from .refusals import in_a_row
+from .refusals import blamed, in_a_row
 from .registry import public
 
 ndarray = np.ndarray
@@ -157,7 +157,10 @@ def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The elements in another shape: a view when memory allows, else a copy."""
     if named:
         shape = in_a_row("reshape", shape, named, "shape")
-    quick = _reshaped(input, shape)
+    try:
+        quick = _reshaped(input, shape)
+    except AttributeError as error:
+        raise blamed(error) from None
     if quick is not None:
         return quick
     array = input._array
@@ -182,7 +185,10 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 @public(wrap=False)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge the dims from `start_dim` to `end_dim` into one."""
-    array = input._array
+    try:
+        array = input._array
+    except AttributeError as error:
+        raise blamed(error) from None
     shape = array.shape
     ndim = len(shape)
     if ndim == 0:
@@ -240,7 +246,10 @@ def ravel(input: Tensor) -> Tensor:
 def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """Dims in another order: `x.permute(2, 0, 1)` has the last one first. A view."""
     order = sizes_of(in_a_row("permute", dims, named, "dims"))
-    ndim = input._array.ndim
+    try:
+        ndim = input._array.ndim
+    except AttributeError as error:
+        raise blamed(error) from None
     if set(order) == _RANGES[ndim] and len(order) == ndim:
         return permuted(ops.permute, input, order)
     if len(order) != ndim:
@@ -280,7 +289,11 @@ def transpose(input: Tensor, dim0: Any = None, dim1: Any = None, axis0: Any = No
         if isinstance(first, (tuple, list)):
             return permute(input, first)
         raise TypeError("transpose() received an invalid combination of arguments: give two dims to exchange")
-    return permuted(ops.transpose, input, swapped_axes(input._array.ndim, first, second))
+    try:
+        ndim = input._array.ndim
+    except AttributeError as error:
+        raise blamed(error) from None
+    return permuted(ops.transpose, input, swapped_axes(ndim, first, second))
 
 
 def matrix_axes(input: Tensor, name: str) -> tuple[Any, ...]:
@@ -294,7 +307,10 @@ def matrix_axes(input: Tensor, name: str) -> tuple[Any, ...]:
 @public(wrap=False)
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix (vectors as they are)."""
-    return permuted(ops.matrix_transpose, input, matrix_axes(input, "t"))
+    try:
+        return permuted(ops.matrix_transpose, input, matrix_axes(input, "t"))
+    except AttributeError as error:
+        raise blamed(error) from None
 
 
 @public()
@@ -417,7 +433,10 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """All tensors expanded to their common shape."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
-    shape = common_shape((), *(x._array.shape for x in tensors))
+    try:
+        shape = common_shape((), *(x._array.shape for x in tensors))
+    except AttributeError as error:
+        raise blamed(error) from None
     return tuple(expand(x, shape) for x in tensors)
 
 
@@ -427,7 +446,10 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 @public(wrap=False)
 def unsqueeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """With a new dim of size 1 at this place: (3,) becomes (1, 3) for dim 0, (3, 1) for dim 1. A view."""
-    array = input._array
+    try:
+        array = input._array
+    except AttributeError as error:
+        raise blamed(error) from None
     place = wrap_dim(axis if dim is None else dim, array.ndim + 1)
     if type(array) is ndarray:
         return view_of(ops.unsqueeze, input, {"axis": place}, ops.unsqueeze.forward(array, place))
@@ -445,7 +467,10 @@ def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """Without dims of size 1 (all, or those given): (1, 3, 1) becomes (3,). A view."""
     dim = axis if dim is None else dim
     op = ops.squeeze_all if dim is None else ops.squeeze if isinstance(dim, int) else ops.squeeze_several
-    array = input._array
+    try:
+        array = input._array
+    except AttributeError as error:
+        raise blamed(error) from None
     shape = array.shape
     if type(dim) is int and 0 <= dim < len(shape):
         axes = (dim,) if shape[dim] == 1 else ()
@@ -459,7 +484,10 @@ def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
 @public(wrap=False)
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of all slices of a dim."""
-    ndim = input._array.ndim
+    try:
+        ndim = input._array.ndim
+    except AttributeError as error:
+        raise blamed(error) from None
     if not ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return views_of(unbind_op, input, {"axis": wrap_dim(dim, ndim)})

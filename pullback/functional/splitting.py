@@ -12,6 +12,7 @@ from ..ops import shape as ops
 from ..ops import splitting
 from ..tensor import Tensor
 from .operands import wrap_dim
+from .refusals import blamed
 from .registry import public
 
 
@@ -25,7 +26,10 @@ def split(
     """
     input = tensor if input is None else input
     split_size_or_sections = split_size if split_size_or_sections is None else split_size_or_sections
-    shape = input._array.shape
+    try:
+        shape = input._array.shape
+    except AttributeError as error:
+        raise blamed(error) from None
     if isinstance(split_size_or_sections, (list, tuple)):
         return split_with_sizes(input, split_size_or_sections, dim)
     if not shape:
@@ -71,7 +75,10 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 @public(wrap=False)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` equal pieces."""
-    shape = input._array.shape
+    try:
+        shape = input._array.shape
+    except AttributeError as error:
+        raise blamed(error) from None
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
@@ -135,7 +142,10 @@ def _split_along(name: str, least: int, axis: int) -> None:
         input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None
     ) -> tuple[Tensor, ...]:
         where = next((v for v in (indices_or_sections, indices, sections) if v is not None), None)
-        shape = input._array.shape
+        try:
+            shape = input._array.shape
+        except AttributeError as error:
+            raise blamed(error, function) from None
         if len(shape) < least:
             raise RuntimeError(
                 f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor "

@@ -22,6 +22,7 @@ from ..tensor import Tensor
 from . import parts, shape, splitting
 from .copying import fill_
 from .operands import sizes_of, wrap_dim
+from .refusals import blamed
 from .registry import FUNCTIONS, METHODS, public, with_out
 
 ndarray = np.ndarray
@@ -48,7 +49,10 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     It becomes the last dim. `offset` counts diagonals from the main one: above it for positive numbers, below for
     negative.
     """
-    params = _diagonal_params(input, offset, dim1, dim2)
+    try:
+        params = _diagonal_params(input, offset, dim1, dim2)
+    except AttributeError as error:
+        raise blamed(error) from None
     array = input._array
     if type(array) is ndarray:
         return view_of(ops.diagonal, input, params, ops.diagonal.forward(array, **params))
@@ -140,7 +144,10 @@ def _select_index(input: Tensor, dim: int, index: int) -> tuple:
 @public(wrap=False)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """One slice of a dim, without that dim."""
-    place = _select_index(input, dim, index)
+    try:
+        place = _select_index(input, dim, index)
+    except AttributeError as error:
+        raise blamed(error) from None
     array = input._array
     if type(array) is ndarray:
         return view_of(ops.select, input, {"index": place}, array[(*place, ...)])
@@ -178,7 +185,10 @@ def slice_scatter(
 @public(wrap=False)
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """A view of `length` slices of a dim from `start`."""
-    sizes = input._array.shape
+    try:
+        sizes = input._array.shape
+    except AttributeError as error:
+        raise blamed(error) from None
     if not sizes:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor) and (start._array.ndim or start._array.dtype.kind not in "iu"):

@@ -189,7 +189,7 @@ def call_function(function: Any, types: Any, args: tuple[Any, ...], kwargs: dict
     implementation = FUNCTIONS.get(function) or _load_more(function)
     if implementation is not None and len(args) > 2:
         args = _with_named_out(function, args, kwargs)
-    if "out" not in kwargs and left_to_numpy(*args, *kwargs.values()):
+    if "out" not in kwargs and function not in _OF_METHODS and left_to_numpy(*args, *kwargs.values()):
         try:
             return function._implementation(*args, **kwargs)
         except TypeError:  # torch's methods do not take what NumPy asks of them
@@ -201,6 +201,10 @@ def call_function(function: Any, types: Any, args: tuple[Any, ...], kwargs: dict
     out = kwargs.pop("out", None)
     result = implementation(*args, **kwargs)
     return result if out is None else _write(out, result)
+
+
+# NumPy asks the tensor itself for these, in its own words, which torch refuses.
+_OF_METHODS = frozenset({np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.all, np.any, np.std, np.var})
 
 
 @cache

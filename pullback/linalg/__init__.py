@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ..autograd.autocast import run_in_float32
-from ..functional.matmul import matmul
+from ..functional.registry import FUNCTIONS
 from ..on_demand import names_on_demand
 from .checks import LinAlgError
 from .eigenvalues import eig, eigh, eigvals, eigvalsh, matrix_rank, pinv, qr, svd, svdvals
@@ -52,5 +52,7 @@ run_in_float32(
     """cholesky cholesky_ex cond eig eigh eigvals eigvalsh householder_product inv inv_ex lstsq
     matrix_rank pinv qr solve solve_ex svd svdvals tensorinv tensorsolve""".split(),
 )
+
+matmul = FUNCTIONS["matmul"]  # the same function
 
 __getattr__ = names_on_demand(__name__)

@@ -15,6 +15,7 @@ from ...autograd.writes import in_place
 from ...functional import elementary, reductions
 from ...functional.checks import need_tensor
 from ...functional.operands import wrap_dim
+from ...functional.registry import store
 from ...kernels.random.discrete import rrelu_noise
 from ...kernels.random.streams import exponential
 from ...notices import warn_user
@@ -65,8 +66,10 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _activated(ops.celu, x, inplace, {"alpha": float(alpha), "scale": 1.0, "input_scale": 1.0 / alpha})
 
 
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+def gelu(input: Tensor, approximate: str = "none", *, out: Tensor | None = None) -> Tensor:
     """x times the normal distribution function of x, or its approximation by tanh."""
+    if out is not None:
+        return store("gelu", gelu, (input, approximate), {}, out)
     x = float_tensor(input, "gelu", "GeluKernelImpl")
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"approximate argument must be either none or tanh, but got {approximate!r}.")
@@ -87,8 +90,10 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 _USUAL: dict[str, Any] = {"beta": 1.0, "threshold": 20.0}  # nobody writes to parameters: one dict serves all
 
 
-def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20, *, out: Tensor | None = None) -> Tensor:
     """log(1 + exp(beta * x)) / beta; x itself where beta * x exceeds the threshold."""
+    if out is not None:
+        return store("softplus", softplus, (input, beta, threshold), {}, out)
     x = (
         input
         if type(input) is Tensor and input._array.dtype.kind == "f"
@@ -98,8 +103,10 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     return apply_unary(ops.softplus, x, _USUAL if usual else {"beta": float(beta), "threshold": float(threshold)})
 
 
-def logsigmoid(input: Tensor) -> Tensor:
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(sigmoid(x)) without overflow."""
+    if out is not None:
+        return store("log_sigmoid", logsigmoid, (input,), {}, out)
     return apply_unary(ops.log_sigmoid, float_tensor(input, "log_sigmoid", "log_sigmoid_cpu"))
 
 
@@ -133,13 +140,17 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     return _activated(ops.hardswish, float_tensor(input, "hardswish", "hardswish_cpu"), inplace)
 
 
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """0 where |x| <= lambd, x elsewhere."""
+    if out is not None:
+        return store("hardshrink", hardshrink, (input, lambd), {}, out)
     return apply_unary(ops.hardshrink, float_tensor(input, "hardshrink", "hardshrink_cpu"), {"lambd": float(lambd)})
 
 
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """x moved towards 0 by lambd, 0 where |x| <= lambd."""
+    if out is not None:
+        return store("softshrink", softshrink, (input, lambd), {}, out)
     x = float_tensor(input, "softshrink", "softshrink_cpu")
     if not lambd >= 0:
         raise RuntimeError(f"lambda must be in range [0, inf) for input dtype {x.dtype.type_name}, but found {lambd:g}")

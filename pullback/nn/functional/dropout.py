@@ -15,6 +15,7 @@ from ...autograd.mode import current_mode
 from ...autograd.writes import in_place
 from ...functional.arithmetic import mul
 from ...functional.operands import sizes_of
+from ...functional.refusals import blamed
 from ...kernels.random.discrete import alpha_dropout_noise, dropout_mask, feature_noise_shape
 from ...notices import warn_user
 from ...tensor import Tensor
@@ -43,7 +44,10 @@ def _multiplied(input: Tensor, mask: Any, inplace: bool) -> Tensor:
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Elements set to 0 with probability p, the others multiplied by 1 / (1 - p)."""
     _check(p)
-    array = input._array
+    try:
+        array = input._array
+    except AttributeError as error:
+        raise blamed(error) from None
     if not training or p == 0 or array.size == 0:
         return input
     _needs_float(input)
@@ -152,10 +156,16 @@ def _alpha(input: Tensor, p: float, training: bool, inplace: bool, features: boo
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout for SELU networks: dropped elements take SELU's negative limit, then mean and variance are restored."""
     _check(p)
-    return _alpha(input, p, training, inplace, False)
+    try:
+        return _alpha(input, p, training, inplace, False)
+    except AttributeError as error:
+        raise blamed(error) from None
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """alpha_dropout of whole channels."""
     _check(p)
-    return _alpha(input, p, training, inplace, True)
+    try:
+        return _alpha(input, p, training, inplace, True)
+    except AttributeError as error:
+        raise blamed(error) from None

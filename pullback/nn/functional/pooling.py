@@ -15,6 +15,7 @@ from ...arrays.randomness import drawn
 from ...autograd.mode import current_mode
 from ...autograd.tape import apply
 from ...functional.checks import not_implemented_for
+from ...functional.registry import store
 from ...kernels.random.streams import uniform
 from ...ops import pooling as ops
 from ...tensor import Tensor
@@ -262,26 +263,32 @@ def avg_pool1d(
 
 def avg_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: int | None = None,
+    count_include_pad: bool = True, divisor_override: int | None = None, *, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Mean of each window, or its sum over `divisor_override`.
 
     `kernel_size`, `stride` (the kernel size unless given) and `padding` are a number, or one for each axis;
     `ceil_mode` keeps a window that hangs over the edge. `count_include_pad` says whether padding counts as zeros.
     """
-    return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    options = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    if out is not None:
+        return store("avg_pool2d", avg_pool2d, (input, *options), {}, out)
+    return _avg_pool(2, input, *options)
 
 
 def avg_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: int | None = None,
+    count_include_pad: bool = True, divisor_override: int | None = None, *, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Mean of each window, or its sum over `divisor_override`.
 
     `kernel_size`, `stride` (the kernel size unless given) and `padding` are a number, or one for each axis;
     `ceil_mode` keeps a window that hangs over the edge. `count_include_pad` says whether padding counts as zeros.
     """
-    return _avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    options = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    if out is not None:
+        return store("avg_pool3d", avg_pool3d, (input, *options), {}, out)
+    return _avg_pool(3, input, *options)
 
 
 def _lp_pool(axes: int, input: Tensor, power: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:

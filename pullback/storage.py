@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from itertools import count
 from typing import Any
+from weakref import ref as weak_reference
 
 next_order: Callable[..., int] = count(1).__next__  # one clock for nodes and writes: what came after what
 
@@ -34,6 +35,7 @@ class Storage:
     written: int = 0  # when it was last written, on the clock that numbers nodes
     recent: deque[Any] | None = None  # times of the last few writes, for error messages
     writer: str | None = None  # in anomaly mode: the line that last wrote here
+    readers: list[Any] | None = None  # weak references to nodes that get a copy of what they saved before a write
 
     def bump(self) -> None:
         """Count a write. This comes first: Ctrl-C may end the write, or what would follow it."""
@@ -68,4 +70,13 @@ def storage_of(tensor: Any) -> Storage:
             if node.output_storages is None:
                 node.output_storages = {}
             storage = tensor._storage = node.output_storages.setdefault(tensor._output_nr, storage)
+            if node.plan.op.copies_before_writes:
+                add_reader(storage, node)
     return storage
+
+
+def add_reader(storage: Storage, node: Any) -> None:
+    """Let a node have a copy of what it saved here before the next write."""
+    if storage.readers is None:
+        storage.readers = []
+    storage.readers.append(weak_reference(node))

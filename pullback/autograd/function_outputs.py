@@ -119,7 +119,9 @@ class _Connection:
                     "the Function in two: one that works in place and returns a single Tensor, and one for the rest."
                 )
         if id(value) in self.inputs:
-            writes.bump(storage_of(value))
+            storage = storage_of(value)
+            storage.readers = None  # too late for copies
+            writes.bump(storage)
         if not differentiable:
             return value
         result = wrap(value._array)

@@ -132,7 +132,9 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
     for item in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not item._inference:
-            bump(storage_of(item))
+            storage = storage_of(item)
+            storage.readers = None  # too late for copies
+            bump(storage)
 
 
 # --- saved tensors ---------------------------------------------------------------------------------------------------

@@ -121,6 +121,8 @@ class Op:
     written: dict[str, str] = {}  # rules as text for small real arrays, to stand in written-out passes (inlining.py)
     written_for_axes: int | None = None  # the axes of a cotangent, where the text holds for no other number
     takes_picked: bool = False  # whether the rule knows what to do with a cotangent that is `Picked`
+    # What is saved is copied before somebody writes to it: torch saves something else, and so allows the write.
+    copies_before_writes: bool = False
     first_only: bool = False  # of several outputs the first alone has a gradient: rules are given its cotangent
 
     def __init__(

@@ -15,6 +15,7 @@ from ..storage import Storage, storage_of
 from ..tensor import Anchor, Tensor
 from .mode import current_mode
 from .node import FREED, Node
+from .op import passed_on
 from .tape import SavedList, kept, wrap
 
 SECOND_TIME: str = (
@@ -84,6 +85,8 @@ class SavedTensor:
 def arrays_of(node: Node) -> Any:
     """The node's saved values as arrays, checked for writes since they were saved."""
     saved = node.saved
+    if node.plan.frees and saved is not FREED and node.plan.op.keeps_params:
+        check_index(node)
     if not saved:
         if saved is FREED:
             raise RuntimeError(SECOND_TIME)
@@ -121,6 +124,8 @@ def tensors_of(node: Node) -> list[Any]:
     saved = node.saved
     if saved is FREED:
         raise RuntimeError(SECOND_TIME)
+    if node.op.keeps_params:
+        check_index(node)
     if node.output_storages is not None:
         check_outputs(node)
     return [_with_history(node, position, value) for position, value in enumerate(saved)]
@@ -185,6 +190,13 @@ def modified(value: Tensor, node: Node) -> str:
     return describe_write(value._array, value._node, value._output_nr, value._storage, expected, value._name, node)
 
 
+def check_index(node: Node) -> None:
+    """Complain about an index that somebody has written to since it was used."""
+    for tensor in getattr(node.params["index"], "tensors", ()):
+        if tensor._storage is not None and tensor._storage.written > node.order:
+            raise RuntimeError(modified(tensor, node))
+
+
 def check_outputs(node: Node) -> None:
     """Complain about outputs a node has saved and somebody has written to since."""
     saves = node.plan.saves
@@ -242,6 +254,41 @@ def describe_write(
         "of place (y = y + 1 instead of y += 1), or do it on a clone()."
     )
 
+
+# --- copies before writes ---
+
+
+def copy_for_readers(storage: Storage) -> None:
+    """Give nodes that asked for it a copy of what they saved of this memory, which is about to be written."""
+    readers, storage.readers = storage.readers, None
+    for reference in readers or ():
+        node = reference()
+        if node is not None and node.saved is not FREED and storage.written <= node.order:
+            saves = node.plan.saves
+            node.saved = tuple(
+                [_apart(node, code, value, storage) for code, value in zip(saves, node.saved, strict=True)]
+            )
+            node.arrays = None
+
+
+def _apart(node: Node, code: Any, value: Any, storage: Storage) -> Any:
+    """A saved value, as a copy if it lies in this memory."""
+    if isinstance(value, Tensor):
+        return (
+            SavedTensor(wrap(np.copy(value._array)), AS_IT_IS, _history_of(value))
+            if value._storage is storage
+            else value
+        )
+    written = [number for number, own in (node.output_storages or {}).items() if own is storage]
+    if type(code) is int and -1 - code in written and type(value) is not SavedTensor:
+        return SavedTensor(wrap(np.copy(value)), AS_IT_IS, (OWN, -1 - code))
+    if type(value) is SavedList and code in ("outs", "extras"):
+        first = node.op.extras_from if code == "extras" else 0
+        return SavedList([_apart(node, -1 - number, item, storage) for number, item in enumerate(value, first)])
+    return value
+
+
+AS_IT_IS = (passed_on, passed_on)  # hooks that do nothing
 
 # --- attributes of nodes ---------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from .. import tensor as _tensor
 from ..constants import FLOAT32, FLOAT64, doubles, numbers
 from ..constants import number as constant
 from ..quiet import quiet
-from ..storage import Storage, next_order
+from ..storage import Storage, add_reader, next_order, storage_of
 from ..tensor import Tensor, anchor_of, new_object
 from . import views
 from .mode import RECORD, current_mode, transform_depth
@@ -336,7 +336,18 @@ def make_node(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, ma
     node.plan = plan
     node.order = next_order()
     node.shape = node.dtype = None
+    if op.copies_before_writes:
+        read_by(node, inputs)
     return node
+
+
+def read_by(node: Node, inputs: tuple[Any, ...]) -> None:
+    """Let a node have copies of what it saved of these inputs, but for indices, before somebody writes to them."""
+    for code in node.plan.saves:
+        if type(code) is int and code >= 0:
+            value = inputs[code]
+            if isinstance(value, Tensor) and value._array.dtype.kind != "i":
+                add_reader(value._storage or storage_of(value), node)
 
 
 def edges_of(inputs: tuple[Any, ...], wanted: tuple[int, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:

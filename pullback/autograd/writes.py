@@ -296,7 +296,11 @@ def write(tensor: Tensor, result: Tensor, storage: Storage) -> None:
 
 
 def bump(storage: Storage) -> None:
-    """Count a write. In anomaly mode, remember which line did it."""
+    """Count a write that is about to come. In anomaly mode, remember which line did it."""
+    if storage.readers is not None:
+        from .saved import copy_for_readers
+
+        copy_for_readers(storage)
     storage.bump()
     if current_mode().anomaly is not None:
         from .anomaly_mode import user_line

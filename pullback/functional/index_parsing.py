@@ -99,6 +99,27 @@ def parse_arrays(index: Any, array: Any) -> tuple[Any, ...] | None:
     return tuple([part._array for part in index])
 
 
+class Index(tuple):
+    """An index of arrays as a node keeps it, with the tensors whose memory it looks at: writes to them are noticed."""
+
+    tensors: tuple[Tensor, ...] = ()
+
+
+def kept(arrays: tuple[Any, ...], given: Any) -> Index:
+    """The arrays of an index for a node. Masks, which torch turns into places at once, and NumPy's arrays are copied."""
+    if isinstance(given, Tensor) and given._array.dtype.char == "l":
+        index = Index(arrays)
+        index.tensors = (given,)
+        return index
+    parts = given if type(given) in (tuple, list) else (given,)
+    tensors = tuple([part for part in parts if isinstance(part, Tensor) and part._array.dtype.char == "l"])
+    watched = {id(tensor._array) for tensor in tensors}
+    others = {id(getattr(part, "_array", part)) for part in parts} - watched
+    index = Index([part.copy() if id(part) in others and type(part) is ndarray else part for part in arrays])
+    index.tensors = tensors
+    return index
+
+
 def check_arrays(arrays: tuple[Any, ...], shape: tuple[Any, ...]) -> None:
     """IndexError if one of the integers of `parse_arrays` is out of bounds."""
     for dim, places in enumerate(arrays):

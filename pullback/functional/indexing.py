@@ -23,7 +23,7 @@ from ..ops import shape as shapes
 from ..ops.casting import copy_over
 from ..storage import storage_of
 from ..tensor import Tensor
-from .index_parsing import FULL, check_arrays, out_of_bounds, parse, parse_arrays, parse_basic
+from .index_parsing import FULL, check_arrays, kept, out_of_bounds, parse, parse_arrays, parse_basic
 from .operands import NUMBERS, as_operand, broadcasts_to
 from .registry import claimed
 
@@ -59,7 +59,9 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     arrays = parse_arrays(index, array)
     if arrays is not None:
         try:
-            return apply_unary(ops.pick, x, {"index": arrays})
+            return apply_unary(
+                ops.pick, x, {"index": kept(arrays, index) if x._requires_grad or x._view is not None else arrays}
+            )
         except IndexError:
             check_arrays(arrays, array.shape)
             raise
@@ -75,7 +77,9 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         return view(x, basic)
     if any(part is not FULL for part in basic):
         x = view(x, basic)
-    return apply_unary(ops.pick, x, {"index": advanced})
+    return apply_unary(
+        ops.pick, x, {"index": kept(advanced, index) if x._requires_grad or x._view is not None else advanced}
+    )
 
 
 def picked_by_batch(x: Tensor, index: Any, error: NotBatchable) -> Tensor:
@@ -149,7 +153,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         return
     target = x if all(part is FULL for part in basic) else view(x, basic)
     if advanced:
-        put_in_place(target, value, advanced, False)
+        put_in_place(target, value, kept(advanced, index), False)
     else:
         _overwrite(target, value)
 

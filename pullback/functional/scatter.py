@@ -19,7 +19,7 @@ from ..ops import scatter as ops
 from ..ops import scatter_reduce as reductions
 from ..tensor import Tensor
 from .checks import ONE_VALUE, invalid_combination
-from .index_parsing import FULL, parse
+from .index_parsing import FULL, kept, parse
 from .indexing import check_fits, put_in_place
 from .operands import NUMBERS, common_shape, number_tensor, wrap_dim
 from .registry import FUNCTIONS, METHODS, public
@@ -289,7 +289,8 @@ def index_reduce(
         return input.clone()
     shape = (1,) * axis + (index._array.size,) + (1,) * (source._array.ndim - axis - 1)
     places = np.reshape(index._array, shape if source._array.ndim else ())
-    each = wrap(np.broadcast_to(places, source._array.shape))
+    each = index.detach()  # which counts the writes to the index
+    each._array = np.broadcast_to(places, source._array.shape)
     params = {"axis": axis, "reduce": reduce, "include_self": bool(include_self)}
     return apply(reductions.index_reduce, (input, each, source), params)
 
@@ -328,7 +329,7 @@ def _index_put_plan(input: Tensor, indices: Any, values: Tensor) -> tuple:
             "Index put requires the source and destination dtypes match, got "
             f"{input.dtype.type_name} for the destination and {values.dtype.type_name} for the source."
         )
-    return advanced
+    return kept(advanced, tuple(indices))
 
 
 def _as_array(index: Any) -> Any:

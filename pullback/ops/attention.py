@@ -78,3 +78,4 @@ attention: Op = fused(
     batch=attended,
     joint=_attention_pullback,
 )
+attention.copies_before_writes = True

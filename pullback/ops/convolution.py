@@ -61,17 +61,17 @@ def _keeping(x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dila
 
 
 @geometric
-def _keeping_rule(g: Any, x: Any, weight: Any, bias: Any, extras: Any, needs: tuple, **geometry: Any) -> tuple:
+def _keeping_rule(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, **geometry: Any) -> tuple:
     x_shape, weight_shape, groups = tuple(x.shape), tuple(weight.shape), geometry.pop("groups")
     for_input = None
     if needs[0]:
         for_input = convolution_input(g, conjugate(weight), spatial=x_shape[2:], groups=groups, **geometry)
-    if plain(g, x, weight, bias):
+    biased = needs[2]
+    if plain(g, x, weight):
         kept = extras[0]
-        biased = bias is not None
         return for_input, *kernels.gradients_from_columns(g, kept, weight_shape, x_shape, biased=biased, **geometry)
     for_weight = convolution_weight(g, conjugate(x), kernel=weight_shape[2:], groups=groups, **geometry)
-    return for_input, for_weight, None if bias is None else _bias_rule(g)
+    return for_input, for_weight, _bias_rule(g) if biased else None
 
 
 convolution_keeping: Op = fused(  # where the weight's gradient will be wanted; groups is 1 and the values are real

@@ -37,17 +37,17 @@ def trace_of(x: Any) -> Any:
 # --- inverses and systems ---
 
 
-def _inverse_pullback(g: Any, outs: Any) -> list:
-    inverted = adjoint(outs[0])
+def _inverse_pullback(g: Any, out: Any) -> list:
+    inverted = adjoint(out)
     return [-(inverted @ g[0] @ inverted)]
 
 
 inverse: Op = op("LinalgInvExBackward0", kernels.inverse, outputs=0, inputs=("x",), joint=_inverse_pullback)
 
 
-def _solve_pullback(g: Any, a: Any, outs: Any, needs: tuple) -> list:
+def _solve_pullback(g: Any, a: Any, out: Any, needs: tuple) -> list:
     right = solve(adjoint(a), g[0])[0]
-    return [-(right @ adjoint(outs[0])) if needs[0] else None, right]
+    return [-(right @ adjoint(out)) if needs[0] else None, right]
 
 
 solve: Op = op("LinalgSolveExBackward0", kernels.solve, outputs=0, inputs=("a", "b"), joint=_solve_pullback)
@@ -58,9 +58,9 @@ def _solve_vector(a: Any, b: Any) -> tuple:
     return result[..., 0], info
 
 
-def _solve_vector_pullback(g: Any, a: Any, outs: Any, needs: tuple) -> list:
+def _solve_vector_pullback(g: Any, a: Any, out: Any, needs: tuple) -> list:
     right = solve(adjoint(a), g[0][..., None])[0]
-    return [-(right @ adjoint(outs[0][..., None])) if needs[0] else None, right[..., 0]]
+    return [-(right @ adjoint(out[..., None])) if needs[0] else None, right[..., 0]]
 
 
 solve_vector: Op = op(
@@ -185,10 +185,10 @@ def _slogdet(x: Any) -> tuple:
     return sign, logarithm
 
 
-def _slogdet_pullback(g: Any, x: Any, outs: Any) -> list:
+def _slogdet_pullback(g: Any, x: Any, out: Any) -> list:
     scale = g[1]
     if kind_of(x) == "c":
-        scale = scale - 1j * np.imag(np.conj(g[0]) * outs[0])
+        scale = scale - 1j * np.imag(np.conj(g[0]) * out)
     return [scale[..., None, None] * adjoint(inverse(x)[0])]
 
 
@@ -197,8 +197,8 @@ slogdet: Op = op("LinalgSlogdetBackward0", _slogdet, outputs=0, inputs=("x",), j
 # --- Cholesky ---
 
 
-def _cholesky_pullback(g: Any, outs: Any) -> list:
-    lower = outs[0]
+def _cholesky_pullback(g: Any, out: Any) -> list:
+    lower = out
     inner = tril(adjoint(lower) @ g[0], diagonal=0)
     inner = (inner + adjoint(tril(inner, diagonal=-1))) * 0.5
     inner = solve_triangular(adjoint(lower), inner, left=True, upper=True, unit=False)

@@ -249,6 +249,7 @@ cross_entropy, cross_entropy_2d = (
     )
     for name in ("NllLossBackward0", "NllLoss2DBackward0")
 )
+cross_entropy.copies_before_writes = cross_entropy_2d.copies_before_writes = True
 
 # --- two arrays of one shape ---
 

@@ -103,6 +103,7 @@ def _rms_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, a
 rms_norm: Op = fused(
     "MulBackward0", in_single(kernels.rms_norm), inputs=("x", "weight"), batch=normalized, joint=_rms_norm_pullback
 )
+rms_norm.copies_before_writes = True
 
 # --- batch norm: statistics of each channel (axis 1) over everything else ---
 

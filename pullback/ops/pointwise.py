@@ -426,6 +426,7 @@ polar: Op = op(
     size=lambda g, angle: np.real(np.conj(g) * make_complex(np.cos(angle), np.sin(angle))),
     angle=lambda g, out: np.real(np.conj(g) * (out * 1j)),
 )
+polar.copies_before_writes = True
 
 # --- taking floating point numbers apart ---
 

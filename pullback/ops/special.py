@@ -27,8 +27,9 @@ _ROOT_TWO = math.sqrt(2)
 erf: Op = elementwise("ErfBackward0", kernels.erf, x=lambda x: _TWO_OVER_ROOT_PI * np.exp(-x * x))
 erfc: Op = elementwise("ErfcBackward0", kernels.erfc, x=lambda x: -_TWO_OVER_ROOT_PI * np.exp(-x * x))
 erfcx: Op = elementwise("SpecialErfcxBackward0", kernels.erfcx, x=lambda x, out: 2 * x * out - _TWO_OVER_ROOT_PI)
-erfinv: Op = elementwise("ErfinvBackward0", kernels.erfinv, x=lambda out: np.exp(out * out) / _TWO_OVER_ROOT_PI)
+erfinv: Op = elementwise("ErfinvBackward0", kernels.erfinv, x=lambda x: np.exp(erfinv(x) ** 2) / _TWO_OVER_ROOT_PI)
 ndtr: Op = elementwise("MulBackward1", kernels.ndtr, x=lambda x: np.exp(-0.5 * x * x) / _ROOT_TWO_PI)
+ndtr.copies_before_writes = True
 ndtri: Op = elementwise("SpecialNdtriBackward0", kernels.ndtri, x=lambda out: _ROOT_TWO_PI * np.exp(0.5 * out * out))
 # exp(-x^2/2) / ndtr(x) without the quotient of two vanishing numbers in the left tail.
 log_ndtr: Op = elementwise(
@@ -131,7 +132,7 @@ def _sinc(x: Any) -> Any:
 sinc: Op = elementwise(
     "SincBackward0",
     _sinc,
-    x=lambda x, out: np.where(x == 0, 0, (np.cos(math.pi * x) - out) / np.where(x == 0, 1, x)),
+    x=lambda x: np.where(x == 0, 0, (np.cos(math.pi * x) - sinc(x)) / np.where(x == 0, 1, x)),
 )
 entr: Op = elementwise("SpecialEntrBackward0", kernels.entr, x=lambda x: np.where(x < 0, math.nan, -np.log(x) - 1))
 

@@ -78,9 +78,8 @@ deviation_mean: Op = op(
     ),
     inputs=("x",),
     outputs=0,
-    joint=lambda g, x, outs, x_shape, axis, keepdims, correction: (
-        _deviation_pullback(g[0], x, outs[0], axis, keepdims, correction)
-        + mean_transpose(g[1], x_shape, axis, keepdims),
+    joint=lambda g, x, out, x_shape, axis, keepdims, correction: (
+        _deviation_pullback(g[0], x, out, axis, keepdims, correction) + mean_transpose(g[1], x_shape, axis, keepdims),
     ),
 )
 

@@ -218,7 +218,7 @@ def multi_margin_loss(
     picked = target._array.reshape(-1)
     if np.any((picked < 0) | (picked >= classes)):
         raise RuntimeError("target out of range")
-    index = constant(picked[:, None])
+    index = constant(np.array(picked[:, None]))  # as the mask of other classes, it does not follow later writes
     own = apply(take_along, (rows, index), {"axis": 1})
     others = constant((np.arange(classes) != picked[:, None]).astype(rows._array.dtype))
     excess = apply(relu, (margin - own + rows,)) * others  # no gradient where the margin is just met

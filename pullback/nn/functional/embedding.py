@@ -184,7 +184,8 @@ def embedding_bag(
         if input.ndim == 2 and input.shape[1] and weight._array.dtype.kind in "fV":
             return _rows_together(embedding(input, weight), mode, per_sample_weights)
     starts, count = _starts(input, offsets, include_last_offset)
-    indices = input._array.reshape(-1)
+    places = input.detach()  # which counts the writes to the input
+    places._array = indices = input._array.reshape(-1)
     wrong = np.flatnonzero((indices < 0) | (indices >= rows))
     if wrong.size:
         _refuse_index(
@@ -196,10 +197,10 @@ def embedding_bag(
     weights = None if per_sample_weights is None else per_sample_weights.reshape((-1,))
     if padding_idx is not None:
         kept = np.flatnonzero(indices != padding_idx % rows)
-        indices, bags = indices[kept], bags[kept]
+        places, bags = constant(indices[kept]), bags[kept]
         weights = None if weights is None else weights[constant(kept)]
     op = ops.lookup_rows if sparse and weight._node is None and not scale_grad_by_freq else ops.lookup
-    looked_up = apply(op, (weight, constant(indices)), {"padding": None, "by_frequency": bool(scale_grad_by_freq)})
+    looked_up = apply(op, (weight, places), {"padding": None, "by_frequency": bool(scale_grad_by_freq)})
     return _bagged(looked_up, bags, count, mode, weights)
 
 

@@ -95,13 +95,15 @@ class Sweep:
         hooks = node.hooks
         if cotangent is UNDEFINED:
             cotangent = None
+        runs = self.run_only is None or node in self.run_only
+        if self.captures and runs:  # as in torch: of a node on the way to another input, what came before its hooks
+            self.capture(node, cotangent)
         if hooks is not None:
             from .hooks import run_before, run_pre_hooks
 
             cotangent = run_before(self, node, cotangent)
-        if self.captures:
+        if not runs:
             self.capture(node, cotangent)
-        if self.run_only is not None and node not in self.run_only:
             return False
         if hooks is not None and hooks.pre:
             parts = run_pre_hooks(self, hooks, list(cotangent) if node.outputs is not None else [cotangent])

@@ -50,7 +50,7 @@ def view_of(op: Op, x: Tensor, params: dict[Any, Any], out: Any) -> Tensor:
         view.base = source
         view.steps = ((op, params),)
     else:
-        if parent.version != version:
+        if parent.version != version or parent.waits:
             refresh(x)
             node = x._node
         source = x if node is not None or not x._requires_grad else anchor_of(x)
@@ -78,6 +78,7 @@ def view_of(op: Op, x: Tensor, params: dict[Any, Any], out: Any) -> Tensor:
     else:
         result._node = None
         result._requires_grad = False
+        view.waits = True
     return result
 
 
@@ -115,6 +116,7 @@ def views_of(op: Op, x: Tensor, params: dict[Any, Any]) -> tuple[Any, ...]:
         view.steps = (output_step(params, number, out.shape),)
         view.version = version
         view.origin = "several"
+        view.waits = not recorded
         results.append(result)
     return tuple(results)
 

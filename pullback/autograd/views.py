@@ -29,6 +29,7 @@ class View:
     version: int  # the storage's version that the view's node belongs to
     origin: str = "default"  # or 'no_grad', 'inference', or 'several' for one of many outputs
     moves: int = 0  # how often the base itself had been reshaped in place
+    waits: bool = False  # for its base to require grad, which it did not when the view was made
     unrecorded: bool = False  # made itself in no_grad or inference mode, not a later view of such a view
 
     def __init__(self, base: Tensor, steps: tuple[Any, ...], version: int, origin: str, moves: int = 0) -> None:
@@ -85,6 +86,8 @@ def _link(result: Tensor, source: Tensor, step: tuple, origin: str) -> None:
         else:
             view = View(base, (*parent.steps, step), storage.version, origin, parent.moves)
     result._view = view
+    if not source._requires_grad:
+        view.waits = True
     if made_in in ("no_grad", "inference"):
         view.unrecorded = True
         if source._requires_grad:
@@ -99,6 +102,8 @@ def refresh(tensor: Tensor) -> None:
     view = tensor._view
     version = tensor._storage.version
     if view.version == version:
+        if view.waits and view.base._requires_grad:
+            _begin_to_follow(tensor, view)
         return
     base = base_of(view)
     if view.origin == "inference" and view.version < 0 and -1 - view.version != version and base._requires_grad:
@@ -124,12 +129,21 @@ def refresh(tensor: Tensor) -> None:
     view.version = version
 
 
+def _begin_to_follow(tensor: Tensor, view: View) -> None:
+    """A view of something that has begun to require grad. Torch lets such a view lose its gradient silently."""
+    view.waits = False
+    if not tensor._requires_grad and view.origin not in ("custom", "inference") and tensor._array.dtype.kind in "fcV":
+        replay_on(base_of(view), tensor)
+
+
 def look(tensor: Tensor) -> None:
     """`refresh` for attributes: looking at a tensor that can no longer be used is no error."""
     if tensor._view.origin not in FINAL:
         if tensor._view.version >= 0 or current_mode().grad:  # a view without history gets one when it is wanted
             refresh(tensor)
     elif tensor._node is None and base_of(tensor._view)._requires_grad and tensor._array.dtype.kind in "fcV":
+        if tensor._view.waits and tensor._view.version == tensor._storage.version:
+            refresh(tensor)
         tensor._requires_grad = True
 
 

@@ -50,7 +50,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     labels, out = _parse(notation, tuple(x._array.ndim for x in tensors))
     sizes = _sizes(tensors, labels)
     terms = [_distinct(x, names) for x, names in zip(tensors, labels, strict=True)]
-    return _contract_all(terms, out, sizes)
+    result = _contract_all(terms, out, sizes)
+    return apply(shapes.alias, (result,)) if len(tensors) == 1 and result is tensors[0] else result
 
 
 def _sublists(arguments: tuple) -> tuple[Any, list]:

@@ -437,7 +437,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
         shape = common_shape((), *(x._array.shape for x in tensors))
     except AttributeError as error:
         raise blamed(error) from None
-    return tuple(expand(x, shape) for x in tensors)
+    return tuple(x if x._array.shape == shape else expand(x, shape) for x in tensors)
 
 
 # --- dims of size 1 ---

@@ -218,3 +218,40 @@ def test_hooks_that_refer_to_their_own_node_are_collected():
     del out
     gc.collect()
     assert reference() is None
+
+
+def hooked(t, kind):
+    """x, y = 2 x with a hook that multiplies by ten, and z = y * y."""
+    x = t.tensor([3.0, 4.0], requires_grad=True)
+    y = x * 2
+    if kind == "tensor":
+        y.register_hook(lambda g: g * 10)
+    elif kind == "two":
+        y.register_hook(lambda g: g * 10)
+        y.register_hook(lambda g: g + 1)
+    elif kind == "node":
+        y.grad_fn.register_prehook(lambda g: (g[0] * 10,))
+    elif kind == "retained":
+        y.retain_grad()
+        y.register_hook(lambda g: g * 10)
+    elif kind == "leaf":
+        x.register_hook(lambda g: g * 10)
+    elif kind == "of several":
+        first, second = y.unbind()
+        first.register_hook(lambda g: g * 10)
+        return x, first, first * second
+    return x, y, (y * y).sum()
+
+
+@pytest.mark.parametrize("options", [{}, {"create_graph": True}], ids=["", "recorded"])
+@pytest.mark.parametrize("order", ["y", "x", "yx", "xy", "yxy", "ey", "ex"])
+@pytest.mark.parametrize("kind", ["tensor", "two", "node", "retained", "leaf", "of several"])
+def test_which_gradient_of_a_hooked_tensor_is_returned(kind, order, options):
+    """Of one that is passed on the way to another input it is the gradient before the hooks; else the one after."""
+    answers = []
+    for t in (pytest.importorskip("torch"), torch):
+        x, y, z = hooked(t, kind)
+        inputs = {"x": x, "y": y, "e": t.autograd.graph.get_gradient_edge(y)}
+        found = t.autograd.grad(z, [inputs[letter] for letter in order], **options)
+        answers.append([g.tolist() for g in found] + [y.grad.tolist() if kind == "retained" else None])
+    assert answers[0] == answers[1]

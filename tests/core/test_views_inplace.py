@@ -316,3 +316,41 @@ def test_random_programs(block):
             sides.compare()
         compared += sides.compare_gradients()
     assert compared > PROGRAMS // 10 * 0.5  # most programs must get as far as a gradient
+
+
+BEGINNINGS = {
+    "a slice": lambda t, b: b[:2],
+    "a view": lambda t, b: b.view(2, 2),
+    "of a view": lambda t, b: b.view(2, 2)[1],
+    "one of several": lambda t, b: b.unbind()[1],
+    "part of a split": lambda t, b: b.split(2)[1],
+    "a transpose": lambda t, b: b.view(2, 2).T,
+    "diagonal": lambda t, b: b.view(2, 2).diagonal(),
+}
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize("name", BEGINNINGS)
+def test_a_view_follows_a_base_that_begins_to_require_grad(name, recorded):
+    """Torch says that such a view requires grad, and then loses its gradient."""
+    flags = []
+    for t in (torch, pullback):
+        base = t.zeros(4)
+        with t.set_grad_enabled(recorded):
+            view = BEGINNINGS[name](t, base)
+        flags.append(
+            [view.requires_grad, base.requires_grad_().requires_grad, view.requires_grad, view.detach().requires_grad]
+        )
+    assert flags[0] == flags[1] == [False, True, True, False]
+    (view * pullback.arange(1.0, view.numel() + 1).reshape(view.shape)).sum().backward()
+    expected = pullback.zeros(4, requires_grad=True)
+    again = BEGINNINGS[name](pullback, expected)
+    (again * pullback.arange(1.0, view.numel() + 1).reshape(view.shape)).sum().backward()
+    assert base.grad.tolist() == expected.grad.tolist()
+
+
+def test_views_of_other_dtypes_and_of_detached_tensors_do_not_follow():
+    base = pullback.zeros(4)
+    numbers, detached = base.view(pullback.int32), base.detach()
+    base.requires_grad_()
+    assert not numbers.requires_grad and not (numbers + 1).requires_grad and not detached.requires_grad

@@ -16,7 +16,7 @@ import numpy as np
 from ..autograd.tape import wrap
 from ..dtypes import from_numpy_dtype
 from ..functional.registry import FUNCTIONS
-from .solvers import bargaining_step, project, worst_mixture
+from .solvers import bargain, project, worst_mixture
 
 
 class Aggregator:
@@ -311,9 +311,10 @@ class CAGrad(Weighting):
 class NashMTL(Weighting):
     """The outcome of a bargaining game: every row's gain times its weight is the same.
 
-    Approached by convex problems, each starting from the last solution. It therefore has a state: `reset()` forgets
-    what earlier matrices gave. `update_weights_every` reuses weights for that many calls; `max_norm` limits the
-    length of the result, 0 does not.
+    Solved to the last digits, however different the rows' lengths are; `optim_niter`, which is torchjd's, changes
+    nothing. `update_weights_every` reuses weights for that many calls, and a matrix whose game has no outcome (its rows
+    balance one another, or one is zero) gets the last weights there were: `reset()` forgets them. `max_norm` limits the length
+    of the result, 0 does not.
     """
 
     n_tasks: int
@@ -342,24 +343,10 @@ class NashMTL(Weighting):
         if len(gramian) != self.n_tasks:
             raise ValueError(f"this NashMTL was made for {self.n_tasks} losses, got {len(gramian)}")
         if self._calls % self.update_weights_every == 0:
-            self._bargain(gramian)
+            solution = bargain(gramian)
+            if solution is not None:
+                self._alpha = solution
         self._calls += 1
         alpha = self._alpha
         length = np.sqrt(max(alpha @ gramian @ alpha, 0.0))
         return alpha * (self.max_norm / length) if 0 < self.max_norm < length else alpha
-
-    def _bargain(self, gramian: np.ndarray) -> None:
-        factor = float(np.linalg.norm(gramian))
-        if factor == 0:
-            return
-        scaled, alpha = gramian / factor, self._alpha
-        for _ in range(self.optim_niter):
-            with np.errstate(divide="ignore", invalid="ignore"):
-                slope = 1 / alpha + (1 / (scaled @ alpha)) @ scaled
-            cost = scaled.sum(0) + slope / factor
-            found = bargaining_step(scaled, cost, factor) if np.isfinite(cost).all() else None
-            fair = np.linalg.norm(scaled @ alpha - 1 / (alpha + 1e-10)) < 1e-3
-            if found is None or fair or np.linalg.norm(found - alpha) < 1e-6:
-                break
-            alpha = found
-        self._alpha = alpha

@@ -241,7 +241,7 @@ def test_the_first_loss_comes_first_and_the_others_improve():
         assert (rows @ found > 0).all()
 
 
-def test_nash_is_equal_where_theirs_does_not_give_up():
+def test_nash_is_equal_where_theirs_has_an_outcome():
     torch, theirs = _torch(), pytest.importorskip("torchjd.aggregation")
     pytest.importorskip("cvxpy")
     pytest.importorskip("ecos")
@@ -252,21 +252,42 @@ def test_nash_is_equal_where_theirs_does_not_give_up():
             expected = reference(torch.tensor(rows)).numpy()
         except (ValueError, ImportError):
             continue
-        if np.allclose(reference.weighting.prvs_alpha, 1):  # its solver failed, and equal weights are what it says then
+        alpha = np.asarray(reference.weighting.prvs_alpha, dtype=np.float64)
+        if not np.allclose(alpha * (rows @ rows.T @ alpha), 1, rtol=1e-4):  # its solver stopped before that
             continue
-        np.testing.assert_allclose(multi.NashMTL(len(rows))(rows), expected, atol=1e-5)
+        np.testing.assert_allclose(multi.NashMTL(len(rows))(rows), expected, atol=2e-4)
         compared += 1
     assert compared >= 3
+
+
+@pytest.mark.parametrize("spread", [0, 1, 3, 6])
+def test_nash_does_not_ask_how_long_the_rows_are(spread):
+    """Every row's gain times its weight is 1: rows of another length get other weights, and the result is the same."""
+    rng = np.random.default_rng(5)
+    for count in (1, 2, 3, 6):
+        rows = rng.standard_normal((count, 8))
+        scaled = rows * 10.0 ** rng.uniform(-spread, spread, (count, 1))
+        alpha = multi.NashMTL(count, max_norm=0.0).weigh(scaled @ scaled.T)
+        assert (alpha > 0).all()
+        np.testing.assert_allclose(alpha * (scaled @ (scaled.T @ alpha)), 1, rtol=1e-4)
+        np.testing.assert_allclose(multi.NashMTL(count)(scaled), multi.NashMTL(count)(rows), rtol=1e-4, atol=1e-6)
+
+
+def test_nash_without_an_outcome_keeps_its_weights():
+    game = multi.NashMTL(2, max_norm=0.0)
+    first = game.weigh(np.diag([4.0, 0.25]))
+    np.testing.assert_allclose(first, [0.5, 2.0])
+    for hopeless in (np.zeros((2, 2)), np.diag([0.0, 1.0]), np.array([[1.0, -1.0], [-1.0, 1.0]])):
+        np.testing.assert_array_equal(game.weigh(hopeless), first)
+        np.testing.assert_array_equal(multi.NashMTL(2, max_norm=0.0).weigh(hopeless), [1.0, 1.0])
 
 
 def test_nash_solves_the_bargaining_game():
     rng = np.random.default_rng(4)
     for _ in range(10):
         rows = rng.standard_normal((3, 6))
-        game = multi.NashMTL(3, max_norm=0.0, optim_niter=100)
-        game(rows)
-        alpha = game.weights(rows @ rows.T)
-        np.testing.assert_allclose(alpha * (rows @ rows.T @ alpha), 1, rtol=1e-2)
+        alpha = multi.NashMTL(3, max_norm=0.0).weights(rows @ rows.T)
+        np.testing.assert_allclose(alpha * (rows @ rows.T @ alpha), 1, rtol=1e-7)
     limited = multi.NashMTL(3, max_norm=0.5)
     assert np.linalg.norm(limited(rows)) <= 0.5 + 1e-12
     kept = multi.NashMTL(3, update_weights_every=2)

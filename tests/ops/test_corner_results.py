@@ -507,3 +507,15 @@ def test_older_forms_work_with_a_warning(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert found.tolist() == OLDER_FORMS[name](torch).tolist()
+
+
+def test_which_results_are_the_operand_itself():
+    """Broadcasting gives back what has the shape already; an equation gives a view at least."""
+    answers = []
+    for t in (torch, pullback):
+        a, b, c = t.ones(3), t.ones(2, 3), t.ones(1)
+        answers.append([
+            [x is y for x, y in zip(t.broadcast_tensors(a, b, c), (a, b, c), strict=True)], t.broadcast_tensors(a)[0] is a,
+            *[(found is b, found._base is b) for found in (t.einsum("ij->ij", b), t.einsum("ij", b), t.einsum("ij->ji", b))],
+        ])  # fmt: skip
+    assert answers[0] == answers[1]

@@ -3,6 +3,7 @@
 #   make demo    the founding examples, unchanged, and a small tour
 #   make test    the test suite, with torch as the oracle
 #   make third-party   packages from PyPI that were written for torch
+#   make campaign      two minutes of random programs, on torch and on pullback
 #   make lint    ruff            make types   mypy, and pyright's count
 #   make bench   the benchmarks  make docs    the documentation site
 #   make clean   remove .venv and caches
@@ -22,10 +23,10 @@ ORACLE_STAMP := $(VENV)/.stamp-oracle
 DOCS_STAMP := $(VENV)/.stamp-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test third-party conformance lint types bench docs clean
+.PHONY: help demo test third-party conformance campaign lint types bench docs clean
 
 help:
-	@sed -n '3,8s/^#  *//p' Makefile
+	@sed -n '3,9s/^#  *//p' Makefile
 
 $(VENV_STAMP):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Pullback needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
@@ -74,6 +75,10 @@ third-party: $(ORACLE_STAMP)
 	$(PIP) --no-deps --requirement tests/third_party/requirements.txt
 	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -q -n $(JOBS) tests/third_party tests/vector_losses \
 		tests/serialization/test_other_picklers.py tests/serialization/test_hostile.py $(PYTEST_FLAGS)
+
+# The same programs every time, as many as fit. More of them, and others: python -m tools.campaign --minutes 30 --seed 7
+campaign: $(ORACLE_STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.campaign --minutes 2 --processes 2 $(CAMPAIGN_FLAGS)
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff check .

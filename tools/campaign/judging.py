@@ -1,0 +1,203 @@
+"""Tells differences from rounding, from ties, and from what is known of torch.
+
+Rounding and ties are not guessed: torch is asked what becomes of its own answer when the numbers that a program begins with
+are moved by a rounding. Where torch's answer moves as far as ours lies from it, the two are equally right.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from .running import FINEST, TOLERANCES, Difference, array, namespace, replay, run_line
+
+NUDGES = {FINEST: (4e-16, -7e-16, 3e-15)}
+COARSE_NUDGES = {2e-4: (1.5e-7, -2.5e-7, 1e-6), 1e-2: (1e-3, -2e-3, 4e-3), 5e-2: (8e-3, -1.6e-2, 3e-2)}
+MOVES_AS_FAR = 0.02
+"""The share of a difference that torch's own answer has to move for the difference to be rounding."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Differences of some kinds whose text matches are expected, for a reason."""
+
+    kinds: str
+    pattern: str
+    reason: str
+
+    def covers(self, difference: Difference) -> bool:
+        return difference.kind in self.kinds.split() and bool(
+            re.search(self.pattern, f"{difference.line} | {difference.text}")
+        )
+
+
+KNOWN = [
+    Known(
+        "accepted exception",
+        r"not implemented for|only supports|not supported|does not support|Expected a floating point or complex|must be either float"
+        r"|dtype to be floating point|could not infer output dtype|to have the same dtype|not intended to support complex|isn't supported"
+        r"|is not supported|have the same dtype|Expected \w+ dtype|expected scalar type|must have the same dtype|Low precision dtypes",
+        "torch has no kernel for this type of elements; pullback computes it, or refuses in other words",
+    ),
+    Known(
+        "accepted exception",
+        r"derivative for .* is not implemented|does not support (double|automatic)|not differentiable twice",
+        "torch has no rule for this derivative",
+    ),
+    Known(
+        "accepted exception refused",
+        r"INTERNAL ASSERT|unexpected error|Could this error message be improved|report a bug|MKL FFT error|setStorage|Found dtype Long",
+        "torch's own internal error",
+    ),
+    Known(
+        "accepted exception",
+        r"but tensor has no dimensions|cannot be applied to a 0-dim tensor|Dimension out of range|tuple index out of range",
+        "a tensor without dims, which torch refuses in words about dims, and pullback accepts or refuses in words about the function",
+    ),
+    Known(
+        "accepted exception",
+        r"refer to a single memory location|memory overlap|elements of the input tensor and the written-to tensor",
+        "overlapping memory: pullback writes as if operands had been copied first",
+    ),
+    Known("accepted", r"view size is not compatible", "torch builds the function of views that some layouts do not have"),
+    Known("accepted", r"output 0 of MaskedFill", "torch's rule of norms writes to what its own derivative needs"),
+    Known("accepted", r"calling random operations inside of vmap", "torch refuses random numbers in a batched pass"),
+    Known("gradient finiteness finiteness", r"grad|\bg\d|at the end", "derivatives at the edge of a function, where torch's are NaN or infinite"),
+]  # fmt: skip
+
+
+OPEN = [
+    Known(
+        "accepted", r"channels_last.*required rank 4", "contiguous(memory_format=) does not look at the number of dims"
+    ),
+    Known("accepted", r"inf norm on an empty tensor", "norms without an identity accept empty tensors"),
+    Known(
+        "accepted",
+        r"soft_margin_loss.*broadcast shape|gaussian_nll_loss.*incorrect size",
+        "losses broadcast where torch refuses",
+    ),
+    Known("accepted", r"huber_loss.*can't be cast", "huber_loss of complex numbers"),
+    Known(
+        "exception",
+        r"put_\(\)|conv\dd|embedding|index_fill|\[\[0\]\] = ",
+        "another type of exception about empty tensors",
+    ),
+    Known("requires_grad", r"T\.cdist", "cdist of rows without columns has no history"),
+    Known("requires_grad dtype", r"T\.(cat|hstack)\(", "cat beside an empty one-dimensional tensor"),
+    Known("is_leaf", r"broadcast_tensors", "broadcast_tensors of what has the shape already makes a view"),
+    Known(
+        "refused",
+        r"not implemented for '(Bool|Long|ComplexFloat|ComplexDouble)'",
+        "types of elements refused for empty or 0-d tensors",
+    ),
+    Known(
+        "refused",
+        r"detached in-place|modified by an inplace|cumsum_",
+        "more is saved than torch saves, or a write is refused",
+    ),
+]
+"""Differences of pullback's that are known and not mended: counted apart, until a line can go."""
+
+
+def verdict(lines: list[str], difference: Difference, strides: bool) -> str | None:
+    """Why a difference is none, or None where it is one."""
+    for known in KNOWN:
+        if known.covers(difference):
+            return known.reason
+    for known in OPEN:
+        if known.covers(difference):
+            return f"to be mended: {known.reason}"
+    if difference.kind == "accepted" and "modified by an inplace operation" in difference.text:
+        return "pullback saves less than torch, and its gradients are right" if accepted_is_right(lines) else None
+    if "value" in difference.kind or "finiteness" in difference.kind:
+        if torch_moves(lines, difference, strides):
+            return "rounding, or a tie that rounding decides"
+    return None
+
+
+def accepted_is_right(lines: list[str]) -> bool:
+    """Whether gradients of a program that torch refuses are those it gives when everything saved is copied."""
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved.detach().clone(), lambda saved: saved):
+        difference = replay(lines, strides=False)
+    return difference is None
+
+
+def torch_moves(lines: list[str], difference: Difference, strides: bool) -> bool:
+    """Whether torch's values move, when the program's numbers do, about as far as pullback's lie from them."""
+    before = everything(lines, 0.0)
+    for nudge in nudges(lines):
+        after = everything(lines, nudge)
+        moved = max((distance(before[name], after[name]) for name in before.keys() & after.keys()), default=0.0)
+        if before.keys() != after.keys() or moved >= MOVES_AS_FAR * difference.size and moved > 5 * abs(nudge):
+            return True
+    return False
+
+
+def nudges(lines: list[str]) -> tuple[float, ...]:
+    """Roundings of the coarsest type of numbers in a program."""
+    text = " ".join(lines)
+    coarsest = FINEST
+    for name, tolerance in TOLERANCES.items():
+        if (
+            name.removeprefix("torch.") in text
+            or "half()" in text
+            and tolerance == 1e-2
+            or ".float()" in text
+            and tolerance == 2e-4
+        ):
+            coarsest = max(coarsest, tolerance)
+    return COARSE_NUDGES.get(coarsest, NUDGES[FINEST])
+
+
+def everything(lines: list[str], nudge: float) -> dict[str, np.ndarray]:
+    """All values and gradients of a program that torch runs alone."""
+    names = namespace(torch, nudge)
+    for line in lines:
+        run_line(line, names)
+        made = names.get(line.partition(" = ")[0])
+        if isinstance(made, torch.nn.Module):
+            with torch.no_grad():
+                for parameter in made.parameters():
+                    parameter.mul_(1 + nudge)
+    found: dict[str, np.ndarray] = {}
+    for name, value in list(names.items()):
+        if re.fullmatch(r"[a-z]\d+", name):
+            collect(found, name, value)
+    return found
+
+
+def collect(found: dict[str, np.ndarray], name: str, value: Any) -> None:
+    """Arrays of a variable, of the gradient it has, or of what it contains."""
+    if isinstance(value, torch.Tensor) and value.layout is torch.strided:
+        found[f"{name} {tuple(value.shape)}"] = array(value, torch)
+        try:
+            gradient = value.grad if value.is_leaf or value.retains_grad else None
+        except RuntimeError:
+            return
+        if gradient is not None and gradient.layout is torch.strided:
+            found[f"{name}.grad"] = array(gradient, torch)
+    elif isinstance(value, (tuple, list)):
+        for i, part in enumerate(value):
+            collect(found, f"{name}[{i}]", part)
+    elif isinstance(value, torch.nn.Module):
+        for key, part in [*value.state_dict().items(), *value.named_parameters()]:
+            collect(found, f"{name}.{key}", part)
+    elif isinstance(value, float):
+        found[name] = np.asarray(value)
+
+
+def distance(one: np.ndarray, other: np.ndarray) -> float:
+    """How far apart two arrays are, relative to their largest element; integers and truth values are apart or not."""
+    finite = np.isfinite(one) & np.isfinite(other)
+    if one.dtype.kind not in "fc":
+        return 0.0 if np.array_equal(one, other) else 1.0
+    if not np.array_equal(np.isfinite(one), np.isfinite(other)):
+        return 1.0
+    if not finite.any():
+        return 0.0
+    scale = max(np.abs(one[finite]).max(), np.abs(other[finite]).max())
+    return float(np.abs(one[finite] - other[finite]).max() / scale) if scale > 0 else 0.0

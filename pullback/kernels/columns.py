@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .threads import parallel_tasks, threads_to_share, threads_worth
+from .threads import parallel_tasks, pieces_worth, threads_worth
 from .windows import Windows
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 COLUMN_BYTES = 1 << 21
 """Columns unrolled at a time by one thread; smaller pieces hand the interpreter over too often."""
+
+UNCUT_BYTES = 1 << 18
+"""Columns of this size are one piece."""
 
 SMALL_PRODUCT: int = 1_000_000
 """OpenBLAS multiplies matrices of at most this many multiply-adds directly, half as fast again as larger ones."""
@@ -31,12 +34,12 @@ INLINE_PRODUCTS = 1 << 22
 
 def pieces_of(samples: int, positions: int, position_bytes: int) -> list[tuple[int, int, int, int]]:
     """Split samples, or positions of single samples, into (sample range, position range) of about COLUMN_BYTES."""
-    threads = threads_to_share()
     sample_bytes = max(positions * position_bytes, 1)
     if sample_bytes <= COLUMN_BYTES:
         count = -(-samples * sample_bytes // COLUMN_BYTES)
-        # A multiple of the thread count, so that all threads end together.
-        step = max(samples // (-(-count // threads) * threads), 1)
+        # A multiple of what pays, so that all threads end together; sums over pieces depend on them, so the shape decides.
+        multiple = pieces_worth(count, 2) if samples * sample_bytes > UNCUT_BYTES else 1
+        step = max(samples // (-(-count // multiple) * multiple), 1)
         return [(start, min(start + step, samples), 0, positions) for start in range(0, samples, step)]
     tiles = -(-sample_bytes // COLUMN_BYTES)
     step = -(-positions // tiles)

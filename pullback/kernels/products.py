@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 
 from .memory import POOLED, empty, keep_freed_memory
-from .threads import parallel_rows, parallel_tasks, shares, single_threaded_blas, threads_to_share, threads_worth
+from .threads import (
+    PIECES,
+    parallel_rows,
+    parallel_tasks,
+    shares,
+    single_threaded_blas,
+    threads_to_share,
+    threads_worth,
+)
 
 FEW = 1 << 12
 """Elements of both factors up to which BLAS stays on one thread by itself, or nearly."""
@@ -90,8 +98,8 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if own_threads is not None:
         with own_threads:
             return np.matmul(a, b, empty((a.shape[0], b.shape[1]), a.dtype))
-    # One piece for each thread: BLAS packs its operands anew for each, and twice as many cost a tenth more.
-    out, piece, pieces = _cut_product(a, b, threads)
+    # No more pieces than needed: BLAS packs its operands anew for each.
+    out, piece, pieces = _cut_product(a, b, PIECES)
     parallel_tasks(piece, pieces, products=True, threads=threads)
     return out
 
@@ -102,10 +110,10 @@ def matrix_times_vector(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _is_large(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether a product of matrices takes so long that several threads should share it."""
+    """Whether a product of matrices takes so long that it is cut: on one thread, too, as bits depend on the cut."""
     result = a.shape[0] * b.shape[1]
     work = result * a.shape[1] + ELEMENT_COST * (result + a.size + b.size)
-    return work >= LARGE_PRODUCT and threads_to_share() > 1 and single_threaded_blas.known()
+    return work >= LARGE_PRODUCT and single_threaded_blas.known()
 
 
 def _cut_product(
@@ -139,7 +147,7 @@ def _narrow_product(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     large = work >= LARGE_NARROW_PRODUCT
     if not large and work >= SHARED_NARROW_PRODUCT and single_threaded_blas.is_not_needed():
         return a.dot(b)
-    threads = threads_to_share() if large else 1
+    pieces = PIECES if large else 1
     step = SMALL_PRODUCT // (inner * columns)
     if columns <= NARROW and step >= 32 and a.flags.c_contiguous:
         out = np.empty((rows, columns), a.dtype)
@@ -148,7 +156,7 @@ def _narrow_product(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
             for part in _parts(start, stop, step):
                 a[part].dot(b, out[part])
 
-        _shared(fill, rows, threads)
+        _shared(fill, rows, pieces)
         return out
     step = SMALL_PRODUCT // (rows * columns)
     if not large or step < 32 or not a.flags.f_contiguous or not b.flags.c_contiguous:
@@ -161,7 +169,7 @@ def _narrow_product(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
         for part in others:
             np.add(total, a[:, part].dot(b[part]), total)
 
-    _shared(gather, inner, threads)
+    _shared(gather, inner, pieces)
     return functools.reduce(np.add, (sums[start] for start in sorted(sums)))
 
 
@@ -171,9 +179,9 @@ def _parts(start: int, stop: int, longest: int) -> list[slice]:
     return [slice(first, min(first + step, stop)) for first in range(start, stop, step)]
 
 
-def _shared(function: Callable[[int, int], None], length: int, threads: int) -> None:
-    """Call `function(start, stop)` for a range of one thread each."""
-    parallel_tasks(function, shares(length, threads, 0), products=True)
+def _shared(function: Callable[[int, int], None], length: int, pieces: int) -> None:
+    """Call `function(start, stop)` for ranges of equal length."""
+    parallel_tasks(function, shares(length, pieces, 0), products=True)
 
 
 def are_worth_a_thread(*matrices: np.ndarray) -> bool:
@@ -188,11 +196,10 @@ def sum_of_rows(x: Any, ones: np.ndarray) -> np.ndarray:
     """`ones @ x`, the sum over the first axis of a matrix."""
     if x.size <= FEW:
         return ones.dot(x)
-    threads = threads_to_share()
-    if x.size < LARGE_SUM or threads < 2:
+    if x.size < LARGE_SUM:
         with single_threaded_blas:
             return ones.dot(x)
-    step = -(-len(x) // threads)
+    step = -(-len(x) // PIECES)
     parts = {start: x[start : start + step] for start in range(0, len(x), step)}
 
     def piece(start: int) -> None:
@@ -228,8 +235,10 @@ def batched_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         lead = np.broadcast_shapes(lead, b.shape[:-2])
         a, b = np.broadcast_to(a, (*lead, *a.shape[-2:])), np.broadcast_to(b, (*lead, *b.shape[-2:]))
     count = math.prod(lead)
+    if count == 1:
+        return product(a.reshape(a.shape[-2:]), b.reshape(b.shape[-2:])).reshape(*lead, a.shape[-2], b.shape[-1])
     threads = threads_worth(one * count, THREADED_PRODUCTS, None)
-    if threads < 2 or not single_threaded_blas.known():
+    if one * count <= THREADED_PRODUCTS or not single_threaded_blas.known():
         with single_threaded_blas:
             return np.matmul(a, b, order="C")
     out = empty((*lead, a.shape[-2], b.shape[-1]), np.result_type(a, b))
@@ -242,13 +251,13 @@ def batched_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _batch_pieces(lead: tuple[int, ...], rows: int, threads: int, work: int) -> list[tuple[Any, ...]]:
-    """Slices of a batch of matrices, one for each thread; of single matrices by rows, where they cannot be dealt out evenly."""
+    """Slices of a batch of matrices; of single matrices by rows, in a number that the shape decides, if they are few."""
     # The first axis that has work for all threads; slices of it are views.
-    axis = next((axis for axis, size in enumerate(lead) if size % threads == 0 or size >= 4 * threads), None)
+    axis = next((axis for axis, size in enumerate(lead) if size % PIECES == 0 or size >= 4 * PIECES), None)
     if axis is not None:
         before, each = (slice(None),) * axis, work * math.prod(lead) // lead[axis]
-        return [(*before, slice(*part)) for part in shares(lead[axis], threads, HEAD_START // max(each, 1))]
-    count = math.prod(lead)
-    cuts = next(cuts for cuts in range(1, threads + 1) if count * cuts % threads == 0 or count * cuts >= 4 * threads)
-    step = -(-rows // cuts)
+        return [
+            (*before, slice(*part)) for part in shares(lead[axis], max(threads, PIECES), HEAD_START // max(each, 1))
+        ]
+    step = -(-rows // PIECES)
     return [(*index, slice(start, start + step)) for index in np.ndindex(*lead) for start in range(0, rows, step)]

@@ -17,7 +17,7 @@ import numpy as np
 from ..quiet import quiet
 from .half import wide_type
 from .memory import Scratch, empty
-from .threads import parallel_rows, prepare_broadcast, threads_to_share
+from .threads import PIECES, parallel_rows, prepare_broadcast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ def _over_rows(block: Callable[..., None], axis: int, *arrays: np.ndarray) -> np
         itemsize = dtype.itemsize * (len(folded) + 1)
         if inner == 1:
             folded = [a.reshape(outer, length) for a in folded]
-        if inner > 1 and outer < threads_to_share():
+        if inner > 1 and outer < PIECES:
             # Few outer rows: the inner axis has the parallelism.
             width = outer * length * itemsize
             parallel_rows(lambda i, j: block(*[a[:, :, i:j] for a in folded]), inner, width, products=True)

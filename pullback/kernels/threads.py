@@ -43,6 +43,9 @@ MOST_THREADS = 4
 """More threads than these make work slower that consists of many NumPy calls: after each call a thread has to wait for
 the interpreter, and the more threads there are, the longer (`benchmarks/scaling.md`)."""
 
+PIECES = MOST_THREADS
+"""Into how many pieces work is cut whose results depend on the cut: its shape decides, never the number of threads."""
+
 LONG_CALL_BYTES = 3 << 20
 """Data of one NumPy call that are worth a thread of their own."""
 
@@ -80,6 +83,11 @@ def threads_to_share(most: int | None = MOST_THREADS) -> int:
         return 1
     count = get_num_threads()
     return count if most is None or count < most else most
+
+
+def pieces_worth(work: int, share: int) -> int:
+    """Pieces for `work` on any number of threads: two or PIECES, which two threads, too, can share evenly."""
+    return 2 if work <= 2 * share else PIECES
 
 
 def threads_worth(work: int, share: int, most: int | None = MOST_THREADS) -> int:
@@ -373,17 +381,17 @@ def parallel_rows(
     """Call `function(start, stop)` over blocks of rows that cover `range(n_rows)`, on as many threads as pay.
 
     `bytes_per_row` counts everything a row touches (inputs, outputs and temporaries). Blocks must be independent.
-    `long_calls` says that a block is a single call of NumPy's: then there may be more threads.
+    `long_calls` says that a block is a single call of NumPy's: then there may be more threads. With `products` blocks
+    depend on the shape alone.
     """
     if n_rows * bytes_per_row <= inline_bytes or n_rows <= 1:
         if n_rows > 0:
             _run_here(function, n_rows, products)
         return
-    if long_calls:
-        threads = threads_worth(n_rows * bytes_per_row, LONG_CALL_BYTES, None)
-    else:
-        threads = threads_worth(n_rows * bytes_per_row, inline_bytes)
-    blocks = row_blocks(n_rows, bytes_per_row, block_bytes, threads)
+    work = n_rows * bytes_per_row
+    threads = threads_worth(work, LONG_CALL_BYTES, None) if long_calls else threads_worth(work, inline_bytes)
+    # BLAS sums the rows at the end of a block in another order, and sums over rows are added up block by block.
+    blocks = row_blocks(n_rows, bytes_per_row, block_bytes, pieces_worth(work, inline_bytes) if products else threads)
     parallel_tasks(function, blocks, products=products, threads=threads)
 
 

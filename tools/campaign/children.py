@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-SECONDS_OF_SILENCE = 90
+SECONDS_OF_SILENCE = 120
 """A process that has not begun a line for so long hangs where no alarm reaches it."""
 
 SECONDS_TO_START = 60

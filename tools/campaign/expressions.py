@@ -147,7 +147,7 @@ x.detach().clone()  (x*2).diagonal()  (x*2)[::2]  x.clone().transpose(0, -1)[...
 
 LISTENERS = table("""
 x.register_hook(lambda g: g*2)  x.register_hook(lambda g: None)  x.retain_grad()  x.register_hook(lambda g: g.clone().add_(1))
-x.grad_fn.register_hook(lambda inputs, outputs: None)  x.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(2))
+x.grad_fn.register_hook(lambda inputs, outputs: None)  x.register_post_accumulate_grad_hook(double_gradient)
 """)
 
 # Smooth functions of one tensor, for transforms: their derivatives of every order are compared.

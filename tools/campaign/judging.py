@@ -30,8 +30,9 @@ class Known:
     reason: str
 
     def covers(self, lines: list[str], difference: Difference) -> bool:
-        """Whether this is such a difference; one seen only at the end may come of any line."""
-        about = "\n".join(lines) if difference.line == "at the end" else difference.line
+        """Whether this is such a difference; values, and what is seen at the end, may come of any line."""
+        whole = difference.line == "at the end" or "value" in difference.kind
+        about = "\n".join(lines) if whole else difference.line
         return difference.kind in self.kinds.split(", ") and bool(
             re.search(self.pattern, f"{about} | {difference.text}")
         )
@@ -42,7 +43,7 @@ KNOWN = [
         "accepted, exception",
         r"not implemented for|only supports|not supported|does not support|Expected a floating point or complex|must be either float"
         r"|dtype to be floating point|could not infer output dtype|to have the same dtype|not intended to support complex|isn't supported"
-        r"|have the same dtype|Expected \w+ dtype|expected scalar type|must have the same dtype|Low precision dtypes",
+        r"|have the same dtype|Expected \w+ dtype|can't be cast to the desired|no longer supported|Integral inputs|expected scalar type|must have the same dtype|Low precision dtypes",
         "torch has no kernel for this type of elements; pullback computes it, or refuses in other words",
     ),
     Known(
@@ -52,7 +53,7 @@ KNOWN = [
     ),
     Known(
         "accepted, exception, refused",
-        r"INTERNAL ASSERT|unexpected error|Could this error message be improved|report a bug|MKL FFT error|setStorage|Found dtype Long"
+        r"INTERNAL ASSERT|unexpected error|Could this error message be improved|report a bug|MKL FFT error|setStorage|Found dtype|returned an invalid gradient"
         r"|inconsistent tensor size",
         "torch's own internal error",
     ),
@@ -86,9 +87,44 @@ KNOWN = [
         r"backward|grad",
         "derivatives at the edge of a function, where torch's are NaN or infinite",
     ),
+    Known("accepted", r"T\.func\.linearize", "torch's linearize copies what a function writes to"),
+    Known("value", r"expand(.|\n)*median\(", "torch's median along expanded dims reads what was never written"),
+    Known("gradient value", r"kind='ties'(.|\n)*(median|kthvalue|topk|mode)\(", "which of equal elements is taken"),
+    Known(
+        "value",
+        r"as_strided|conj\(|\.mH",
+        "writes to overlapping memory and to conjugates, which are copies (docs/differences.md)",
+    ),
+    Known(
+        "value, gradient value",
+        r"T\.func\.jvp(.|\n)*layer_norm|layer_norm(.|\n)*T\.func\.(jvp|grad\(lambda)",
+        "torch's derivatives of the derivative of layer norm differ from finite differences",
+    ),
+    Known("dtype", r"complex32", "there is no complex32 (docs/differences.md)"),
+    Known("requires_grad", r"dtype='u?int", "torch's tensors of integers can ask for gradients after a write"),
+    Known(
+        "refused, shape",
+        r"scaled_dot_product_attention",
+        "attention over no keys: torch does not look at other sizes then",
+    ),
 ]
 
 OPEN = [
+    Known(
+        "value",
+        r"register_hook(.|\n)*g1 = T\.autograd\.grad",
+        "hooks on what a gradient is asked for, in batched passes or for the root itself",
+    ),
+    Known("dtype", r"_loss\(|cross_entropy", "result types of losses of mixed inputs"),
+    Known("value", r"histc\(", "histc of one value"),
+    Known("refused", r"T\.einsum.*expected scalar type", "einsum of mixed types over sizes of one or none"),
+    Known("requires_grad", r"cumulative_trapezoid", "cumulative_trapezoid of nothing has no history"),
+    Known("version, value, refused", r"pixel_(un)?shuffle", "pixel_shuffle is a view"),
+    Known(
+        "value, refused",
+        r"layout=|T\.linalg\.(qr|cholesky)",
+        "layouts of results, and what depends on them: draws, views",
+    ),
     Known(
         "accepted", r"channels_last.*required rank 4", "contiguous(memory_format=) does not look at the number of dims"
     ),
@@ -98,7 +134,6 @@ OPEN = [
         r"soft_margin_loss.*broadcast shape|gaussian_nll_loss.*incorrect size",
         "losses broadcast where torch refuses",
     ),
-    Known("accepted", r"huber_loss.*can't be cast", "huber_loss of complex numbers"),
     Known(
         "exception",
         r"put_\(\)|conv\dd|embedding|index_fill|\[\[0\]\] = ",

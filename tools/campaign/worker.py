@@ -27,7 +27,7 @@ from .running import Difference, Pair, replay
 from .scenarios import run_random_program
 from .shrinking import script, shrink, signature
 
-SECONDS_FOR_A_PROGRAM = 20
+SECONDS_FOR_A_PROGRAM = 60
 SECONDS_TO_SHRINK = 10
 SHRUNK = 2
 """How many programs are shrunk that differ in the same line."""
